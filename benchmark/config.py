@@ -1,0 +1,66 @@
+"""A run's frozen configuration: canonical text, and the key under which its trials are stored."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+Json = Any
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """One training job, fully described; two cells with equal configs read the same run.
+
+    stage: `pretraining` trains an encoder with an objective; `federated` trains clients;
+    `measurement` trains nothing and measures the encoder that it starts from.
+    method: registered name of the objective or of the federated method. options: all of its
+    options, defaults included. data: name, part, test_part, image_size, channels, images (None for
+    all). clients: partition name and options; None for pre-training. encoder: architecture name
+    and options. head: widths of hidden layers; None for pre-training. augmentation: options of the
+    views; None where none are drawn. start: the run whose encoder this one starts from.
+    start_trial: the one trial of `start` that every trial uses, or None for the trial's own.
+    """
+
+    stage: Literal["pretraining", "federated", "measurement"]
+    method: str
+    options: Mapping[str, Json]
+    data: Mapping[str, Json]
+    encoder: Mapping[str, Json]
+    clients: Mapping[str, Json] | None = None
+    head: Mapping[str, Json] | None = None
+    augmentation: Mapping[str, Json] | None = None
+    start: RunConfig | None = None
+    start_trial: int | None = None
+
+    def as_dict(self) -> dict[str, Json]:
+        """Plain data, the run that this one starts from included."""
+        plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        plain["start"] = None if self.start is None else self.start.as_dict()
+        return plain
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Json]) -> RunConfig:
+        """The config that `as_dict` wrote."""
+        start = plain["start"]
+        return cls(**{**plain, "start": None if start is None else cls.from_dict(start)})
+
+    @cached_property
+    def canonical(self) -> str:
+        """JSON with sorted keys and no spaces; the same text for the same run everywhere."""
+        return json.dumps(self.as_dict(), sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+    @cached_property
+    def key(self) -> str:
+        """First 16 hexadecimal digits of the SHA-256 of `canonical`."""
+        return hashlib.sha256(self.canonical.encode()).hexdigest()[:16]
+
+    def __hash__(self) -> int:
+        return hash(self.canonical)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RunConfig) and self.canonical == other.canonical

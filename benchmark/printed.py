@@ -1,0 +1,82 @@
+"""A number as it was printed: digits, trailing zeros, spread, and the values it may stand for.
+
+Numbers stay text until a comparison needs them, and every comparison carries the rounding bounds:
+41.20 stands for [41.195, 41.205].
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+
+_NUMBER = r"[-+−]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
+_VALUE = re.compile(rf"^(?P<about>≈|~)?\s*(?P<value>{_NUMBER})(?:\s*±\s*(?P<sd>{_NUMBER}))?$")
+
+
+@dataclass(frozen=True)
+class Printed:
+    """One printed cell.
+
+    text: as printed, without the spread ("41.20", "≈ 23", "—", "2ST"). value: the number, None
+    where the cell holds words or a dash. sd: the printed spread. low, high: where extraction or
+    print leaves the value uncertain, the range that it can lie in.
+    """
+
+    text: str
+    value: Decimal | None = None
+    sd: Decimal | None = None
+    approximate: bool = False
+    low: Decimal | None = None
+    high: Decimal | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Printed:
+        """Reads '41.20', '42.73 ± 0.69', '≈ 23', '—' or words."""
+        stripped = text.strip()
+        match = _VALUE.match(stripped)
+        if match is None:
+            return cls(text=stripped)
+        shown = stripped.split("±")[0].strip()
+        sd = match["sd"]
+        return cls(
+            text=shown,
+            value=Decimal(match["value"].replace("−", "-")),
+            sd=None if sd is None else Decimal(sd),
+            approximate=match["about"] is not None,
+        )
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether the cell is a printed dash or empty."""
+        return self.text in ("", "-", "–", "—")
+
+    @property
+    def half_unit(self) -> Decimal:
+        """Half a unit of the last printed digit: 41.20 → 0.005.
+
+        Raises `ValueError` for a cell without a number.
+        """
+        if self.value is None:
+            raise ValueError(f"'{self.text}' is not a number")
+        return half_unit(self.value)
+
+    @property
+    def bounds(self) -> tuple[Decimal, Decimal]:
+        """The closed interval of values that print like this one.
+
+        Raises `ValueError` for a cell without a number.
+        """
+        half = self.half_unit
+        assert self.value is not None
+        low = self.value if self.low is None else self.low
+        high = self.value if self.high is None else self.high
+        return low - half, high + half
+
+
+def half_unit(value: Decimal) -> Decimal:
+    """Half a unit of the last digit of `value`: Decimal('41.20') → Decimal('0.005')."""
+    exponent = value.as_tuple().exponent
+    if not isinstance(exponent, int):
+        raise ValueError(f"{value} is not finite")
+    return Decimal(1).scaleb(exponent) / 2

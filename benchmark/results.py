@@ -1,0 +1,223 @@
+"""Judged results: everything a report shows, as plain frozen data.
+
+`benchmark.judge` fills these from specs and stored trials; `reports` renders them and computes
+nothing. `as_plain` is the report's JSON.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Literal
+
+VerdictWord = Literal[
+    "REPRODUCED", "DISCREPANT", "COMPATIBLE", "SHIFTED", "INCONCLUSIVE",
+    "EXACT", "MISPRINT?", "SCALED", "NOT RUN", "ERROR", "DESCRIPTIVE",
+]  # fmt: skip
+ClaimWord = Literal["HOLDS", "REVERSED", "UNRESOLVED", "NOT RUN"]
+SupportWord = Literal["supported", "contradicted", "undecidable", "not printed"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What may be said about a cell: the word, one sentence of reason, and its numbers.
+
+    difference: reproduced mean minus printed value, in the table's unit. interval: the 90 %
+    interval of the difference (two one-sided tests at 5 %). trials_needed: how many trials would
+    decide, None if none would or the question does not arise. working: lines of arithmetic for
+    analytic cells.
+    """
+
+    word: VerdictWord
+    reason: str
+    difference: float | None = None
+    interval: tuple[float, float] | None = None
+    trials_needed: int | None = None
+    working: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class CellResult:
+    """One cell: printed beside reproduced. Values are in the table's unit (percent or fraction).
+
+    trials: by seed in order, None where a trial is missing. interval: 95 % confidence interval of
+    the mean. command: re-runs this cell.
+    """
+
+    row: tuple[str, ...]
+    column: tuple[str, ...]
+    kind: str
+    metric: str | None
+    unit: str | None
+    published: str
+    published_sd: str | None
+    trials: tuple[float | None, ...]
+    mean: float | None
+    sd: float | None
+    interval: tuple[float, float] | None
+    verdict: Verdict
+    run: str | None
+    command: str | None
+    note: str | None = None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One elementary comparison of a claim: 'left op right' in the trials.
+
+    differences: left - right by seed. p: one-sided p-value that the comparison holds. p_reversed:
+    that its opposite does. adjusted: `p` after Holm over the table's claims.
+    """
+
+    text: str
+    published_left: str
+    published_right: str
+    differences: tuple[float, ...]
+    mean: float | None
+    interval: tuple[float, float] | None
+    p: float | None
+    p_reversed: float | None
+
+
+@dataclass(frozen=True)
+class ClaimResult:
+    """A claim of the text: what the printed table says of it, and what the trials say."""
+
+    id: str
+    says: str
+    holds: str
+    support: SupportWord
+    support_reason: str
+    word: ClaimWord
+    reason: str
+    p_adjusted: float | None
+    comparisons: tuple[Comparison, ...]
+
+
+@dataclass(frozen=True)
+class Departure:
+    """One difference between what was run and what the paper describes."""
+
+    setting: str
+    paper: str
+    here: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Series:
+    """Data of one figure panel, taken from stored trials; `kind` says how to draw it.
+
+    kind `curves`: lines maps a label to a list (trials) of (rounds, values). kind `choices`:
+    matrix is rounds x clients of cluster numbers of one trial. kind `counts`: matrix is
+    clients x classes.
+    """
+
+    kind: Literal["curves", "choices", "counts"]
+    title: str
+    x_label: str
+    y_label: str
+    lines: Mapping[str, list[tuple[list[float], list[float]]]] = field(default_factory=dict)
+    matrix: list[list[int]] = field(default_factory=list)
+    groups: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class TableResult:
+    """One table or figure, judged."""
+
+    id: str
+    title: str
+    section: str
+    kind: str
+    metric: str | None
+    unit: str | None
+    margin: float | None
+    margin_reason: str | None
+    cells: tuple[CellResult, ...]
+    claims: tuple[ClaimResult, ...]
+    departures: tuple[Departure, ...]
+    unstated: tuple[Departure, ...]
+    notes: tuple[str, ...]
+    panels: tuple[Series, ...]
+    command: str
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """One unique run behind the cells."""
+
+    key: str
+    description: str
+    seeds: tuple[int, ...]
+    cells: int
+    wall_s: float
+    config: Mapping[str, Any]
+    counts: Mapping[str, float]
+    errors: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where the numbers come from."""
+
+    version: str
+    commit: str | None
+    dirty: bool
+    created: str
+    command: str
+    device: str
+    versions: Mapping[str, str]
+    seeds: tuple[int, ...]
+    data: Mapping[str, Mapping[str, Any]]
+    wall_s: float
+    training_s: float
+
+
+@dataclass(frozen=True)
+class Report:
+    """A judged paper under one profile."""
+
+    paper: str
+    title: str
+    authors: str
+    year: int
+    profile: str
+    on: str | None
+    scaled: bool
+    tables: tuple[TableResult, ...]
+    runs: tuple[RunSummary, ...]
+    provenance: Provenance
+    schema: int = 1
+
+    def count_verdicts(self) -> dict[str, int]:
+        """How many cells carry each verdict."""
+        counts: dict[str, int] = {}
+        for table in self.tables:
+            for cell in table.cells:
+                counts[cell.verdict.word] = counts.get(cell.verdict.word, 0) + 1
+        return counts
+
+    def count_claims(self) -> dict[str, int]:
+        """How many claims carry each word."""
+        counts: dict[str, int] = {}
+        for table in self.tables:
+            for claim in table.claims:
+                counts[claim.word] = counts.get(claim.word, 0) + 1
+        return counts
+
+
+def as_plain(value: Any) -> Any:
+    """Dataclasses, tuples, decimals and paths as what JSON can hold."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: as_plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): as_plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [as_plain(item) for item in value]
+    if isinstance(value, (Decimal, Path)):
+        return str(value)
+    return value

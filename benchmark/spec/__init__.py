@@ -1,0 +1,1 @@
+"""Table specs: reading, validating and expanding them into cells."""

@@ -1,0 +1,1 @@
+"""The learning methods in PyTorch. Knows nothing of tables, papers' numbers or reports."""

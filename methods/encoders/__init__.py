@@ -1,0 +1,1 @@
+"""One encoder architecture a file, found by its registered name."""

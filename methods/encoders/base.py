@@ -1,0 +1,29 @@
+"""What an encoder architecture provides."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+from methods.models.layers import Layer
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """Options of an architecture; the fields of a subclass are its options in a spec.
+
+    `build` gives the layer (tensor names begin with `encoder.`, images models x batch x channels x
+    image_size x image_size in, models x batch x dim out); `dim` is the width of its output.
+    """
+
+    @property
+    @abstractmethod
+    def out_dim(self) -> int:
+        """Width of the representation."""
+
+    @abstractmethod
+    def build(self, channels: int, image_size: int) -> Layer:
+        """The network for square images of `image_size` with `channels` channels.
+
+        Raises `ValueError` if the images are too small for the architecture.
+        """

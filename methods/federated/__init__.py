@@ -1,0 +1,1 @@
+"""One federated (or centralised) method a file, found by its registered name."""

@@ -1,0 +1,81 @@
+"""The data of all clients: one uint8 tensor per portion, clients are index lists."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Portion:
+    """Labelled (or unlabelled) images.
+
+    images: uint8, n x channels x height x width. labels: int64, n, or None where unlabelled.
+    """
+
+    images: Tensor
+    labels: Tensor | None = None
+
+    def __len__(self) -> int:
+        return self.images.shape[0]
+
+    def to(self, device: torch.device | str) -> Portion:
+        """The same portion on `device`."""
+        labels = None if self.labels is None else self.labels.to(device)
+        return Portion(self.images.to(device), labels)
+
+
+@dataclass(frozen=True)
+class Federation:
+    """Who holds which images.
+
+    train_of, test_of: per client an int64 index into `train` and `test`. group: int64, clients;
+    the true cluster of each client, or zeros where the split has none.
+    """
+
+    train: Portion
+    test: Portion
+    train_of: tuple[Tensor, ...]
+    test_of: tuple[Tensor, ...]
+    group: Tensor
+    n_classes: int
+
+    @property
+    def n_clients(self) -> int:
+        """Number of clients."""
+        return len(self.train_of)
+
+    def sizes(self) -> Tensor:
+        """Training images per client, int64."""
+        return torch.tensor([len(index) for index in self.train_of])
+
+    def class_counts(self) -> Tensor:
+        """Training images per client and class, int64, clients x classes."""
+        assert self.train.labels is not None
+        labels = self.train.labels.cpu()
+        return torch.stack(
+            [torch.bincount(labels[i.cpu()], minlength=self.n_classes) for i in self.train_of]
+        )
+
+    def n_shared_images(self) -> int:
+        """Training images that more than one client holds."""
+        counts = torch.bincount(torch.cat([i.cpu() for i in self.train_of]))
+        return int((counts > 1).sum())
+
+    def to(self, device: torch.device | str) -> Federation:
+        """The same federation on `device`."""
+        return Federation(
+            self.train.to(device),
+            self.test.to(device),
+            tuple(i.to(device) for i in self.train_of),
+            tuple(i.to(device) for i in self.test_of),
+            self.group.to(device),
+            self.n_classes,
+        )
+
+
+def to_float(images: Tensor) -> Tensor:
+    """uint8 images as float32 in [0, 1]; any shape."""
+    return images.to(torch.float32).div_(255.0)

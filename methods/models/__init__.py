@@ -1,0 +1,1 @@
+"""Network building blocks that run one model or many stacked ones with the same code."""

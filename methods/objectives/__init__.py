@@ -1,0 +1,1 @@
+"""One pre-training objective a file, found by its registered name."""

@@ -1,0 +1,51 @@
+"""What a pre-training objective is: options, networks beside the encoder, a loss.
+
+An objective never loops over data: `methods.pretraining` does so centrally, and a federated
+method can do so on its clients, since every tensor carries the `models` dimension.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from methods.models.layers import Layer
+from methods.state import State
+
+
+class Learner(ABC):
+    """An objective bound to an encoder: networks and loss."""
+
+    @abstractmethod
+    def new(self, generator: torch.Generator) -> State:
+        """Fresh trained weights of one model: `encoder.*`, `projector.*`, `predictor.*`, ..."""
+
+    def memory(self, state: State) -> State:
+        """What is kept between steps but not trained by gradients (a target network, a queue)."""
+        return {}
+
+    @abstractmethod
+    def loss(
+        self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
+    ) -> Tensor:
+        """Loss of each model (models,), from `views`: each models x batch x C x H x W in [0, 1]."""
+
+    def update(self, state: State, memory: State) -> None:  # noqa: B027
+        """Changes `memory` in place after an optimiser step."""
+
+
+@dataclass(frozen=True)
+class Objective(ABC):
+    """Options of an objective; the fields of a subclass are its options in a spec."""
+
+    uses_labels: ClassVar[bool] = False
+    n_views: ClassVar[int] = 2
+
+    @abstractmethod
+    def build(self, encoder: Layer, dim: int, n_classes: int) -> Learner:
+        """Networks and loss around `encoder`, whose output has width `dim`."""

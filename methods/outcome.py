@@ -1,0 +1,58 @@
+"""What a training returns: metrics over rounds, counts, arrays and an encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from numpy.typing import NDArray
+
+from methods.state import State
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A metric over rounds (counted from 1), as fractions: rounds[i] gave values[i]."""
+
+    rounds: tuple[int, ...]
+    values: tuple[float, ...]
+
+    def read(self, at: int | Literal["final", "best"]) -> float:
+        """The value at a round, at the last round, or at the best one.
+
+        Raises `KeyError` if the metric was not measured at that round.
+        """
+        if at == "final":
+            return self.values[-1]
+        if at == "best":
+            return max(self.values)
+        if at not in self.rounds:
+            raise KeyError(f"round {at} was not evaluated (evaluated: {list(self.rounds)})")
+        return self.values[self.rounds.index(at)]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What training returns, before anything is written.
+
+    metrics: by name. counts: `parameters`, `downloaded_bytes`, `uploaded_bytes`, `restarts`,
+    `shared_images`, ... . arrays: `client_accuracy` (rounds x clients), `choice` (rounds x
+    clients, -1 where a client was away), `class_counts` (clients x classes), `group` (clients),
+    ... . encoder: weights `encoder.*` of one model, for runs that start from this one.
+    """
+
+    metrics: Mapping[str, Curve]
+    counts: Mapping[str, float] = field(default_factory=dict)
+    arrays: Arrays = field(default_factory=dict)
+    encoder: State | None = None
+
+
+class DivergedError(RuntimeError):
+    """Training left the finite numbers: the trial has no value."""
+
+    def __init__(self, round: int) -> None:
+        super().__init__(f"diverged at round {round}")
+        self.round = round

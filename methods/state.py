@@ -1,0 +1,81 @@
+"""Weights of many models of one architecture as one dictionary of stacked tensors.
+
+Every tensor of a `State` has a leading dimension `models`: a single model has `models = 1`, a
+pool of N cluster models `models = N`, sixty clients in training `models = 60`. Choosing, copying
+and averaging models are then index and matrix operations, and the same network code
+(`methods.models.layers`) runs one model or many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import torch
+from torch import Tensor
+
+State = dict[str, Tensor]
+
+
+def n_models(state: State) -> int:
+    """How many models are stacked in `state`."""
+    return next(iter(state.values())).shape[0]
+
+
+def take(state: State, index: Tensor | Sequence[int]) -> State:
+    """The models at `index` (int64, any length, repeats allowed), copied."""
+    device = next(iter(state.values())).device
+    position = torch.as_tensor(index, dtype=torch.int64, device=device)
+    return {name: value.index_select(0, position) for name, value in state.items()}
+
+
+def repeat(state: State, models: int) -> State:
+    """`models` copies of a single model."""
+    return take(state, [0] * models)
+
+
+def concatenate(states: Iterable[State]) -> State:
+    """Stacks the models of several states, in order."""
+    listed = list(states)
+    return {name: torch.cat([state[name] for state in listed]) for name in listed[0]}
+
+
+def part(state: State, prefix: str) -> State:
+    """The tensors whose name begins with `prefix.`, under their full names."""
+    return {name: value for name, value in state.items() if name.startswith(prefix + ".")}
+
+
+def clone(state: State) -> State:
+    """A detached copy that shares no memory with `state`."""
+    return {name: value.detach().clone() for name, value in state.items()}
+
+
+def weighted_average(state: State, weights: Tensor) -> State:
+    """Averages of the stacked models: row n of `weights` (averages x models) gives average n.
+
+    Rows are normalised to sum 1 (McMahan et al. 2017; CP-CFL Eq. 6). Integer tensors (counters)
+    are averaged and rounded.
+
+    Raises `ValueError` if a row has no positive sum.
+    """
+    total = weights.sum(dim=1, keepdim=True)
+    if not bool((total > 0).all()):
+        raise ValueError("an average needs at least one model with positive weight")
+    share = weights / total
+    averaged: State = {}
+    for name, value in state.items():
+        flat = value.reshape(value.shape[0], -1)
+        mean = share.to(flat.device, torch.float64) @ flat.to(torch.float64)
+        if not value.is_floating_point():
+            mean = mean.round()
+        averaged[name] = mean.to(value.dtype).reshape(-1, *value.shape[1:])
+    return averaged
+
+
+def n_parameters(state: State) -> int:
+    """Numbers in one model of `state`, counters left out."""
+    return sum(v[0].numel() for v in state.values() if v.is_floating_point())
+
+
+def n_bytes(state: State) -> int:
+    """Bytes of all models of `state`, as they would be sent."""
+    return sum(v.numel() * v.element_size() for v in state.values())

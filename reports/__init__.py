@@ -1,0 +1,1 @@
+"""Turns judged results into HTML, Markdown and JSON. Trains nothing."""
