@@ -1,0 +1,1 @@
+"""One module a data set, found by its name; nothing lists them."""
