@@ -37,11 +37,23 @@ class Margin:
 
 @dataclass(frozen=True)
 class Override:
-    """A change of a profile to one setting: dotted path, new value, and why it is made."""
+    """A change of a profile to one setting, and why it is made.
+
+    path: dotted; `at` is the round that is read. Exactly one of: value, the new one; divide, what
+    the cell's own value is divided by; replace, the new value by the cell's own (as text).
+
+    Raises `ValueError` unless exactly one of the three is given.
+    """
 
     path: str
-    value: Any
-    why: str
+    value: Any = None
+    why: str = ""
+    divide: float | None = None
+    replace: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        if sum(way is not None for way in (self.value, self.divide, self.replace)) != 1:
+            raise ValueError(f"override of '{self.path}': give one of value, divide, replace")
 
 
 @dataclass(frozen=True)
@@ -90,11 +102,27 @@ class Claim:
 
 
 @dataclass(frozen=True)
+class DrawnRun:
+    """A run that a figure draws: its label, and all that binds a cell but a printed value."""
+
+    label: tuple[str, ...]
+    experiment: Experiment
+    read: Read
+    overrides: Mapping[str, tuple[Override, ...]] = field(default_factory=dict)
+    metric: str | None = None
+
+
+@dataclass(frozen=True)
 class Figure:
-    """A drawing of runs that a spec asks for: which kind, over which rows, split into panels."""
+    """A drawing of runs that a spec asks for: which kind, which runs, and how it is split.
+
+    plot: `curves`, `choices` or `class-counts`. runs: the rows of a figure that print no values,
+    in order. options: the plot's own (see docs/spec-format.md).
+    """
 
     plot: str
     options: Mapping[str, Any] = field(default_factory=dict)
+    runs: tuple[DrawnRun, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -130,6 +158,14 @@ class Profile:
     trials: int
     overrides: tuple[Override, ...]
     on: Mapping[str, tuple[Override, ...]] = field(default_factory=dict)
+
+    def overrides_for(self, cell: Cell | DrawnRun, on: str | None = None) -> tuple[Override, ...]:
+        """All overrides of a cell in order: the paper's, the table's to the row's, those of `on`.
+
+        Raises `KeyError` if the profile cannot be put on that data set.
+        """
+        own = cell.overrides.get(self.name, ())
+        return self.overrides + own + (() if on is None else self.on[on])
 
 
 @dataclass(frozen=True)

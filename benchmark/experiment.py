@@ -1,0 +1,302 @@
+"""Experiments: nested mappings that say what a cell was measured on, and changes made to them.
+
+A path joins the keys of an experiment with dots (`clients.data`). Options of methods are read from
+the fields of their registered classes, so this module names no method and no option of one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import math
+import types
+import typing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
+from functools import cache
+from typing import Any
+
+from benchmark.errors import SpecError
+from benchmark.spec.types import Experiment, Override, Read
+from methods import registry
+
+FIXED: Mapping[str, Any] = {
+    "method": str,
+    "clients.data": str,
+    "clients.part": str,
+    "clients.test_part": str,
+    "clients.image_size": int,
+    "clients.channels": int,
+    "clients.images": int,
+    "clients.partition": str,
+    "encoder.name": str,
+    "head.widths": tuple[int, ...],
+    "pretraining.method": str,
+    "pretraining.data": str,
+    "pretraining.part": str,
+    "pretraining.images": int,
+    "pretraining.epochs": int,
+    "pretraining.batch_size": int,
+    "pretraining.learning_rate": float,
+    "pretraining.optimizer": str,
+    "pretraining.shared": bool,
+}
+"""Paths that every paper may use, with their types; all others are options of some class."""
+
+SECTIONS: Mapping[str, tuple[str, ...]] = {
+    "clients": ("partition",),
+    "encoder": ("encoder",),
+    "pretraining": ("objective", "federated"),
+    "training": ("federated",),
+}
+"""Sections of an experiment, and the kinds of registered classes whose options stand in them."""
+
+CLASSES: Mapping[str, str] = {
+    "augmentation": "methods.augment:Augmentation",
+}
+"""Sections whose options are the fields of one class."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """What an override did to one setting: its path, the value before and after, and why."""
+
+    path: str
+    old: Any
+    new: Any
+    why: str
+
+
+def merge(*layers: Experiment) -> dict[str, Any]:
+    """One experiment from several: later layers win, section by section; nothing is shared."""
+    merged: dict[str, Any] = {}
+    for layer in layers:
+        for key, value in layer.items():
+            if isinstance(value, Mapping):
+                below = merged.get(key)
+                merged[key] = merge(below if isinstance(below, Mapping) else {}, value)
+            else:
+                merged[key] = value
+    return merged
+
+
+def get(experiment: Experiment, path: str, default: Any = None) -> Any:
+    """The value at a dotted path, or `default` where there is none."""
+    value: Any = experiment
+    for key in path.split("."):
+        if not isinstance(value, Mapping) or key not in value:
+            return default
+        value = value[key]
+    return value
+
+
+def with_value(experiment: Experiment, path: str, value: Any) -> dict[str, Any]:
+    """The experiment with `value` at a dotted path; the given one is left as it is."""
+    nested: Any = value
+    for key in reversed(path.split(".")):
+        nested = {key: nested}
+    return merge(experiment, nested)
+
+
+def leaves(experiment: Experiment, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Every dotted path of an experiment with its value, in order."""
+    for key, value in experiment.items():
+        if isinstance(value, Mapping):
+            yield from leaves(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key, value
+
+
+def apply(
+    experiment: Experiment, read: Read, overrides: Sequence[Override]
+) -> tuple[dict[str, Any], Read, tuple[Change, ...]]:
+    """The experiment and the reading after `overrides`, in order, and what they changed.
+
+    Several overrides of one path count as one change, with the reason of the last that had an
+    effect; an override that leaves a value as it is, or whose path the experiment lacks (unless
+    it gives a `value`), is no change. The path `at` stands for the round that is read.
+
+    Raises `SpecError` if a value that is to be divided is not a whole number or a list of them.
+    """
+    changed = merge(experiment)
+    at: Any = read.at
+    reasons: dict[str, str] = {}
+    for override in overrides:
+        old = at if override.path == "at" else get(changed, override.path)
+        new = _overridden(old, override)
+        if new == old:
+            continue
+        reasons[override.path] = override.why
+        if override.path == "at":
+            at = new
+        else:
+            changed = with_value(changed, override.path, new)
+    changes = []
+    for path, why in reasons.items():
+        before, after = (
+            (read.at, at) if path == "at" else (get(experiment, path), get(changed, path))
+        )
+        if before != after:
+            changes.append(Change(path, before, after, why))
+    return changed, Read(at), tuple(changes)
+
+
+def _overridden(old: Any, override: Override) -> Any:
+    if override.divide is not None:
+        if old is None or (override.path == "at" and isinstance(old, str)):
+            return old
+        return _divided(old, override.divide, override.path)
+    if override.replace is not None:
+        return old if isinstance(old, (list, tuple)) else override.replace.get(str(old), old)
+    return override.value
+
+
+def _divided(value: Any, by: float, path: str) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_divided(item, by, path) for item in value]
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise SpecError(f"{path}: only whole numbers can be divided, not {value!r}")
+    quotient = Decimal(value) / Decimal(str(by))
+    return max(1, int(quotient.quantize(Decimal(1), rounding=ROUND_HALF_UP)))
+
+
+def options_for(kind: str, name: str, mapping: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of class `name` of a registered kind that `mapping` gives, in their own types.
+
+    Other keys of `mapping` are left out: they belong to other methods. Lists become tuples, whole
+    numbers become floats where a float is wanted, decimals become floats.
+
+    Raises `SpecError` for a value of the wrong type, and `UnknownNameError` (a `LookupError`) if
+    nothing implements `name`.
+    """
+    return options_of(registry.find(kind, name), mapping, f"{kind} '{name}'")
+
+
+def options_of(cls: type, mapping: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """The fields of a dataclass that `mapping` gives, in their own types; `where` names it.
+
+    Raises `SpecError` for a value of the wrong type.
+    """
+    return {
+        name: coerce(mapping[name], hint, f"{where}: {name}")
+        for name, hint in fields_of(cls).items()
+        if name in mapping
+    }
+
+
+def build(kind: str, name: str, mapping: Mapping[str, Any]) -> Any:
+    """The registered class made with its own options in `mapping`, defaults for the others.
+
+    Raises `SpecError` for an option of the wrong type or one that the class refuses, and
+    `UnknownNameError` if nothing implements `name`.
+    """
+    options = options_for(kind, name, mapping)
+    try:
+        return registry.find(kind, name)(**options)
+    except (TypeError, ValueError) as error:
+        raise SpecError(f"{kind} '{name}': {error}") from error
+
+
+def fields_of(cls: type) -> Mapping[str, Any]:
+    """The options of a dataclass: field names with their resolved types."""
+    hints = typing.get_type_hints(cls)
+    return {field.name: hints[field.name] for field in dataclasses.fields(cls) if field.init}
+
+
+def coerce(value: Any, hint: Any, where: str) -> Any:
+    """`value` in the type `hint`, or a `SpecError` that begins with `where`."""
+    made = _coerced(value, hint)
+    if made is _WRONG:
+        raise SpecError(f"{where} must be {_describe(hint)}, not {_shown(value)}")
+    return made
+
+
+_WRONG = object()
+
+
+def _coerced(value: Any, hint: Any) -> Any:
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if isinstance(value, Decimal):
+        value = float(value)
+    if hint is Any:
+        return tuple(value) if isinstance(value, list) else value
+    if origin in (typing.Union, types.UnionType):
+        made = [_coerced(value, argument) for argument in arguments]
+        exact = [m for m in made if m is not _WRONG and type(m) is type(value)]
+        return next(iter(exact + [m for m in made if m is not _WRONG]), _WRONG)
+    if origin is typing.Literal:
+        return value if any(value == a and type(value) is type(a) for a in arguments) else _WRONG
+    if hint in (tuple, list) or (isinstance(origin, type) and issubclass(origin, Sequence)):
+        return _coerced_items(value, arguments)
+    if hint is type(None):
+        return None if value is None else _WRONG
+    return _coerced_scalar(value, hint)
+
+
+def _coerced_items(value: Any, arguments: tuple[Any, ...]) -> Any:
+    if not isinstance(value, (list, tuple)):
+        return _WRONG
+    fixed = len(arguments) > 1 and arguments[-1] is not Ellipsis
+    if fixed and len(value) != len(arguments):
+        return _WRONG
+    hints = arguments if fixed else [arguments[0] if arguments else Any] * len(value)
+    items = tuple(_coerced(item, hint) for item, hint in zip(value, hints, strict=True))
+    return _WRONG if any(item is _WRONG for item in items) else items
+
+
+def _coerced_scalar(value: Any, hint: Any) -> Any:
+    if hint is bool:
+        return value if isinstance(value, bool) else _WRONG
+    if isinstance(value, bool):
+        return _WRONG
+    if hint is int:
+        if isinstance(value, float) and value.is_integer():
+            return int(value)
+        return value if isinstance(value, int) else _WRONG
+    if hint is float:
+        finite = isinstance(value, (int, float)) and math.isfinite(value)
+        return float(value) if finite else _WRONG
+    return value if isinstance(hint, type) and isinstance(value, hint) else _WRONG
+
+
+def _describe(hint: Any) -> str:
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is typing.Literal:
+        return "one of " + ", ".join(repr(a) for a in arguments)
+    if origin in (typing.Union, types.UnionType):
+        return " or ".join(_describe(a) for a in arguments if a is not type(None))
+    if isinstance(origin, type) and issubclass(origin, Sequence):
+        kinds = [a for a in arguments if a is not Ellipsis]
+        return f"a list ({', '.join(_describe(a) for a in kinds)})"
+    words = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}
+    return words.get(hint, getattr(hint, "__name__", str(hint)))
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, (Decimal, tuple)) else repr(value)
+
+
+@cache
+def known_keys() -> frozenset[str]:
+    """Every dotted path that an experiment may hold: the fixed ones, and all options there are."""
+    known = set(FIXED)
+    for section, kinds in SECTIONS.items():
+        for kind in kinds:
+            for name in registry.names(kind):
+                known |= {f"{section}.{field}" for field in fields_of(registry.find(kind, name))}
+    for section, place in CLASSES.items():
+        if importlib.util.find_spec(place.split(":")[0]) is None:
+            continue
+        known |= {f"{section}.{field}" for field in fields_of(class_at(place))}
+    return frozenset(known)
+
+
+def class_at(place: str) -> type:
+    """The class that `module:name` stands for."""
+    module, name = place.split(":")
+    found: Callable[[], Any] = getattr(importlib.import_module(module), name)
+    assert isinstance(found, type)
+    return found
