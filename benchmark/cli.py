@@ -1,0 +1,61 @@
+"""The command `fedrepro`: finds the subcommands in `benchmark.commands` and runs one.
+
+Exit codes: 0 nothing discrepant or regressed, 1 something is, 2 an error, 3 nothing was run,
+130 interrupted. An error that the user can act on is one line, never a traceback.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import pkgutil
+import sys
+from collections.abc import Sequence
+
+from benchmark import __version__, commands
+from benchmark.errors import FedreproError
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser with every subcommand that has a file in `benchmark.commands`."""
+    parser = argparse.ArgumentParser(
+        prog="fedrepro",
+        description="Re-run the tables of papers and say cell by cell what holds.",
+        epilog="Exit codes: 0 nothing discrepant or regressed, 1 something is, 2 an error, "
+        "3 nothing was run.",
+    )
+    parser.add_argument("--version", action="version", version=f"fedrepro {__version__}")
+    verbs = parser.add_subparsers(metavar="COMMAND", required=True)
+    for found in pkgutil.iter_modules(commands.__path__):
+        if found.name.startswith("_"):
+            continue
+        module = importlib.import_module(f"{commands.__name__}.{found.name}")
+        verb = verbs.add_parser(found.name, help=module.HELP, description=module.HELP)
+        module.add_arguments(verb)
+        verb.set_defaults(execute=module.execute)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command line and returns its exit code."""
+    given = build_parser().parse_args(arguments)
+    try:
+        return int(given.execute(given))
+    except FedreproError as error:
+        print(f"fedrepro: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(
+            "fedrepro: interrupted; finished trials are kept, and the same command goes on",
+            file=sys.stderr,
+        )
+        return 130
+    except BrokenPipeError:
+        # The reader of our output has left (`| head`): nothing is wrong, and nothing can be said.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

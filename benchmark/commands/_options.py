@@ -1,0 +1,109 @@
+"""Options that several subcommands share."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from benchmark.errors import FedreproError
+
+
+def add_papers(parser: argparse.ArgumentParser) -> None:
+    """Zero or more papers; none means all."""
+    parser.add_argument("papers", nargs="*", metavar="PAPER", help="paper ids (default: all)")
+
+
+def add_selection(parser: argparse.ArgumentParser) -> None:
+    """Which cells of one paper, under which profile."""
+    parser.add_argument("paper", metavar="PAPER", help="paper id, for example cpcfl")
+    parser.add_argument(
+        "--tables",
+        metavar="LIST",
+        type=lambda text: [part.strip() for part in text.split(",") if part.strip()],
+        help="tables and figures, comma-separated (3,A.13,figure-4); default: all",
+    )
+    parser.add_argument(
+        "--rows", metavar="PATTERN", help="only rows such as 'CP-CFL|*' (labels joined by |)"
+    )
+    parser.add_argument(
+        "--profile",
+        default="reduced",
+        help="how much is run: reduced (minutes), paper (the published protocol), smoke (seconds)",
+    )
+    parser.add_argument("--on", metavar="SET", help="put the profile on this data set (mnist, ...)")
+    parser.add_argument("--trials", type=positive, metavar="N", help="instead of the profile's")
+    parser.add_argument(
+        "--set",
+        dest="sets",
+        action="append",
+        default=[],
+        metavar="PATH=VALUE",
+        help="change a setting of every run (training.rounds=3); listed as a departure",
+    )
+
+
+def add_places(parser: argparse.ArgumentParser) -> None:
+    """Where data, stored trials and reports lie."""
+    default_data = os.environ.get("FEDREPRO_DATA")
+    parser.add_argument(
+        "--data-dir",
+        type=Path,
+        default=Path(default_data) if default_data else None,
+        metavar="DIR",
+        help="folder of real data sets (default: $FEDREPRO_DATA)",
+    )
+    parser.add_argument(
+        "--store",
+        type=Path,
+        default=Path("results/store"),
+        metavar="DIR",
+        help="where finished trials are kept (default: results/store)",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="where the report goes (default: results/reports/PAPER-PROFILE)",
+    )
+
+
+def add_execution(parser: argparse.ArgumentParser) -> None:
+    """How trials are run."""
+    parser.add_argument(
+        "--jobs", type=int, default=None, metavar="N", help="worker processes (default: cores)"
+    )
+    parser.add_argument(
+        "--device", default="auto", metavar="NAME", help="cpu, cuda, cuda:1 or auto (default)"
+    )
+    parser.add_argument(
+        "--download", action="store_true", help="fetch missing data sets into --data-dir"
+    )
+
+
+def positive(text: str) -> int:
+    """A whole number of at least 1."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not at least 1")
+    return number
+
+
+def parse_sets(pairs: list[str]) -> list[tuple[str, object]]:
+    """`training.rounds=3` as (path, value); the value is read as TOML, or as text.
+
+    Raises `FedreproError` for a pair without `=`.
+    """
+    import tomllib
+
+    parsed: list[tuple[str, object]] = []
+    for pair in pairs:
+        path, separator, text = pair.partition("=")
+        if not separator or not path:
+            raise FedreproError(f"--set {pair}: expected PATH=VALUE, such as training.rounds=3")
+        try:
+            value: object = tomllib.loads(f"value = {text}")["value"]
+        except tomllib.TOMLDecodeError:
+            value = text
+        parsed.append((path.strip(), value))
+    return parsed

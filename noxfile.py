@@ -1,0 +1,81 @@
+"""Sessions: `reproduce-<paper>` for each paper, `tests`, `lint`, `slow`, `data`, `speed`, `regress`.
+
+Sessions install the versions in `constraints.txt`, with which the suite was tried; pyproject.toml
+holds the ranges that it accepts. The virtualenv backend, because uv ignores pip's configuration.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nox
+
+nox.needs_version = ">=2024.4.15"
+nox.options.default_venv_backend = "virtualenv|venv"
+nox.options.reuse_existing_virtualenvs = True
+nox.options.sessions = ["tests"]
+
+PAPERS = sorted(path.parent.name for path in Path(__file__).parent.glob("tables/*/paper.toml"))
+
+
+def install(session: nox.Session, extra: str = "") -> None:
+    """fedrepro from this folder, with the tried versions of its dependencies."""
+    session.install("--quiet", "--constraint", "constraints.txt", "--editable", f".{extra}")
+
+
+def define_reproduction(paper: str) -> None:
+    """The session that trains, judges and reports one paper; arguments after `--` go to it."""
+
+    @nox.session(name=f"reproduce-{paper}")
+    def reproduce(session: nox.Session) -> None:
+        install(session)
+        session.run("fedrepro", "run", paper, *session.posargs, success_codes=[0])
+
+
+for name in PAPERS:
+    define_reproduction(name)
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """The fast tests, on all cores."""
+    install(session, "[test]")
+    arguments = session.posargs or ["-n", "auto", "-m", "not slow and not speed and not data"]
+    session.run("pytest", *arguments, env={"OMP_NUM_THREADS": "1"})
+
+
+@nox.session
+def slow(session: nox.Session) -> None:
+    """The tests that take more than a few seconds each."""
+    install(session, "[test]")
+    session.run("pytest", "-m", "slow", *session.posargs)
+
+
+@nox.session
+def data(session: nox.Session) -> None:
+    """The tests on real data sets under FEDREPRO_DATA; they skip where a set is missing."""
+    install(session, "[test]")
+    session.run("pytest", "-m", "data", *session.posargs)
+
+
+@nox.session
+def speed(session: nox.Session) -> None:
+    """Timings with pytest-benchmark, to be compared as ratios within one run."""
+    install(session, "[test]")
+    session.run("pytest", "-m", "speed", "--benchmark-only", *session.posargs)
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """ruff and mypy."""
+    install(session, "[test,lint]")
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    session.run("mypy")
+
+
+@nox.session
+def regress(session: nox.Session) -> None:
+    """The reduced profile against the recorded baseline; arguments after `--` go to it."""
+    install(session)
+    session.run("fedrepro", "regress", *(session.posargs or PAPERS))

@@ -1,0 +1,116 @@
+"""Figure panels as inline SVG, the same bytes for the same data."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.figure import Figure
+
+from benchmark.results import Series
+
+PALETTE = ("#3b6fb6", "#d1603d", "#3a8f5c", "#8a5aa8", "#b58a1b", "#4aa3a8", "#b0487f", "#6b6b6b")
+
+
+def svg(series: Series) -> str:
+    """An `<svg>` element; its text stays text, its colours work on light and dark paper."""
+    with matplotlib.rc_context(
+        {
+            "svg.hashsalt": "fedrepro",
+            "svg.fonttype": "none",
+            "font.family": "sans-serif",
+            "font.size": 9,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.edgecolor": "#808080",
+            "text.color": "#808080",
+            "axes.labelcolor": "#808080",
+            "xtick.color": "#808080",
+            "ytick.color": "#808080",
+        }
+    ):
+        figure = Figure(figsize=_size(series), layout="constrained")
+        axes = figure.add_subplot()
+        {"curves": _curves, "choices": _choices, "counts": _counts}[series.kind](axes, series)
+        axes.set_title(series.title, fontsize=10)
+        axes.set_xlabel(series.x_label)
+        axes.set_ylabel(series.y_label)
+        buffer = io.StringIO()
+        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+    return _element(buffer.getvalue(), series)
+
+
+def _size(series: Series) -> tuple[float, float]:
+    return (6.4, 3.6) if series.kind == "curves" else (6.4, 3.2)
+
+
+def _curves(axes: Any, series: Series) -> None:
+    """Mean over trials, with the range of the trials as a band."""
+    for i, (label, trials) in enumerate(series.lines.items()):
+        if not trials:
+            continue
+        rounds = np.array(trials[0][0])
+        values = np.array([values for _, values in trials])
+        colour = PALETTE[i % len(PALETTE)]
+        axes.plot(rounds, values.mean(axis=0), color=colour, label=label, linewidth=1.6)
+        axes.fill_between(rounds, values.min(0), values.max(0), color=colour, alpha=0.15, lw=0)
+    axes.grid(alpha=0.25)
+    axes.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
+
+
+def _choices(axes: Any, series: Series) -> None:
+    """Which model each client chose in each round; one colour a model."""
+    matrix = np.array(series.matrix)
+    colours = matplotlib.colors.ListedColormap(PALETTE[: max(int(matrix.max()) + 1, 1)])
+    limits = {"vmin": -0.5, "vmax": colours.N - 0.5}
+    axes.imshow(matrix.T, aspect="auto", cmap=colours, interpolation="nearest", **limits)
+    axes.set_xticks(_ticks(matrix.shape[0]), [str(t + 1) for t in _ticks(matrix.shape[0])])
+    _mark_groups(axes, series)
+
+
+def _counts(axes: Any, series: Series) -> None:
+    """Images per client and class; the area of a dot is their number."""
+    matrix = np.array(series.matrix)
+    clients, classes = np.nonzero(matrix)
+    groups = np.array(series.groups or [0] * matrix.shape[0])
+    colours = [PALETTE[int(g) % len(PALETTE)] for g in groups[clients]]
+    axes.scatter(clients + 1, classes, s=matrix[clients, classes] * 2.0, c=colours)
+    axes.set_yticks(range(matrix.shape[1]))
+
+
+def _mark_groups(axes: Any, series: Series) -> None:
+    """Thin lines between the true clusters."""
+    changes = [i for i in range(1, len(series.groups)) if series.groups[i] != series.groups[i - 1]]
+    for change in changes:
+        axes.axhline(change - 0.5, color="#808080", linewidth=1.0)
+
+
+def _ticks(count: int, most: int = 10) -> list[int]:
+    step = max(1, -(-count // most))
+    return list(range(0, count, step))
+
+
+def _element(document: str, series: Series) -> str:
+    """The bare element without fixed size, named for screen readers.
+
+    Several figures share a page, so identifiers that nothing refers to are dropped, and the others
+    are made the figure's own.
+    """
+    element = document[document.index("<svg") :]
+    element = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", element, count=1)
+    element = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", element, count=1)
+    element = re.sub(r"<metadata>.*?</metadata>", "", element, flags=re.DOTALL)
+    referred = set(re.findall(r'(?:href="|url\()#([^")]+)', element))
+    own = hashlib.sha256(repr(series).encode()).hexdigest()[:8]
+
+    def keep(match: re.Match[str]) -> str:
+        return f' id="{own}-{match[1]}"' if match[1] in referred else ""
+
+    element = re.sub(r' id="([^"]+)"', keep, element)
+    element = re.sub(r'(href="|url\()#', rf"\1#{own}-", element)
+    label = re.sub(r"[^\w\s.,()=:-]", "", series.title)
+    return element.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)

@@ -1,0 +1,171 @@
+"""How judged tables are laid out, for every format: grids, number formats, shared departures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from benchmark.results import CellResult, ClaimResult, Departure, Report, TableResult
+
+VERDICTS: dict[str, str] = {
+    "REPRODUCED": "the means agree within the margin (two one-sided tests at 5 %)",
+    "EXACT": "recomputed to the printed precision",
+    "COMPATIBLE": "inside the prediction interval of a replication; not a success",
+    "SHIFTED": "outside the prediction interval, but not shown to be beyond the margin",
+    "DISCREPANT": "beyond the margin (one-sided test at 5 %, corrected over the table)",
+    "MISPRINT?": "recomputed to another value; the working is shown",
+    "INCONCLUSIVE": "these trials cannot decide",
+    "SCALED": "protocol or data differ from the paper's: shown beside it, never judged",
+    "NOT RUN": "nothing was trained for this cell; the reason is given",
+    "ERROR": "training failed; the reason is given",
+    "DESCRIPTIVE": "words or facts about hardware: shown, not measured",
+}
+"""Every verdict in the order of a scoreboard, with its meaning."""
+
+CLAIMS: dict[str, str] = {
+    "HOLDS": "shown by the paired trials (one-sided t, Holm over the table's claims)",
+    "REVERSED": "the trials show the opposite",
+    "UNRESOLVED": "the trials show neither",
+    "NOT RUN": "its cells were not run",
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row of a grid: its label and its cells, None where the paper printed nothing."""
+
+    label: tuple[str, ...]
+    cells: tuple[CellResult | None, ...]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table as printed: column labels (parts from outer to inner) and lines."""
+
+    columns: tuple[tuple[str, ...], ...]
+    lines: tuple[Line, ...]
+
+    @property
+    def label_width(self) -> int:
+        """Parts in the longest row label."""
+        return max((len(line.label) for line in self.lines), default=1)
+
+    @property
+    def header_depth(self) -> int:
+        """Parts in the longest column label."""
+        return max((len(column) for column in self.columns), default=1)
+
+    def header(self, depth: int) -> list[tuple[str, int]]:
+        """The header line at `depth` as (text, columns spanned); equal neighbours are joined."""
+        spans: list[tuple[str, int]] = []
+        previous: tuple[str, ...] | None = None
+        for column in self.columns:
+            text = column[depth] if depth < len(column) else ""
+            if previous is not None and column[: depth + 1] == previous[: depth + 1]:
+                spans[-1] = (text, spans[-1][1] + 1)
+            else:
+                spans.append((text, 1))
+            previous = column
+        return spans
+
+
+def grid(table: TableResult) -> Grid:
+    """The cells of a table in the paper's rows and columns."""
+    columns = tuple(dict.fromkeys(cell.column for cell in table.cells))
+    rows = tuple(dict.fromkeys(cell.row for cell in table.cells))
+    by_place = {(cell.row, cell.column): cell for cell in table.cells}
+    lines = (Line(row, tuple(by_place.get((row, column)) for column in columns)) for row in rows)
+    return Grid(columns, tuple(lines))
+
+
+def decimals(published: str, fallback: int = 2) -> int:
+    """Printed decimals of a number: '41.20' has 2."""
+    digits = published.replace("≈", "").strip()
+    try:
+        float(digits)
+    except ValueError:
+        return fallback
+    return len(digits.partition(".")[2])
+
+
+def number(value: float | None, places: int = 2, sign: bool = False) -> str:
+    """A number with a true minus sign, '—' where there is none."""
+    if value is None:
+        return "—"
+    text = f"{value:+.{places}f}" if sign else f"{value:.{places}f}"
+    return text.replace("-", "−")
+
+
+def span(interval: tuple[float, float] | None, places: int = 2, sign: bool = False) -> str:
+    """An interval as '[low, high]', '—' where there is none."""
+    if interval is None:
+        return "—"
+    return f"[{number(interval[0], places, sign)}, {number(interval[1], places, sign)}]"
+
+
+def p_value(p: float | None) -> str:
+    """A p-value with three decimals, or its bound."""
+    if p is None:
+        return "—"
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def published(cell: CellResult) -> str:
+    """The printed cell, spread included."""
+    return (
+        cell.published if cell.published_sd is None else f"{cell.published} ± {cell.published_sd}"
+    )
+
+
+def places(cell: CellResult) -> int:
+    """Decimals in which the reproduced value of a cell is shown."""
+    return decimals(cell.published, 2 if cell.unit == "%" else 4)
+
+
+def shared_departures(report: Report) -> tuple[Departure, ...]:
+    """Departures common to every table that has any, so that they are told once."""
+    listed = [table.departures for table in report.tables if table.departures]
+    if len(listed) < 2:
+        return ()
+    common = set(listed[0]).intersection(*listed[1:])
+    return tuple(departure for departure in listed[0] if departure in common)
+
+
+def own_departures(table: TableResult, shared: Iterable[Departure]) -> tuple[Departure, ...]:
+    """Departures of a table beyond the shared ones."""
+    told = set(shared)
+    return tuple(departure for departure in table.departures if departure not in told)
+
+
+def all_claims(report: Report) -> list[tuple[TableResult, ClaimResult]]:
+    """Every claim with the table that it is about."""
+    return [(table, claim) for table in report.tables for claim in table.claims]
+
+
+def headline(report: Report) -> str:
+    """The one sentence that a reader must not get wrong."""
+    words = report.count_verdicts()
+    judged = sum(
+        words.get(word, 0) for word in ("REPRODUCED", "DISCREPANT", "COMPATIBLE", "SHIFTED")
+    )
+    if report.scaled and not judged:
+        return (
+            f"A {report.profile} run: no published number has been reproduced or refuted here. "
+            "Its numbers come from other data or a shorter protocol and are shown for comparison; "
+            "what it can judge is whether the paper's comparisons hold."
+        )
+    return (
+        f"{words.get('REPRODUCED', 0)} of {sum(words.values())} cells reproduced, "
+        f"{words.get('DISCREPANT', 0)} discrepant, {words.get('SCALED', 0)} scaled (never judged)."
+    )
+
+
+def title(table: TableResult) -> str:
+    """'Table 3' or 'Figure 4'."""
+    kind, _, rest = table.id.partition("-")
+    return f"Figure {rest}" if kind == "figure" else f"Table {table.id}"
+
+
+def anchor(table: TableResult) -> str:
+    """The identifier of a table's section in a document."""
+    return "table-" + table.id.lower().replace(".", "-")

@@ -1,0 +1,168 @@
+"""The report as Markdown that renders on a code host, with collapsible details."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchmark.results import CellResult, ClaimResult, Report, TableResult
+from reports import layout
+
+SUFFIX = ".md"
+
+
+def write(report: Report, path: Path) -> None:
+    """Writes the report to `path`."""
+    path.write_text(render(report), encoding="utf-8")
+
+
+def render(report: Report) -> str:
+    """The whole report as Markdown text."""
+    shared = layout.shared_departures(report)
+    blocks = [
+        f"# {_escape(report.title)}",
+        f"{_escape(report.authors)} ({report.year}) · `{report.paper}` · profile `{report.profile}`"
+        + (f" on `{report.on}`" if report.on else ""),
+        f"> **{_escape(layout.headline(report))}**",
+        _scoreboard(report),
+        _claims_overview(report),
+    ]
+    if shared:
+        rows = [[d.setting, d.paper, d.here, d.why] for d in shared]
+        table = _table(["setting", "paper", "here", "why"], rows)
+        blocks.append(_details(f"Departures shared by every table ({len(shared)})", table))
+    blocks += [_section(table, report) for table in report.tables]
+    blocks.append(_provenance(report))
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _scoreboard(report: Report) -> str:
+    counts = report.count_verdicts()
+    rows = [
+        [word, str(counts[word]), meaning]
+        for word, meaning in layout.VERDICTS.items()
+        if word in counts
+    ]
+    return "## Scoreboard\n\n" + _table(["verdict", "cells", "meaning"], rows)
+
+
+def _claims_overview(report: Report) -> str:
+    claims = layout.all_claims(report)
+    if not claims:
+        return ""
+    rows = [
+        [layout.title(table), claim.says, claim.support, f"**{claim.word}**", claim.reason]
+        for table, claim in claims
+    ]
+    counts = report.count_claims()
+    summary = ", ".join(f"{counts[word]} {word}" for word in layout.CLAIMS if word in counts)
+    header = ["about", "claim", "by the printed numbers", "by the trials", "evidence"]
+    return f"## Claims: {summary}\n\n" + _table(header, rows)
+
+
+def _section(table: TableResult, report: Report) -> str:
+    parts = [f"## {layout.title(table)}: {_escape(table.title)}", f"Section {table.section}."]
+    parts += [f"*{_escape(note)}*" for note in table.notes]
+    if table.cells:
+        parts.append(_grid(table))
+        parts.append(_details("Every cell with its trials", _cells(table)))
+    if table.claims:
+        parts.append(_details("Evidence for the claims", _evidence(table.claims)))
+    own = layout.own_departures(table, layout.shared_departures(report))
+    if own:
+        rows = [[d.setting, d.paper, d.here, d.why] for d in own]
+        header = ["setting", "paper", "here", "why"]
+        parts.append(_details("Departures of this table", _table(header, rows)))
+    if table.margin is not None:
+        parts.append(f"Margin: ±{table.margin:g} {table.unit or ''} ({table.margin_reason})")
+    parts.append(f"```\n{table.command}\n```")
+    return "\n\n".join(parts)
+
+
+def _grid(table: TableResult) -> str:
+    laid = layout.grid(table)
+    header = [""] + [" · ".join(column) for column in laid.columns]
+    rows = [[" ".join(line.label), *(_short(cell) for cell in line.cells)] for line in laid.lines]
+    return _table(header, rows)
+
+
+def _short(cell: CellResult | None) -> str:
+    """Published value, reproduced mean, verdict."""
+    if cell is None:
+        return ""
+    if cell.mean is None:
+        return f"{layout.published(cell)} · {cell.verdict.word}"
+    mean = layout.number(cell.mean, layout.places(cell))
+    return f"{layout.published(cell)} → {mean} · {cell.verdict.word}"
+
+
+def _cells(table: TableResult) -> str:
+    rows = []
+    for cell in table.cells:
+        digits = layout.places(cell)
+        rows.append(
+            [
+                f"{' '.join(cell.row)} · {' '.join(cell.column)}",
+                layout.published(cell),
+                layout.number(cell.mean, digits),
+                layout.span(cell.interval, digits),
+                " ".join(layout.number(value, digits) for value in cell.trials) or "—",
+                layout.number(cell.verdict.difference, digits, sign=True),
+                cell.verdict.word,
+                "; ".join((cell.verdict.reason, *cell.verdict.working)),
+            ]
+        )
+    header = ["cell", "published", "mean", "95 % interval", "trials", "diff.", "verdict", "why"]
+    return _table(header, rows)
+
+
+def _evidence(claims: tuple[ClaimResult, ...]) -> str:
+    rows = []
+    for claim in claims:
+        for comparison in claim.comparisons:
+            rows.append(
+                [
+                    f"`{claim.id}`",
+                    comparison.text,
+                    f"{comparison.published_left} / {comparison.published_right}",
+                    layout.number(comparison.mean, sign=True),
+                    layout.span(comparison.interval, sign=True),
+                    layout.p_value(comparison.p),
+                ]
+            )
+    header = ["claim", "comparison", "published", "mean difference", "90 % interval", "p"]
+    return _table(header, rows)
+
+
+def _provenance(report: Report) -> str:
+    p = report.provenance
+    rows = [
+        [
+            "fedrepro",
+            f"{p.version}, commit {p.commit or 'unknown'}{' (changed)' if p.dirty else ''}",
+        ],
+        ["command", f"`{p.command}`"],
+        ["made", p.created],
+        ["device", p.device],
+        ["versions", ", ".join(f"{name} {version}" for name, version in p.versions.items())],
+        ["seeds", ", ".join(map(str, p.seeds))],
+        ["wall time", f"{p.wall_s:.0f} s, training {p.training_s:.0f} core seconds in all"],
+    ]
+    for name, facts in p.data.items():
+        rows.append([f"data {name}", "; ".join(f"{key} {value}" for key, value in facts.items())])
+    return "## Provenance\n\n" + _table(["", ""], rows)
+
+
+def _table(header: list[str], rows: list[list[str]]) -> str:
+    lines = ["| " + " | ".join(_escape(text) or " " for text in header) + " |"]
+    lines.append("|" + "---|" * len(header))
+    lines += ["| " + " | ".join(_escape(text) for text in row) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def _details(summary: str, body: str) -> str:
+    return f"<details><summary>{_escape(summary)}</summary>\n\n{body}\n\n</details>"
+
+
+def _escape(text: str) -> str:
+    """Text that cannot open a tag, end a table cell or break its line."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|").replace("\n", " ")

@@ -1,0 +1,96 @@
+"""A small judged report with every kind of cell, claim and panel."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmark.results import (
+    CellResult,
+    ClaimResult,
+    Comparison,
+    Departure,
+    Provenance,
+    Report,
+    RunSummary,
+    Series,
+    TableResult,
+    Verdict,
+    VerdictWord,
+)
+
+SHARED = Departure("clients.data", "stl10", "digits", "ships with scikit-learn")
+
+
+def cell(
+    row: tuple[str, ...],
+    column: tuple[str, ...],
+    published: str,
+    word: VerdictWord,
+    trials: tuple[float | None, ...] = (),
+) -> CellResult:
+    values = [value for value in trials if value is not None]
+    mean = sum(values) / len(values) if values else None
+    return CellResult(
+        row=row,
+        column=column,
+        kind="empirical",
+        metric="accuracy",
+        unit="%",
+        published=published,
+        published_sd=None,
+        trials=trials,
+        mean=mean,
+        sd=1.0 if values else None,
+        interval=None if mean is None else (mean - 2.0, mean + 2.0),
+        verdict=Verdict(word, f"because of {word.lower()}", difference=mean),
+        run="abcdef0123456789" if values else None,
+        command="fedrepro run toy --tables 3",
+    )
+
+
+@pytest.fixture
+def report() -> Report:
+    cells = (
+        cell(("CP-CFL", "SimCLR"), ("15", "T = 40"), "76.80", "SCALED", (80.0, 82.0, None)),
+        cell(("CP-CFL", "SimCLR"), ("15", "Best"), "77.10", "NOT RUN"),
+        cell(("FedAvg", "<script>alert(1)</script>"), ("15", "T = 40"), "44.13", "ERROR"),
+    )
+    comparison = Comparison(
+        "CP-CFL > FedAvg", "76.80", "44.13", (30.0, 31.5), 30.75, (25.0, 36.0), 0.0004, 0.9996
+    )
+    claim = ClaimResult(
+        "beats", "CP-CFL beats FedAvg", "'CP-CFL|*' > 'FedAvg|*'", "supported", "by 32.67",
+        "HOLDS", "shown in 2 trials", 0.0004, (comparison,),
+    )  # fmt: skip
+    curve = Series(
+        "curves", "accuracy by round", "round", "accuracy (%)",
+        lines={"CP-CFL": [([1.0, 2.0], [50.0, 80.0]), ([1.0, 2.0], [55.0, 82.0])]},
+    )  # fmt: skip
+    choices = Series(
+        "choices", "choices", "round", "client", matrix=[[0, 1], [0, 1]], groups=[0, 1]
+    )
+    counts = Series("counts", "images", "client", "class", matrix=[[20, 5], [0, 20]], groups=[0, 1])
+    own = Departure("training.rounds", "40", "8", "a fifth")
+    tables = tuple(
+        TableResult(
+            id=name, title="accuracy & more", section="4.2", kind="empirical", metric="accuracy",
+            unit="%", margin=2.0, margin_reason="two SDs", cells=cells, claims=(claim,),
+            departures=departures, unstated=(SHARED,), notes=("a note",), panels=panels,
+            command=f"fedrepro run toy --tables {name}",
+        )
+        for name, departures, panels in (
+            ("3", (SHARED, own), ()),
+            ("figure-4", (SHARED,), (curve, choices, counts)),
+        )
+    )  # fmt: skip
+    run = RunSummary(
+        "abcdef0123456789", "cpcfl", (0, 1), 1, 3.5, {"method": "cpcfl"}, {"restarts": 0}
+    )
+    provenance = Provenance(
+        "0.1.0", "deadbeef", True, "2026-11-21T00:00:00+00:00", "fedrepro run toy", "cpu",
+        {"torch": "2.13.0"}, (0, 1), {"digits": {"checksum": "00ff", "release": True}}, 12.0, 20.0,
+    )  # fmt: skip
+    title = "A toy & its paper"
+    return Report(
+        "toy", title, "A. Author", 2023, "reduced", None, True, tables, (run,), provenance
+    )  # fmt: skip

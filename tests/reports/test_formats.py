@@ -1,0 +1,90 @@
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+from benchmark.results import Report
+from reports import figures, html, markdown
+from reports import json as json_format
+
+VOID = {"meta", "br", "link", "img", "hr", "input"}
+
+
+class Balance(HTMLParser):
+    """Raises where a closing tag does not match the open one; keeps ids and links."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if "id" in given:
+            self.ids.append(str(given["id"]))
+        if tag == "a":
+            self.links.append(str(given.get("href")))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_the_page_is_well_formed_and_its_links_lead_somewhere(report: Report) -> None:
+    page = Balance()
+    page.feed(html.render(report))
+    assert page.open == []
+    assert len(page.ids) == len(set(page.ids))
+    assert {link[1:] for link in page.links} <= set(page.ids)
+
+
+def test_the_page_asks_nothing_of_a_network(report: Report) -> None:
+    text = html.render(report)
+    assert "<script" not in text
+    assert "<link" not in text
+    assert "@import" not in text
+    loaded = re.findall(r"(?:src|href)\s*=\s*\"([^\"#][^\"]*)\"", text)
+    assert [address for address in loaded if not address.startswith("data:")] == []
+
+
+def test_text_from_a_spec_cannot_become_markup(report: Report) -> None:
+    assert "<script>alert(1)</script>" not in html.render(report)
+    assert "<script>alert(1)</script>" not in markdown.render(report)
+
+
+def test_every_verdict_stands_as_a_word_beside_its_numbers(report: Report) -> None:
+    text = html.render(report)
+    for word in ("SCALED", "NOT RUN", "ERROR", "HOLDS"):
+        assert f">{word}</span>" in text
+    assert "no published number has been reproduced or refuted" in text
+
+
+def test_markdown_tables_have_as_many_fields_in_every_row_as_in_their_header(
+    report: Report,
+) -> None:
+    width = 0
+    for line in markdown.render(report).splitlines():
+        if not line.startswith("|"):
+            width = 0
+            continue
+        fields = len(re.findall(r"(?<!\\)\|", line))
+        width = width or fields
+        assert fields == width, line
+
+
+def test_json_holds_every_number_and_reads_back(report: Report, tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    json_format.write(report, path)
+    plain = json.loads(path.read_text(encoding="utf-8"))
+    assert plain["tables"][0]["cells"][0]["published"] == "76.80"
+    assert plain["tables"][0]["cells"][0]["trials"] == [80.0, 82.0, None]
+    assert plain["schema"] == report.schema
+
+
+def test_a_figure_is_the_same_bytes_each_time_and_names_itself(report: Report) -> None:
+    for series in report.tables[1].panels:
+        drawn = figures.svg(series)
+        assert drawn == figures.svg(series)
+        assert drawn.startswith('<svg role="img" aria-label=')

@@ -1,0 +1,41 @@
+from benchmark.results import Report
+from reports import layout
+
+
+def test_a_grid_keeps_the_papers_order_and_leaves_gaps_where_nothing_was_printed(
+    report: Report,
+) -> None:
+    laid = layout.grid(report.tables[0])
+    assert laid.columns == (("15", "T = 40"), ("15", "Best"))
+    assert [line.label[0] for line in laid.lines] == ["CP-CFL", "FedAvg"]
+    assert laid.lines[1].cells[1] is None
+
+
+def test_equal_outer_headers_are_joined(report: Report) -> None:
+    laid = layout.grid(report.tables[0])
+    assert laid.header(0) == [("15", 2)]
+    assert laid.header(1) == [("T = 40", 1), ("Best", 1)]
+
+
+def test_a_departure_of_every_table_is_told_once(report: Report) -> None:
+    shared = layout.shared_departures(report)
+    assert [d.setting for d in shared] == ["clients.data"]
+    own = layout.own_departures(report.tables[0], shared)
+    assert [d.setting for d in own] == ["training.rounds"]
+
+
+def test_reproduced_values_are_shown_with_the_printed_number_of_decimals() -> None:
+    assert layout.decimals("41.20") == 2
+    assert layout.decimals("0.3708") == 4
+    assert layout.decimals("≈ 23") == 0
+    assert layout.decimals("—") == 2
+
+
+def test_a_scaled_report_says_that_nothing_was_reproduced(report: Report) -> None:
+    assert "no published number has been reproduced or refuted" in layout.headline(report)
+
+
+def test_numbers_carry_a_true_minus_sign() -> None:
+    assert layout.number(-1.5, 1) == "−1.5"
+    assert layout.number(None) == "—"
+    assert layout.p_value(0.0002) == "< 0.001"
