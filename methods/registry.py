@@ -1,8 +1,8 @@
 """Finds methods, objectives, encoders and partitions by name; there is no list to keep.
 
-The registered name of a contribution is the name of its module: `find("federated", "fedavg")`
-imports `methods.federated.fedavg` and returns the one class in it that derives from the
-kind's base class. Adding a contribution is adding a file.
+The registered name of a contribution is the name of its module, with hyphens for underscores:
+`find("partition", "class-groups")` imports `methods.partitions.class_groups` and returns the one
+class in it that derives from the kind's base class. Adding a contribution is adding a file.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import difflib
 import importlib
 import inspect
 import pkgutil
+from collections.abc import Sequence
 from typing import Any
 
 _BASES = {
@@ -24,23 +25,42 @@ _BASES = {
 class UnknownNameError(LookupError):
     """A name that no module implements; carries the nearest names that exist."""
 
-    def __init__(self, kind: str, name: str) -> None:
+    def __init__(self, kind: str, name: str, known: Sequence[str] | None = None) -> None:
         self.kind, self.name = kind, name
-        self.suggestions = difflib.get_close_matches(name, names(kind), n=1, cutoff=0.6)
+        known = names(kind) if known is None else known
+        self.suggestions = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
         hint = f"; did you mean '{self.suggestions[0]}'?" if self.suggestions else ""
-        super().__init__(
-            f"{kind} '{name}' is not implemented{hint} (known: {', '.join(names(kind))})"
-        )
+        super().__init__(f"{kind} '{name}' is not implemented{hint} (known: {', '.join(known)})")
+
+
+def names_in(package: str) -> list[str]:
+    """The registered names of the modules in a dotted `package`, sorted."""
+    folders = importlib.import_module(package).__path__
+    return sorted(
+        module.name.replace("_", "-")
+        for module in pkgutil.iter_modules(folders)
+        if module.name != "base" and not module.name.startswith("_")
+    )
+
+
+def class_in(module: str, base: type) -> Any:
+    """The one class that a dotted `module` defines and that derives from `base`.
+
+    Raises `TypeError` if the module defines none or several.
+    """
+    found = [
+        value
+        for value in vars(importlib.import_module(module)).values()
+        if inspect.isclass(value) and issubclass(value, base) and value.__module__ == module
+    ]
+    if len(found) != 1:
+        raise TypeError(f"{module} must define exactly one {base.__name__}, has {len(found)}")
+    return found[0]
 
 
 def names(kind: str) -> list[str]:
     """The registered names of a kind, sorted."""
-    package = importlib.import_module(_BASES[kind][0])
-    return sorted(
-        module.name
-        for module in pkgutil.iter_modules(package.__path__)
-        if module.name != "base" and not module.name.startswith("_")
-    )
+    return names_in(_BASES[kind][0])
 
 
 def module_of(kind: str, name: str) -> str:
@@ -50,7 +70,12 @@ def module_of(kind: str, name: str) -> str:
     """
     if name not in names(kind):
         raise UnknownNameError(kind, name)
-    return f"{_BASES[kind][0]}.{name}"
+    return f"{_BASES[kind][0]}.{name.replace('-', '_')}"
+
+
+def base(kind: str) -> Any:
+    """The class from which every contribution of a kind derives."""
+    return getattr(importlib.import_module(_BASES[kind][1]), _BASES[kind][2])
 
 
 def find(kind: str, name: str) -> Any:
@@ -58,17 +83,4 @@ def find(kind: str, name: str) -> Any:
 
     Raises `UnknownNameError` if no module has that name.
     """
-    module = importlib.import_module(module_of(kind, name))
-    base = getattr(importlib.import_module(_BASES[kind][1]), _BASES[kind][2])
-    found = [
-        value
-        for value in vars(module).values()
-        if inspect.isclass(value)
-        and issubclass(value, base)
-        and value.__module__ == module.__name__
-    ]
-    if len(found) != 1:
-        raise TypeError(
-            f"{module.__name__} must define exactly one {base.__name__}, has {len(found)}"
-        )
-    return found[0]
+    return class_in(module_of(kind, name), base(kind))

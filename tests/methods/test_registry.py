@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from methods import registry
+from methods.encoders.base import Encoder
+from methods.encoders.cnn import CNN
+from methods.registry import UnknownNameError, class_in, find, module_of, names, names_in
+
+KINDS = ["federated", "objective", "encoder", "partition"]
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """An importable package with the modules base, _private, one_thing and two_things."""
+    folder = tmp_path / "found_by_name"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    (folder / "base.py").write_text("class Base: ...\n")
+    (folder / "_private.py").write_text("raise RuntimeError\n")
+    (folder / "one_thing.py").write_text(
+        "from found_by_name.base import Base\nclass One(Base): ...\nclass Helper: ...\n"
+    )
+    (folder / "two_things.py").write_text(
+        "from found_by_name.base import Base\nclass A(Base): ...\nclass B(Base): ...\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    importlib.invalidate_caches()
+    yield "found_by_name"
+    for name in [n for n in sys.modules if n.startswith("found_by_name")]:
+        del sys.modules[name]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_listed_name_is_found_and_its_class_is_the_modules_own(kind: str) -> None:
+    for name in names(kind):
+        assert find(kind, name).__module__ == module_of(kind, name)
+
+
+def test_a_class_is_found_by_its_modules_name() -> None:
+    assert find("encoder", "cnn") is CNN
+    assert issubclass(CNN, Encoder)
+
+
+def test_hyphens_in_names_stand_for_underscores_in_modules() -> None:
+    assert "class-groups" in names("partition")
+    assert module_of("partition", "class-groups") == "methods.partitions.class_groups"
+    with pytest.raises(UnknownNameError, match="did you mean 'class-groups'"):
+        find("partition", "class_groups")
+
+
+def test_base_and_private_modules_are_not_contributions(package: str) -> None:
+    assert names_in(package) == ["one-thing", "two-things"]
+
+
+def test_a_file_is_found_as_soon_as_it_is_there(
+    package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = (package, f"{package}.base", "Base")
+    monkeypatch.setitem(registry._BASES, "thing", base)
+    assert find("thing", "one-thing").__name__ == "One"
+    text = "from found_by_name.base import Base\nclass New(Base): ...\n"
+    (tmp_path / package / "new.py").write_text(text)
+    importlib.invalidate_caches()
+    assert find("thing", "new").__name__ == "New"
+
+
+def test_a_module_must_define_exactly_one_class(package: str) -> None:
+    base = importlib.import_module(f"{package}.base").Base
+    assert class_in(f"{package}.one_thing", base).__name__ == "One"
+    with pytest.raises(TypeError, match="two_things must define exactly one Base, has 2"):
+        class_in(f"{package}.two_things", base)
+
+
+def test_an_unknown_name_lists_what_exists_and_the_nearest() -> None:
+    with pytest.raises(UnknownNameError, match="encoder 'cnm' is not implemented") as caught:
+        find("encoder", "cnm")
+    assert caught.value.suggestions == ["cnn"]
+    assert "known: " in str(caught.value)
+    with pytest.raises(UnknownNameError) as far:
+        module_of("encoder", "zzzzzz")
+    assert far.value.suggestions == []
+    assert "did you mean" not in str(far.value)
+
+
+def test_asking_for_a_module_does_not_import_it(package: str) -> None:
+    assert names_in(package)
+    assert f"{package}.one_thing" not in sys.modules
