@@ -23,7 +23,10 @@ class Learner(ABC):
 
     @abstractmethod
     def new(self, generator: torch.Generator) -> State:
-        """Fresh trained weights of one model: `encoder.*`, `projector.*`, `predictor.*`, ..."""
+        """Fresh trained weights of one model: `encoder.*`, `projector.*`, `predictor.*`, ...
+
+        The encoder is drawn first, so that one stream gives every objective the same encoder.
+        """
 
     def memory(self, state: State) -> State:
         """What is kept between steps but not trained by gradients (a target network, a queue)."""
@@ -33,7 +36,11 @@ class Learner(ABC):
     def loss(
         self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
     ) -> Tensor:
-        """Loss of each model (models,), from `views`: each models x batch x C x H x W in [0, 1]."""
+        """Loss of each model (models,), from `views`: each models x batch x C x H x W in [0, 1].
+
+        `labels` (int64, models x batch) are read by objectives with `uses_labels` alone. Running
+        statistics in `state` and `memory` move in place.
+        """
 
     def update(self, state: State, memory: State) -> None:  # noqa: B027
         """Changes `memory` in place after an optimiser step."""
@@ -41,10 +48,26 @@ class Learner(ABC):
 
 @dataclass(frozen=True)
 class Objective(ABC):
-    """Options of an objective; the fields of a subclass are its options in a spec."""
+    """Options of an objective; the fields of a subclass are its options in a spec.
+
+    The class attributes from `positive_samples` on are the columns of CP-CFL's Table 1;
+    `tests/methods/test_objectives.py` holds each of them against what the code does.
+    """
 
     uses_labels: ClassVar[bool] = False
     n_views: ClassVar[int] = 2
+
+    positive_samples: ClassVar[bool] = False
+    negative_samples: ClassVar[bool] = False
+    weight_sharing: ClassVar[bool] = False
+    projector: ClassVar[bool] = False
+    predictor: ClassVar[bool] = False
+    stop_gradient: ClassVar[bool] = False
+
+    @property
+    def draws_views(self) -> bool:
+        """Whether the views are augmented; otherwise the loss sees the images as they are."""
+        return True
 
     @abstractmethod
     def build(self, encoder: Layer, dim: int, n_classes: int) -> Learner:

@@ -1,0 +1,90 @@
+"""BYOL: from one view, predict what a slowly moving copy of the network makes of the other.
+
+Paper: CP-CFL, Section 3.3.2, Eqs. 9-11 (Grill et al. 2020); settings of Section 4.1: projector of
+two batch-normalised layers of 512, ReLU on the first; predictor 64 (batch norm, ReLU), then 512;
+update rate β = 0.9.
+Departures: Eq. 9's norm equals its right-hand side only for vectors of length one, so the code
+computes 2 - 2 Sim. Eq. 11 says θ'_q; the target has no predictor, so it is read as the projector
+θ'_g.
+Unstated: the two directions are averaged (Adam ignores the factor); batch normalisation sees one
+view at a time, and in the target too uses the statistics of the batch, as in Grill et al.; Eqs. 10
+and 11 move trained weights only, the target keeps running statistics of its own; dense layers
+before batch normalisation have no bias.
+Evidence: `tests/methods/test_objectives.py` against torch.nn networks and plain loops over Eqs. 9
+to 11, and against lightly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from methods.models.layers import Layer, is_buffer
+from methods.objectives._networks import dense_layers
+from methods.objectives.base import Learner, Objective
+from methods.state import State, clone, part
+
+
+def distance(p: Tensor, z: Tensor) -> Tensor:
+    """Eq. 9 averaged over the batch, (models,); p, z: models x batch x width."""
+    return 2 - 2 * F.cosine_similarity(p, z, dim=2).mean(1)
+
+
+class BYOLLearner(Learner):
+    """Online encoder, projector and predictor; the target network is the memory."""
+
+    def __init__(self, encoder: Layer, projector: Layer, predictor: Layer, momentum: float) -> None:
+        self.encoder, self.projector, self.predictor = encoder, projector, predictor
+        self.momentum = momentum
+
+    def new(self, generator: torch.Generator) -> State:
+        networks = (self.encoder, self.projector, self.predictor)
+        return {k: v for network in networks for k, v in network.new(generator).items()}
+
+    def memory(self, state: State) -> State:
+        """θ'_f and θ'_g under the names of θ_f and θ_g; they begin as copies."""
+        return clone({**part(state, "encoder"), **part(state, "projector")})
+
+    def _project(self, state: State, x: Tensor) -> Tensor:
+        return self.projector(state, self.encoder(state, x, training=True), training=True)
+
+    def loss(
+        self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
+    ) -> Tensor:
+        p_i, p_j = (self.predictor(state, self._project(state, x), training=True) for x in views)
+        with torch.no_grad():
+            z_i, z_j = (self._project(memory, x) for x in views)
+        return (distance(p_i, z_j) + distance(p_j, z_i)) / 2
+
+    @torch.no_grad()
+    def update(self, state: State, memory: State) -> None:
+        """Eqs. 10 and 11."""
+        for name, target in memory.items():
+            if not is_buffer(name):
+                target.lerp_(state[name], 1 - self.momentum)
+
+
+@dataclass(frozen=True)
+class BYOL(Objective):
+    """Options of BYOL; `momentum` is β. The predictor's output is as wide as the projector's."""
+
+    positive_samples: ClassVar[bool] = True
+    projector: ClassVar[bool] = True
+    predictor: ClassVar[bool] = True
+    stop_gradient: ClassVar[bool] = True
+
+    projector_widths: tuple[int, ...] = (512, 512)
+    predictor_width: int = 64
+    momentum: float = 0.9
+
+    def build(self, encoder: Layer, dim: int, n_classes: int) -> BYOLLearner:
+        widths = self.projector_widths
+        projector = dense_layers("projector", dim, widths, normalised=len(widths))
+        bottleneck = (self.predictor_width, widths[-1])
+        predictor = dense_layers("predictor", widths[-1], bottleneck, normalised=1)
+        return BYOLLearner(encoder, projector, predictor, self.momentum)

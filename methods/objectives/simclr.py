@@ -1,0 +1,69 @@
+"""SimCLR: two views of an image attract each other and repel all other views of the batch.
+
+Paper: CP-CFL, Section 3.3.1, Eq. 8 (Chen et al. 2020); settings of Section 4.1: two dense layers
+of 256, ReLU on the first, temperature 0.1.
+Unstated: biases (kept); how losses of anchors are joined (mean over all 2|B| anchors, as Algorithm
+1 averages over images); which images share batch statistics in an encoder that has them (both
+views together, as in Chen et al.).
+Evidence: `tests/methods/test_objectives.py` against a plain loop over Eq. 8 and against lightly.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from methods.models.layers import Layer
+from methods.objectives._networks import dense_layers
+from methods.objectives.base import Learner, Objective
+from methods.state import State
+
+
+def nt_xent(z_i: Tensor, z_j: Tensor, temperature: float) -> Tensor:
+    """Eq. 8 averaged over all anchors, (models,); z_i, z_j: models x batch x width."""
+    z_i, z_j = F.normalize(z_i, dim=2), F.normalize(z_j, dim=2)
+    z = torch.cat([z_i, z_j], dim=1)
+    not_itself = torch.full((z.shape[1],), -math.inf, device=z.device, dtype=z.dtype).diag()
+    similarity = torch.baddbmm(not_itself, z, z.transpose(1, 2), alpha=1 / temperature)
+    positive = (z_i * z_j).sum(2) / temperature
+    return similarity.logsumexp(2).mean(1) - positive.mean(1)
+
+
+class SimCLRLearner(Learner):
+    """Encoder and projector, both shared by the two views."""
+
+    def __init__(self, encoder: Layer, projector: Layer, temperature: float) -> None:
+        self.encoder, self.projector, self.temperature = encoder, projector, temperature
+
+    def new(self, generator: torch.Generator) -> State:
+        return {**self.encoder.new(generator), **self.projector.new(generator)}
+
+    def loss(
+        self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
+    ) -> Tensor:
+        h = self.encoder(state, torch.cat(list(views), dim=1), training=True)
+        z_i, z_j = self.projector(state, h, training=True).chunk(2, dim=1)
+        return nt_xent(z_i, z_j, self.temperature)
+
+
+@dataclass(frozen=True)
+class SimCLR(Objective):
+    """Options of SimCLR; `temperature` is τ."""
+
+    positive_samples: ClassVar[bool] = True
+    negative_samples: ClassVar[bool] = True
+    weight_sharing: ClassVar[bool] = True
+    projector: ClassVar[bool] = True
+
+    temperature: float = 0.1
+    projector_widths: tuple[int, ...] = (256, 256)
+
+    def build(self, encoder: Layer, dim: int, n_classes: int) -> SimCLRLearner:
+        projector = dense_layers("projector", dim, self.projector_widths)
+        return SimCLRLearner(encoder, projector, self.temperature)

@@ -1,0 +1,75 @@
+"""SimSiam: from one view, predict the projection of the other, which receives no gradient.
+
+Paper: CP-CFL, Section 3.3.3, Eq. 12 (Chen and He 2021); projector and predictor as in BYOL
+(Section 4.1).
+Unstated: both directions are used and averaged, as in Chen and He ("can also be swapped" in the
+paper); batch normalisation sees one view at a time and learns scale and shift everywhere; dense
+layers before batch normalisation have no bias.
+Evidence: `tests/methods/test_objectives.py` against torch.nn networks and a plain loop over Eq.
+12, and against lightly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from methods.models.layers import Layer
+from methods.objectives._networks import dense_layers
+from methods.objectives.base import Learner, Objective
+from methods.state import State
+
+
+def negative_similarity(p: Tensor, z: Tensor) -> Tensor:
+    """Eq. 12 averaged over the batch, (models,), without gradient into z.
+
+    p, z: models x batch x width.
+    """
+    return -F.cosine_similarity(p, z.detach(), dim=2).mean(1)
+
+
+class SimSiamLearner(Learner):
+    """Encoder, projector and predictor, all shared by the two views."""
+
+    def __init__(self, encoder: Layer, projector: Layer, predictor: Layer) -> None:
+        self.encoder, self.projector, self.predictor = encoder, projector, predictor
+
+    def new(self, generator: torch.Generator) -> State:
+        networks = (self.encoder, self.projector, self.predictor)
+        return {k: v for network in networks for k, v in network.new(generator).items()}
+
+    def loss(
+        self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
+    ) -> Tensor:
+        z_i, z_j = (
+            self.projector(state, self.encoder(state, x, training=True), training=True)
+            for x in views
+        )
+        p_i, p_j = (self.predictor(state, z, training=True) for z in (z_i, z_j))
+        return (negative_similarity(p_i, z_j) + negative_similarity(p_j, z_i)) / 2
+
+
+@dataclass(frozen=True)
+class SimSiam(Objective):
+    """Options of SimSiam. The predictor's output is as wide as the projector's."""
+
+    positive_samples: ClassVar[bool] = True
+    weight_sharing: ClassVar[bool] = True
+    projector: ClassVar[bool] = True
+    predictor: ClassVar[bool] = True
+    stop_gradient: ClassVar[bool] = True
+
+    projector_widths: tuple[int, ...] = (512, 512)
+    predictor_width: int = 64
+
+    def build(self, encoder: Layer, dim: int, n_classes: int) -> SimSiamLearner:
+        widths = self.projector_widths
+        projector = dense_layers("projector", dim, widths, normalised=len(widths))
+        bottleneck = (self.predictor_width, widths[-1])
+        predictor = dense_layers("predictor", widths[-1], bottleneck, normalised=1)
+        return SimSiamLearner(encoder, projector, predictor)

@@ -1,0 +1,61 @@
+"""Supervised pre-training: a classifier is trained with labels, and its encoder is kept.
+
+Paper: CP-CFL, Section 4.6 (Table 8): the model (θ_f, θ_c) with cross-entropy, then θ_f alone.
+Unstated: whether images are augmented (no; `augmented` turns it on); the head for 100 classes (one
+dense layer, as θ_c of Section 4.1).
+Evidence: `tests/methods/test_objectives.py` against a plain loop over the definition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from methods.models.classifier import Classifier, dense_head
+from methods.models.layers import Layer
+from methods.objectives.base import Learner, Objective
+from methods.state import State
+
+
+class SupervisedLearner(Learner):
+    """Encoder and a linear head."""
+
+    def __init__(self, classifier: Classifier) -> None:
+        self.classifier = classifier
+
+    def new(self, generator: torch.Generator) -> State:
+        return self.classifier.new(generator)
+
+    def loss(
+        self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
+    ) -> Tensor:
+        """Mean cross-entropy of the one view.
+
+        Raises `ValueError` without labels.
+        """
+        if labels is None:
+            raise ValueError("supervised pre-training needs labels, and these images have none")
+        logits = self.classifier(state, views[0], training=True)
+        return F.cross_entropy(logits.transpose(1, 2), labels, reduction="none").mean(1)
+
+
+@dataclass(frozen=True)
+class Supervised(Objective):
+    """Options of supervised pre-training; `augmented`: one augmented view instead of the image."""
+
+    uses_labels: ClassVar[bool] = True
+    n_views: ClassVar[int] = 1
+
+    augmented: bool = False
+
+    @property
+    def draws_views(self) -> bool:
+        return self.augmented
+
+    def build(self, encoder: Layer, dim: int, n_classes: int) -> SupervisedLearner:
+        return SupervisedLearner(Classifier(encoder, dim, dense_head(dim, (), n_classes)))
