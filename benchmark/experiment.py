@@ -7,11 +7,13 @@ the fields of their registered classes, so this module names no method and no op
 from __future__ import annotations
 
 import dataclasses
+import difflib
+import importlib
 import importlib.util
 import math
 import types
 import typing
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cache
@@ -36,10 +38,6 @@ FIXED: Mapping[str, Any] = {
     "pretraining.data": str,
     "pretraining.part": str,
     "pretraining.images": int,
-    "pretraining.epochs": int,
-    "pretraining.batch_size": int,
-    "pretraining.learning_rate": float,
-    "pretraining.optimizer": str,
     "pretraining.shared": bool,
 }
 """Paths that every paper may use, with their types; all others are options of some class."""
@@ -54,6 +52,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
 
 CLASSES: Mapping[str, str] = {
     "augmentation": "methods.augment:Augmentation",
+    "pretraining": "methods.pretraining:PretrainingOptions",
 }
 """Sections whose options are the fields of one class."""
 
@@ -208,7 +207,7 @@ def coerce(value: Any, hint: Any, where: str) -> Any:
     """`value` in the type `hint`, or a `SpecError` that begins with `where`."""
     made = _coerced(value, hint)
     if made is _WRONG:
-        raise SpecError(f"{where} must be {_describe(hint)}, not {_shown(value)}")
+        raise SpecError(f"{where} must be {_describe(hint)}, not {_shown(value)}".lstrip())
     return made
 
 
@@ -280,23 +279,52 @@ def _shown(value: Any) -> str:
 
 
 @cache
+def known_options() -> Mapping[str, tuple[Any, ...]]:
+    """Every dotted path that an experiment may hold, with the types that it has somewhere."""
+    known: dict[str, list[Any]] = {path: [hint] for path, hint in FIXED.items()}
+    for section, cls in _option_classes():
+        for name, hint in fields_of(cls).items():
+            known.setdefault(f"{section}.{name}", []).append(hint)
+    return {path: tuple(hints) for path, hints in known.items()}
+
+
 def known_keys() -> frozenset[str]:
     """Every dotted path that an experiment may hold: the fixed ones, and all options there are."""
-    known = set(FIXED)
+    return frozenset(known_options())
+
+
+def check_key(path: str, value: Any, vocabulary: Collection[str] = ()) -> None:
+    """Whether an experiment may hold `value` at `path`; `vocabulary` holds further paths.
+
+    Raises `SpecError` for an unknown path, with the nearest one that exists, and for a value that
+    no option of that name takes.
+    """
+    known = known_options()
+    if path not in known:
+        if path not in vocabulary:
+            raise SpecError(f"unknown key{_hint(path, {*known, *vocabulary})}")
+        return
+    for hint in known[path]:
+        if _coerced(value, hint) is not _WRONG:
+            return
+    coerce(value, known[path][0], "")
+
+
+def _hint(path: str, known: Collection[str]) -> str:
+    if any(name.startswith(path + ".") for name in known):
+        within = sorted(name for name in known if name.startswith(path + "."))
+        return f": '{path}' is a group of keys ({', '.join(within[:8])}, ...)"
+    near = difflib.get_close_matches(path, sorted(known), n=1)
+    return f"; did you mean '{near[0]}'?" if near else ""
+
+
+def _option_classes() -> Iterator[tuple[str, type]]:
     for section, kinds in SECTIONS.items():
         for kind in kinds:
+            yield section, registry.base(kind)
             for name in registry.names(kind):
-                known |= {f"{section}.{field}" for field in fields_of(registry.find(kind, name))}
+                yield section, registry.find(kind, name)
     for section, place in CLASSES.items():
-        if importlib.util.find_spec(place.split(":")[0]) is None:
-            continue
-        known |= {f"{section}.{field}" for field in fields_of(class_at(place))}
-    return frozenset(known)
-
-
-def class_at(place: str) -> type:
-    """The class that `module:name` stands for."""
-    module, name = place.split(":")
-    found: Callable[[], Any] = getattr(importlib.import_module(module), name)
-    assert isinstance(found, type)
-    return found
+        module, name = place.split(":")
+        if importlib.util.find_spec(module) is not None:
+            yield section, getattr(importlib.import_module(module), name)

@@ -67,7 +67,11 @@ class Unstated:
 
 @dataclass(frozen=True)
 class Cell:
-    """One printed value and the whole experiment that it is bound to."""
+    """One printed value and the whole experiment that it is bound to.
+
+    skip: why the value is not an experiment (quoted from another paper, say). Skipped, blank and
+    descriptive cells have an empty experiment.
+    """
 
     paper: str
     table: str
@@ -83,6 +87,7 @@ class Cell:
     trial: int | None = None
     formula: str | None = None
     note: str | None = None
+    skip: str | None = None
 
     @property
     def label(self) -> str:
@@ -117,7 +122,7 @@ class Figure:
     """A drawing of runs that a spec asks for: which kind, which runs, and how it is split.
 
     plot: `curves`, `choices` or `class-counts`. runs: the rows of a figure that print no values,
-    in order. options: the plot's own (see docs/spec-format.md).
+    by column where there are columns, in order. options: the plot's own (see docs/spec-format.md).
     """
 
     plot: str

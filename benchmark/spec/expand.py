@@ -1,0 +1,192 @@
+"""Expands a valid spec: every published value becomes a cell bound to its whole experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from benchmark.experiment import merge
+from benchmark.printed import Printed
+from benchmark.spec.raw import (
+    RawBinding,
+    RawColumn,
+    RawFigure,
+    RawLocalProfile,
+    RawOverride,
+    RawPaper,
+    RawRow,
+    RawTable,
+    RawUnstated,
+)
+from benchmark.spec.types import (
+    Cell,
+    Claim,
+    DrawnRun,
+    Experiment,
+    Figure,
+    Kind,
+    Margin,
+    Override,
+    Paper,
+    Profile,
+    Read,
+    Table,
+    Unstated,
+)
+
+
+def expand_paper(raw: RawPaper, tables: tuple[Table, ...], file: Path) -> Paper:
+    """The paper with its expanded tables."""
+    profiles = {
+        name: Profile(
+            name,
+            profile.trials,
+            _overrides(profile.overrides),
+            {data_set: _overrides(changes) for data_set, changes in profile.on.items()},
+        )
+        for name, profile in raw.profiles.items()
+    }
+    return Paper(
+        id=raw.id,
+        title=raw.title,
+        authors=raw.authors,
+        year=raw.year,
+        tables=tables,
+        profiles=profiles,
+        unstated=_unstated(raw.unstated),
+        file=file,
+        venue=raw.venue,
+    )
+
+
+def expand_table(raw: RawTable, paper: RawPaper, file: Path) -> Table:
+    """The table with its cells in print order, row by row."""
+    defaults = merge(_plain(paper.experiment), _plain(raw.experiment))
+    return Table(
+        paper=paper.id,
+        id=raw.table,
+        title=raw.title,
+        section=raw.section,
+        kind=cast(Kind, raw.kind),
+        metric=raw.metric,
+        unit=raw.unit,
+        cells=tuple(_cells(raw, paper.id, defaults)),
+        claims=tuple(Claim(c.id, c.says, c.holds, c.where, c.note) for c in raw.claims),
+        margin=None if raw.margin is None else Margin(float(raw.margin.value), raw.margin.reason),
+        sd_ddof=None if raw.sd is None else raw.sd.ddof,
+        sd_runs=None if raw.sd is None else raw.sd.runs,
+        unstated=_unstated(raw.unstated),
+        notes=tuple(raw.notes),
+        figure=None if raw.figure is None else _figure(raw, raw.figure, defaults),
+        file=file,
+    )
+
+
+def _cells(raw: RawTable, paper: str, defaults: Experiment) -> Iterator[Cell]:
+    for row in raw.rows:
+        for column, (printed, note) in zip(raw.columns, row.published or [], strict=False):
+            yield _cell(raw, paper, row, column, printed, note, defaults)
+
+
+def _cell(
+    raw: RawTable,
+    paper: str,
+    row: RawRow,
+    column: RawColumn,
+    printed: Printed,
+    note: str | None,
+    defaults: Experiment,
+) -> Cell:
+    kind = cast(Kind, row.kind or column.kind or raw.kind)
+    skip = row.skip or column.skip
+    trains = not (printed.is_blank or skip or kind == "descriptive")
+    return Cell(
+        paper=paper,
+        table=raw.table,
+        row=row.label,
+        column=column.label,
+        kind=kind,
+        metric=row.metric or column.metric or raw.metric,
+        unit=_first(row.unit, column.unit, raw.unit),
+        printed=printed,
+        read=_read(row, column),
+        experiment=_experiment(defaults, column, row) if trains else {},
+        overrides=_local(raw.profiles, column.profiles, row.profiles) if trains else {},
+        trial=_first(row.trial, column.trial),
+        formula=row.formula or column.formula,
+        note="; ".join(filter(None, (row.note, column.note, note))) or None,
+        skip=skip,
+    )
+
+
+def _figure(raw: RawTable, figure: RawFigure, defaults: Experiment) -> Figure:
+    options = figure.model_dump(exclude={"plot"}, exclude_none=True)
+    runs = []
+    for row in raw.rows:
+        if row.published is not None:
+            continue
+        columns: list[RawColumn | None] = [*raw.columns] or [None]
+        for column in columns:
+            bindings: tuple[RawBinding, ...] = (row,) if column is None else (column, row)
+            runs.append(
+                DrawnRun(
+                    label=row.label + (() if column is None else column.label),
+                    experiment=_experiment(defaults, *bindings),
+                    read=_read(*reversed(bindings)),
+                    overrides=_local(raw.profiles, *(b.profiles for b in bindings)),
+                    metric=_first(*(b.metric for b in reversed(bindings)), raw.metric),
+                )
+            )
+    return Figure(figure.plot, options, tuple(runs))
+
+
+def _experiment(defaults: Experiment, *bindings: RawBinding) -> Experiment:
+    return merge(defaults, *(_plain(binding.experiment) for binding in bindings))
+
+
+def _read(*bindings: RawBinding) -> Read:
+    at = _first(*(binding.at for binding in bindings))
+    return Read() if at is None else Read(cast("int | Literal['final', 'best']", at))
+
+
+def _first(*values: Any) -> Any:
+    return next((value for value in values if value is not None), None)
+
+
+def _local(*layers: Mapping[str, RawLocalProfile]) -> Mapping[str, tuple[Override, ...]]:
+    """By profile, the overrides of all layers in order."""
+    merged: dict[str, tuple[Override, ...]] = {}
+    for layer in layers:
+        for name, profile in layer.items():
+            merged[name] = merged.get(name, ()) + _overrides(profile.overrides)
+    return merged
+
+
+def _overrides(raw: list[RawOverride]) -> tuple[Override, ...]:
+    return tuple(
+        Override(
+            path=override.path,
+            value=_plain(override.value),
+            why=override.why,
+            divide=None if override.divide is None else float(override.divide),
+            replace=_plain(override.replace),
+        )
+        for override in raw
+    )
+
+
+def _unstated(raw: list[RawUnstated]) -> tuple[Unstated, ...]:
+    return tuple(Unstated(item.setting, item.taken, item.why) for item in raw)
+
+
+def _plain(value: Any) -> Any:
+    """Settings are numbers, not print: decimals become floats."""
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return value

@@ -1,0 +1,126 @@
+"""Reads the specs of papers: finds the files, validates all of them, expands them."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from benchmark.errors import SpecError
+from benchmark.spec import rules
+from benchmark.spec.expand import expand_paper, expand_table
+from benchmark.spec.problems import InvalidSpecError, Problem, Reporter, suggestion
+from benchmark.spec.raw import RawPaper, RawTable, validate
+from benchmark.spec.types import Paper
+
+PAPER_FILE = "paper.toml"
+
+
+def tables_root() -> Path:
+    """The folder of all specs: inside the installed package, or the checkout's `tables/`.
+
+    Raises `SpecError` if there is neither.
+    """
+    package = Path(__file__).resolve().parents[1]
+    for folder in (package / "_tables", package.parent / "tables"):
+        if folder.is_dir():
+            return folder
+    raise SpecError("no table specs found: neither an installed fedrepro nor a checkout's tables/")
+
+
+def paper_ids(root: Path | None = None) -> tuple[str, ...]:
+    """The papers that have specs, sorted."""
+    folder = tables_root() if root is None else root
+    return tuple(sorted(file.parent.name for file in folder.glob(f"*/{PAPER_FILE}")))
+
+
+def load_papers(root: Path | None = None) -> tuple[Paper, ...]:
+    """All papers.
+
+    Raises `InvalidSpecError`, a `SpecError` with one line for everything that is wrong in any file.
+    """
+    papers: list[Paper] = []
+    problems: list[Problem] = []
+    for id in paper_ids(root):
+        try:
+            papers.append(load_paper(id, root))
+        except InvalidSpecError as found:
+            problems += found.problems
+    if problems:
+        raise InvalidSpecError(problems)
+    return tuple(papers)
+
+
+def load_paper(id: str, root: Path | None = None) -> Paper:
+    """The paper whose specs are in the folder `id`, its tables in print order.
+
+    Raises `InvalidSpecError`, a `SpecError` with one line for each mistake in its files,
+    and `SpecError` if there is no such paper.
+    """
+    root = tables_root() if root is None else root
+    known = paper_ids(root)
+    if id not in known:
+        raise SpecError(f"no paper '{id}' in {root}{suggestion(id, known)}")
+    file = root / id / PAPER_FILE
+    report = _read(file)
+    data = _parse(report)
+    raw = None
+    if data is not None:
+        raw = validate(RawPaper, data, report)
+        rules.check_paper(data, id, report)
+    problems = list(report.problems)
+    tables: dict[str, tuple[Path, RawTable]] = {}
+    for table_file in sorted(file.parent.glob("*.toml")):
+        if table_file.name == PAPER_FILE:
+            continue
+        table_report = _read(table_file)
+        table = _read_table(table_report, data or {})
+        if table is not None:
+            if table.table in tables:
+                other = tables[table.table][0].name
+                table_report.add(("table",), f"'{table.table}' is also the table of {other}")
+            tables.setdefault(table.table, (table_file, table))
+        problems += table_report.problems
+    if problems or raw is None:
+        raise InvalidSpecError(problems)
+    in_order = sorted(tables.values(), key=lambda found: _print_order(found[1].table))
+    return expand_paper(raw, tuple(expand_table(t, raw, path) for path, t in in_order), file)
+
+
+def _read_table(report: Reporter, paper: Mapping[str, Any]) -> RawTable | None:
+    data = _parse(report)
+    if data is None:
+        return None
+    table = validate(RawTable, data, report)
+    rules.check_table(data, paper, report)
+    return table
+
+
+def _read(file: Path) -> Reporter:
+    try:
+        return Reporter(file, file.read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise InvalidSpecError([Problem(file, line, "is not UTF-8 text")]) from None
+    except OSError as error:
+        raise SpecError(f"{file} cannot be read: {error.strerror}") from error
+
+
+def _parse(report: Reporter) -> dict[str, Any] | None:
+    try:
+        return tomllib.loads(report.text, parse_float=Decimal)
+    except tomllib.TOMLDecodeError as error:
+        found = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
+        line = int(found[1]) if found else max(1, len(report.text.splitlines()))
+        said = re.sub(r" \(at .*\)$", "", str(error))
+        report.problems.append(Problem(report.file, line, f"not valid TOML: {said}"))
+        return None
+
+
+def _print_order(id: str) -> tuple[bool, int, str]:
+    """Tables by number (the appendix goes on counting), then figures."""
+    numbers = re.findall(r"\d+", id)
+    return id.startswith("figure"), int(numbers[-1]) if numbers else 0, id

@@ -1,0 +1,262 @@
+"""What a spec must obey beyond its shape, checked on the raw TOML.
+
+Working on raw data lets one reading report every mistake: parts of a wrong shape, which
+`benchmark.spec.raw` reports, are passed over here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from benchmark import experiment
+from benchmark.errors import SpecError
+from benchmark.printed import Printed
+from benchmark.spec import names
+from benchmark.spec.lines import Path
+from benchmark.spec.problems import Reporter, nearest, suggestion
+from benchmark.spec.raw import RawColumn, RawRow, read_published
+
+Toml = Mapping[str, Any]
+SECTIONS = frozenset(
+    {path.split(".")[0] for path in experiment.FIXED} | {"training", "augmentation"}
+)
+MISSPELT = 0.8
+"""How much a name that nothing implements may resemble one that exists before it is an error."""
+
+
+def check_paper(data: Toml, folder: str, report: Reporter) -> None:
+    """Rules of paper.toml; `folder` is the name of the paper's folder."""
+    if isinstance(data.get("id"), str) and data["id"] != folder:
+        report.add(("id",), f"'{data['id']}' must be the name of the folder, '{folder}'")
+    words = vocabulary_of(data)
+    _check_experiment(_table(data.get("experiment")), ("experiment",), words, report)
+    for name, profile in _table(data.get("profiles")).items():
+        _check_overrides(_table(profile), ("profiles", name), words, report)
+        for data_set in _table(_table(profile).get("on")):
+            here: Path = ("profiles", name, "on", data_set)
+            _check_name("data set", data_set, here, words, report)
+
+
+def check_table(data: Toml, paper: Toml, report: Reporter) -> None:
+    """Rules of a table's file; `paper` is the raw paper.toml."""
+    words = vocabulary_of(paper)
+    rows, columns = list(_tables(data, "rows")), list(_tables(data, "columns"))
+    _check_experiment(_table(data.get("experiment")), ("experiment",), words, report)
+    profiles = _table(paper.get("profiles"))
+    _check_profiles(data, (), profiles, words, report)
+    for model, bindings in ((RawRow, rows), (RawColumn, columns)):
+        fields = frozenset(model.model_fields)
+        for path, binding in bindings:
+            extra = {name: value for name, value in binding.items() if name not in fields}
+            _check_binding(extra, path, fields, words, report)
+            _check_profiles(binding, path, profiles, words, report)
+            _check_metric(binding, path, words, report)
+        _check_unique([(path, _label(b)) for path, b in bindings], "label", report)
+    _check_metric(data, (), words, report)
+    claims = list(_tables(data, "claims"))
+    _check_unique([(path, claim.get("id")) for path, claim in claims], "id", report)
+    _check_published(data, rows, columns, report)
+    _check_rounds(data, paper, rows, columns, report)
+
+
+def vocabulary_of(paper: Toml) -> frozenset[str]:
+    """Paths and names that a paper declares although nothing implements them yet."""
+    words = paper.get("vocabulary", [])
+    return (
+        frozenset(w for w in words if isinstance(w, str))
+        if isinstance(words, list)
+        else frozenset()
+    )
+
+
+def _table(value: Any) -> Toml:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _tables(data: Toml, key: str, at: Path = ()) -> Iterator[tuple[Path, Toml]]:
+    items = data.get(key)
+    for i, item in enumerate(items if isinstance(items, list) else []):
+        if isinstance(item, Mapping):
+            yield (*at, key, i), item
+
+
+def _label(binding: Toml) -> str | None:
+    label = binding.get("label")
+    parts = label if isinstance(label, list) else [label]
+    named = [part for part in parts if isinstance(part, str)]
+    return "|".join(named) if len(named) == len(parts) else None
+
+
+def _check_unique(found: list[tuple[Path, Any]], key: str, report: Reporter) -> None:
+    first: dict[str, Path] = {}
+    for path, name in found:
+        if not isinstance(name, str):
+            continue
+        if name in first:
+            earlier = first[name][-1]
+            assert isinstance(earlier, int)
+            report.add((*path, key), f"'{name}' is taken by {first[name][0]}[{earlier + 1}]")
+        first.setdefault(name, path)
+
+
+def _check_binding(
+    extra: Toml, at: Path, fields: frozenset[str], words: Collection[str], report: Reporter
+) -> None:
+    valid = fields | SECTIONS | {word.split(".")[0] for word in words}
+    keys = {}
+    for key, value in extra.items():
+        if key in valid:
+            keys[key] = value
+        else:
+            report.add((*at, key), f"unknown key{suggestion(key, valid)}")
+    _check_experiment(keys, at, words, report)
+
+
+def _check_experiment(layer: Toml, at: Path, words: Collection[str], report: Reporter) -> None:
+    for path, value in experiment.leaves(layer):
+        here: Path = (*at, *path.split("."))
+        try:
+            experiment.check_key(path, value, words)
+        except SpecError as error:
+            report.add(here, str(error))
+        else:
+            if path in names.PATHS:
+                _check_name(names.PATHS[path], value, here, words, report)
+
+
+def _check_name(what: str, name: Any, at: Path, words: Collection[str], report: Reporter) -> None:
+    """Refuses names that look like slips; others may belong to methods still to be written."""
+    known = names.known(what)
+    if not isinstance(name, str) or name in known or name in words:
+        return
+    near = nearest(name, known, cutoff=MISSPELT)
+    if near is not None:
+        report.add(at, f"unknown {what} '{name}'; did you mean '{near}'?")
+
+
+def _check_metric(data: Toml, at: Path, words: Collection[str], report: Reporter) -> None:
+    if data.get("kind", "empirical") == "empirical":
+        _check_name("metric", data.get("metric"), (*at, "metric"), words, report)
+
+
+def _check_profiles(
+    data: Toml, at: Path, known: Toml, words: Collection[str], report: Reporter
+) -> None:
+    for name, profile in _table(data.get("profiles")).items():
+        here: Path = (*at, "profiles", name)
+        if name not in known:
+            report.add(here, f"unknown profile{suggestion(name, sorted(known))}")
+        _check_overrides(_table(profile), here, words, report)
+
+
+def _check_overrides(profile: Toml, at: Path, words: Collection[str], report: Reporter) -> None:
+    places = list(_tables(profile, "overrides", at))
+    for data_set in _table(profile.get("on")):
+        places += _tables(profile["on"], data_set, (*at, "on"))
+    for here, override in places:
+        ways = [way for way in ("value", "divide", "replace") if way in override]
+        if len(ways) != 1:
+            report.add(here, "give exactly one of value, divide and replace")
+            continue
+        path = override.get("path")
+        if not isinstance(path, str):
+            continue
+        replaced = _table(override.get("replace")).values()
+        values = {"value": [override.get("value")], "divide": [], "replace": list(replaced)}
+        _check_override(path, values[ways[0]], here, words, report)
+
+
+def _check_override(
+    path: str, values: list[Any], at: Path, words: Collection[str], report: Reporter
+) -> None:
+    if path == "at":
+        return
+    known = experiment.known_options()
+    if path not in known and path not in words:
+        near = suggestion(path, frozenset({*known, *words, "at"}))
+        report.add((*at, "path"), f"unknown path '{path}'{near}")
+        return
+    for value in values:
+        try:
+            experiment.check_key(path, value, words)
+        except SpecError as error:
+            report.add(at, f"{path} {error}")
+        else:
+            if path in names.PATHS:
+                _check_name(names.PATHS[path], value, at, words, report)
+
+
+def _check_published(
+    data: Toml,
+    rows: list[tuple[Path, Toml]],
+    columns: list[tuple[Path, Toml]],
+    report: Reporter,
+) -> None:
+    """Counts, kinds, spreads and the margin that published values call for."""
+    has_spread = needs_margin = False
+    for path, row in rows:
+        published = row.get("published")
+        if published is None:
+            if "figure" not in data:
+                report.add(path, "'published' is missing (only figures have rows without values)")
+            continue
+        if not isinstance(published, list):
+            continue
+        if not columns:
+            report.add((*path, "published"), "the table has no columns")
+        elif len(published) != len(columns):
+            report.add(
+                (*path, "published"),
+                f"has {_count(len(published), 'value')}, the table has "
+                f"{_count(len(columns), 'column')}",
+            )
+        for i, (value, (_, column)) in enumerate(zip(published, columns, strict=False)):
+            printed = _printed(value)
+            has_spread |= printed is not None and printed.sd is not None
+            kind = row.get("kind", column.get("kind", data.get("kind")))
+            if printed is None or printed.is_blank or kind != "empirical":
+                continue
+            if "skip" in row or "skip" in column:
+                continue
+            if printed.value is None:
+                report.add(
+                    (*path, "published", i),
+                    f"'{printed.text}' is no number; give the row or column another kind, or skip",
+                )
+            needs_margin = True
+            if not any("metric" in place for place in (row, column, data)):
+                report.add(path, "no metric; give one in the row, the column or the table")
+    if has_spread and "sd" not in data:
+        report.add((), "spreads are printed, but there is no [sd] with their ddof and runs")
+    if needs_margin and "margin" not in data:
+        report.add((), "empirical values need a [margin] with value and reason")
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
+
+
+def _printed(value: Any) -> Printed | None:
+    try:
+        return read_published(value)[0]
+    except ValueError:
+        return None
+
+
+def _check_rounds(
+    data: Toml,
+    paper: Toml,
+    rows: list[tuple[Path, Toml]],
+    columns: list[tuple[Path, Toml]],
+    report: Reporter,
+) -> None:
+    """A cell is read at a round that its run reaches."""
+    below = [_table(paper.get("experiment")), _table(data.get("experiment"))]
+    for row_path, row in rows:
+        for column_path, column in columns or [(row_path, {})]:
+            at, place = (row["at"], row_path) if "at" in row else (column.get("at"), column_path)
+            merged = experiment.merge(*below, column, row)
+            rounds = experiment.get(merged, "training.rounds")
+            if type(at) is int and type(rounds) is int and at > rounds:
+                report.add((*place, "at"), f"round {at} is beyond the last, {rounds}")
