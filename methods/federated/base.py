@@ -1,29 +1,35 @@
-"""What a federated method is: five small steps that the loop in `methods.engine.loop` calls.
+"""What a federated method is: small steps that the loop in `methods.engine.loop` calls.
 
     server = start                              weights, and whatever else the server keeps
     every round:
-        download = broadcast(server)            what the participants receive
-        upload   = local_update(download)       what they send back (all participants in one call)
+        clients  = participants                 who takes part
+        download = broadcast(server)            what they receive
+        upload   = local_update(download)       what they send back (all of them in one call)
         server   = aggregate(server, upload)
-    models = personal_models(server)            the model that each client is evaluated with
+        evaluate(personal_models(server))       each client on its own test images
+    server = finish(server)                     once, after the last round
 
 Weights, features, cluster centres and choices all travel in a `Message`, so the loop counts what
 is really exchanged. State that a client keeps between rounds (a momentum encoder, a control
-variate, a memory bank) lives in `Memory`, which only `local_update` and `personal_models` see: the
-server never does. Nothing here knows how many clients are trained at once.
+variate, a memory bank) lives in `Memory`, which only the clients' steps see: `local_update`,
+`finish` and `personal_models`, never `broadcast` or `aggregate`. Nothing here knows how many
+clients are trained at once.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from methods.engine.evaluate import probabilities
+from methods.engine.local import train_clients
 from methods.federation import Federation
+from methods.metrics import Evaluation, classification
 from methods.models.classifier import Classifier
 from methods.seeds import Seeds
 from methods.state import State, n_bytes
@@ -37,7 +43,8 @@ class Message:
     """What is sent in one direction in one round.
 
     shared: sent whole to (or from) every participant. each: stacked over participants, one slice
-    for each. log: facts for the record (not sent), stacked over participants.
+    for each; where they send unequal amounts, concatenated in their order. log: facts for the
+    record (not sent), stacked over participants, integers or floats.
     """
 
     shared: Mapping[str, State] = field(default_factory=dict)
@@ -49,6 +56,11 @@ class Message:
         shared = sum(n_bytes(s) for name, s in self.shared.items() if only in (None, name))
         each = sum(n_bytes(s) for name, s in self.each.items() if only in (None, name))
         return participants * shared + each
+
+    def tensors(self) -> Iterator[Tensor]:
+        """Everything that is sent."""
+        for payload in (*self.shared.values(), *self.each.values()):
+            yield from payload.values()
 
 
 @dataclass(frozen=True)
@@ -98,12 +110,23 @@ class FederatedMethod(ABC):
     participation: float = 1.0
 
     def prepare(self, federation: Federation) -> Federation:
-        """The federation that the method trains and is evaluated on (centralised training pools)."""
+        """The federation that is trained and evaluated on (centralised training pools it)."""
         return federation
 
     @abstractmethod
     def start(self, task: Task, attempt: int) -> Server:
         """The server before the first round; `attempt` counts restarts from 0."""
+
+    def participants(self, task: Task, t: int) -> Tensor:
+        """The clients of round `t`, int64, rising: a random share, the same in every method.
+
+        Clients that a method never returns are still evaluated.
+        """
+        n_clients = task.federation.n_clients
+        if self.participation >= 1.0:
+            return torch.arange(n_clients)
+        drawn = torch.randperm(n_clients, generator=task.seeds.generator("participants", t))
+        return drawn[: max(1, round(self.participation * n_clients))].sort().values
 
     @abstractmethod
     def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
@@ -121,18 +144,76 @@ class FederatedMethod(ABC):
     ) -> Server:
         """The server after round `t`."""
 
-    @abstractmethod
-    def personal_models(self, task: Task, server: Server, clients: Tensor, memory: Memory) -> State:
-        """The model with which each of `clients` is evaluated, stacked in that order."""
+    def failed(self, task: Task, server: Server, t: int, attempt: int) -> bool:
+        """Whether training must start again with other random weights (IFCA's restarts).
 
-    def failed(self, task: Task, upload: Message, t: int, attempt: int) -> bool:
-        """Whether training must start again with other random weights (IFCA's restarts)."""
+        Asked after every round. A method that gives up restarting returns False from then on.
+        """
         return False
+
+    def finish(self, task: Task, server: Server, memory: Memory) -> Server:
+        """The server after the last round, before the last evaluation (personalisation, ...)."""
+        return server
+
+    @abstractmethod
+    def personal_models(
+        self, task: Task, server: Server, clients: Tensor, memory: Memory
+    ) -> tuple[State, Tensor]:
+        """The models that `clients` are evaluated with: a pool, and each one's number in it.
+
+        The numbers are int64, in the order of `clients`.
+        """
+
+    def evaluate(
+        self, task: Task, server: Server, memory: Memory, final: bool
+    ) -> Evaluation | None:
+        """Metrics after a round, or None if nothing is measured then.
+
+        By default every client's personal model on its own test images (`metrics.classification`).
+        """
+        federation = task.federation
+        pool, choice = self.personal_models(
+            task, server, torch.arange(federation.n_clients), memory
+        )
+        predicted = probabilities(task.model, pool, choice, federation.test, federation.test_of)
+        assert federation.test.labels is not None
+        labels = [federation.test.labels[index] for index in federation.test_of]
+        return classification.evaluate(predicted, labels, final)
 
     def encoder(self, server: Server) -> State | None:
         """One encoder (names `encoder.*`) that later runs can start from, or None."""
         return None
 
+    def counts(self, server: Server) -> Mapping[str, float]:
+        """Facts about the finished training for the record."""
+        return {}
+
+    def train(
+        self,
+        task: Task,
+        pool: State,
+        choice: Tensor,
+        t: int,
+        clients: Tensor,
+        encoder_epochs: int | None = None,
+    ) -> State:
+        """Supervised local training with this method's options; see `engine.local`."""
+        return train_clients(
+            task.model,
+            pool,
+            choice,
+            task.federation,
+            clients,
+            epochs=self.local_epochs,
+            batch_size=self.batch_size,
+            learning_rate=self.learning_rate,
+            optimizer=self.optimizer,
+            seeds=task.seeds,
+            t=t,
+            encoder_epochs=encoder_epochs,
+            clients_at_once=task.clients_at_once,
+        )
+
 
 Progress = Callable[[int, int], None]
-"""Called with (rounds done, rounds in all)."""
+"""Called with (rounds done, rounds in all); rounds done falls to 0 when training starts again."""

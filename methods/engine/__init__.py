@@ -1,0 +1,1 @@
+"""Runs federated methods: the loop over rounds, local training, evaluation."""
