@@ -324,6 +324,11 @@ def _option_classes() -> Iterator[tuple[str, type]]:
             yield section, registry.base(kind)
             for name in registry.names(kind):
                 yield section, registry.find(kind, name)
+    yield from section_classes()
+
+
+def section_classes() -> Iterator[tuple[str, type]]:
+    """Sections whose options are the fields of one class, with that class."""
     for section, place in CLASSES.items():
         module, name = place.split(":")
         if importlib.util.find_spec(module) is not None:

@@ -10,8 +10,10 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 
-_NUMBER = r"[-+−]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
-_VALUE = re.compile(rf"^(?P<about>≈|~)?\s*(?P<value>{_NUMBER})(?:\s*±\s*(?P<sd>{_NUMBER}))?$")
+_UNSIGNED = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?"
+_VALUE = re.compile(
+    rf"(?P<about>[≈~])?\s*(?P<value>[-+−]?{_UNSIGNED})(?:\s*±\s*(?P<sd>{_UNSIGNED}))?", re.ASCII
+)
 
 
 @dataclass(frozen=True)
@@ -32,19 +34,23 @@ class Printed:
 
     @classmethod
     def parse(cls, text: str) -> Printed:
-        """Reads '41.20', '42.73 ± 0.69', '≈ 23', '—' or words."""
+        """Reads '41.20', '2,378,304', '42.73 ± 0.69', '≈ 23', '—' or words."""
         stripped = text.strip()
-        match = _VALUE.match(stripped)
+        match = _VALUE.fullmatch(stripped)
         if match is None:
             return cls(text=stripped)
         shown = stripped.split("±")[0].strip()
         sd = match["sd"]
         return cls(
             text=shown,
-            value=Decimal(match["value"].replace("−", "-")),
-            sd=None if sd is None else Decimal(sd),
+            value=_decimal(match["value"]),
+            sd=None if sd is None else _decimal(sd),
             approximate=match["about"] is not None,
         )
+
+    def __str__(self) -> str:
+        """The cell as printed, with its spread; `parse` reads it back."""
+        return self.text if self.sd is None else f"{self.text} ± {self.sd}"
 
     @property
     def is_blank(self) -> bool:
@@ -72,6 +78,10 @@ class Printed:
         low = self.value if self.low is None else self.low
         high = self.value if self.high is None else self.high
         return low - half, high + half
+
+
+def _decimal(text: str) -> Decimal:
+    return Decimal(text.replace("−", "-").replace(",", ""))
 
 
 def half_unit(value: Decimal) -> Decimal:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
@@ -21,20 +22,16 @@ PATHS: Mapping[str, str] = {
 }
 """Paths of an experiment that hold names, and what each of them names."""
 
-METRICS = frozenset(
-    ["accuracy", "f1_macro", "f1_weighted", "relevance"]
-    + [f"auroc_{pairs}_{mean}" for pairs in ("ovr", "ovo") for mean in ("macro", "weighted")]
-)
-
 
 @cache
 def known(what: str) -> frozenset[str]:
     """The names of that sort which some module implements.
 
-    `what` is one of the values of `PATHS`, or `metric`.
+    `what` is one of the values of `PATHS`, or `metric`. A module of metrics lists those that it
+    measures in `METRICS`; one without such a list measures what it is called.
     """
     if what == "metric":
-        return METRICS
+        return frozenset(_metrics())
     if what == "data set":
         return frozenset(registry.names_in("benchmark.data.sets"))
     if what == "method":
@@ -43,6 +40,13 @@ def known(what: str) -> frozenset[str]:
         federated = registry.names("federated")
         return frozenset([NO_PRETRAINING, *registry.names("objective"), *federated])
     return frozenset(registry.names(what))
+
+
+def _metrics() -> Iterator[str]:
+    package = "methods.metrics"
+    for name in registry.names_in(package):
+        module = importlib.import_module(f"{package}.{name.replace('-', '_')}")
+        yield from getattr(module, "METRICS", (name,))
 
 
 def used(experiment: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:

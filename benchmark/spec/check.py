@@ -1,0 +1,167 @@
+"""Checks loaded specs against the code: names, options, profiles and claims."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from benchmark import experiment
+from benchmark.claims.resolve import resolve
+from benchmark.errors import SpecError
+from benchmark.spec import names
+from benchmark.spec.lines import Path
+from benchmark.spec.problems import Problem, Reporter
+from benchmark.spec.types import Cell, DrawnRun, Experiment, Paper, Profile, Read, Table
+
+BUILT: Mapping[str, tuple[str, str, str]] = {
+    "method": ("method", "federated", "training"),
+    "clients.partition": ("partition", "partition", "clients"),
+    "encoder.name": ("encoder", "encoder", "encoder"),
+    "pretraining.method": ("objective", "objective", "pretraining"),
+}
+"""By path of a name: what it names, its registered kind, and the section with its options."""
+
+
+def check(papers: Sequence[Paper]) -> tuple[tuple[Problem, ...], tuple[str, ...]]:
+    """What is wrong with loaded papers, and the names in them that nothing implements yet.
+
+    Wrong are options that a method refuses, profiles that read a round which is never reached or
+    that set out to change what no experiment gives, and claims that name no cell. Names that
+    nothing implements are no problem: papers may be transcribed before their methods are written.
+    """
+    problems: list[Problem] = []
+    missing: dict[tuple[str, str], dict[str, None]] = {}
+    for paper in papers:
+        checker = _Checker(paper, missing)
+        checker.check()
+        problems += checker.problems
+    unimplemented = tuple(
+        f"{what} '{name}' ({', '.join(where)})" for (what, name), where in sorted(missing.items())
+    )
+    return tuple(problems), unimplemented
+
+
+@dataclass
+class _Checker:
+    paper: Paper
+    missing: dict[tuple[str, str], dict[str, None]]
+    problems: list[Problem] = field(default_factory=list)
+    seen: set[str] = field(default_factory=set)
+    effective: set[tuple[str, int]] = field(default_factory=set)
+
+    def check(self) -> None:
+        for table in self.paper.tables:
+            report = Reporter(table.file, table.file.read_text(encoding="utf-8"))
+            for bound, label in _bound(table):
+                self._names(table, bound)
+                self._bound(bound, label, report)
+            self._claims(table, report)
+            self.problems += report.problems
+        self._idle_overrides()
+
+    def _names(self, table: Table, bound: Cell | DrawnRun) -> None:
+        used = [(what, name) for _, what, name in names.used(bound.experiment)]
+        if bound.metric is not None and getattr(bound, "kind", "empirical") == "empirical":
+            used.append(("metric", bound.metric))
+        for what, name in used:
+            if name not in names.known(what):
+                self.missing.setdefault((what, name), {})[f"{self.paper.id} {table.id}"] = None
+
+    def _bound(self, bound: Cell | DrawnRun, label: Sequence[str], report: Reporter) -> None:
+        text = json.dumps(
+            [bound.experiment, bound.read.at, repr(bound.overrides)], sort_keys=True, default=str
+        )
+        if text in self.seen:
+            return
+        self.seen.add(text)
+        self._options(bound.experiment, bound.read, "", label, report)
+        for profile in self.paper.profiles.values():
+            self._profile(profile, bound, label, report)
+
+    def _profile(
+        self, profile: Profile, bound: Cell | DrawnRun, label: Sequence[str], report: Reporter
+    ) -> None:
+        changed, read = dict(bound.experiment), bound.read
+        under = f"profile {profile.name}: "
+        try:
+            for i, override in enumerate(profile.overrides):
+                changed, read, changes = experiment.apply(changed, read, [override])
+                if changes:
+                    self.effective.add((profile.name, i))
+            own = profile.overrides_for(bound)[len(profile.overrides) :]
+            changed, read, _ = experiment.apply(changed, read, own)
+            self._options(changed, read, under, label, report)
+            for data_set, overrides in profile.on.items():
+                moved, moved_read, _ = experiment.apply(changed, read, overrides)
+                self._options(moved, moved_read, f"{under}on {data_set}: ", label, report)
+        except SpecError as error:
+            report.add(_row(report, label), under + str(error))
+
+    def _options(
+        self, given: Experiment, read: Read, under: str, label: Sequence[str], report: Reporter
+    ) -> None:
+        """Builds what is implemented, which checks every option; keeps the rounds for `read`."""
+        rounds = experiment.get(given, "training.rounds")
+        for path, (what, kind, section) in BUILT.items():
+            name, options = experiment.get(given, path), given.get(section, {})
+            if name not in names.known(what) or (kind == "objective" and not _objective(name)):
+                continue
+            try:
+                built = experiment.build(kind, name, options)
+            except SpecError as error:
+                report.add(_row(report, label), under + str(error))
+                continue
+            rounds = getattr(built, "rounds", rounds)
+        for section, cls in experiment.section_classes():
+            try:
+                experiment.options_of(cls, given.get(section, {}), section)
+            except SpecError as error:
+                report.add(_row(report, label), under + str(error))
+        if isinstance(read.at, int) and isinstance(rounds, int) and read.at > rounds:
+            message = f"round {read.at} is read, but the run ends at round {rounds}"
+            report.add(_row(report, label), under + message)
+
+    def _claims(self, table: Table, report: Reporter) -> None:
+        for i, claim in enumerate(table.claims):
+            try:
+                resolve(claim, table, self.paper)
+            except SpecError as error:
+                said = str(error).removeprefix(f"{table.file}, ")
+                report.add(("claims", i, "holds"), said)
+
+    def _idle_overrides(self) -> None:
+        report = Reporter(self.paper.file, self.paper.file.read_text(encoding="utf-8"))
+        for profile in self.paper.profiles.values():
+            for i, override in enumerate(profile.overrides):
+                if self.seen and (profile.name, i) not in self.effective:
+                    report.add(
+                        ("profiles", profile.name, "overrides", i),
+                        f"'{override.path}' changes no cell; is the setting given anywhere?",
+                    )
+        self.problems += report.problems
+
+
+def _bound(table: Table) -> Iterator[tuple[Cell | DrawnRun, Sequence[str]]]:
+    """Everything in a table that is bound to an experiment, with the label of its row."""
+    for cell in table.cells:
+        if cell.experiment:
+            yield cell, cell.row
+    for run in table.figure.runs if table.figure else ():
+        yield run, run.label
+
+
+def _objective(name: Any) -> bool:
+    """Whether the name stands for an objective, not for a federated method or for nothing."""
+    return name != names.NO_PRETRAINING and name not in names.known("method")
+
+
+def _row(report: Reporter, label: Sequence[str]) -> Path:
+    """Where the row with `label` (or the row and column of a drawn run) stands in the file."""
+    for i, row in enumerate(tomllib.loads(report.text).get("rows", [])):
+        own = row["label"] if isinstance(row["label"], list) else [row["label"]]
+        if list(label[: len(own)]) == own:
+            return ("rows", i)
+    return ()
