@@ -1,1 +1,5 @@
 """Data sets by name, with what they are, where they came from and how they are brought to size."""
+
+from benchmark.data.loading import PARTS, Loaded, build_federation, load, module_of, names
+
+__all__ = ["PARTS", "Loaded", "build_federation", "load", "module_of", "names"]

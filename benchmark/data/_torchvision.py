@@ -33,10 +33,11 @@ def ensure_torchvision() -> None:
     if _loads(Path(spec.submodule_search_locations[0])):
         return
     # A fragment, because torch aborts the process when a second library defines a namespace.
-    library = torch.library.Library("torchvision", "FRAGMENT")
+    library = torch.library.Library("torchvision", "FRAGMENT")  # type: ignore[no-untyped-call]
     for name in _OPERATORS:
         if not hasattr(torch.ops.torchvision, name):
-            library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+            schema = f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
+            library.define(schema)  # type: ignore[no-untyped-call]
     _declared.append(library)
 
 
@@ -46,7 +47,7 @@ def _loads(folder: Path) -> bool:
     if extension is None or extension.origin is None:
         return False
     try:
-        torch.ops.load_library(extension.origin)
+        torch.ops.load_library(extension.origin)  # type: ignore[no-untyped-call]
     except (ImportError, OSError):
         return False
     return True

@@ -1,0 +1,156 @@
+"""Fetches released files when asked to: over HTTPS, resumable, checked before anything is used."""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import shutil
+import sys
+import tarfile
+import urllib.error
+import urllib.request
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+from urllib.parse import urlsplit
+
+from benchmark.data.cache import NAME, file_md5, key_of, remembered, replacing
+from benchmark.errors import DataError
+
+_CHUNK = 1 << 18
+_TIMEOUT = 60.0
+
+
+@dataclass(frozen=True)
+class Archive:
+    """A released file.
+
+    url: HTTPS. size: bytes. md5: of the file as it travels. path: where the file itself is kept,
+    relative to the data folder; None for an archive that is unpacked and deleted. members: what is
+    unpacked, name in the archive → path relative to the data folder.
+    """
+
+    url: str
+    size: int
+    md5: str
+    path: str | None = None
+    members: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if urlsplit(self.url).scheme != "https":
+            raise ValueError(f"{self.url}: data are fetched over HTTPS only")
+
+
+def release_key(md5: str) -> str:
+    """Under which the cache remembers that content with this MD5 came from a checked archive."""
+    return key_of("release", md5)
+
+
+def fetch(archives: Sequence[Archive], folder: Path) -> None:
+    """Brings all archives into the data `folder`; what is there and whole is left alone.
+
+    Raises `DataError` if the network is closed, the disk full or a checksum wrong.
+    """
+    for archive in archives:
+        kept = None if archive.path is None else folder / archive.path
+        if kept is not None and kept.is_file() and file_md5(kept, folder) == archive.md5:
+            continue
+        name = urlsplit(archive.url).path.rpartition("/")[2]
+        partial = folder / NAME / "downloads" / f"{archive.md5[:8]}-{name}.part"
+        try:
+            download(archive.url, partial, archive.size, archive.md5)
+            if kept is not None:
+                kept.parent.mkdir(parents=True, exist_ok=True)
+                partial.replace(kept)
+            else:
+                unpack(partial, archive, folder)
+                partial.unlink()
+        except OSError as error:
+            raise DataError(f"{name} cannot be stored in {folder.absolute()} ({error})") from error
+
+
+def download(url: str, partial: Path, size: int, md5: str) -> None:
+    """Fetches `url` to `partial`, going on where an earlier attempt broke off.
+
+    Raises `DataError` if the server cannot be reached or sends something else.
+    """
+    partial.parent.mkdir(parents=True, exist_ok=True)
+    have = partial.stat().st_size if partial.exists() else 0
+    if have > size:
+        partial.unlink()
+        have = 0
+    if have < size:
+        print(f"fetching {url} ({size / 1e6:,.1f} MB)", file=sys.stderr)
+        _receive(url, partial, have)
+    if partial.stat().st_size < size:
+        raise DataError(f"{url} broke off; run the same command again to go on from there")
+    digest = hashlib.md5(usedforsecurity=False)
+    with partial.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    if digest.hexdigest() != md5:
+        partial.unlink()
+        raise DataError(
+            f"{url} does not have the checksum of the release (MD5 {digest.hexdigest()}, not "
+            f"{md5}) and was thrown away; try again, or put the files into the data folder by hand"
+        )
+
+
+def _receive(url: str, partial: Path, have: int) -> None:
+    request = urllib.request.Request(url, headers={"User-Agent": "fedrepro"})
+    if have:
+        request.add_header("Range", f"bytes={have}-")
+    try:
+        with urllib.request.urlopen(request, timeout=_TIMEOUT) as answer:
+            resumed = answer.status == 206
+            with partial.open("ab" if resumed else "wb") as file:
+                shutil.copyfileobj(answer, file, _CHUNK)
+    except (http.client.HTTPException, TimeoutError, ConnectionError) as error:
+        raise DataError(
+            f"{url} broke off ({error}); run the same command again to go on from there"
+        ) from error
+    except urllib.error.URLError as error:
+        reason = getattr(error, "reason", error)
+        raise DataError(
+            f"{url} cannot be fetched ({reason}); without a network, copy the files from another "
+            "machine into the data folder"
+        ) from error
+
+
+def unpack(packed: Path, archive: Archive, folder: Path) -> None:
+    """Writes the named members of a checked archive to their places, each at once or not at all.
+
+    Raises `DataError` if the archive lacks one or cannot be read.
+    """
+    left = dict(archive.members)
+    try:
+        for name, source in _members(packed, archive.url):
+            target = left.pop(name, None)
+            if target is not None:
+                digest = hashlib.md5(usedforsecurity=False)
+                with replacing(folder / target) as file:
+                    while chunk := source.read(_CHUNK):
+                        digest.update(chunk)
+                        file.write(chunk)
+                remembered(folder, release_key(digest.hexdigest()), lambda: archive.url)
+    except (tarfile.TarError, zipfile.BadZipFile, EOFError) as error:
+        raise DataError(f"{archive.url} cannot be unpacked ({error})") from error
+    if left:
+        raise DataError(f"{archive.url} does not hold {next(iter(left))}")
+
+
+def _members(packed: Path, url: str) -> Iterator[tuple[str, IO[bytes]]]:
+    if url.endswith(".zip"):
+        with zipfile.ZipFile(packed) as zipped:
+            for name in zipped.namelist():
+                with zipped.open(name) as source:
+                    yield name, source
+        return
+    with tarfile.open(packed, "r:*") as tar:
+        for member in tar:
+            content = tar.extractfile(member) if member.isfile() else None
+            if content is not None:
+                with content:
+                    yield member.name, content

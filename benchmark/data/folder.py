@@ -1,0 +1,122 @@
+"""Image folders: `<class>/<image>` under a part; decoded once, then read from the cache."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import zipfile
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from PIL import Image
+from torch import Tensor
+
+from benchmark.data.cache import NAME, key_of, replacing
+from benchmark.errors import DataError
+
+SUFFIXES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".webp"})
+
+
+def read_folder(
+    where: Path, channels: int, n_classes: int | None, folder: Path
+) -> tuple[Tensor, Tensor | None, tuple[Path, ...]]:
+    """Images (uint8, n x channels x height x width), labels, and the file that keeps them.
+
+    Classes are numbered in the order of their folders' names, as numbers where all names are.
+    With `n_classes` None all images below `where` are taken, without labels. Decoded arrays are
+    kept in the cache of the data `folder` under the names, sizes and times of all images; an
+    .npz carries checksums of its arrays, so that a damaged one is noticed and made again.
+
+    Raises `DataError` for a wrong number of classes, images of different sizes and unreadable
+    images.
+    """
+    listed = _listed(where, n_classes)
+    if not listed:
+        raise DataError(f"{where} holds no images ({', '.join(sorted(SUFFIXES))})")
+    title = f"{where.parent.name}-{where.name}-{key_of(where.resolve(), channels, n_classes)[:8]}"
+    cached = folder / NAME / f"{title}-{key_of(*listed)}.npz"
+    labels = None
+    if n_classes is not None:
+        labels = torch.tensor([file.label for file in listed], dtype=torch.int64)
+    images = _cached(cached, len(listed), channels)
+    if images is None:
+        images = _decoded([file.path for file in listed], channels)
+        _keep(images, cached, title)
+    return torch.from_numpy(images), labels, (cached,) if cached.is_file() else ()
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    path: str
+    label: int
+    size: int
+    changed: int
+
+
+def _listed(where: Path, n_classes: int | None) -> list[_File]:
+    """All images in the order in which they are numbered."""
+    if n_classes is None:
+        folders = [(str(where), 0), *((str(p), 0) for p in sorted(where.rglob("*/")))]
+    else:
+        classes = [p for p in where.iterdir() if p.is_dir() and not p.name.startswith(".")]
+        if len(classes) != n_classes:
+            raise DataError(f"{where} holds {len(classes)} class folders, the set has {n_classes}")
+        numbers = all(p.name.isdecimal() for p in classes)
+        classes.sort(key=lambda p: (int(p.name) if numbers else 0, p.name))
+        folders = [(str(p), label) for label, p in enumerate(classes)]
+    return [file for folder, label in folders for file in _images_in(folder, label)]
+
+
+def _images_in(folder: str, label: int) -> list[_File]:
+    # Not pathlib: a set has 50,000 images, and this runs whenever it is loaded.
+    with os.scandir(folder) as entries:
+        images = [e for e in entries if os.path.splitext(e.name)[1].lower() in SUFFIXES]
+    stats = [(entry.path, entry.stat()) for entry in images]
+    return sorted(
+        (_File(path, label, stat.st_size, stat.st_mtime_ns) for path, stat in stats),
+        key=lambda file: file.path,
+    )
+
+
+def _decoded(paths: list[str], channels: int) -> NDArray[np.uint8]:
+    images: NDArray[np.uint8] | None = None
+    for i, path in enumerate(paths):
+        try:
+            with Image.open(path) as picture:
+                pixels = np.asarray(picture.convert("L" if channels == 1 else "RGB"))
+        except OSError as error:
+            raise DataError(f"{path} cannot be decoded as an image ({error})") from error
+        pixels = pixels[None] if channels == 1 else pixels.transpose(2, 0, 1)
+        if images is None:
+            images = np.empty((len(paths), *pixels.shape), dtype=np.uint8)
+        if pixels.shape != images.shape[1:]:
+            raise DataError(
+                f"{path} has {pixels.shape[2]}x{pixels.shape[1]} pixels and {paths[0]} has "
+                f"{images.shape[3]}x{images.shape[2]}; bring all images to one size"
+            )
+        images[i] = pixels
+    assert images is not None
+    return images
+
+
+def _cached(path: Path, n: int, channels: int) -> NDArray[np.uint8] | None:
+    damaged = (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, zlib.error)
+    with contextlib.suppress(*damaged), np.load(path, allow_pickle=False) as kept:
+        images: NDArray[Any] = kept["images"]
+        if images.dtype == np.uint8 and images.ndim == 4 and images.shape[:2] == (n, channels):
+            return images
+    return None
+
+
+def _keep(images: NDArray[np.uint8], path: Path, title: str) -> None:
+    with contextlib.suppress(OSError):
+        with replacing(path) as file:
+            np.savez(file, images=images)
+        for old in path.parent.glob(f"{title}-*.npz"):
+            if old != path:
+                old.unlink(missing_ok=True)

@@ -1,0 +1,179 @@
+"""Data sets by name: parts, fixed subsets, checksums, and the federation made of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from benchmark.data.base import DataSet, Part, Stored, data_folder
+from benchmark.data.cache import key_of, remembered, stamp
+from benchmark.data.images import prepare
+from benchmark.data.selection import half, subset
+from benchmark.errors import DataError
+from methods.federation import Federation, Portion
+from methods.partitions.base import Partition
+from methods.registry import UnknownNameError, class_in, names_in
+from methods.seeds import Seeds
+
+_SETS = "benchmark.data.sets"
+_CHUNK = 2048
+PARTS = ("train", "train-a", "train-b", "test", "unlabeled")
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A part of a data set as a run uses it.
+
+    n_classes: 0 where the set has no labels. checksum: SHA-256 over images and labels of the part
+    at its original size; of a selection (a half, a subset), over that and the chosen positions.
+    is_release: whether every file is known to be the release's. note: what a reader must know.
+    source: where the images came from.
+    """
+
+    portion: Portion
+    n_classes: int
+    checksum: str
+    is_release: bool
+    note: str | None
+    source: str
+
+
+def names() -> list[str]:
+    """The registered data sets, sorted."""
+    return names_in(_SETS)
+
+
+def module_of(name: str) -> str:
+    """The dotted module of a data set, without importing it.
+
+    Raises `UnknownNameError` if there is none.
+    """
+    if name not in names():
+        raise UnknownNameError("data set", name, names())
+    return f"{_SETS}.{name.replace('-', '_')}"
+
+
+def load(
+    name: str,
+    part: str,
+    *,
+    image_size: int | None = None,
+    channels: int | None = None,
+    data_dir: Path | None = None,
+    images: int | None = None,
+    download: bool = False,
+) -> Loaded:
+    """One part of a data set.
+
+    part: `train`, `test`, `unlabeled` (the training images without labels where the set has no
+    unlabelled ones), `train-a` or `train-b` (fixed disjoint halves of the training images).
+    image_size, channels: what images are brought to, None to leave them as they are. data_dir:
+    the folder of all sets; None for FEDREPRO_DATA, else `data`. images: takes a fixed random
+    subset, in the proportions of the classes. download: fetches the release if it is missing.
+
+    Raises `UnknownNameError` for an unknown set and `DataError` for an unknown part and for data
+    that are missing, damaged or fewer than `images`.
+    """
+    data: DataSet = class_in(module_of(name), DataSet)()
+    if part not in PARTS:
+        raise DataError(f"{name} has no part '{part}'; parts are {', '.join(PARTS)}")
+    folder = data_folder(data_dir)
+    read: Part = "test" if part == "test" else "train"
+    if part == "unlabeled" and data.has_unlabeled:
+        read = "unlabeled"
+    stored = data.read(read, folder, download)
+    labels = None if part == "unlabeled" else stored.labels
+    index = _chosen(name, part, len(stored.images), labels, images)
+    return Loaded(
+        Portion(
+            prepare(stored.images, index, image_size, channels),
+            labels if labels is None or index is None else labels[index],
+        ),
+        data.n_classes,
+        _checksum(stored, labels is not None, index, folder),
+        stored.is_release,
+        stored.note,
+        stored.source,
+    )
+
+
+def _chosen(
+    name: str, part: str, n: int, labels: Tensor | None, images: int | None
+) -> Tensor | None:
+    index = None
+    if part in ("train-a", "train-b"):
+        index = half(n, labels, int(part == "train-b"), name)
+        n = len(index)
+    if images is None:
+        return index
+    if not 0 < images <= n:
+        raise DataError(f"{name} has {n} images in part '{part}', {images} were asked for")
+    some = subset(n, labels if labels is None or index is None else labels[index], images, name)
+    return some if index is None else index[some]
+
+
+def _checksum(stored: Stored, labelled: bool, index: Tensor | None, folder: Path) -> str:
+    def compute() -> str:
+        digest = hashlib.sha256()
+        for first in range(0, len(stored.images), _CHUNK):
+            digest.update(stored.images[first : first + _CHUNK].contiguous().numpy().tobytes())
+        if labelled and stored.labels is not None:
+            digest.update(stored.labels.contiguous().numpy().tobytes())
+        return digest.hexdigest()
+
+    if stored.files:
+        key = key_of("sha256", labelled, *(s for path in stored.files for s in stamp(path)))
+        whole = remembered(folder, key, compute)
+    else:
+        whole = compute()
+    if index is None:
+        return whole
+    return hashlib.sha256(bytes.fromhex(whole) + index.contiguous().numpy().tobytes()).hexdigest()
+
+
+def build_federation(
+    partition: Partition,
+    train: Loaded,
+    test: Loaded,
+    seeds: Seeds,
+    image_size: int | None = None,
+    channels: int | None = None,
+) -> Federation:
+    """Deals images to clients, keeps those in use, and brings only them to size.
+
+    train, test: loaded at their original size. Dealing sees all images, so the split does not
+    depend on `image_size` or `channels`.
+
+    Raises `DataError` if the data cannot be dealt that way.
+    """
+    if train.n_classes != test.n_classes:
+        raise DataError(
+            f"training data have {train.n_classes} classes and test data {test.n_classes}"
+        )
+    try:
+        dealt = partition.deal(train.portion, test.portion, train.n_classes, seeds)
+    except ValueError as error:
+        raise DataError(f"{train.source}: {error}") from error
+    train_images, train_of = _used(dealt.train, dealt.train_of, image_size, channels)
+    test_images, test_of = _used(dealt.test, dealt.test_of, image_size, channels)
+    return Federation(train_images, test_images, train_of, test_of, dealt.group, dealt.n_classes)
+
+
+def _used(
+    portion: Portion,
+    indices: Sequence[Tensor],
+    image_size: int | None,
+    channels: int | None,
+) -> tuple[Portion, tuple[Tensor, ...]]:
+    """The images that somebody holds, brought to size, and the indices into them."""
+    held = torch.zeros(len(portion), dtype=torch.bool)
+    held[torch.cat(list(indices))] = True
+    used = held.nonzero().flatten()
+    images = prepare(portion.images, used, image_size, channels)
+    labels = None if portion.labels is None else portion.labels[used]
+    return Portion(images, labels), tuple(torch.searchsorted(used, index) for index in indices)

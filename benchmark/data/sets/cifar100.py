@@ -1,0 +1,28 @@
+"""CIFAR-100: 50,000 and 10,000 photographs, 32x32 colour, fine labels (Krizhevsky 2009)."""
+
+from __future__ import annotations
+
+from benchmark.data.cifar import CifarSet
+from benchmark.data.fetch import Archive
+
+_BATCHES = {"train": ("train",), "test": ("test",)}
+
+
+class Cifar100(CifarSet):
+    """The release as torchvision lays it out, `cifar-100-python/`."""
+
+    n_classes = 100
+    folder = "cifar-100-python"
+    batches = _BATCHES
+    meta = "meta"
+    reader = "CIFAR100"
+    archives = (
+        Archive(
+            "https://www.cs.toronto.edu/~kriz/cifar-100-python.tar.gz",
+            169_001_437,
+            "eb9058c3a382ffc7106e4002c42a8d85",
+            members={
+                f"cifar-100-python/{n}": f"cifar-100-python/{n}" for n in ("train", "test", "meta")
+            },
+        ),
+    )
