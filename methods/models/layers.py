@@ -4,9 +4,10 @@ An input is `models x batch x ...`: every stacked model sees its own batch. The 
 read from the weights at each call, so one module serves any stack (`methods.state`); the modules
 hold the shapes and the rules of initialisation, never the weights themselves.
 
-A convolution is an explicit unfold and one batched matrix product, which on a CPU beats grouped
-convolution at every shape that the papers use; a single model falls back to the library's own
-convolution. Evidence: `tests/methods/test_layers.py` holds both against `torch.nn`.
+A convolution of several models is a batched matrix product over patches
+(`methods.models.convolution`), which leaves the batch innermost in memory; the other layers keep
+that layout. A single model takes the library's own convolution.
+Evidence: `tests/methods/test_layers.py` holds values and gradients of both against `torch.nn`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from methods.models.convolution import stacked_conv2d
 from methods.state import State
 
 Initialiser = Callable[[tuple[int, ...], int, int, torch.Generator], Tensor]
@@ -98,36 +100,12 @@ class Conv2d(Layer):
     def __call__(self, state: State, x: Tensor, training: bool = False) -> Tensor:
         weight = state[f"{self.name}.weight"]
         bias = state[f"{self.name}.bias"] if self.bias else None
-        models, batch = x.shape[:2]
-        if models == 1:
+        if x.shape[0] == 1:
             out = F.conv2d(
                 x[0], weight[0], None if bias is None else bias[0], self.stride, self.padding
             )
             return out.unsqueeze(0)
-        height, width = self.size(x.shape[3]), self.size(x.shape[4])
-        patches = self._patches(x, height, width)
-        kernels = weight.reshape(models, self.outputs, -1)
-        flat = (
-            torch.bmm(kernels, patches)
-            if bias is None
-            else torch.baddbmm(bias.unsqueeze(2), kernels, patches)
-        )
-        return flat.reshape(models, self.outputs, batch, height, width).transpose(1, 2)
-
-    def _patches(self, x: Tensor, height: int, width: int) -> Tensor:
-        """models x (channels * kernel * kernel) x (batch * height * width)."""
-        models, batch, channels = x.shape[:3]
-        if self.kernel == 1 and self.padding == 0:
-            x = x[..., :: self.stride, :: self.stride]
-            return x.transpose(1, 2).reshape(models, channels, -1)
-        columns = F.unfold(
-            x.reshape(models * batch, *x.shape[2:]),
-            self.kernel,
-            padding=self.padding,
-            stride=self.stride,
-        )
-        columns = columns.reshape(models, batch, -1, height * width)
-        return columns.transpose(1, 2).reshape(models, -1, batch * height * width)
+        return stacked_conv2d(x, weight, bias, self.stride, self.padding)
 
 
 class BatchNorm(Layer):
@@ -135,7 +113,8 @@ class BatchNorm(Layer):
 
     Accepts models x batch x channels (x height x width). In training it uses the batch's mean and
     biased variance and moves the running ones (unbiased variance) by `momentum`, in place in the
-    state, as `torch.nn.BatchNorm2d` does; otherwise it uses the running ones.
+    state, as `torch.nn.BatchNorm2d` does; otherwise it uses the running ones. Where PyTorch refuses
+    a batch with one value a channel, the output is the bias and the running variance stays.
     """
 
     def __init__(
@@ -160,27 +139,32 @@ class BatchNorm(Layer):
         return state
 
     def __call__(self, state: State, x: Tensor, training: bool = False) -> Tensor:
-        spread = (1,) * (x.dim() - 3)
-        if training:
-            over = [1, *range(3, x.dim())]
-            variance, mean = torch.var_mean(x, dim=over, correction=0)
-            self._track(state, mean.detach(), variance.detach(), x.numel() // mean.numel())
-        else:
-            mean = state[f"{self.name}.running_mean"]
-            variance = state[f"{self.name}.running_var"]
-        scale = torch.rsqrt(variance + self.eps)
-        if self.affine:
-            scale = scale * state[f"{self.name}.weight"]
-        shift = -mean * scale
-        if self.affine:
-            shift = shift + state[f"{self.name}.bias"]
-        shape = (scale.shape[0], 1, self.channels, *spread)
-        return x * scale.reshape(shape) + shift.reshape(shape)
+        models, _, channels = x.shape[:3]
+        if training and x.numel() == models * channels:
+            return self._lone(state, x)
+        weight = state[f"{self.name}.weight"].reshape(-1) if self.affine else None
+        bias = state[f"{self.name}.bias"].reshape(-1) if self.affine else None
+        mean = state[f"{self.name}.running_mean"].view(-1)
+        variance = state[f"{self.name}.running_var"].view(-1)
+        if models == 1:
+            return F.batch_norm(
+                x[0], mean, variance, weight, bias, training, self.momentum, self.eps
+            ).unsqueeze(0)
+        last = x.movedim(1, -1)
+        flat = last.reshape(1, models * channels, -1)
+        out = F.batch_norm(flat, mean, variance, weight, bias, training, self.momentum, self.eps)
+        return out.view(last.shape).movedim(-1, 1)
 
-    def _track(self, state: State, mean: Tensor, variance: Tensor, count: int) -> None:
-        unbiased = variance * (count / max(count - 1, 1))
-        state[f"{self.name}.running_mean"].lerp_(mean, self.momentum)
-        state[f"{self.name}.running_var"].lerp_(unbiased, self.momentum)
+    def _lone(self, state: State, x: Tensor) -> Tensor:
+        """One value a channel: it is its own mean, and says nothing of the variance."""
+        lone = x.detach().reshape(x.shape[0], self.channels)
+        state[f"{self.name}.running_mean"].lerp_(lone, self.momentum)
+        centred = x - x
+        if not self.affine:
+            return centred
+        shape = (x.shape[0], 1, self.channels, *(1,) * (x.dim() - 3))
+        weight, bias = state[f"{self.name}.weight"], state[f"{self.name}.bias"]
+        return centred * weight.reshape(shape) + bias.reshape(shape)
 
 
 class ReLU(Layer):

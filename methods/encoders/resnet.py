@@ -1,0 +1,146 @@
+"""Residual networks: ResNet-18 and ResNet-50 of CP-CFL, and their smaller and larger kin.
+
+Paper: He et al. 2016, "Deep residual learning for image recognition"; CP-CFL Section 4.10 and
+Appendices C to E use depths 18 (512 out) and 50 (2048 out).
+Unstated in CP-CFL: stem, block variant, batch normalisation. Table E.22's 1.42 G flops are those
+of the first block version (stride on the first 1x1 convolution, as Keras builds it); torchvision's
+has the stride on the 3x3 one and takes 1.50 G. Convolutions have no bias, since a batch
+normalisation follows each; `norm_momentum` is PyTorch's 0.1 (Keras's would be 0.01 in that sense:
+too slow for the few steps that a client makes in a round).
+Tensor names are torchvision's behind `encoder.`, so that its weights can be copied over.
+Evidence: `tests/methods/test_encoders.py` compares outputs and parameter counts with torchvision,
+`tests/methods/test_costs.py` the flops with Table E.22.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from methods.encoders.base import Encoder
+from methods.models.layers import (
+    BatchNorm,
+    Conv2d,
+    GlobalAveragePool,
+    Layer,
+    MaxPool2d,
+    ReLU,
+    Sequential,
+)
+from methods.state import State
+
+_BLOCKS = {
+    10: (1, 1, 1, 1),
+    18: (2, 2, 2, 2),
+    34: (3, 4, 6, 3),
+    50: (3, 4, 6, 3),
+    101: (3, 4, 23, 3),
+    152: (3, 8, 36, 3),
+}
+_EXPANSION = 4
+
+
+class Residual(Layer):
+    """ReLU(body(x) + shortcut(x)); the shortcut is the identity where there is none."""
+
+    def __init__(self, body: Sequential, shortcut: Sequential | None) -> None:
+        self.body, self.shortcut = body, shortcut
+
+    def new(self, generator: torch.Generator) -> State:
+        state = self.body.new(generator)
+        if self.shortcut is not None:
+            state.update(self.shortcut.new(generator))
+        return state
+
+    def __call__(self, state: State, x: Tensor, training: bool = False) -> Tensor:
+        skipped = x if self.shortcut is None else self.shortcut(state, x, training)
+        return F.relu(self.body(state, x, training) + skipped)
+
+
+@dataclass(frozen=True)
+class ResNet(Encoder):
+    """Residual encoder for images of any size.
+
+    depth: 10, 18, 34 (two 3x3 convolutions a block), 50, 101, 152 (bottlenecks). version: where a
+    bottleneck has its stride, `v1` on the first 1x1, `v1.5` on the 3x3. stem: `imagenet` (7x7 of
+    stride 2, then a maximum over 3x3 of stride 2) or `cifar` (3x3). width: channels of the first
+    stage; each later stage doubles them. blocks: per stage, in place of the depth's own.
+    """
+
+    depth: int = 18
+    version: Literal["v1", "v1.5"] = "v1"
+    stem: Literal["imagenet", "cifar"] = "imagenet"
+    width: int = 64
+    blocks: tuple[int, ...] | None = None
+    norm_momentum: float = 0.1
+
+    def __post_init__(self) -> None:
+        if self.depth not in _BLOCKS:
+            known = ", ".join(map(str, _BLOCKS))
+            raise ValueError(f"encoder.depth = {self.depth} is not a ResNet (known: {known})")
+        if self.version not in ("v1", "v1.5"):
+            raise ValueError(f"encoder.version = '{self.version}' is neither 'v1' nor 'v1.5'")
+        if self.stem not in ("imagenet", "cifar"):
+            raise ValueError(f"encoder.stem = '{self.stem}' is neither 'imagenet' nor 'cifar'")
+
+    @property
+    def _stages(self) -> tuple[int, ...]:
+        return _BLOCKS[self.depth] if self.blocks is None else tuple(self.blocks)
+
+    @property
+    def _expansion(self) -> int:
+        return _EXPANSION if self.depth >= 50 else 1
+
+    @property
+    def out_dim(self) -> int:
+        return (self.width << (len(self._stages) - 1)) * self._expansion
+
+    def build(self, channels: int, image_size: int) -> Layer:
+        layers = self._build_stem(channels)
+        inputs = self.width
+        for stage, count in enumerate(self._stages):
+            inner = self.width * 2**stage
+            for i in range(count):
+                stride = 2 if stage > 0 and i == 0 else 1
+                layers.append(self._block(f"encoder.layer{stage + 1}.{i}", inputs, inner, stride))
+                inputs = inner * self._expansion
+        return Sequential(*layers, GlobalAveragePool())
+
+    def _build_stem(self, channels: int) -> list[Layer]:
+        kernel, stride = (7, 2) if self.stem == "imagenet" else (3, 1)
+        stem = self._conv("encoder", 1, channels, self.width, kernel, stride)
+        pool: list[Layer] = [MaxPool2d(3, 2, 1)] if self.stem == "imagenet" else []
+        return [*stem, ReLU(), *pool]
+
+    def _conv(
+        self, name: str, number: int, inputs: int, outputs: int, kernel: int, stride: int
+    ) -> list[Layer]:
+        return [
+            Conv2d(
+                f"{name}.conv{number}", inputs, outputs, kernel, stride, kernel // 2, bias=False
+            ),
+            BatchNorm(f"{name}.bn{number}", outputs, self.norm_momentum),
+        ]
+
+    def _block(self, name: str, inputs: int, inner: int, stride: int) -> Residual:
+        outputs = inner * self._expansion
+        if self._expansion == 1:
+            first = self._conv(name, 1, inputs, inner, 3, stride)
+            body = Sequential(*first, ReLU(), *self._conv(name, 2, inner, outputs, 3, 1))
+        else:
+            early, late = (stride, 1) if self.version == "v1" else (1, stride)
+            first = self._conv(name, 1, inputs, inner, 1, early)
+            second = self._conv(name, 2, inner, inner, 3, late)
+            third = self._conv(name, 3, inner, outputs, 1, 1)
+            body = Sequential(*first, ReLU(), *second, ReLU(), *third)
+        if stride == 1 and inputs == outputs:
+            return Residual(body, None)
+        shortcut = Sequential(
+            Conv2d(f"{name}.downsample.0", inputs, outputs, 1, stride, bias=False),
+            BatchNorm(f"{name}.downsample.1", outputs, self.norm_momentum),
+        )
+        return Residual(body, shortcut)

@@ -1,0 +1,207 @@
+"""Every layer against torch.nn: one model and several, values and gradients."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from methods.models import convolution, layers
+from methods.state import State
+
+BATCH = 3
+
+
+def randomised(layer: layers.Layer, models: int, seed: int = 0) -> State:
+    """Weights that differ between models, biases and batch-norm statistics included."""
+    generator = torch.Generator().manual_seed(seed)
+    state = {}
+    for name, value in layer.new(generator).items():
+        shape = (models, *value.shape[1:])
+        noise = torch.rand(shape, generator=generator) + 0.1
+        state[name] = (noise if "running" in name else noise - 0.5).clone()
+        state[name].requires_grad_(not layers.is_buffer(name))
+    return state
+
+
+def load(module: nn.Module, state: State, model: int, prefix: str) -> nn.Module:
+    own = {name: state[f"{prefix}.{name}"][model].detach() for name in dict_names(module)}
+    module.load_state_dict(own, strict=False)
+    return module
+
+
+def dict_names(module: nn.Module) -> list[str]:
+    return [name for name in module.state_dict() if not name.endswith("num_batches_tracked")]
+
+
+def check_against(
+    layer: layers.Layer, modules: list[nn.Module], state: State, x: Tensor, training: bool = False
+) -> None:
+    """Values, gradients of inputs and weights, and buffers afterwards."""
+    x = x.clone().requires_grad_()
+    out = layer(state, x, training)
+    pull = torch.randn(out.shape, generator=torch.Generator().manual_seed(9))
+    (out * pull).sum().backward()
+    assert x.grad is not None
+    for model, module in enumerate(modules):
+        module.train(training)
+        mine = x[model].detach().clone().requires_grad_()
+        expected = module(mine)
+        (expected * pull[model]).sum().backward()
+        torch.testing.assert_close(out[model], expected, atol=1e-4, rtol=1e-4)
+        torch.testing.assert_close(x.grad[model], mine.grad, atol=1e-4, rtol=1e-4)
+        for name, parameter in module.named_parameters():
+            stacked = state[f"layer.{name}"].grad
+            assert stacked is not None
+            torch.testing.assert_close(stacked[model], parameter.grad, atol=1e-3, rtol=1e-4)
+        for name, buffer in module.named_buffers():
+            if not name.endswith("num_batches_tracked"):
+                torch.testing.assert_close(state[f"layer.{name}"][model], buffer)
+
+
+@pytest.mark.parametrize("models", [1, 3])
+@pytest.mark.parametrize("bias", [True, False])
+def test_linear_equals_torch(models: int, bias: bool) -> None:
+    layer = layers.Linear("layer", 5, 4, bias)
+    state = randomised(layer, models)
+    modules = [load(nn.Linear(5, 4, bias), state, m, "layer") for m in range(models)]
+    check_against(layer, modules, state, torch.randn(models, BATCH, 5))
+
+
+@pytest.mark.parametrize("models", [1, 3])
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize(
+    ("kernel", "stride", "padding", "side"),
+    [(3, 1, 0, 8), (3, 1, 1, 8), (3, 2, 0, 8), (3, 2, 0, 9), (3, 2, 1, 7), (1, 1, 0, 4),
+     (1, 2, 0, 7), (7, 2, 3, 9), (5, 3, 2, 8), (3, 2, 1, 1), (4, 2, 1, 6)],
+)  # fmt: skip
+def test_convolution_equals_torch(
+    models: int, bias: bool, kernel: int, stride: int, padding: int, side: int
+) -> None:
+    layer = layers.Conv2d("layer", 2, 4, kernel, stride, padding, bias)
+    state = randomised(layer, models)
+    modules = [
+        load(nn.Conv2d(2, 4, kernel, stride, padding, bias=bias), state, m, "layer")
+        for m in range(models)
+    ]
+    x = torch.randn(models, BATCH, 2, side, side)
+    check_against(layer, modules, state, x)
+    assert layer(state, x).shape[-1] == layer.size(side)
+
+
+def test_convolution_takes_images_that_are_not_square() -> None:
+    layer = layers.Conv2d("layer", 2, 4, 3, 2, 1)
+    state = randomised(layer, 2)
+    modules = [load(nn.Conv2d(2, 4, 3, 2, 1), state, m, "layer") for m in range(2)]
+    check_against(layer, modules, state, torch.randn(2, BATCH, 2, 5, 8))
+
+
+@pytest.mark.parametrize("padding", [0, 1])
+def test_convolution_gradients_equal_finite_differences(padding: int) -> None:
+    double = {"dtype": torch.float64, "requires_grad": True}
+    x, weight, bias = (
+        torch.randn(*shape, **double)  # type: ignore[arg-type]
+        for shape in [(2, 2, 2, 5, 4), (2, 3, 2, 3, 3), (2, 3)]
+    )
+    assert torch.autograd.gradcheck(
+        lambda *t: convolution.stacked_conv2d(*t, 2, padding), (x, weight, bias)
+    )
+
+
+def test_convolution_does_not_depend_on_how_many_models_are_taken_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    layer = layers.Conv2d("layer", 2, 4, 3, 1, 1)
+    x = torch.randn(5, BATCH, 2, 6, 6)
+    results = []
+    for patch_bytes in (1, 25_000, 1 << 30):
+        monkeypatch.setitem(convolution._PATCH_BYTES, "cpu", patch_bytes)
+        state = randomised(layer, 5)
+        images = x.clone().requires_grad_()
+        out = layer(state, images)
+        (out**2).sum().backward()
+        results.append((out, images.grad, state["layer.weight"].grad))
+    for other in results[1:]:
+        torch.testing.assert_close(other, results[0])
+
+
+def test_a_stacked_model_equals_the_same_model_alone() -> None:
+    net = layers.Sequential(
+        layers.Conv2d("a", 1, 4, 3, 2, 1), layers.BatchNorm("b", 4), layers.ReLU(),
+        layers.MaxPool2d(3, 2, 1), layers.Conv2d("c", 4, 5, 3, 1, 1), layers.Flatten(),
+        layers.Linear("d", 20, 3),
+    )  # fmt: skip
+    state = randomised(net, 4)
+    x = torch.rand(4, BATCH, 1, 8, 8)
+    together = net(state, x)
+    for m in range(4):
+        alone = net({name: value[m : m + 1] for name, value in state.items()}, x[m : m + 1])
+        torch.testing.assert_close(together[m], alone[0])
+
+
+@pytest.mark.parametrize("models", [1, 3])
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("affine", [True, False])
+@pytest.mark.parametrize("sides", [(), (4, 5)])
+def test_batch_norm_equals_torch(
+    models: int, training: bool, affine: bool, sides: tuple[int, ...]
+) -> None:
+    layer = layers.BatchNorm("layer", 4, momentum=0.3, eps=1e-3, affine=affine)
+    state = randomised(layer, models)
+    kind = nn.BatchNorm2d if sides else nn.BatchNorm1d
+    modules = [load(kind(4, 1e-3, 0.3, affine), state, m, "layer") for m in range(models)]
+    x = torch.randn(models, BATCH, 4, *sides) * 3 + 1
+    check_against(layer, modules, state, x, training)
+
+
+@pytest.mark.parametrize("models", [1, 3])
+def test_batch_norm_keeps_its_statistics_in_the_state_in_place(models: int) -> None:
+    layer = layers.BatchNorm("layer", 4)
+    state = randomised(layer, models)
+    held = state["layer.running_mean"]
+    before = held.clone()
+    x = torch.randn(models, BATCH, 4, 2, 2)
+    layer(state, x, training=False)
+    assert torch.equal(held, before)
+    layer(state, x, training=True)
+    assert state["layer.running_mean"] is held
+    torch.testing.assert_close(held, 0.9 * before + 0.1 * x.mean(dim=(1, 3, 4)))
+
+
+@pytest.mark.parametrize("models", [1, 3])
+def test_batch_norm_of_a_single_value_gives_the_bias_and_learns_no_variance(models: int) -> None:
+    layer = layers.BatchNorm("layer", 4)
+    state = randomised(layer, models)
+    variance = state["layer.running_var"].clone()
+    x = torch.randn(models, 1, 4, 1, 1, requires_grad=True)
+    out = layer(state, x, training=True)
+    torch.testing.assert_close(out.flatten(1), state["layer.bias"])
+    assert torch.equal(state["layer.running_var"], variance)
+    out.sum().backward()
+    assert x.grad is not None
+    assert not x.grad.any()
+
+
+def test_max_pool_average_pool_flatten_and_relu_equal_torch() -> None:
+    x = torch.randn(2, BATCH, 4, 7, 7)
+    for layer, module in [
+        (layers.MaxPool2d(3, 2, 1), nn.MaxPool2d(3, 2, 1)),
+        (layers.GlobalAveragePool(), nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten())),
+        (layers.Flatten(), nn.Flatten()),
+        (layers.ReLU(), nn.ReLU()),
+    ]:
+        check_against(layer, [module, module], {}, x)
+
+
+def test_fresh_weights_keep_to_glorots_bound_and_fill_it() -> None:
+    weight = layers.Conv2d("c", 8, 16, 3).new(torch.Generator().manual_seed(0))["c.weight"]
+    bound = (6 / (8 * 9 + 16 * 9)) ** 0.5
+    assert 0.98 * bound < float(weight.abs().max()) <= bound
+    assert abs(float(weight.std()) - bound / 3**0.5) < 0.03 * bound
+
+
+def test_fresh_weights_depend_on_the_generator_alone() -> None:
+    layer = layers.Sequential(layers.Linear("a", 3, 3), layers.Linear("b", 3, 3))
+    first, again = (layer.new(torch.Generator().manual_seed(5)) for _ in range(2))
+    assert all(torch.equal(first[name], again[name]) for name in first)
+    assert not torch.equal(first["a.weight"], first["b.weight"])
