@@ -1,0 +1,180 @@
+import math
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+from torch import Tensor
+
+from benchmark.data._torchvision import ensure_torchvision
+from methods.augment import (
+    BRIGHTNESS,
+    CONTRAST,
+    HUE,
+    SATURATION,
+    Augmentation,
+    Parameters,
+    apply,
+    blur_radius,
+    turn_hue,
+)
+
+ensure_torchvision()
+TF = pytest.importorskip("torchvision.transforms.functional")
+
+FULL = Augmentation(blur_probability=1.0)
+NOTHING = Augmentation(
+    crop_scale=(1.0, 1.0),
+    flip_probability=0,
+    jitter_probability=0,
+    grey_probability=0,
+    blur_probability=0,
+)
+
+
+def generator(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def images(n: int, channels: int, side: int, seed: int = 0) -> Tensor:
+    g = generator(seed)
+    return torch.randint(256, (n, channels, side, side), generator=g, dtype=torch.uint8)
+
+
+def reference(image: Tensor, p: Parameters, i: int) -> Tensor:
+    """One image through torchvision's functions, with row i of the parameters."""
+    side, colour = image.shape[-1], image.shape[0] == 3
+    box = [int(v[i]) for v in (p.top, p.left, p.height, p.width)]
+    x = TF.resized_crop(image, *box, [side, side], antialias=True)
+    x = TF.hflip(x) if p.flip[i] else x
+    adjust = {
+        BRIGHTNESS: TF.adjust_brightness,
+        CONTRAST: TF.adjust_contrast,
+        SATURATION: TF.adjust_saturation,
+        HUE: TF.adjust_hue,
+    }
+    for operation in p.order[i].tolist():
+        x = adjust[operation](x, float(p.factors[i, operation]))
+    if p.grey[i] and colour:
+        x = TF.rgb_to_grayscale(x, num_output_channels=3)
+    window = 2 * blur_radius(side) + 1
+    if p.sigma[i] > 0 and window > 1:
+        x = TF.gaussian_blur(x, [window, window], [float(p.sigma[i])] * 2)
+    return x
+
+
+@pytest.mark.parametrize(("channels", "side"), [(1, 8), (3, 8), (1, 28), (3, 32), (3, 96)])
+def test_every_image_equals_torchvision_with_the_same_parameters(channels: int, side: int) -> None:
+    n = 40
+    x = images(n, channels, side).float() / 255
+    p = FULL.draw(n, side, side, generator(1))
+    expected = torch.stack([reference(x[i], p, i) for i in range(n)])
+    torch.testing.assert_close(apply(x, p), expected, atol=3e-5, rtol=0)
+
+
+def test_hue_equals_torchvision_on_greys_primaries_and_ties() -> None:
+    levels = torch.tensor([0.0, 0.5, 1.0])
+    x = torch.cartesian_prod(levels, levels, levels).t().reshape(1, 3, 3, 9)
+    turns = torch.linspace(-0.5, 0.5, 11)
+    expected = torch.cat([TF.adjust_hue(x, float(turn)) for turn in turns])
+    ours = turn_hue(x.repeat(11, 1, 1, 1), turns)
+    torch.testing.assert_close(ours, expected, atol=1e-5, rtol=0)
+
+
+def test_a_view_with_everything_turned_off_is_the_image() -> None:
+    x = images(9, 3, 16)
+    for view in NOTHING.views(x, 2, generator()):
+        torch.testing.assert_close(view, x.float() / 255, atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize("side", [8, 33])
+def test_views_keep_the_shape_and_stay_between_0_and_1(channels: int, side: int) -> None:
+    views = FULL.views(images(30, channels, side), 2, generator())
+    assert len(views) == 2
+    for view in views:
+        assert view.shape == (30, channels, side, side)
+        assert view.dtype == torch.float32
+        assert view.min() >= 0
+        assert view.max() <= 1
+
+
+def test_one_image_repeated_gives_different_views_within_and_between() -> None:
+    x = images(1, 3, 32).repeat(20, 1, 1, 1)
+    both = torch.cat(Augmentation().views(x, 2, generator())).flatten(1)
+    assert len(torch.unique(both, dim=0)) == 40
+
+
+def test_the_generator_decides_the_views() -> None:
+    x = images(5, 3, 16)
+    first, again, other = (Augmentation().views(x, 1, generator(s))[0] for s in (1, 1, 2))
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+
+
+def uniform(sample: Tensor, low: float, high: float) -> float:
+    """p value of a Kolmogorov-Smirnov test."""
+    return float(stats.kstest(sample.numpy(), stats.uniform(low, high - low).cdf).pvalue)
+
+
+def test_factors_are_uniform_in_their_intervals_where_jitter_acts() -> None:
+    p = Augmentation(brightness=0.4, contrast=1.5).draw(4000, 32, 32, generator())
+    acts = (p.factors != torch.tensor([1.0, 1.0, 1.0, 0.0])).any(1)
+    assert stats.binomtest(int(acts.sum()), 4000, 0.8).pvalue > 1e-3
+    bounds = [(0.6, 1.4), (0.0, 2.5), (0.2, 1.8), (-0.2, 0.2)]
+    for operation, (low, high) in enumerate(bounds):
+        assert uniform(p.factors[acts, operation], low, high) > 1e-3
+
+
+def test_coins_fall_with_their_probabilities_and_apart_from_each_other() -> None:
+    p = Augmentation(flip_probability=0.3).draw(5000, 32, 32, generator())
+    coins = torch.stack([p.flip, p.grey, p.sigma > 0]).double()
+    for coin, probability in zip(coins, (0.3, 0.2, 0.5), strict=True):
+        assert stats.binomtest(int(coin.sum()), 5000, probability).pvalue > 1e-3
+    correlation = np.corrcoef(coins.numpy())[np.triu_indices(3, 1)]
+    assert np.abs(correlation).max() < 4 / math.sqrt(5000)
+    assert uniform(p.sigma[p.sigma > 0], 0.1, 2.0) > 1e-3
+
+
+def test_all_24_orders_of_the_colour_operations_are_equally_likely() -> None:
+    p = Augmentation().draw(6000, 8, 8, generator())
+    orders, counts = torch.unique(p.order, dim=0, return_counts=True)
+    assert len(orders) == 24
+    assert stats.chisquare(counts.numpy()).pvalue > 1e-3
+
+
+@pytest.mark.parametrize(("height", "width"), [(32, 32), (8, 8), (20, 60)])
+def test_crops_lie_in_the_image_and_are_distributed_as_torchvisions(
+    height: int, width: int
+) -> None:
+    transforms = pytest.importorskip("torchvision.transforms")
+    n = 1500
+    p = Augmentation().draw(n, height, width, generator())
+    assert (p.height >= 1).all()
+    assert (p.width >= 1).all()
+    assert (p.top >= 0).all()
+    assert (p.left >= 0).all()
+    assert (p.top + p.height <= height).all()
+    assert (p.left + p.width <= width).all()
+    blank = torch.zeros(1, height, width)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        theirs = np.array(
+            [
+                transforms.RandomResizedCrop.get_params(blank, [0.08, 1.0], [3 / 4, 4 / 3])
+                for _ in range(n)
+            ]
+        )
+    ours = torch.stack([p.top, p.left, p.height, p.width], dim=1).numpy()
+    for column in range(4):
+        assert stats.ks_2samp(ours[:, column], theirs[:, column]).pvalue > 1e-3
+
+
+def test_a_crop_that_never_fits_falls_back_as_torchvisions_does() -> None:
+    transforms = pytest.importorskip("torchvision.transforms")
+    p = Augmentation(crop_scale=(1.0, 1.0)).draw(5, 10, 40, generator())
+    _, _, h, w = transforms.RandomResizedCrop.get_params(
+        torch.zeros(1, 10, 40), [1.0, 1.0], [3 / 4, 4 / 3]
+    )
+    assert p.height.tolist() == [h] * 5
+    assert p.width.tolist() == [w] * 5
