@@ -13,7 +13,7 @@ from benchmark.claims.resolve import resolve
 from benchmark.errors import SpecError
 from benchmark.spec import names
 from benchmark.spec.lines import Path
-from benchmark.spec.problems import Problem, Reporter
+from benchmark.spec.problems import Problem, Reporter, in_order
 from benchmark.spec.types import Cell, DrawnRun, Experiment, Paper, Profile, Read, Table
 
 BUILT: Mapping[str, tuple[str, str, str]] = {
@@ -59,7 +59,7 @@ class _Checker:
                 self._names(table, bound)
                 self._bound(bound, label, report)
             self._claims(table, report)
-            self.problems += report.problems
+            self.problems += in_order(report.problems)
         self._idle_overrides()
 
     def _names(self, table: Table, bound: Cell | DrawnRun) -> None:
@@ -141,7 +141,7 @@ class _Checker:
                         ("profiles", profile.name, "overrides", i),
                         f"'{override.path}' changes no cell; is the setting given anywhere?",
                     )
-        self.problems += report.problems
+        self.problems += in_order(report.problems)
 
 
 def _bound(table: Table) -> Iterator[tuple[Cell | DrawnRun, Sequence[str]]]:

@@ -29,7 +29,10 @@ class InvalidSpecError(SpecError):
     """Everything that is wrong with the specs that were read, one problem a line."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
-        self.problems = tuple(problems)
+        by_file: dict[Path, list[Problem]] = {}
+        for problem in problems:
+            by_file.setdefault(problem.file, []).append(problem)
+        self.problems = tuple(p for found in by_file.values() for p in in_order(found))
         super().__init__("\n".join(map(str, self.problems)))
 
 
@@ -55,6 +58,11 @@ class Reporter:
         )
         if problem not in self.problems:
             self.problems.append(problem)
+
+
+def in_order(problems: Iterable[Problem]) -> list[Problem]:
+    """Problems of one file by line."""
+    return sorted(problems, key=lambda problem: problem.line or 0)
 
 
 def dotted(path: lines.Path) -> str:

@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmark.spec import names
+from benchmark.spec.check import check
+from benchmark.spec.load import load_papers
+
+PAPER = """\
+id = "made-up"
+title = "A paper"
+authors = "N. N."
+year = 2023
+
+[experiment]
+method = "fedavg"
+clients.data = "unheard-of-set"
+clients.partition = "class-groups"
+clients.count = 60
+encoder.name = "cnn"
+encoder.widths = [64, 128]
+pretraining.method = "none"
+training.rounds = 100
+
+[profiles.paper]
+trials = 5
+
+[profiles.reduced]
+trials = 2
+[[profiles.reduced.overrides]]
+path = "training.rounds"
+divide = 5
+why = "time"
+[[profiles.reduced.overrides]]
+path = "at"
+divide = 5
+why = "time"
+"""
+
+TABLE = """\
+table = "3"
+title = "accuracy"
+section = "4.2"
+kind = "empirical"
+metric = "accuracy"
+
+[[columns]]
+label = "T = 25"
+at = 25
+
+[[rows]]
+label = "FedAvg"
+published = [41.2]
+
+[[rows]]
+label = "Other"
+method = "fedsomething"
+published = [72.3]
+
+[margin]
+value = 2.0
+reason = "two SDs"
+
+[[claims]]
+id = "better"
+says = "more"
+holds = "'Other' > 'FedAvg' at 'T = 25'"
+"""
+
+MORE = """\
+[[profiles.reduced.overrides]]
+path = "{path}"
+{way}
+why = "w"
+"""
+
+
+def checked(root: Path, paper: str = PAPER, table: str = TABLE) -> tuple[list[str], list[str]]:
+    folder = root / "made-up"
+    folder.mkdir()
+    (folder / "paper.toml").write_text(paper, encoding="utf-8")
+    (folder / "3.toml").write_text(table, encoding="utf-8")
+    problems, unimplemented = check(load_papers(root))
+    return [str(p).replace(f"{folder}/", "") for p in problems], list(unimplemented)
+
+
+def test_names_that_nothing_implements_are_listed_and_no_problem(tmp_path: Path) -> None:
+    problems, unimplemented = checked(tmp_path)
+    assert problems == []
+    assert unimplemented == [
+        "data set 'unheard-of-set' (made-up 3)",
+        "method 'fedsomething' (made-up 3)",
+    ]
+
+
+def test_metrics_that_nothing_measures_are_listed(tmp_path: Path) -> None:
+    table = TABLE.replace('metric = "accuracy"', 'metric = "silhouette"')
+    assert "metric 'silhouette' (made-up 3)" in checked(tmp_path, table=table)[1]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            'method = "fedsomething"',
+            "clients.count = 2",
+            "3.toml:15: rows[2]: partition 'class-groups': count = 2",
+        ),
+        (
+            "'Other' > 'FedAvg'",
+            "'Other' > 'FedAvgs'",
+            "3.toml:27: claims[1].holds: claim 'better': 'FedAvgs' matches no row",
+        ),
+        (
+            "'Other' > 'FedAvg' at",
+            "'Other' > > 'FedAvg' at",
+            "3.toml:27: claims[1].holds: claim 'better': ",
+        ),
+    ],
+)
+def test_a_mistake_in_a_table_is_placed(tmp_path: Path, old: str, new: str, said: str) -> None:
+    assert old in TABLE
+    problems, _ = checked(tmp_path, table=TABLE.replace(old, new))
+    assert problems
+    assert problems[0].startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("path", "way", "said"),
+    [
+        (
+            "at",
+            "value = 21",
+            "3.toml:11: rows[1]: profile reduced: round 21 is read, but the run ends at round 20",
+        ),
+        (
+            "clients.count",
+            "divide = 30",
+            "3.toml:11: rows[1]: profile reduced: partition 'class-groups': count = 2",
+        ),
+        (
+            "training.learning_rate",
+            "divide = 2",
+            "paper.toml:29: profiles.reduced.overrides[3]: 'training.learning_rate' changes no "
+            "cell; is the setting given anywhere?",
+        ),
+        (
+            "clients.data",
+            'replace = { mnist = "digits" }',
+            "paper.toml:29: profiles.reduced.overrides[3]: 'clients.data' changes no cell; "
+            "is the setting given anywhere?",
+        ),
+    ],
+)
+def test_a_profile_is_tried_on_every_cell(tmp_path: Path, path: str, way: str, said: str) -> None:
+    problems, _ = checked(tmp_path, paper=PAPER + MORE.format(path=path, way=way))
+    assert problems
+    assert problems[0].startswith(said)
+
+
+def test_known_names_are_modules_that_exist() -> None:
+    assert {"accuracy", "f1_macro", "auroc_ovo_weighted"} <= names.known("metric")
+    assert {"none", "simclr", "fedavg"} <= names.known("objective")
+    assert "class-groups" in names.known("partition")
+    assert "cnn" in names.known("encoder")

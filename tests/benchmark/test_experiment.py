@@ -1,0 +1,247 @@
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmark import experiment
+from benchmark.errors import SpecError
+from benchmark.experiment import Change, apply, coerce, get, merge, with_value
+from benchmark.spec.types import Override, Read
+from methods import registry
+
+keys = st.sampled_from(["a", "b", "c", "d"])
+nested = st.recursive(
+    st.integers() | st.text(max_size=3),
+    lambda below: st.dictionaries(keys, below, max_size=3),
+    max_leaves=8,
+)
+experiments = st.dictionaries(keys, nested, max_size=4)
+
+CELL = {
+    "method": "cpcfl",
+    "clients": {"data": "stl10", "count": 60},
+    "encoder": {"widths": [64, 128]},
+    "training": {"rounds": 100, "learning_rate": 0.001},
+}
+
+
+def leaf_paths(tree: Any) -> set[str]:
+    """Plain recursion over mappings, an empty one being no leaf."""
+    found = set()
+    for key, value in tree.items():
+        if isinstance(value, dict):
+            found |= {f"{key}.{below}" for below in leaf_paths(value)}
+        else:
+            found.add(key)
+    return found
+
+
+@given(experiments, experiments)
+def test_a_later_layer_wins_at_every_leaf_and_the_layers_stay_as_they_are(
+    low: dict[str, Any], high: dict[str, Any]
+) -> None:
+    before = copy.deepcopy((low, high))
+    merged = merge(low, high)
+    for path in leaf_paths(high):
+        assert get(merged, path) == get(high, path)
+    for path in leaf_paths(low):
+        parts = path.split(".")
+        above = {".".join(parts[:i]) for i in range(1, len(parts))}
+        if get(high, path) is None and not above & leaf_paths(high):
+            assert get(merged, path) == get(low, path)
+    assert (low, high) == before
+    assert leaf_paths(merged) <= leaf_paths(low) | leaf_paths(high)
+
+
+@given(experiments, experiments, experiments)
+def test_merging_is_associative(a: dict[str, Any], b: dict[str, Any], c: dict[str, Any]) -> None:
+    assert merge(a, b, c) == merge(merge(a, b), c)
+
+
+@given(experiments, st.lists(keys, min_size=1, max_size=3).map(".".join), st.integers())
+def test_a_value_is_found_where_it_was_put(tree: dict[str, Any], path: str, value: int) -> None:
+    assert get(with_value(tree, path, value), path) == value
+
+
+def test_a_path_that_leads_nowhere_gives_the_default() -> None:
+    assert get(CELL, "clients.part", "train") == "train"
+    assert get(CELL, "method.deeper") is None
+
+
+def test_leaves_are_dotted_in_order() -> None:
+    assert [path for path, _ in experiment.leaves(CELL)] == [
+        "method",
+        "clients.data",
+        "clients.count",
+        "encoder.widths",
+        "training.rounds",
+        "training.learning_rate",
+    ]
+
+
+@given(st.integers(1, 500), st.integers(1, 60))
+def test_division_rounds_half_up_and_stays_at_least_one(value: int, by: int) -> None:
+    changed, read, _ = apply(
+        with_value(CELL, "training.rounds", value),
+        Read(value),
+        [Override("training.rounds", divide=by, why="w"), Override("at", divide=by, why="w")],
+    )
+    expected = max(1, (2 * value + by) // (2 * by))
+    assert get(changed, "training.rounds") == expected
+    assert read.at == expected
+
+
+def test_lists_are_divided_item_by_item() -> None:
+    changed, _, changes = apply(CELL, Read(), [Override("encoder.widths", divide=4, why="w")])
+    assert get(changed, "encoder.widths") == [16, 32]
+    assert changes == (Change("encoder.widths", [64, 128], [16, 32], "w"),)
+
+
+def test_replacing_depends_on_the_cells_own_value() -> None:
+    override = Override("clients.data", replace={"stl10": "digits"}, why="ships with scikit-learn")
+    changed, _, changes = apply(CELL, Read(), [override])
+    assert get(changed, "clients.data") == "digits"
+    assert changes == (Change("clients.data", "stl10", "digits", "ships with scikit-learn"),)
+    other = with_value(CELL, "clients.data", "mnist")
+    assert apply(other, Read(), [override])[0] == other
+
+
+def test_replacing_matches_numbers_by_their_text() -> None:
+    override = Override("clients.count", replace={"60": 12}, why="w")
+    assert get(apply(CELL, Read(), [override])[0], "clients.count") == 12
+
+
+def test_only_real_changes_are_reported_once_each_with_the_last_reason() -> None:
+    overrides = [
+        Override("clients.count", 60, "no change"),
+        Override("training.participation", divide=2, why="not given"),
+        Override("clients.data", replace={"stl10": "digits"}, why="first"),
+        Override("clients.data", replace={"digits": "mnist"}, why="second"),
+        Override("training.rounds", 5, "there"),
+        Override("training.rounds", 100, "and back"),
+        Override("at", divide=3, why="final stays final"),
+    ]
+    _, read, changes = apply(CELL, Read("final"), overrides)
+    assert changes == (Change("clients.data", "stl10", "mnist", "second"),)
+    assert read == Read("final")
+
+
+def test_a_given_value_is_set_even_where_there_was_none() -> None:
+    _, _, changes = apply(CELL, Read(), [Override("clients.image_size", 8, "w")])
+    assert changes == (Change("clients.image_size", None, 8, "w"),)
+
+
+def test_applying_leaves_the_given_experiment_alone() -> None:
+    before = copy.deepcopy(CELL)
+    apply(CELL, Read(), [Override("clients.count", 12, "w")])
+    assert before == CELL
+
+
+def test_fractions_cannot_be_divided() -> None:
+    with pytest.raises(SpecError, match=r"training\.learning_rate: only whole numbers"):
+        apply(CELL, Read(), [Override("training.learning_rate", divide=2, why="w")])
+
+
+@pytest.mark.parametrize("ways", [{}, {"value": 1, "divide": 2}, {"divide": 2, "replace": {}}])
+def test_an_override_has_exactly_one_way(ways: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="one of value, divide, replace"):
+        Override("clients.count", why="w", **ways)
+
+
+@pytest.mark.parametrize(
+    ("value", "hint", "made"),
+    [
+        ([1, 2], tuple[int, ...], (1, 2)),
+        ([[0, 1], [2]], tuple[tuple[int, ...], ...], ((0, 1), (2,))),
+        ([Decimal("0.1"), 2], tuple[float, float], (0.1, 2.0)),
+        (3, float, 3.0),
+        (Decimal("0.001"), float, 0.001),
+        (Decimal("3.0"), int, 3),
+        (5, int | None, 5),
+        (5, float | int, 5),
+        ("sgd", Literal["adam", "sgd"], "sgd"),
+        (True, bool, True),
+    ],
+)
+def test_values_come_in_the_type_of_the_option(value: Any, hint: Any, made: Any) -> None:
+    got = coerce(value, hint, "x")
+    assert got == made
+    assert type(got) is type(made)
+
+
+@pytest.mark.parametrize(
+    ("value", "hint", "said"),
+    [
+        (True, int, "x must be a whole number, not true"),
+        (2.5, int, "x must be a whole number, not 2.5"),
+        ("3", int, "x must be a whole number, not '3'"),
+        (1, str, "x must be text, not 1"),
+        (1, bool, "x must be true or false, not 1"),
+        (3, tuple[int, ...], "x must be a list (a whole number), not 3"),
+        ([1, "a"], tuple[int, ...], "x must be a list (a whole number), not [1, 'a']"),
+        ([1.0], tuple[float, float], "x must be a list (a number, a number), not [1.0]"),
+        ("rmsprop", Literal["adam", "sgd"], "x must be one of 'adam', 'sgd', not 'rmsprop'"),
+        (float("nan"), float, "x must be a number, not nan"),
+    ],
+)
+def test_a_wrong_type_is_one_clear_line(value: Any, hint: Any, said: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        coerce(value, hint, "x")
+    assert str(caught.value) == said
+
+
+def test_options_are_those_of_the_class_and_of_no_other() -> None:
+    mapping = {"name": "cnn", "widths": [8, 16], "dim": Decimal(32), "blocks": 4}
+    assert experiment.options_for("encoder", "cnn", mapping) == {"widths": (8, 16), "dim": 32}
+    assert experiment.build("encoder", "cnn", mapping).widths == (8, 16)
+
+
+def test_option_errors_name_the_class_and_the_option() -> None:
+    with pytest.raises(SpecError, match="encoder 'cnn': dim must be a whole number, not 'wide'"):
+        experiment.options_for("encoder", "cnn", {"dim": "wide"})
+
+
+def test_what_a_class_refuses_is_a_spec_error() -> None:
+    with pytest.raises(SpecError, match="partition 'class-groups': count = 1"):
+        experiment.build("partition", "class-groups", {"count": 1})
+
+
+@pytest.mark.parametrize("kind", ["federated", "objective", "encoder", "partition"])
+def test_every_option_of_every_class_is_a_known_key(kind: str) -> None:
+    sections = [s for s, kinds in experiment.SECTIONS.items() if kind in kinds]
+    assert sections
+    for name in registry.names(kind):
+        for option in experiment.fields_of(registry.find(kind, name)):
+            for section in sections:
+                assert f"{section}.{option}" in experiment.known_keys()
+
+
+def test_known_keys_are_checked_with_their_types() -> None:
+    experiment.check_key("training.rounds", 5)
+    experiment.check_key("training.later", 5, vocabulary=["training.later"])
+    for path, value, said in [
+        ("training.round", 5, "did you mean 'training.rounds'?"),
+        ("training.rounds", "5", "must be a whole number, not '5'"),
+        ("encoder", "cnn", "'encoder' is a group of keys"),
+    ]:
+        with pytest.raises(SpecError) as caught:
+            experiment.check_key(path, value)
+        assert said in str(caught.value)
+
+
+def test_annotations_are_resolved_through_inheritance() -> None:
+    @dataclass(frozen=True)
+    class Below:
+        rounds: int = 1
+
+    @dataclass(frozen=True)
+    class Above(Below):
+        share: float = 0.5
+
+    assert experiment.fields_of(Above) == {"rounds": int, "share": float}

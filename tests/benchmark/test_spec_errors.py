@@ -1,0 +1,338 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmark.errors import SpecError
+from benchmark.spec.load import load_paper, load_papers
+
+PAPER = """\
+id = "made-up"
+title = "A paper"
+authors = "N. N."
+year = 2023
+
+[experiment]
+training.rounds = 100
+
+[profiles.reduced]
+trials = 2
+[[profiles.reduced.overrides]]
+path = "training.rounds"
+divide = 5
+why = "time"
+"""
+
+TABLE = """\
+table = "3"
+title = "accuracy"
+section = "4.2"
+kind = "empirical"
+metric = "accuracy"
+
+[[columns]]
+label = "T = 25"
+at = 25
+[[columns]]
+label = "T = 100"
+
+[[rows]]
+label = ["FedAvg", "None"]
+method = "fedavg"
+published = [41.2, 42.3]
+
+[[rows]]
+label = ["CP-CFL", "SimCLR"]
+method = "cpcfl"
+pretraining.method = "simclr"
+published = [
+  71.2,
+  72.3,
+]
+
+[margin]
+value = 2.0
+reason = "two SDs"
+
+[[claims]]
+id = "better"
+says = "more"
+holds = "'CP-CFL|SimCLR' > 'FedAvg|None' at 'T = 25'"
+"""
+
+
+def complaints(root: Path, paper: str = PAPER, table: str = TABLE) -> list[str]:
+    """The lines of the error, without the folder."""
+    folder = root / "made-up"
+    folder.mkdir()
+    (folder / "paper.toml").write_text(paper, encoding="utf-8")
+    (folder / "3.toml").write_text(table, encoding="utf-8")
+    with pytest.raises(SpecError) as caught:
+        load_paper("made-up", root)
+    return str(caught.value).replace(f"{folder}/", "").splitlines()
+
+
+def test_the_unchanged_spec_is_valid(tmp_path: Path) -> None:
+    with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
+        complaints(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            'pretraining.method = "simclr"',
+            'pretrainng.method = "simclr"',
+            "3.toml:21: rows[2].pretrainng: unknown key; did you mean 'pretraining'?",
+        ),
+        (
+            'pretraining.method = "simclr"',
+            "pretraining.epoch = 3",
+            "3.toml:21: rows[2].pretraining.epoch: unknown key; did you mean 'pretraining.epochs'?",
+        ),
+        (
+            'pretraining.method = "simclr"',
+            'training.rounds = "many"',
+            "3.toml:21: rows[2].training.rounds: must be a whole number, not 'many'",
+        ),
+        (
+            'method = "cpcfl"',
+            'method = "cpfcl"',
+            "3.toml:20: rows[2].method: unknown method 'cpfcl'; did you mean 'cpcfl'?",
+        ),
+        (
+            'pretraining.method = "simclr"',
+            'pretraining.method = "simcrl"',
+            "3.toml:21: rows[2].pretraining.method: unknown objective 'simcrl'; "
+            "did you mean 'simclr'?",
+        ),
+        (
+            'metric = "accuracy"',
+            'metric = "acuracy"',
+            "3.toml:5: metric: unknown metric 'acuracy'; did you mean 'accuracy'?",
+        ),
+        (
+            'kind = "empirical"',
+            'kind = "empiric"',
+            "3.toml:4: kind: unknown kind 'empiric'; did you mean 'empirical'?",
+        ),
+        (
+            'section = "4.2"',
+            'sektion = "4.2"',
+            "3.toml:1: 'section' is missing\n"
+            "3.toml:3: sektion: unknown key; did you mean 'section'?",
+        ),
+        ('section = "4.2"\n', "", "3.toml:1: 'section' is missing"),
+        ('section = "4.2"', "section = 4.2", "3.toml:3: section: must be text, not 4.2"),
+        (
+            "published = [41.2, 42.3]",
+            "published = [41.2]",
+            "3.toml:16: rows[1].published: has 1 value, the table has 2 columns",
+        ),
+        (
+            "published = [41.2, 42.3]",
+            "",
+            "3.toml:13: rows[1]: 'published' is missing (only figures have rows without values)",
+        ),
+        (
+            "  72.3,",
+            "  true,",
+            "3.toml:24: rows[2].published[2]: a published value is a number, text or "
+            "{ value = ... }, not true (write words and check marks as text)",
+        ),
+        (
+            "  72.3,",
+            "  2023-01-02,",
+            "3.toml:24: rows[2].published[2]: a published value is a number, text or "
+            "{ value = ... }, not 2023-01-02 (write words and check marks as text)",
+        ),
+        (
+            "  72.3,",
+            '  "72,3",',
+            "3.toml:24: rows[2].published[2]: '72,3' is no number; "
+            "give the row or column another kind, or skip",
+        ),
+        (
+            "  72.3,",
+            "  { value = 72.3, low = 72.5, high = 73.0, why = 'w' },",
+            "3.toml:24: rows[2].published[2]: low 72.5 and high 73.0 must enclose the value 72.3",
+        ),
+        (
+            "  72.3,",
+            "  { value = 72.3, low = 72.0, high = 73.0 },",
+            "3.toml:24: rows[2].published[2]: an uncertain value needs 'why'",
+        ),
+        (
+            "  72.3,",
+            "  { value = 72.3, not = 'w' },",
+            "3.toml:24: rows[2].published[2]: not: unknown key; did you mean 'note'?",
+        ),
+        (
+            "  72.3,",
+            '  "72.3 ± 0.4",',
+            "3.toml:1: spreads are printed, but there is no [sd] with their ddof and runs",
+        ),
+        ("at = 25", "at = 125", "3.toml:9: columns[1].at: round 125 is beyond the last, 100"),
+        (
+            "at = 25",
+            "at = 0",
+            "3.toml:9: columns[1].at: must be a round counted from 1, 'final' or 'best', not 0",
+        ),
+        (
+            "at = 25",
+            'at = "last"',
+            "3.toml:9: columns[1].at: must be a round counted from 1, 'final' or 'best', "
+            "not 'last'",
+        ),
+        ('reason = "two SDs"', "", "3.toml:27: margin: 'reason' is missing"),
+        ("value = 2.0", "value = 0", "3.toml:28: margin.value: must be more than 0, not 0"),
+        (
+            '[margin]\nvalue = 2.0\nreason = "two SDs"\n',
+            "",
+            "3.toml:1: empirical values need a [margin] with value and reason",
+        ),
+        (
+            'metric = "accuracy"',
+            "",
+            "3.toml:13: rows[1]: no metric; give one in the row, the column or the table\n"
+            "3.toml:18: rows[2]: no metric; give one in the row, the column or the table",
+        ),
+        (
+            '["CP-CFL", "SimCLR"]',
+            '["FedAvg", "None"]',
+            "3.toml:19: rows[2].label: 'FedAvg|None' is taken by rows[1]",
+        ),
+        (
+            '"T = 100"',
+            '"T = 25"',
+            "3.toml:11: columns[2].label: 'T = 25' is taken by columns[1]",
+        ),
+        (
+            '"T = 100"',
+            '"T | 100"',
+            "3.toml:11: columns[2].label: must not contain | or ' "
+            "(claims name cells by labels): 'T | 100'",
+        ),
+        (
+            "[margin]",
+            '[[claims]]\nid = "better"\nsays = "s"\nholds = "h"\n[margin]',
+            "3.toml:36: claims[2].id: 'better' is taken by claims[1]",
+        ),
+        (
+            "[margin]",
+            "[profiles.redused]\n[margin]",
+            "3.toml:27: profiles.redused: unknown profile; did you mean 'reduced'?",
+        ),
+        (
+            "[margin]",
+            "[figure]\nplot = 'curve'\n[margin]",
+            "3.toml:28: figure.plot: unknown plot 'curve'; did you mean 'curves'?",
+        ),
+        ("value = 2.0", "value = ", "3.toml:28: not valid TOML: Invalid value"),
+        (
+            "value = 2.0",
+            "value = 2.0\nvalue = 3.0",
+            "3.toml:29: not valid TOML: Cannot overwrite a value",
+        ),
+    ],
+)
+def test_a_mistake_in_a_table_is_one_line_each(
+    tmp_path: Path, old: str, new: str, said: str
+) -> None:
+    assert old in TABLE
+    assert complaints(tmp_path, table=TABLE.replace(old, new)) == said.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            'id = "made-up"',
+            'id = "other"',
+            "paper.toml:1: id: 'other' must be the name of the folder, 'made-up'",
+        ),
+        (
+            "trials = 2",
+            "trials = 0",
+            "paper.toml:10: profiles.reduced.trials: must be at least 1, not 0",
+        ),
+        (
+            "trials = 2",
+            "trails = 2",
+            "paper.toml:9: profiles.reduced: 'trials' is missing\n"
+            "paper.toml:10: profiles.reduced.trails: unknown key; did you mean 'trials'?",
+        ),
+        (
+            '"training.rounds"',
+            '"training.round"',
+            "paper.toml:12: profiles.reduced.overrides[1].path: unknown path 'training.round'; "
+            "did you mean 'training.rounds'?",
+        ),
+        (
+            "divide = 5",
+            'value = "few"',
+            "paper.toml:11: profiles.reduced.overrides[1]: training.rounds "
+            "must be a whole number, not 'few'",
+        ),
+        (
+            "divide = 5",
+            "divide = 5\nvalue = 20",
+            "paper.toml:11: profiles.reduced.overrides[1]: "
+            "give exactly one of value, divide and replace",
+        ),
+        ('why = "time"', "", "paper.toml:11: profiles.reduced.overrides[1]: 'why' is missing"),
+        (
+            "training.rounds = 100",
+            "training.round = 100",
+            "paper.toml:7: experiment.training.round: unknown key; did you mean 'training.rounds'?",
+        ),
+    ],
+)
+def test_a_mistake_in_the_paper_is_one_line_each(
+    tmp_path: Path, old: str, new: str, said: str
+) -> None:
+    assert old in PAPER
+    assert complaints(tmp_path, paper=PAPER.replace(old, new)) == said.splitlines()
+
+
+def test_all_mistakes_of_all_files_are_reported_at_once(tmp_path: Path) -> None:
+    table = TABLE.replace("at = 25", "at = 125").replace("pretraining.", "pretrainng.")
+    table = table.replace("[41.2, 42.3]", "[41.2]").replace('reason = "two SDs"', "")
+    said = complaints(tmp_path, PAPER.replace("year = 2023", 'year = "2023"'), table)
+    assert [line.split(" ")[0] for line in said] == [
+        "paper.toml:4:",
+        "3.toml:9:",
+        "3.toml:16:",
+        "3.toml:21:",
+        "3.toml:27:",
+    ]
+
+
+def test_vocabulary_admits_options_and_names_to_come(tmp_path: Path) -> None:
+    table = TABLE.replace('method = "cpcfl"', 'method = "cpcfl-2"\ntraining.threshhold = 0.5')
+    folder = tmp_path / "made-up"
+    folder.mkdir()
+    (folder / "3.toml").write_text(table, encoding="utf-8")
+    words = 'vocabulary = ["training.threshhold", "cpcfl-2"]\n'
+    (folder / "paper.toml").write_text(words + PAPER, encoding="utf-8")
+    (loaded,) = load_papers(tmp_path)
+    assert loaded.tables[0].cells[2].experiment["training"]["threshhold"] == 0.5
+
+
+def test_a_table_number_is_used_once(tmp_path: Path) -> None:
+    folder = tmp_path / "made-up"
+    folder.mkdir()
+    (folder / "paper.toml").write_text(PAPER, encoding="utf-8")
+    for name in ("3", "3b"):
+        (folder / f"{name}.toml").write_text(TABLE, encoding="utf-8")
+    with pytest.raises(SpecError, match=r"3b\.toml:1: table: '3' is also the table of 3\.toml"):
+        load_papers(tmp_path)
+
+
+def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
+    folder = tmp_path / "made-up"
+    folder.mkdir()
+    (folder / "paper.toml").write_bytes(b'id = "x"\ntitle = "\xff"\n')
+    with pytest.raises(SpecError, match=r"paper\.toml:2: is not UTF-8 text"):
+        load_papers(tmp_path)
