@@ -22,6 +22,8 @@ from methods.augment import (
 ensure_torchvision()
 TF = pytest.importorskip("torchvision.transforms.functional")
 
+torch.set_num_threads(1)  # on tensors this small, threads wait for each other
+
 FULL = Augmentation(blur_probability=1.0)
 NOTHING = Augmentation(
     crop_scale=(1.0, 1.0),

@@ -1,0 +1,200 @@
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from methods.augment import Augmentation
+from methods.encoders.cnn import CNN
+from methods.federation import Portion
+from methods.outcome import DivergedError, Outcome
+from methods.pretraining import PretrainingOptions, batches, encode, linear_evaluation, pretrain
+from methods.registry import find, names
+from methods.seeds import Seeds
+from methods.state import State
+
+torch.set_num_threads(1)  # on tensors this small, threads wait for each other
+
+ENCODER = CNN(widths=(4, 8), dim=8, padding=1)
+AUGMENTATION = Augmentation(crop_scale=(0.5, 1.0), jitter_probability=0.0)
+OPTIONS = PretrainingOptions(epochs=2, batch_size=16)
+OBJECTIVES = names("objective")
+
+
+def blobs(n: int = 40, classes: int = 4, seed: int = 0) -> Portion:
+    """Dim noise with a bright quarter that tells the class."""
+    g = torch.Generator().manual_seed(seed)
+    images = torch.randint(90, (n, 1, 8, 8), generator=g, dtype=torch.uint8)
+    labels = torch.randint(classes, (n,), generator=g)
+    for image, label in zip(images, labels.tolist(), strict=True):
+        image[:, 4 * (label // 2) :, 4 * (label % 2) :][:, :4, :4] += 120
+    return Portion(images, labels)
+
+
+def trained(name: str = "simclr", trial: int = 0, **given: Any) -> Outcome:
+    arguments: dict[str, Any] = {
+        "portion": blobs(),
+        "options": OPTIONS,
+        "augmentation": AUGMENTATION,
+        **given,
+    }
+    return pretrain(
+        find("objective", name)(), ENCODER, n_classes=4, seeds=Seeds(trial), **arguments
+    )
+
+
+def weights(outcome: Outcome) -> State:
+    assert outcome.encoder is not None
+    return outcome.encoder
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_the_loss_falls_and_every_epoch_has_one(name: str) -> None:
+    loss = trained(name, options=replace(OPTIONS, epochs=15)).metrics["loss"]
+    assert loss.rounds == tuple(range(1, 16))
+    assert sum(loss.values[-3:]) < sum(loss.values[:3])
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_a_seed_decides_everything(name: str) -> None:
+    one, two, other = trained(name), trained(name), trained(name, trial=1)
+    assert one.metrics == two.metrics
+    assert one.metrics != other.metrics
+    for key, value in weights(one).items():
+        assert torch.equal(value, weights(two)[key])
+
+
+def test_every_objective_of_a_trial_starts_from_the_same_encoder() -> None:
+    still = replace(OPTIONS, learning_rate=0.0)
+    starts = [weights(trained(name, options=still)) for name in OBJECTIVES]
+    for start in starts[1:]:
+        assert start.keys() == starts[0].keys()
+        for key, value in start.items():
+            assert torch.equal(value, starts[0][key])
+    other = weights(trained(OBJECTIVES[0], options=still, trial=1))
+    assert not torch.equal(other["encoder.dense.weight"], starts[0]["encoder.dense.weight"])
+
+
+def test_the_outcome_holds_one_encoder_without_gradients_and_its_size() -> None:
+    outcome = trained("simclr")
+    assert all(k.startswith("encoder.") and v.shape[0] == 1 for k, v in weights(outcome).items())
+    assert not any(value.requires_grad for value in weights(outcome).values())
+    convolutions = (1 * 9 * 4 + 4) + (4 * 9 * 8 + 8)
+    dense, projector = 2 * 2 * 8 * 8 + 8, (8 * 256 + 256) + (256 * 256 + 256)
+    assert outcome.counts["encoder_parameters"] == convolutions + dense
+    assert outcome.counts["parameters"] == convolutions + dense + projector
+
+
+def test_supervised_training_without_augmentation_equals_a_torch_nn_loop() -> None:
+    portion, seeds = blobs(10), Seeds(0)
+    start = find("objective", "supervised")().build(ENCODER.build(1, 8), 8, 4)
+    state = start.new(seeds.generator("weights", "pretraining"))
+    model = nn.Sequential(
+        nn.Conv2d(1, 4, 3, 2, 1),
+        nn.ReLU(),
+        nn.Conv2d(4, 8, 3, 2, 1),
+        nn.ReLU(),
+        nn.Flatten(),
+        nn.Linear(32, 8),
+        nn.ReLU(),
+        nn.Linear(8, 4),
+    )
+    with torch.no_grad():
+        for mine, value in zip(model.parameters(), state.values(), strict=True):
+            mine.copy_(value[0])
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, foreach=False)
+    order = seeds.generator("pretraining", "order")
+    assert portion.labels is not None
+    losses = []
+    for _ in range(3):
+        shuffled, total = torch.randperm(10, generator=order), 0.0
+        for chosen in (shuffled[:4], shuffled[4:8], shuffled[8:]):
+            loss = nn.functional.cross_entropy(
+                model(portion.images[chosen].float() / 255), portion.labels[chosen]
+            )
+            optimizer.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+            total += loss.item() * len(chosen)
+        losses.append(total / 10)
+    options = PretrainingOptions(epochs=3, batch_size=4)
+    outcome = trained("supervised", portion=portion, options=options)
+    assert outcome.metrics["loss"].values == pytest.approx(losses, rel=1e-5)
+    for key, mine in zip(state, model.parameters(), strict=True):
+        if key.startswith("encoder."):
+            torch.testing.assert_close(weights(outcome)[key][0], mine, atol=1e-6, rtol=1e-5)
+
+
+def test_progress_is_told_after_every_epoch() -> None:
+    seen: list[tuple[int, int]] = []
+    trained(progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(1, 2), (2, 2)]
+
+
+def test_a_loss_that_leaves_the_finite_numbers_ends_training_with_its_epoch() -> None:
+    options = PretrainingOptions(epochs=50, batch_size=40, learning_rate=1e20, optimizer="sgd")
+    with pytest.raises(DivergedError, match="diverged at round") as caught:
+        trained(options=options)
+    assert 1 <= caught.value.round <= 2
+
+
+@pytest.mark.parametrize(("n", "sizes"), [(10, [4, 4, 2]), (9, [4, 4]), (8, [4, 4])])
+def test_an_incomplete_batch_is_used_unless_it_is_a_single_image(n: int, sizes: list[int]) -> None:
+    parts = list(batches(n, 4, torch.Generator().manual_seed(0)))
+    assert [len(batch) for batch in parts] == sizes
+    assert len(set(torch.cat(parts).tolist())) == sum(sizes)
+
+
+@pytest.mark.parametrize(
+    ("name", "portion", "words"),
+    [
+        ("simclr", Portion(blobs(1).images), "at least two images, has 1"),
+        ("supervised", Portion(blobs(9).images), "'supervised' pre-training needs labels"),
+    ],
+)
+def test_a_portion_that_cannot_be_trained_on_is_refused(
+    name: str, portion: Portion, words: str
+) -> None:
+    with pytest.raises(ValueError, match=words):
+        trained(name, portion=portion)
+
+
+def test_contrastive_training_needs_no_labels() -> None:
+    assert trained("byol", portion=Portion(blobs().images)).encoder
+
+
+def class_as_feature(state: State, x: Tensor, training: bool = False) -> Tensor:
+    """A perfect encoder of blobs: the brightness of each quarter."""
+    return torch.nn.functional.avg_pool2d(x[0], 4).flatten(1)[None]
+
+
+def test_linear_evaluation_reads_classes_that_are_linear_in_the_features() -> None:
+    train, test = blobs(200), blobs(100, seed=1)
+    options = PretrainingOptions(epochs=60, batch_size=50, learning_rate=0.01)
+    accuracy = linear_evaluation(class_as_feature, {}, train, test, 4, Seeds(0), options)  # type: ignore[arg-type]
+    assert accuracy == 1.0
+
+
+def test_linear_evaluation_is_at_chance_where_labels_are_unrelated() -> None:
+    train, test = blobs(200), blobs(400, seed=1)
+    g = torch.Generator().manual_seed(0)
+    random = [Portion(p.images, torch.randint(4, (len(p),), generator=g)) for p in (train, test)]
+    accuracy = linear_evaluation(class_as_feature, {}, *random, 4, Seeds(0))  # type: ignore[arg-type, misc]
+    assert 0.1 < accuracy < 0.4
+
+
+def test_linear_evaluation_leaves_the_encoder_as_it_was() -> None:
+    layer, state = ENCODER.build(1, 8), weights(trained())
+    before = {name: value.clone() for name, value in state.items()}
+    linear_evaluation(layer, state, blobs(30), blobs(10), 4, Seeds(0))
+    for name, value in state.items():
+        assert torch.equal(value, before[name])
+
+
+def test_encoding_in_parts_equals_encoding_at_once() -> None:
+    layer, state = ENCODER.build(1, 8), weights(trained())
+    images = blobs(23).images
+    torch.testing.assert_close(
+        encode(layer, state, images, 5), layer(state, images[None].float() / 255)[0]
+    )
