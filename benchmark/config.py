@@ -59,6 +59,14 @@ class RunConfig:
         """First 16 hexadecimal digits of the SHA-256 of `canonical`."""
         return hashlib.sha256(self.canonical.encode()).hexdigest()[:16]
 
+    @property
+    def description(self) -> str:
+        """A few words for progress and lists: method, data set, and what it starts from."""
+        words = f"{self.method} on {self.data['name']}"
+        if self.start is not None:
+            words += f", started from {self.start.description}"
+        return words
+
     def __hash__(self) -> int:
         return hash(self.canonical)
 

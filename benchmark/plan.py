@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import difflib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
 
+from benchmark import experiment
 from benchmark.config import RunConfig
+from benchmark.errors import SpecError
+from benchmark.estimate import Estimator, elapsed
+from benchmark.progress import duration
+from benchmark.resolve import Resolved, all_overrides, resolve
 from benchmark.results import Departure
-from benchmark.spec.types import Cell, Paper, Profile, Read
+from benchmark.spec.types import Cell, DrawnRun, Paper, Profile, Read, Table
+from benchmark.store import Store
+from benchmark.training import device_name
 
 
 @dataclass(frozen=True)
@@ -26,6 +39,18 @@ class PlannedCell:
 
 
 @dataclass(frozen=True)
+class PlannedDrawing:
+    """A run that a figure draws without printed values; fields as in `PlannedCell`."""
+
+    table: str
+    run: DrawnRun
+    config: RunConfig | None
+    reason: str | None
+    read: Read
+    departures: tuple[Departure, ...]
+
+
+@dataclass(frozen=True)
 class Plan:
     """What will be run. runs: unique, every run after those that it starts from."""
 
@@ -35,11 +60,203 @@ class Plan:
     trials: int
     cells: tuple[PlannedCell, ...]
     runs: tuple[RunConfig, ...]
+    drawings: tuple[PlannedDrawing, ...] = ()
 
     def seeds(self, config: RunConfig) -> tuple[int, ...]:
         """The trials of a run: fewer where every later run starts from one and the same trial."""
         later = [run for run in self.runs if run.start == config]
-        read = any(cell.config == config for cell in self.cells)
+        read = config in self.shown
         if read or not later or any(run.start_trial is None for run in later):
             return tuple(range(self.trials))
         return tuple(sorted({run.start_trial for run in later if run.start_trial is not None}))
+
+    @cached_property
+    def shown(self) -> frozenset[RunConfig]:
+        """The runs that a cell or a figure reads; others are only started from."""
+        planned: tuple[PlannedCell | PlannedDrawing, ...] = (*self.cells, *self.drawings)
+        return frozenset(one.config for one in planned if one.config is not None)
+
+    def trials_to_run(self) -> list[tuple[RunConfig, int]]:
+        """Every trial of every run, those that others start from first."""
+        return [(run, seed) for run in self.runs for seed in self.seeds(run)]
+
+    def sharing(self) -> Mapping[RunConfig, int]:
+        """How many cells read each run."""
+        return Counter(planned.config for planned in self.cells if planned.config is not None)
+
+
+def make_plan(
+    paper: Paper,
+    profile: str,
+    *,
+    tables: Sequence[str] | None = None,
+    rows: str | None = None,
+    on: str | None = None,
+    trials: int | None = None,
+    sets: Mapping[str, Any] | Iterable[tuple[str, Any]] = (),
+) -> Plan:
+    """The runs that `profile` needs for some or all cells of a paper.
+
+    tables: ids, None for all. rows: labels joined by `|`, each part a name or `*`; None for all.
+    on: a data set of the profile's `on`. trials: instead of the profile's number. sets: changes by
+    dotted path.
+
+    Raises `SpecError` for a profile, table, row, data set or path that does not exist.
+    """
+    chosen = _one_of("profile", profile, paper.profiles, f"paper {paper.id}")
+    if on is not None:
+        _one_of("data set", on, chosen.on, f"--on under profile {profile}")
+    changes = dict(sets)
+    for path, value in changes.items():
+        _check_set(path, value)
+    cells = tuple(
+        _planned(cell, chosen, on, changes)
+        for table in _tables(paper, tables)
+        for cell in table.cells
+        if rows is None or _matches(rows, cell.row)
+    )
+    drawings = tuple(
+        _drawing(table.id, run, chosen, on, changes)
+        for table in _tables(paper, tables)
+        for run in (table.figure.runs if table.figure is not None else ())
+        if rows is None or _matches(rows, run.label)
+    )
+    if rows is not None and not cells and not drawings:
+        raise SpecError(f"--rows {rows}: no row of these tables has that label")
+    runs = tuple(_in_order([*cells, *drawings]))
+    return Plan(paper, chosen, on, trials or chosen.trials, cells, runs, drawings)
+
+
+def describe(
+    plan: Plan, store: Store, *, device: str, workers: int, data_dir: Path | None = None
+) -> list[str]:
+    """Lines that say how much a plan is: runs, the cells that share them, trials, time on `device`.
+
+    The time is for what `store` lacks, from `benchmark.estimate`.
+    """
+    trials = plan.trials_to_run()
+    missing = [(run, seed) for run, seed in trials if store.find(run, seed) is None]
+    stages = Counter(run.stage for run in plan.runs)
+    sharing = plan.sharing()
+    shared = sum(n for n in sharing.values() if n > 1)
+    lines = [
+        f"{plan.paper.id}, profile {plan.profile.name}"
+        + (f" on {plan.on}" if plan.on else "")
+        + f": {len(plan.cells)} cells, {sum(sharing.values())} of them measured",
+        f"{len(plan.runs)} unique runs ("
+        + ", ".join(f"{n} {stage}" for stage, n in stages.most_common())
+        + f"); {shared} cells share {sum(n > 1 for n in sharing.values())} of them",
+        f"{len(trials)} trials, {len(trials) - len(missing)} of them in {store.root}",
+    ]
+    if plan.drawings:
+        lines.insert(1, f"{len(plan.drawings)} runs drawn in figures without printed values")
+    reasons = Counter(c.reason for c in plan.cells if c.reason is not None)
+    lines += [f"{n} cells without a run: {reason}" for reason, n in reasons.most_common()]
+    if missing:
+        lines.append(_time(missing, store, device, workers, data_dir))
+    return lines
+
+
+def _time(
+    missing: Sequence[tuple[RunConfig, int]],
+    store: Store,
+    device: str,
+    workers: int,
+    data_dir: Path | None,
+) -> str:
+    known = Estimator(device, device_name(device), store.records(), data_dir)
+    seconds = elapsed([(run, known.seconds(run)) for run, _ in missing], workers)
+    basis = (
+        "from the times of stored trials"
+        if known.has_learned
+        else "from one measured step of each network; may be off by a factor of two or more"
+    )
+    slots = f"{workers} {'process' if workers == 1 else 'processes'} on {device_name(device)}"
+    return f"about {duration(seconds)} for {len(missing)} trials with {slots} (rough: {basis})"
+
+
+def _planned(cell: Cell, profile: Profile, on: str | None, sets: Mapping[str, Any]) -> PlannedCell:
+    reason = _no_training(cell)
+    if reason is not None:
+        return PlannedCell(cell, None, reason, cell.read, ())
+    where = f"table {cell.table}, {cell.label}"
+    found = _resolved(cell, cell.overrides, profile, on, sets, where)
+    return PlannedCell(cell, found.config, found.reason, found.read, found.departures)
+
+
+def _drawing(
+    table: str, run: DrawnRun, profile: Profile, on: str | None, sets: Mapping[str, Any]
+) -> PlannedDrawing:
+    where = f"{table}, {'|'.join(run.label)}"
+    found = _resolved(run, run.overrides, profile, on, sets, where)
+    return PlannedDrawing(table, run, found.config, found.reason, found.read, found.departures)
+
+
+def _resolved(
+    bound: Cell | DrawnRun,
+    local: Mapping[str, Any],
+    profile: Profile,
+    on: str | None,
+    sets: Mapping[str, Any],
+    where: str,
+) -> Resolved:
+    overrides = all_overrides(profile, local, on, sets)
+    metric = bound.metric if isinstance(bound, Cell) else bound.metric or "accuracy"
+    return resolve(bound.experiment, bound.read, metric, overrides, where)
+
+
+def _no_training(cell: Cell) -> str | None:
+    """Why a cell is not an experiment, or None if it is one."""
+    if cell.printed.is_blank:
+        return "nothing is printed"
+    if cell.skip is not None:
+        return cell.skip
+    if cell.kind == "descriptive":
+        return "descriptive"
+    if cell.kind == "analytic":
+        return "analytic: recomputed without training"
+    return None
+
+
+def _in_order(planned: Iterable[PlannedCell | PlannedDrawing]) -> Iterator[RunConfig]:
+    """Unique runs, each after the one that it starts from."""
+    seen: set[RunConfig] = set()
+    for one in planned:
+        chain = []
+        config = one.config
+        while config is not None and config not in seen:
+            chain.append(config)
+            seen.add(config)
+            config = config.start
+        yield from reversed(chain)
+
+
+def _tables(paper: Paper, ids: Sequence[str] | None) -> tuple[Table, ...]:
+    if ids is None:
+        return paper.tables
+    known = {table.id: table for table in paper.tables}
+    return tuple(_one_of("table", id, known, f"paper {paper.id}") for id in dict.fromkeys(ids))
+
+
+def _matches(pattern: str, label: Sequence[str]) -> bool:
+    parts = [part.strip() for part in pattern.split("|")]
+    return len(parts) == len(label) and all(
+        part in ("*", name) for part, name in zip(parts, label, strict=True)
+    )
+
+
+def _check_set(path: str, value: Any) -> None:
+    if path == "at":
+        return
+    try:
+        experiment.check_key(path, value)
+    except SpecError as error:
+        raise SpecError(f"--set {path}: {error}") from error
+
+
+def _one_of(what: str, name: str, known: Mapping[str, Any], where: str) -> Any:
+    if name in known:
+        return known[name]
+    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(known) or 'none'}"
+    raise SpecError(f"{where}: unknown {what} '{name}'; {hint}")

@@ -31,3 +31,24 @@ class TrialRecord:
     arrays: Mapping[str, str] | None = None
     encoder: Mapping[str, str] | None = None
     schema: int = field(default=SCHEMA)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data that JSON can hold; metrics become lists of rounds and values."""
+        plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        plain["metrics"] = {
+            name: {"rounds": list(curve.rounds), "values": list(curve.values)}
+            for name, curve in self.metrics.items()
+        }
+        return plain
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> TrialRecord:
+        """The record that `as_dict` wrote.
+
+        Raises `KeyError` or `TypeError` if a part is missing or unknown.
+        """
+        metrics = {
+            name: Curve(tuple(curve["rounds"]), tuple(curve["values"]))
+            for name, curve in plain["metrics"].items()
+        }
+        return cls(**{**plain, "metrics": metrics})

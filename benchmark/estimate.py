@@ -1,0 +1,219 @@
+"""Roughly how long runs take here: counted multiply-adds over a measured speed, then corrected.
+
+Every architecture of a plan is timed for one small training step on one thread, at its own image
+size, because overhead rules at 8x8 and arithmetic at 96x96. What the step does not show
+(augmentation, data, cores that share a memory bus) is learned from stored wall times: of the same
+run where there are any, else as a median ratio over like runs. Good to a factor of about two before
+anything has been run, and better after.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from benchmark import data
+from benchmark.config import RunConfig
+from benchmark.errors import DataError
+from benchmark.record import TrialRecord
+from benchmark.stages.trial import made
+from methods.federation import Portion
+from methods.models.layers import Layer
+from methods.seeds import Seeds
+
+_STEP_MULTIPLY_ADDS = 2e9
+_STEP_MODELS, _STEP_IMAGES = 4, 32
+_BACKWARD = 2  # a backward pass costs about two forward passes
+_UNKNOWN_IMAGES = 50_000
+_CLASSES, _PER_CLASS = 10, 500
+_OVERHEAD_S = 0.05
+
+Shape = tuple[str, str, int, int]
+"""Encoder name, its options as text, channels, image size."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a trial computes: images passed forward, and images trained on (forward and back)."""
+
+    forward: float
+    trained: float
+
+    @property
+    def passes(self) -> float:
+        """In forward passes of one image."""
+        return self.forward + (1 + _BACKWARD) * self.trained
+
+
+class Estimator:
+    """Seconds per trial on `device`, one thread each.
+
+    records: stored trials to learn from; those of other devices are left out.
+    """
+
+    def __init__(
+        self,
+        device: str,
+        device_name: str,
+        records: Iterable[TrialRecord] = (),
+        data_dir: Path | None = None,
+    ) -> None:
+        self._device, self._data_dir = torch.device(device), data_dir
+        self._speed: dict[Shape, float] = {}
+        self._walls: dict[str, list[float]] = defaultdict(list)
+        own = [record for record in records if record.provenance.get("device") == device_name]
+        for record in own:
+            self._walls[record.run].append(float(record.provenance["wall_s"]))
+        self._past = {record.run: RunConfig.from_dict(record.config) for record in own}
+        self._ratios: dict[tuple[str, ...], float] | None = None
+
+    def seconds(self, config: RunConfig) -> float:
+        """Estimated wall time of one trial of `config`."""
+        if config.key in self._walls:
+            return statistics.mean(self._walls[config.key])
+        if self._ratios is None:
+            self._ratios = self._learned()
+        likeness = (k for k in _likeness(config) if k in self._ratios)
+        return self._counted(config) * self._ratios.get(next(likeness, ()), 1.0)
+
+    @property
+    def has_learned(self) -> bool:
+        """Whether stored trials of this device correct the estimate."""
+        return bool(self._walls)
+
+    def _learned(self) -> dict[tuple[str, ...], float]:
+        found: dict[tuple[str, ...], list[float]] = defaultdict(list)
+        for key, config in self._past.items():
+            ratio = statistics.mean(self._walls[key]) / self._counted(config)
+            for likeness in _likeness(config):
+                found[likeness].append(ratio)
+        return {likeness: statistics.median(ratios) for likeness, ratios in found.items()}
+
+    def _counted(self, config: RunConfig) -> float:
+        shape = _shape(config)
+        if shape not in self._speed:
+            self._speed[shape] = self._measure(config)
+        encoder, channels, size = _encoder(config)
+        work = work_of(config, self._data_dir).passes * multiply_adds(encoder, channels, size)
+        return _OVERHEAD_S + work / self._speed[shape]
+
+    def _measure(self, config: RunConfig) -> float:
+        """Multiply-adds per second of one training step on stacked models."""
+        encoder, channels, size = _encoder(config)
+        each = (1 + _BACKWARD) * multiply_adds(encoder, channels, size)
+        images = max(1, min(_STEP_IMAGES * _STEP_MODELS, int(_STEP_MULTIPLY_ADDS / each)))
+        models = _STEP_MODELS if images >= 2 * _STEP_MODELS else 1
+        batch = images // models
+        drawn = encoder.new(torch.Generator().manual_seed(0))
+        state = {
+            name: value.repeat(models, *[1] * (value.dim() - 1)).to(self._device).requires_grad_()
+            for name, value in drawn.items()
+        }
+        x = torch.rand(models, batch, channels, size, size, device=self._device)
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
+            for _ in range(2):  # the first step pays for allocation
+                began = time.perf_counter()
+                encoder(state, x).sum().backward()  # type: ignore[no-untyped-call]
+                if self._device.type == "cuda":
+                    torch.cuda.synchronize(self._device)
+                elapsed = time.perf_counter() - began
+        finally:
+            torch.set_num_threads(threads)
+        return each * models * batch / elapsed
+
+
+def elapsed(trials: Sequence[tuple[RunConfig, float]], workers: int) -> float:
+    """Wall seconds of trials (run, seconds) on `workers` processes: at least the longest chain."""
+    own = dict(trials)
+
+    def chain(config: RunConfig | None) -> float:
+        return 0.0 if config is None else own.get(config, 0.0) + chain(config.start)
+
+    longest = max((chain(config) for config in own), default=0.0)
+    return max(sum(seconds for _, seconds in trials) / max(workers, 1), longest)
+
+
+def work_of(config: RunConfig, data_dir: Path | None = None) -> Work:
+    """Images that a trial passes through its encoder."""
+    options = config.options
+    if config.stage == "measurement":
+        return Work(forward=600, trained=0)
+    if config.stage == "pretraining":
+        images = config.data["images"] or _n_images(config.data, data_dir)
+        views = made("objective", config.method, options).n_views
+        return Work(forward=0, trained=float(images * views * options["epochs"]))
+    train, test = _dealt(config)
+    share = options["participation"]
+    epochs, frozen = options["local_epochs"], options.get("encoder_epochs")
+    trained = epochs if frozen is None else min(frozen, epochs)
+    encoded = test + share * train * (options.get("n_clusters", 1) + (trained < epochs))
+    rounds = options["rounds"]
+    return Work(forward=rounds * encoded, trained=rounds * share * train * trained)
+
+
+def multiply_adds(encoder: Layer, channels: int, size: int) -> float:
+    """Multiply-adds of one forward pass of one image; nothing is computed to count them."""
+    state = {name: value.to("meta") for name, value in encoder.new(torch.Generator()).items()}
+    with FlopCounterMode(display=False) as counter:
+        encoder(state, torch.empty(1, 1, channels, size, size, device="meta"))
+    return max(float(counter.get_total_flops()) / 2, 1.0)
+
+
+def _n_images(wanted: Mapping[str, Any], data_dir: Path | None) -> int:
+    """Images of a part, where the data are at hand."""
+    try:
+        return len(data.load(wanted["name"], wanted["part"], data_dir=data_dir).portion)
+    except (DataError, LookupError):
+        return _UNKNOWN_IMAGES
+
+
+def _dealt(config: RunConfig) -> tuple[int, int]:
+    """Training and test images of all clients, from dealing labels without images."""
+    assert config.clients is not None
+    return _dealt_by(config.clients["partition"], _Options(config.clients))
+
+
+class _Options(dict[str, Any]):
+    """Options that can be a cache's key."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(repr(sorted(self.items())))
+
+
+@cache
+def _dealt_by(partition: str, options: _Options) -> tuple[int, int]:
+    labels = torch.arange(_CLASSES * _PER_CLASS) % _CLASSES
+    fake = Portion(torch.zeros(len(labels), 1, 1, 1, dtype=torch.uint8), labels)
+    try:
+        dealt = made("partition", partition, options).deal(fake, fake, _CLASSES, Seeds(0))
+    except ValueError:
+        return 50 * options["count"], 50 * options["count"]
+    return int(dealt.sizes().sum()), sum(map(len, dealt.test_of))
+
+
+def _encoder(config: RunConfig) -> tuple[Layer, int, int]:
+    channels, size = config.data["channels"], config.data["image_size"]
+    encoder = made("encoder", config.encoder["name"], config.encoder)
+    return encoder.build(channels, size), channels, size
+
+
+def _shape(config: RunConfig) -> Shape:
+    options = repr(sorted(config.encoder.items()))
+    return config.encoder["name"], options, config.data["channels"], config.data["image_size"]
+
+
+def _likeness(config: RunConfig) -> list[tuple[str, ...]]:
+    """What runs may have in common, the most telling first."""
+    name = config.encoder["name"]
+    return [(config.stage, config.method, name), (config.stage, config.method), (config.stage,)]

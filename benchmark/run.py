@@ -1,0 +1,261 @@
+"""Carries out a plan: trains what the store lacks, keeps what it has, and says what it does."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+
+from benchmark import data, sources
+from benchmark.config import RunConfig
+from benchmark.errors import DataError, FedreproError
+from benchmark.estimate import Estimator
+from benchmark.index import Index
+from benchmark.plan import Plan
+from benchmark.pool import Done, Failed, Job, Listener, Result, Setting, train_all
+from benchmark.progress import Progress
+from benchmark.store import Store
+from benchmark.training import device_name
+
+
+@dataclass(frozen=True)
+class Execution:
+    """What carrying out a plan came to.
+
+    trained, reused, failed: trials. not_run: by run key, the sentence that says why (data that are
+    missing); nothing was tried. errors: by run key and seed, why a trial failed. wall_s: seconds
+    in all.
+    """
+
+    trained: int
+    reused: int
+    failed: int
+    wall_s: float
+    not_run: Mapping[str, str] = field(default_factory=dict)
+    errors: Mapping[tuple[str, int], str] = field(default_factory=dict)
+
+    @property
+    def summary(self) -> str:
+        """One line for the end."""
+        words = [f"{self.trained} trained", f"{self.reused} reused"]
+        if self.failed:
+            words.append(f"{self.failed} failed")
+        if self.not_run:
+            words.append(f"{len(self.not_run)} runs NOT RUN")
+        return f"trials: {', '.join(words)} in {self.wall_s:.0f} s"
+
+
+def execute(
+    plan: Plan,
+    store: Store,
+    *,
+    data_dir: Path | None = None,
+    device: str = "auto",
+    jobs: int | None = None,
+    download: bool = False,
+    progress: Progress | None = None,
+) -> Execution:
+    """Trains every trial of `plan` that `store` lacks.
+
+    device: `cpu`, `cuda` (all of them), `cuda:1` or `auto`. jobs: worker processes; None for one a
+    core, or one a GPU; 0 trains in this process. download: fetches missing data sets.
+
+    A trial that fails, or whose data are missing, is noted and the rest goes on.
+
+    Raises `StoreError` if the store cannot be written, and `FedreproError` for a device that is not
+    there.
+    """
+    shown, clock = progress or Progress(), time.perf_counter()
+    devices = devices_for(device)
+    workers = default_jobs(devices) if jobs is None else jobs
+    with store.writing():
+        driver = _Driver(plan, store, data_dir, shown)
+        todo = driver.sort_out(download)
+        driver.train(todo, workers, Setting(data_dir, devices))
+    return driver.execution(time.perf_counter() - clock)
+
+
+@dataclass
+class _Driver:
+    plan: Plan
+    store: Store
+    data_dir: Path | None
+    progress: Progress
+    trained: int = 0
+    reused: int = 0
+    not_run: dict[str, str] = field(default_factory=dict)
+    errors: dict[tuple[str, int], str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.index = Index(self.store)
+        self.index.refresh()
+
+    def sort_out(self, download: bool) -> list[tuple[RunConfig, int]]:
+        """The trials to train, those to start from first; says what is reused, stale, missing."""
+        portions = _Portions(self.data_dir, download)
+        todo, stale = [], Counter[str]()
+        for config, seed in self.plan.trials_to_run():
+            if self.store.find(config, seed) is not None:
+                self.reused += 1
+                continue
+            stale.update(self.store.stale(config, seed))
+            todo.append((config, seed))
+        for config in dict.fromkeys(config for config, _ in todo):
+            reason = self._why_not(config, portions)
+            if reason is not None:
+                self.not_run[config.key] = reason
+        todo = [(config, seed) for config, seed in todo if config.key not in self.not_run]
+        self._announce(len(todo), stale)
+        return todo
+
+    def _why_not(self, config: RunConfig, portions: _Portions) -> str | None:
+        if config.start is not None and config.start.key in self.not_run:
+            return self.not_run[config.start.key]
+        return portions.problem(config)
+
+    def _announce(self, todo: int, stale: Counter[str]) -> None:
+        say = self.progress.say
+        say(f"{todo} trials to train, {self.reused} reused from {self.store.root}")
+        for file, trials in stale.most_common():
+            say(f"stale: {file} has changed since {trials} of these trials were made")
+        for reason, runs in Counter(self.not_run.values()).items():
+            say(f"NOT RUN: {reason} ({runs} {'run' if runs == 1 else 'runs'})")
+
+    def train(self, todo: list[tuple[RunConfig, int]], workers: int, setting: Setting) -> None:
+        """Trains and stores."""
+        if not todo:
+            return
+        name = device_name(setting.devices[0])
+        known = Estimator(setting.devices[0], name, self.store.records(), self.data_dir)
+        jobs = _weighted(todo, known)
+        weights = {job.name: known.seconds(job.config) for job in jobs}
+        self.progress.begin(len(jobs), sum(weights.values()), workers)
+
+        def finished(job: Job, result: Result) -> bool:
+            kept = self._keep(job, result)
+            self.progress.ended(job.name, weights[job.name], failed=not kept)
+            return kept
+
+        listener = Listener(
+            encoder_of=self._encoder_of,
+            finished=finished,
+            started=lambda job: self.progress.started(job.name, _label(job), weights[job.name]),
+            advanced=lambda job, done, total: self.progress.advanced(job.name, done, total),
+        )
+        with self.progress:
+            train_all(jobs, workers, setting, listener)
+
+    def _keep(self, job: Job, result: Result) -> bool:
+        """Stores a result or the reason why there is none; whether there is one."""
+        if isinstance(result, Done):
+            if result.source != sources.digest(self.store.source_of(job.config)):
+                result = Failed("its source was edited while it was trained; run again")
+            else:
+                try:
+                    record = self.store.save(
+                        job.config, job.seed, result.outcome, result.provenance
+                    )
+                except ValueError as error:
+                    result = Failed(str(error))
+                else:
+                    self.index.add(record)
+                    self.trained += 1
+                    return True
+        self.errors[job.name] = result.message
+        self.store.save_error(job.config, job.seed, result.message, result.details)
+        self.progress.say(f"ERROR: {_label(job)}: {result.message}")
+        return False
+
+    def _encoder_of(self, job: Job) -> Path | None:
+        if job.config.start is None:
+            return None
+        assert job.needs is not None
+        record = self.store.find(job.config.start, job.needs[1])
+        assert record is not None
+        return self.store.encoder_path(record)
+
+    def execution(self, wall_s: float) -> Execution:
+        """What it all came to."""
+        failed = len(self.errors)
+        return Execution(self.trained, self.reused, failed, wall_s, self.not_run, self.errors)
+
+
+@dataclass
+class _Portions:
+    """Whether data are there, asked once for each part of a set."""
+
+    data_dir: Path | None
+    download: bool
+    known: dict[tuple[str, str, int | None], str | None] = field(default_factory=dict)
+
+    def problem(self, config: RunConfig) -> str | None:
+        """The sentence of the `DataError` that training would end in, or None."""
+        for wanted in _portions(config):
+            if wanted not in self.known:
+                self.known[wanted] = self._ask(*wanted)
+            if self.known[wanted] is not None:
+                return self.known[wanted]
+        return None
+
+    def _ask(self, name: str, part: str, images: int | None) -> str | None:
+        try:
+            data.load(name, part, data_dir=self.data_dir, images=images, download=self.download)
+        except (DataError, LookupError) as error:
+            return str(error)
+        return None
+
+
+def _portions(config: RunConfig) -> Iterator[tuple[str, str, int | None]]:
+    wanted = config.data
+    yield wanted["name"], wanted["part"], wanted["images"]
+    if wanted["test_part"] is not None:
+        yield wanted["name"], wanted["test_part"], None
+    if config.stage == "measurement" and config.start is not None:
+        yield from _portions(config.start)
+
+
+def _weighted(todo: list[tuple[RunConfig, int]], known: Estimator) -> list[Job]:
+    """Jobs that begin the sooner, the longer it takes from there to the end of what needs them."""
+    jobs: list[Job] = []
+    tail: dict[tuple[str, int] | None, float] = {}
+    for config, seed in reversed(todo):
+        job = Job(config, seed)
+        weight = known.seconds(config) + tail.get(job.name, 0.0)
+        tail[job.needs] = max(tail.get(job.needs, 0.0), weight)
+        jobs.append(Job(config, seed, weight))
+    return jobs[::-1]
+
+
+def _label(job: Job) -> str:
+    return f"{job.config.description}, trial {job.seed}"
+
+
+def devices_for(device: str) -> tuple[str, ...]:
+    """The devices that `device` stands for.
+
+    Raises `FedreproError` for a device that this machine lacks.
+    """
+    n_gpus = torch.cuda.device_count()
+    if device == "auto":
+        device = "cuda" if n_gpus else "cpu"
+    if device == "cuda" and n_gpus:
+        return tuple(f"cuda:{i}" for i in range(n_gpus))
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        raise FedreproError(f"device '{device}' is not available here; try cpu or auto") from error
+    return (device,)
+
+
+def default_jobs(devices: tuple[str, ...]) -> int:
+    """Worker processes: one a GPU, or one a core."""
+    if devices[0] != "cpu":
+        return len(devices)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

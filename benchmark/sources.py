@@ -1,0 +1,164 @@
+"""Which source files a run depends on, and their SHA-256: an edited helper makes results stale.
+
+The files are found by following import statements (anywhere in a file, so lazy imports count)
+from the modules that the run names: method or objective, encoder, partition, data set, and the
+harness's own `benchmark.training` and `benchmark.stages.<stage>`, which bring the engine and the
+metrics. Only the packages `methods` and `benchmark` are followed. What only plans, judges or shows
+results is reached from none of these modules, so editing it keeps results fresh.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from benchmark.config import RunConfig
+from methods import registry
+
+Source = Mapping[str, str]
+"""SHA-256 in hexadecimal by file, named from the packages' folder: `methods/engine/loop.py`."""
+
+_PACKAGES = ("benchmark", "methods")
+
+
+def source_of(config: RunConfig) -> Source:
+    """Hashes of the files that `config` and the runs that it starts from depend on, by name.
+
+    Raises `methods.registry.UnknownNameError` if a name in `config` is not implemented.
+    """
+    modules = set(_modules_of(config))
+    return dict(sorted(_closure(frozenset(modules), package_folders()).items()))
+
+
+def digest(source: Source) -> str:
+    """First 12 hexadecimal digits of the SHA-256 over files and hashes."""
+    return hashlib.sha256(json.dumps(source, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def changed(old: Source, new: Source) -> list[str]:
+    """Files that differ between two sources, those that came or went included; sorted."""
+    return sorted(file for file in {*old, *new} if old.get(file) != new.get(file))
+
+
+def closure(modules: Iterable[str], folders: Mapping[str, Path]) -> dict[str, str]:
+    """Hashes of `modules` and of all that they import, directly or not.
+
+    folders: where each followed package lies.
+    """
+    waiting, seen, hashes = list(modules), set[str](), dict[str, str]()
+    while waiting:
+        module = waiting.pop()
+        if module in seen:
+            continue
+        seen.add(module)
+        waiting.extend(_parents(module))
+        file = _file_of(module, folders)
+        if file is None:
+            continue
+        content, imported = _read(file, module)
+        waiting.extend(imported)
+        if content is not None:
+            package = module.partition(".")[0]
+            name = Path(package) / file.relative_to(folders[package])
+            hashes[name.as_posix()] = content
+    return hashes
+
+
+@cache
+def package_folders() -> Mapping[str, Path]:
+    """Where the packages of the project lie."""
+    folders = {}
+    for package in _PACKAGES:
+        spec = find_spec(package)
+        assert spec is not None
+        assert spec.submodule_search_locations is not None
+        folders[package] = Path(next(iter(spec.submodule_search_locations)))
+    return folders
+
+
+_cached: dict[frozenset[str], dict[str, str]] = {}
+
+
+def _closure(modules: frozenset[str], folders: Mapping[str, Path]) -> dict[str, str]:
+    if modules not in _cached:
+        _cached[modules] = closure(modules, folders)
+    return _cached[modules]
+
+
+def _modules_of(config: RunConfig) -> Iterator[str]:
+    yield from ("benchmark.training", f"benchmark.stages.{config.stage}")
+    yield f"benchmark.data.sets.{config.data['name'].replace('-', '_')}"
+    if config.stage == "pretraining":
+        yield registry.module_of("objective", config.method)
+    elif config.stage == "federated":
+        yield registry.module_of("federated", config.method)
+    yield registry.module_of("encoder", config.encoder["name"])
+    if config.clients is not None:
+        yield registry.module_of("partition", config.clients["partition"])
+    if config.start is not None:
+        yield from _modules_of(config.start)
+
+
+def _parents(module: str) -> Iterator[str]:
+    while "." in module:
+        module = module.rpartition(".")[0]
+        yield module
+
+
+def _file_of(module: str, folders: Mapping[str, Path]) -> Path | None:
+    package, *rest = module.split(".")
+    if package not in folders:
+        return None
+    place = folders[package].joinpath(*rest)
+    for file in (place / "__init__.py", place.with_suffix(".py")):
+        if file.is_file():
+            return file
+    return None
+
+
+@cache
+def _read(file: Path, module: str) -> tuple[str | None, tuple[str, ...]]:
+    """Hash and imports of a file; no hash for an `__init__` that only documents or names.
+
+    Line ends are made alike first, since a checkout may change them.
+    """
+    text = file.read_bytes().replace(b"\r\n", b"\n")
+    tree = ast.parse(text, filename=str(file))
+    is_package = file.name == "__init__.py"
+    imported = tuple(_imports(tree, module, is_package))
+    has_code = any(
+        not isinstance(node, (ast.Expr, ast.Assign, ast.AnnAssign)) for node in tree.body
+    )
+    if is_package and not has_code:
+        return None, imported
+    return hashlib.sha256(text).hexdigest(), imported
+
+
+def _imports(tree: ast.Module, module: str, is_package: bool) -> Iterator[str]:
+    for node in _executed(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            origin = node.module or ""
+            if node.level:
+                up = node.level - 1 if is_package else node.level
+                base = module.split(".")[: len(module.split(".")) - up]
+                origin = ".".join([*base, origin] if origin else base)
+            yield origin
+            yield from (f"{origin}.{alias.name}" for alias in node.names)
+
+
+def _executed(node: ast.AST) -> Iterator[ast.AST]:
+    """Every node below `node` but for what only type checkers see."""
+    for child in ast.iter_child_nodes(node):
+        typing_only = isinstance(child, ast.If) and ast.unparse(child.test).endswith(
+            "TYPE_CHECKING"
+        )
+        if not typing_only:
+            yield child
+            yield from _executed(child)

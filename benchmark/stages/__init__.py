@@ -1,0 +1,1 @@
+"""One stage of training a file, found by its name, so that a run depends on its own stage alone."""

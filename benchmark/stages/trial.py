@@ -1,0 +1,95 @@
+"""What every stage is given, and the parts that more than one of them builds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from benchmark import data
+from methods import registry
+from methods.federated.base import Progress
+from methods.federation import Federation
+from methods.models.layers import Layer
+from methods.seeds import Seeds
+from methods.state import State
+
+if TYPE_CHECKING:
+    from benchmark.config import RunConfig
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One trial of `config`: random streams, device, data folder, weights to start from.
+
+    used: filled with checksum, release and note of every portion that is read.
+    """
+
+    config: RunConfig
+    seeds: Seeds
+    device: torch.device
+    data_dir: Path | None
+    encoder: State | None
+    progress: Progress
+    used: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def load(self, wanted: Mapping[str, Any], part: str, *, resized: bool = True) -> data.Loaded:
+        """A part of the set that `wanted` (a config's `data`) names.
+
+        Raises `benchmark.errors.DataError` if the set is missing or damaged.
+        """
+        loaded = data.load(
+            wanted["name"],
+            part,
+            image_size=wanted["image_size"] if resized else None,
+            channels=wanted["channels"] if resized else None,
+            data_dir=self.data_dir,
+            images=wanted["images"] if part != wanted["test_part"] else None,
+        )
+        self.used[f"{wanted['name']}/{part}"] = {
+            "checksum": loaded.checksum,
+            "is_release": loaded.is_release,
+            "note": loaded.note,
+            "source": loaded.source,
+            "images": len(loaded.portion),
+        }
+        return loaded
+
+    def federation(self) -> Federation:
+        """The clients' data on the trial's device."""
+        config = self.config
+        assert config.clients is not None
+        wanted = config.data
+        return data.build_federation(
+            made("partition", config.clients["partition"], config.clients),
+            self.load(wanted, wanted["part"], resized=False),
+            self.load(wanted, wanted["test_part"], resized=False),
+            self.seeds,
+            wanted["image_size"],
+            wanted["channels"],
+        ).to(self.device)
+
+    def network(self) -> tuple[Layer, int]:
+        """The encoder's architecture for the images of this run, and the width of its output."""
+        chosen = self.config.encoder
+        encoder = made("encoder", chosen["name"], chosen)
+        size, channels = self.config.data["image_size"], self.config.data["channels"]
+        return encoder.build(channels, size), encoder.out_dim
+
+
+def made(kind: str, name: str, options: Mapping[str, Any]) -> Any:
+    """The registered class, made with those of `options` that it has."""
+    return with_options(registry.find(kind, name), options)
+
+
+def with_options(cls: type, options: Mapping[str, Any]) -> Any:
+    """A dataclass made with those of `options` that it has; lists (from JSON) become tuples."""
+    own = {f.name for f in fields(cls) if f.init}
+    return cls(**{name: _tupled(value) for name, value in options.items() if name in own})
+
+
+def _tupled(value: Any) -> Any:
+    return tuple(map(_tupled, value)) if isinstance(value, (list, tuple)) else value

@@ -1,0 +1,358 @@
+"""The store: finished trials as immutable files, written so that a kill loses none.
+
+    store.json                                      schema
+    trials/<run key>/<source digest>-seed<k>.json   a record; .npz and .encoder.npz beside it
+    errors/<run key>-seed<k>.json                   why a trial failed; never taken as a result
+    quarantine/                                     damaged files, kept for inspection
+    index.sqlite                                    numbers for queries (`benchmark.index`)
+
+A file appears whole or not at all: it is written under another name in its folder, synced, renamed,
+and the folder synced. The record comes last, so where it exists all of the trial does. Anyone may
+read; one process at a time writes (`writing`).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import io
+import json
+import os
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from benchmark import sources
+from benchmark.config import RunConfig
+from benchmark.errors import StoreError
+from benchmark.record import SCHEMA, TrialRecord
+from methods.outcome import Curve, Outcome
+from methods.state import State
+
+
+class Store:
+    """Trials under one folder.
+
+    source_of: hashes of the code that a run depends on; results of other code are stale. warn:
+    told in one sentence when a damaged file is put aside.
+    """
+
+    def __init__(
+        self,
+        root: Path | str,
+        source_of: Callable[[RunConfig], sources.Source] = sources.source_of,
+        warn: Callable[[str], None] = lambda sentence: None,
+    ) -> None:
+        """Opens a store for reading; a folder that does not exist is an empty store.
+
+        Raises `StoreError` if a newer fedrepro wrote it.
+        """
+        self.root, self.warn = Path(root), warn
+        self.source_of = source_of
+        self._writing = False
+        self._sound: dict[Path, TrialRecord] = {}
+        description = self._read_json(self.root / "store.json")
+        if description is not None:
+            _check_schema(description)
+
+    # -- reading ---------------------------------------------------------------------------------
+
+    def find(self, config: RunConfig, seed: int) -> TrialRecord | None:
+        """The finished trial made by the present source, or None.
+
+        A damaged record or array file counts as none and is put aside by whoever is writing.
+
+        Raises `StoreError` if the record cannot be read or is of a newer version.
+        """
+        return self._sound_record(self._record_path(config, seed))
+
+    def stale(self, config: RunConfig, seed: int) -> list[str]:
+        """Files whose edit made the stored trial stale; empty if it is fresh or there is none."""
+        if self.find(config, seed) is not None:
+            return []
+        now = self.source_of(config)
+        edits = []
+        for path in sorted((self.root / "trials" / config.key).glob(f"*-seed{seed}.json")):
+            record = self._sound_record(path)
+            if record is not None:
+                edits.append(sources.changed(record.source, now))
+        return min(edits, key=len, default=[])
+
+    def records(self) -> Iterator[TrialRecord]:
+        """Every sound record, stale ones included, in order of run, source and seed."""
+        for path in sorted((self.root / "trials").glob("*/*-seed*.json")):
+            record = self._sound_record(path)
+            if record is not None:
+                yield record
+
+    def is_current(self, record: TrialRecord) -> bool:
+        """Whether the present source made `record`."""
+        try:
+            now = self.source_of(RunConfig.from_dict(record.config))
+        except LookupError:
+            return False
+        return sources.digest(now) == sources.digest(record.source)
+
+    def load_arrays(self, record: TrialRecord) -> dict[str, NDArray[Any]]:
+        """The trial's arrays by name; empty where it has none.
+
+        Raises `StoreError` if the file is missing or damaged.
+        """
+        if record.arrays is None:
+            return {}
+        return self._load(record, record.arrays)
+
+    def load_encoder(self, record: TrialRecord) -> State:
+        """The encoder's weights, one model.
+
+        Raises `StoreError` if the trial stored none, or the file is missing or damaged.
+        """
+        if record.encoder is None:
+            raise StoreError(f"trial {record.seed} of run {record.run} stored no encoder")
+        loaded = self._load(record, record.encoder)
+        return {name: torch.from_numpy(value) for name, value in loaded.items()}
+
+    def encoder_path(self, record: TrialRecord) -> Path | None:
+        """Where the encoder lies, for a worker that reads it itself (`read_encoder`)."""
+        if record.encoder is None:
+            return None
+        return self.root / "trials" / record.run / record.encoder["file"]
+
+    def error(self, config: RunConfig, seed: int) -> str | None:
+        """One line on why the trial failed when it was last tried, or None."""
+        found = self._read_json(self._error_path(config, seed))
+        return None if found is None else str(found["message"])
+
+    # -- writing ---------------------------------------------------------------------------------
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Makes this process the only writer while the block runs.
+
+        Raises `StoreError` if another process writes, or the folder cannot be written.
+        """
+        with _disk(self.root):
+            (self.root / "trials").mkdir(parents=True, exist_ok=True)
+            lock = (self.root / "lock").open("a+")
+        with lock:
+            self._take(lock.fileno())
+            self._writing = True
+            try:
+                if not (self.root / "store.json").exists():
+                    self._write(self.root / "store.json", _json({"schema": SCHEMA}))
+                yield
+            finally:
+                self._writing = False
+
+    def save(
+        self, config: RunConfig, seed: int, outcome: Outcome, provenance: Mapping[str, Any]
+    ) -> TrialRecord:
+        """Stores a finished trial and forgets its earlier failure.
+
+        Raises `ValueError` for a number that is not finite, and `StoreError` if the disk refuses;
+        nothing that was stored before is lost then.
+        """
+        for name, curve in outcome.metrics.items():
+            if not np.isfinite(curve.values).all():
+                raise ValueError(f"{name} is not a finite number in every round")
+        path = self._record_path(config, seed)
+        arrays = self._write_arrays(path.with_suffix(".npz"), outcome.arrays)
+        weights = {k: v.detach().cpu().numpy() for k, v in (outcome.encoder or {}).items()}
+        encoder = self._write_arrays(path.with_suffix(".encoder.npz"), weights)
+        record = TrialRecord(
+            run=config.key,
+            config=config.as_dict(),
+            seed=seed,
+            metrics={
+                name: Curve(tuple(map(int, curve.rounds)), tuple(map(float, curve.values)))
+                for name, curve in outcome.metrics.items()
+            },
+            counts={name: float(value) for name, value in outcome.counts.items()},
+            source=dict(self.source_of(config)),
+            provenance=dict(provenance),
+            arrays=arrays,
+            encoder=encoder,
+        )
+        self._write(path, _json(record.as_dict()))
+        with _disk(self.root):
+            self._error_path(config, seed).unlink(missing_ok=True)
+        return record
+
+    def save_error(self, config: RunConfig, seed: int, message: str, details: str = "") -> None:
+        """Notes why a trial failed; it is tried again by the next run.
+
+        Raises `StoreError` if the disk refuses.
+        """
+        plain = {
+            "run": config.key,
+            "config": config.as_dict(),
+            "seed": seed,
+            "message": message,
+            "details": details,
+        }
+        self._write(self._error_path(config, seed), _json(plain))
+
+    # -- files -----------------------------------------------------------------------------------
+
+    def _record_path(self, config: RunConfig, seed: int) -> Path:
+        version = sources.digest(self.source_of(config))
+        return self.root / "trials" / config.key / f"{version}-seed{seed}.json"
+
+    def _error_path(self, config: RunConfig, seed: int) -> Path:
+        return self.root / "errors" / f"{config.key}-seed{seed}.json"
+
+    def _read_json(self, path: Path) -> dict[str, Any] | None:
+        """The object in a file; None where there is no file or no object in it."""
+        try:
+            with _disk(path):
+                text = path.read_text(encoding="utf-8")
+            found = json.loads(text)
+        except (FileNotFoundError, NotADirectoryError, ValueError):
+            return None
+        return found if isinstance(found, dict) else None
+
+    def _sound_record(self, path: Path) -> TrialRecord | None:
+        if path in self._sound:
+            return self._sound[path]
+        with _disk(path):
+            if not path.exists():
+                return None
+        plain = self._read_json(path)
+        _check_schema(plain or {})
+        try:
+            record = TrialRecord.from_dict(plain or {})
+            damaged = [
+                path.parent / part["file"]
+                for part in (record.arrays, record.encoder)
+                if part is not None and not self._is_sound(path.parent, part)
+            ]
+        except (KeyError, TypeError, ValueError, AttributeError):
+            damaged = [path]
+        if damaged:
+            self._quarantine(path, damaged[0])
+            return None
+        self._sound[path] = record
+        return record
+
+    def _is_sound(self, folder: Path, part: Mapping[str, str]) -> bool:
+        try:
+            with _disk(folder):
+                content = (folder / part["file"]).read_bytes()
+        except FileNotFoundError:
+            return False
+        return hashlib.sha256(content).hexdigest() == part["sha256"]
+
+    def _quarantine(self, path: Path, damaged: Path) -> None:
+        name = damaged.relative_to(self.root)
+        if not self._writing:
+            self.warn(f"{name} is damaged or missing; its trial is not used")
+            return
+        self.warn(f"{name} is damaged or missing; moved to quarantine, the trial is made again")
+        with _disk(self.root):
+            place = self.root / "quarantine" / path.parent.name
+            place.mkdir(parents=True, exist_ok=True)
+            # The record goes first: without it, arrays that are left behind are no trial.
+            for file in (path, path.with_suffix(".npz"), path.with_suffix(".encoder.npz")):
+                with suppress(FileNotFoundError):
+                    file.replace(place / file.name)
+
+    def _load(self, record: TrialRecord, part: Mapping[str, str]) -> dict[str, NDArray[Any]]:
+        folder = self.root / "trials" / record.run
+        if not self._is_sound(folder, part):
+            raise StoreError(
+                f"{folder / part['file']} is damaged or missing; run again to renew it"
+            )
+        return _read_npz(folder / part["file"])
+
+    def _take(self, lock: int) -> None:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise StoreError(
+                f"another fedrepro is writing to {self.root}; wait for it or give another --store"
+            ) from None
+        except OSError as error:
+            raise StoreError(f"cannot lock {self.root}: {error.strerror}") from error
+
+    def _write_arrays(
+        self, path: Path, arrays: Mapping[str, NDArray[Any]]
+    ) -> dict[str, str] | None:
+        if not arrays:
+            return None
+        for name, values in arrays.items():
+            if values.dtype.hasobject:
+                raise ValueError(f"array '{name}' holds objects, which only pickle could store")
+        buffer = io.BytesIO()
+        np.savez(buffer, **arrays)  # type: ignore[arg-type]
+        content = buffer.getvalue()
+        self._write(path, content)
+        return {"file": path.name, "sha256": hashlib.sha256(content).hexdigest()}
+
+    def _write(self, path: Path, content: bytes) -> None:
+        """Puts a whole file in place, or leaves the place as it was."""
+        assert self._writing, "only inside `writing`"
+        with _disk(self.root):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            unfinished = path.with_name(f".{path.name}.part")
+            try:
+                with unfinished.open("wb") as file:
+                    file.write(content)
+                    file.flush()
+                    os.fsync(file.fileno())
+                unfinished.replace(path)
+            except OSError:
+                with suppress(OSError):
+                    unfinished.unlink()
+                raise
+            folder = os.open(path.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+
+
+def read_encoder(path: Path) -> State:
+    """The weights in an encoder's file.
+
+    Raises `StoreError` if it cannot be read.
+    """
+    return {name: torch.from_numpy(value) for name, value in _read_npz(path).items()}
+
+
+def _read_npz(path: Path) -> dict[str, NDArray[Any]]:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+    except (OSError, ValueError, zipfile.BadZipFile) as error:
+        raise StoreError(f"cannot read {path}: {error}") from error
+
+
+def _check_schema(plain: Mapping[str, Any]) -> None:
+    schema = plain.get("schema", SCHEMA)
+    if isinstance(schema, int) and schema > SCHEMA:
+        raise StoreError(
+            f"store was written by a newer fedrepro (schema {schema} > {SCHEMA}); "
+            "update fedrepro or give another --store"
+        )
+
+
+def _json(plain: Mapping[str, Any]) -> bytes:
+    return (json.dumps(plain, sort_keys=True, indent=1, allow_nan=False) + "\n").encode()
+
+
+@contextmanager
+def _disk(place: Path) -> Iterator[None]:
+    """Turns what the disk refuses into one clear line; a missing file is the caller's affair."""
+    try:
+        yield
+    except (FileNotFoundError, NotADirectoryError):
+        raise
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise StoreError(f"cannot use store {place}: {reason}; finished trials are kept") from error
