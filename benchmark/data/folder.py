@@ -19,7 +19,7 @@ from torch import Tensor
 from benchmark.data.cache import NAME, key_of, replacing
 from benchmark.errors import DataError
 
-SUFFIXES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".webp"})
+SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".webp")
 
 
 def read_folder(
@@ -37,7 +37,7 @@ def read_folder(
     """
     listed = _listed(where, n_classes)
     if not listed:
-        raise DataError(f"{where} holds no images ({', '.join(sorted(SUFFIXES))})")
+        raise DataError(f"{where} holds no images ({', '.join(SUFFIXES)})")
     title = f"{where.parent.name}-{where.name}-{key_of(where.resolve(), channels, n_classes)[:8]}"
     cached = folder / NAME / f"{title}-{key_of(*listed)}.npz"
     labels = None
@@ -61,7 +61,7 @@ class _File:
 def _listed(where: Path, n_classes: int | None) -> list[_File]:
     """All images in the order in which they are numbered."""
     if n_classes is None:
-        folders = [(str(where), 0), *((str(p), 0) for p in sorted(where.rglob("*/")))]
+        folders = [(folder, 0) for folder in sorted(found for found, _, _ in os.walk(where))]
     else:
         classes = [p for p in where.iterdir() if p.is_dir() and not p.name.startswith(".")]
         if len(classes) != n_classes:
@@ -75,7 +75,7 @@ def _listed(where: Path, n_classes: int | None) -> list[_File]:
 def _images_in(folder: str, label: int) -> list[_File]:
     # Not pathlib: a set has 50,000 images, and this runs whenever it is loaded.
     with os.scandir(folder) as entries:
-        images = [e for e in entries if os.path.splitext(e.name)[1].lower() in SUFFIXES]
+        images = [e for e in entries if e.name.lower().endswith(SUFFIXES) and e.name[0] != "."]
     stats = [(entry.path, entry.stat()) for entry in images]
     return sorted(
         (_File(path, label, stat.st_size, stat.st_mtime_ns) for path, stat in stats),

@@ -15,7 +15,7 @@ def mixed_order(n: int, labels: Tensor | None, *names: str | int) -> Tensor:
     """A fixed random order (int64, n) whose every beginning has the classes of the whole.
 
     Within a class the order is random, and the classes are interleaved evenly: the first m images
-    hold every class within one image of its share. Without `labels` it is a permutation. Orders
+    hold of every class the same fraction, rounded. Without `labels` it is a permutation. Orders
     of other `names` are independent.
     """
     order = torch.randperm(n, generator=_FIXED.generator("data", *names))

@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from benchmark.data import folder as module
+from benchmark.data import load
+from benchmark.data.cache import NAME
+from benchmark.errors import DataError
+
+CLASSES = ["airplane", "bird", "car", "cat", "deer", "dog", "horse", "monkey", "ship", "truck"]
+
+
+def save(path: Path, value: int, size: int = 6, mode: str = "RGB") -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pixels = np.full((size, size, 3), value, dtype=np.uint8)
+    pixels[0, 1] = (255, 0, 0)
+    Image.fromarray(pixels).convert(mode).save(path)
+
+
+@pytest.fixture
+def photos(tmp_path: Path) -> Path:
+    """STL-10 as image folders: two images of each class, the class number as their shade."""
+    for label, name in enumerate(CLASSES):
+        for i in range(2):
+            save(tmp_path / "stl10" / "train" / name / f"{i}.png", 20 * label + i)
+    save(tmp_path / "stl10" / "unlabeled" / "a" / "0.png", 7)
+    save(tmp_path / "stl10" / "unlabeled" / "1.png", 9)
+    return tmp_path
+
+
+@pytest.fixture
+def decoded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many images were decoded, one entry for each time that images were."""
+    calls: list[int] = []
+    real = module._decoded
+
+    def counting(paths: list[str], channels: int) -> object:
+        calls.append(len(paths))
+        return real(paths, channels)
+
+    monkeypatch.setattr(module, "_decoded", counting)
+    return calls
+
+
+def test_images_and_classes_are_read_in_the_order_of_names(photos: Path) -> None:
+    loaded = load("stl10", "train", data_dir=photos)
+    assert loaded.portion.labels is not None
+    assert loaded.portion.labels.tolist() == [label for label in range(10) for _ in range(2)]
+    shades = [20 * label + i for label in range(10) for i in range(2)]
+    assert loaded.portion.images[:, 2, 5, 5].tolist() == shades
+    assert loaded.portion.images[3, :, 0, 1].tolist() == [255, 0, 0]
+
+
+def test_an_image_folder_is_said_not_to_be_the_release(photos: Path) -> None:
+    loaded = load("stl10", "train", data_dir=photos)
+    assert not loaded.is_release
+    assert loaded.note == "stl10 was read from an image folder, not from the release"
+    assert loaded.source == str(photos / "stl10" / "train")
+
+
+def test_an_unlabelled_folder_needs_no_classes(photos: Path) -> None:
+    portion = load("stl10", "unlabeled", data_dir=photos).portion
+    assert portion.labels is None
+    assert portion.images[:, 0, 5, 5].tolist() == [9, 7]
+
+
+def test_class_folders_that_are_numbers_are_ordered_as_numbers(tmp_path: Path) -> None:
+    for label in range(100):
+        save(tmp_path / "cifar100" / "train" / str(label) / "x.png", label)
+    loaded = load("cifar100", "train", data_dir=tmp_path)
+    assert loaded.portion.images[:, 0, 5, 5].tolist() == list(range(100))
+
+
+def test_images_of_a_grey_set_have_one_channel(tmp_path: Path) -> None:
+    for label in range(10):
+        save(tmp_path / "mnist" / "test" / str(label) / "x.png", label, mode="L")
+    assert load("mnist", "test", data_dir=tmp_path).portion.images.shape == (10, 1, 6, 6)
+
+
+def test_images_are_decoded_once(photos: Path, decoded: list[int]) -> None:
+    first, second = (load("stl10", "train", data_dir=photos) for _ in range(2))
+    assert decoded == [20]
+    assert torch.equal(first.portion.images, second.portion.images)
+    assert first.checksum == second.checksum
+
+
+def test_a_changed_folder_is_decoded_again(photos: Path, decoded: list[int]) -> None:
+    before = load("stl10", "train", data_dir=photos).checksum
+    save(photos / "stl10" / "train" / "ship" / "0.png", 99)
+    os.utime(photos / "stl10" / "train" / "ship" / "0.png", (1, 1))
+    assert load("stl10", "train", data_dir=photos).checksum != before
+    (photos / "stl10" / "train" / "ship" / "1.png").unlink()
+    assert len(load("stl10", "train", data_dir=photos).portion) == 19
+    assert decoded == [20, 20, 19]
+    assert len(list((photos / NAME).glob("stl10-train-*.npz"))) == 1
+
+
+@pytest.mark.parametrize("damage", ["cut off", "flipped", "empty", "other"])
+def test_a_damaged_cache_is_made_again(damage: str, photos: Path, decoded: list[int]) -> None:
+    good = load("stl10", "train", data_dir=photos)
+    (cached,) = (photos / NAME).glob("stl10-train-*.npz")
+    held = bytearray(cached.read_bytes())
+    if damage == "flipped":
+        held[len(held) // 2] ^= 1
+    changed = {"cut off": held[:300], "flipped": held, "empty": b"", "other": b"x" * 500}
+    cached.write_bytes(changed[damage])
+    again = load("stl10", "train", data_dir=photos)
+    assert torch.equal(again.portion.images, good.portion.images)
+    assert decoded == [20, 20]
+    load("stl10", "train", data_dir=photos)
+    assert decoded == [20, 20]
+
+
+def test_a_folder_where_nothing_can_be_written_is_read_all_the_same(photos: Path) -> None:
+    (photos / NAME).write_text("a file where the cache would be")
+    assert len(load("stl10", "train", data_dir=photos).portion) == 20
+
+
+def test_files_that_are_no_images_are_left_out(photos: Path) -> None:
+    for name in ("Thumbs.db", "._0.png", "notes.txt"):
+        (photos / "stl10" / "train" / "ship" / name).write_text("x")
+    (photos / "stl10" / "train" / ".hidden").mkdir()
+    assert len(load("stl10", "train", data_dir=photos).portion) == 20
+
+
+def test_an_image_that_cannot_be_decoded_is_named(photos: Path) -> None:
+    path = photos / "stl10" / "train" / "ship" / "1.png"
+    path.write_bytes(path.read_bytes()[:40])
+    with pytest.raises(DataError, match=f"{path} cannot be decoded"):
+        load("stl10", "train", data_dir=photos)
+
+
+def test_an_image_of_another_size_is_named(photos: Path) -> None:
+    path = photos / "stl10" / "train" / "ship" / "1.png"
+    save(path, 1, size=7)
+    with pytest.raises(DataError, match=f"{path} has 7x7 pixels .* has 6x6"):
+        load("stl10", "train", data_dir=photos)
+
+
+def test_a_missing_class_is_said(photos: Path) -> None:
+    (photos / "stl10" / "train" / "ship").rename(photos / "ship")
+    with pytest.raises(DataError, match="holds 9 class folders, the set has 10"):
+        load("stl10", "train", data_dir=photos)
+
+
+def test_an_empty_folder_is_said(tmp_path: Path) -> None:
+    (tmp_path / "stl10" / "unlabeled").mkdir(parents=True)
+    with pytest.raises(DataError, match="holds no images"):
+        load("stl10", "unlabeled", data_dir=tmp_path)
+
+
+@pytest.mark.data
+def test_jpeg_copies_of_cifar10_are_complete_and_not_the_release() -> None:
+    folder = Path(os.environ.get("FEDREPRO_DATA", "data"))
+    if not (folder / "cifar10" / "test").is_dir():
+        pytest.skip(f"no cifar10 image folder in {folder}")
+    loaded = load("cifar10", "test", data_dir=folder)
+    assert loaded.portion.labels is not None
+    assert torch.bincount(loaded.portion.labels).tolist() == [1000] * 10
+    assert not loaded.is_release

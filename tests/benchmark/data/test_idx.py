@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from benchmark.data import load
+from benchmark.data._torchvision import ensure_torchvision
+from benchmark.data.cache import remembered
+from benchmark.data.fetch import release_key
+from benchmark.data.idx import IdxSet
+from benchmark.data.sets.emnist import Emnist
+from benchmark.data.sets.mnist import Mnist
+from benchmark.errors import DataError
+
+
+def idx(array: NDArray[np.uint8]) -> bytes:
+    header = struct.pack(f">BBBB{array.ndim}I", 0, 0, 8, array.ndim, *array.shape)
+    return header + array.tobytes()
+
+
+def write(root: Path, data: type[IdxSet], n: int = 20) -> dict[str, Path]:
+    """Random images and labels in the layout of a set; the files by their names' endings."""
+    random = np.random.default_rng(0)
+    files = {}
+    for part, name in data.part_names.items():
+        size = n if part == "train" else n // 2
+        for kind, array in (
+            ("images-idx3", random.integers(0, 256, (size, 28, 28), dtype=np.uint8)),
+            ("labels-idx1", (np.arange(size) % data.n_classes).astype(np.uint8)),
+        ):
+            path = root / data.folder / data.pattern.format(part=name, kind=kind)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(idx(array))
+            files[f"{part} {kind[:6]}"] = path
+    return files
+
+
+@pytest.fixture
+def mnist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
+    """A small MNIST whose checksums are taken for the release's."""
+    files = write(tmp_path, Mnist)
+    sums = {p.name: hashlib.md5(p.read_bytes()).hexdigest() for p in files.values()}
+    monkeypatch.setattr(Mnist, "md5", sums)
+    return files
+
+
+@pytest.mark.parametrize("part", ["train", "test"])
+def test_files_are_read_as_torchvision_reads_them(
+    part: str, mnist: dict[str, Path], tmp_path: Path
+) -> None:
+    ensure_torchvision()
+    from torchvision.datasets import MNIST
+
+    loaded = load("mnist", part, data_dir=tmp_path)
+    expected = MNIST(str(tmp_path), train=part == "train", download=False)
+    assert torch.equal(loaded.portion.images[:, 0], expected.data)
+    assert loaded.portion.labels is not None
+    assert torch.equal(loaded.portion.labels, expected.targets)
+    assert (loaded.n_classes, loaded.is_release, loaded.note) == (10, True, None)
+
+
+def test_gzipped_files_hold_the_same(mnist: dict[str, Path], tmp_path: Path) -> None:
+    plain = load("mnist", "train", data_dir=tmp_path)
+    for path in mnist.values():
+        path.with_name(path.name + ".gz").write_bytes(gzip.compress(path.read_bytes()))
+        path.unlink()
+    zipped = load("mnist", "train", data_dir=tmp_path)
+    assert (zipped.checksum, zipped.is_release) == (plain.checksum, True)
+
+
+def test_emnist_stands_upright(tmp_path: Path) -> None:
+    files = write(tmp_path, Emnist)
+    stored = np.frombuffer(files["train images"].read_bytes()[16:], np.uint8).reshape(-1, 28, 28)
+    images = load("emnist", "unlabeled", data_dir=tmp_path).portion.images
+    assert np.array_equal(images[:, 0].numpy(), stored.transpose(0, 2, 1))
+    assert images.is_contiguous()
+
+
+def test_files_without_a_known_checksum_are_the_release_only_if_fetched(tmp_path: Path) -> None:
+    files = write(tmp_path, Emnist)
+    loaded = load("emnist", "test", data_dir=tmp_path)
+    assert (loaded.is_release, loaded.note) == (
+        False,
+        "emnist: no checksum is known to hold the files to",
+    )
+    for path in files.values():
+        digest = hashlib.md5(path.read_bytes()).hexdigest()
+        remembered(tmp_path, release_key(digest), lambda: "unpacked from the release")
+    assert load("emnist", "test", data_dir=tmp_path).is_release
+
+
+def test_a_cut_off_file_is_named(mnist: dict[str, Path], tmp_path: Path) -> None:
+    path = mnist["train images"]
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(DataError, match=f"{path} is damaged: 15,580 bytes of data, .* 15,680"):
+        load("mnist", "train", data_dir=tmp_path)
+    path.write_bytes(path.read_bytes()[:7])
+    with pytest.raises(DataError, match=f"{path} is damaged: not an IDX file with 3 dimensions"):
+        load("mnist", "train", data_dir=tmp_path)
+
+
+@pytest.mark.parametrize("damage", ["cut off", "not gzip", "broken inside"])
+def test_a_damaged_gzip_file_is_named(damage: str, mnist: dict[str, Path], tmp_path: Path) -> None:
+    path = mnist["train images"]
+    packed = gzip.compress(path.read_bytes())
+    broken = {
+        "cut off": packed[:-2000],
+        "not gzip": b"<html>" + packed,
+        "broken inside": packed[:500] + bytes(300) + packed[800:],
+    }
+    zipped = path.with_name(path.name + ".gz")
+    zipped.write_bytes(broken[damage])
+    path.unlink()
+    with pytest.raises(DataError, match=f"{zipped} is damaged .*--download"):
+        load("mnist", "train", data_dir=tmp_path)
+
+
+def test_other_content_is_not_taken_for_the_release(mnist: dict[str, Path], tmp_path: Path) -> None:
+    path = mnist["test labels"]
+    path.write_bytes(path.read_bytes()[:-1] + b"\x03")
+    with pytest.raises(DataError, match=f"{path} is not the release's file"):
+        load("mnist", "test", data_dir=tmp_path)
+    assert load("mnist", "train", data_dir=tmp_path).is_release
+
+
+def test_images_and_labels_must_be_equally_many(tmp_path: Path) -> None:
+    files = write(tmp_path, Emnist)
+    files["train labels"].write_bytes(idx(np.zeros(3, np.uint8)))
+    with pytest.raises(DataError, match=r"has 20 images, .* 3 labels"):
+        load("emnist", "train", data_dir=tmp_path)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("part", ["train", "test"])
+def test_the_real_mnist_is_recognised_and_equals_torchvisions(part: str) -> None:
+    folder = Path(os.environ.get("FEDREPRO_DATA", "data"))
+    if not (folder / "MNIST" / "raw").is_dir():
+        pytest.skip(f"no MNIST in {folder}")
+    ensure_torchvision()
+    from torchvision.datasets import MNIST
+
+    loaded = load("mnist", part, data_dir=folder)
+    assert loaded.is_release
+    assert len(loaded.portion) == (60_000 if part == "train" else 10_000)
+    expected = MNIST(str(folder), train=part == "train", download=False)
+    assert torch.equal(loaded.portion.images[:, 0], expected.data)

@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from benchmark.data import Loaded, build_federation, load
+from benchmark.data.base import data_folder
+from benchmark.data.images import prepare
+from benchmark.errors import DataError
+from methods.federation import Federation, Portion
+from methods.partitions.base import Partition
+from methods.partitions.class_groups import ClassGroups
+from methods.seeds import Seeds
+
+SMALL = ClassGroups(count=6, major=4, minor=2, test_size=6)
+
+
+def pixels(portion: Portion) -> list[bytes]:
+    return [image.numpy().tobytes() for image in portion.images]
+
+
+@pytest.fixture
+def fashion(tmp_path: Path) -> Path:
+    """A set without unlabelled images of its own, as image folders; no two images are alike."""
+    for label in range(10):
+        for i in range(6):
+            path = tmp_path / "fashion-mnist" / "train" / str(label) / f"{i}.png"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(np.full((8, 8), 10 * label + i, dtype=np.uint8)).save(path)
+    return tmp_path
+
+
+def test_unlabeled_means_training_images_without_labels(fashion: Path) -> None:
+    train = load("fashion-mnist", "train", data_dir=fashion).portion
+    unlabeled = load("fashion-mnist", "unlabeled", data_dir=fashion).portion
+    assert unlabeled.labels is None
+    assert torch.equal(unlabeled.images, train.images)
+
+
+def test_halves_of_the_training_part_are_disjoint_and_complete(fashion: Path) -> None:
+    whole = load("fashion-mnist", "train", data_dir=fashion).portion
+    first, second = (load("fashion-mnist", f"train-{h}", data_dir=fashion).portion for h in "ab")
+    assert sorted(pixels(first) + pixels(second)) == sorted(pixels(whole))
+    assert not set(pixels(first)) & set(pixels(second))
+    assert first.labels is not None
+    assert torch.bincount(first.labels).tolist() == [3] * 10
+    assert torch.equal(first.labels, torch.tensor([p[0] // 10 for p in pixels(first)]))
+
+
+def test_a_subset_is_fixed_and_holds_all_classes(fashion: Path) -> None:
+    some = load("fashion-mnist", "train", data_dir=fashion, images=20).portion
+    again = load("fashion-mnist", "train", data_dir=fashion, images=20).portion
+    assert torch.equal(some.images, again.images)
+    assert some.labels is not None
+    assert torch.bincount(some.labels).tolist() == [2] * 10
+    half = load("fashion-mnist", "train-b", data_dir=fashion, images=10).portion
+    whole = load("fashion-mnist", "train-b", data_dir=fashion).portion
+    assert set(pixels(half)) < set(pixels(whole))
+
+
+@pytest.mark.parametrize("images", [0, 61])
+def test_more_images_than_there_are_is_an_error(images: int, fashion: Path) -> None:
+    with pytest.raises(DataError, match=f"60 images in part 'train', {images} were asked for"):
+        load("fashion-mnist", "train", data_dir=fashion, images=images)
+
+
+def test_an_unknown_part_lists_the_parts() -> None:
+    with pytest.raises(DataError, match="digits has no part 'valid'; parts are train, train-a"):
+        load("digits", "valid")
+
+
+def test_images_are_brought_to_size_and_channels() -> None:
+    small, large = load("digits", "test"), load("digits", "test", image_size=12, channels=3)
+    assert torch.equal(large.portion.images, prepare(small.portion.images, None, 12, 3))
+    assert large.checksum == small.checksum
+
+
+def test_the_checksum_covers_images_and_labels() -> None:
+    train = load("digits", "train")
+    assert train.portion.labels is not None
+    content = train.portion.images.numpy().tobytes() + train.portion.labels.numpy().tobytes()
+    assert train.checksum == hashlib.sha256(content).hexdigest()
+    sums = [load("digits", part).checksum for part in ("test", "unlabeled", "train-a", "train-b")]
+    sums += [train.checksum, load("digits", "train", images=10).checksum]
+    assert len(set(sums)) == len(sums)
+
+
+def test_a_remembered_checksum_follows_the_files(fashion: Path) -> None:
+    first = load("fashion-mnist", "train", data_dir=fashion)
+    assert load("fashion-mnist", "train", data_dir=fashion).checksum == first.checksum
+    assert load("fashion-mnist", "unlabeled", data_dir=fashion).checksum != first.checksum
+    path = fashion / "fashion-mnist" / "train" / "3" / "2.png"
+    Image.fromarray(np.full((8, 8), 200, dtype=np.uint8)).save(path)
+    assert load("fashion-mnist", "train", data_dir=fashion).checksum != first.checksum
+
+
+def test_the_folder_is_the_argument_or_the_environments(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("FEDREPRO_DATA", str(tmp_path))
+    assert data_folder(None) == tmp_path
+    assert data_folder(Path("here")) == Path("here")
+    monkeypatch.delenv("FEDREPRO_DATA")
+    assert data_folder(None) == Path("data")
+
+
+def federation(size: int | None = None, channels: int | None = None) -> Federation:
+    return build_federation(
+        SMALL, load("digits", "train"), load("digits", "test"), Seeds(0), size, channels
+    )
+
+
+def test_only_images_in_use_are_kept_and_every_client_has_its_own() -> None:
+    train, test = load("digits", "train"), load("digits", "test")
+    dealt = SMALL.deal(train.portion, test.portion, 10, Seeds(0))
+    kept = federation()
+    assert len(kept.train) == len(set(torch.cat(dealt.train_of).tolist())) < len(train.portion)
+    for before, after, whole, used in (
+        (dealt.train_of, kept.train_of, train.portion, kept.train),
+        (dealt.test_of, kept.test_of, test.portion, kept.test),
+    ):
+        assert whole.labels is not None
+        assert used.labels is not None
+        for old, new in zip(before, after, strict=True):
+            assert torch.equal(whole.images[old], used.images[new])
+            assert torch.equal(whole.labels[old], used.labels[new])
+    assert torch.equal(kept.class_counts(), dealt.class_counts())
+    assert kept.n_shared_images() == dealt.n_shared_images()
+
+
+def test_size_and_channels_do_not_change_who_holds_what() -> None:
+    small, large = federation(), federation(12, 3)
+    assert large.train.images.shape[1:] == (3, 12, 12)
+    assert torch.equal(large.test.images, prepare(small.test.images, None, 12, 3))
+    assert all(map(torch.equal, small.train_of, large.train_of))
+
+
+def test_only_images_in_use_are_brought_to_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    resized: list[int] = []
+
+    def counting(images: torch.Tensor, index: torch.Tensor, *rest: int | None) -> torch.Tensor:
+        resized.append(len(index))
+        return prepare(images, index, *rest)
+
+    train, test = load("digits", "train"), load("digits", "test")
+    monkeypatch.setattr("benchmark.data.loading.prepare", counting)
+    kept = build_federation(SMALL, train, test, Seeds(0), 12, 3)
+    assert resized == [len(kept.train), len(kept.test)]
+
+
+def test_data_that_cannot_be_dealt_are_an_error_that_names_them() -> None:
+    digits = load("digits", "train")
+    with pytest.raises(DataError, match=r"load_digits: class \d has \d+ training images"):
+        build_federation(ClassGroups(major=90), digits, digits, Seeds(0))
+    other = Loaded(digits.portion, 47, "", True, None, "elsewhere")
+    with pytest.raises(DataError, match="10 classes and test data 47"):
+        build_federation(SMALL, digits, other, Seeds(0))
+
+
+@dataclass(frozen=True)
+class _Nothing(Partition):
+    def deal(self, train: Portion, test: Portion, n_classes: int, seeds: Seeds) -> Federation:
+        empty = (torch.zeros(0, dtype=torch.int64), torch.arange(2))
+        return Federation(train, test, empty, empty, torch.zeros(2, dtype=torch.int64), n_classes)
+
+
+def test_a_client_may_hold_nothing() -> None:
+    digits = load("digits", "train")
+    kept = build_federation(_Nothing(), digits, digits, Seeds(0))
+    assert [len(index) for index in kept.train_of] == [0, 2]

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmark.data.selection import half, mixed_order, subset
+
+class_lists = st.lists(st.integers(0, 4), min_size=1, max_size=80)
+
+
+@settings(max_examples=60, deadline=None)
+@given(class_lists)
+def test_every_beginning_has_the_classes_of_the_whole(classes: list[int]) -> None:
+    labels = torch.tensor(classes)
+    order = mixed_order(len(labels), labels, "x")
+    assert sorted(order.tolist()) == list(range(len(labels)))
+    sizes = Counter(classes)
+    for m in range(1, len(labels) + 1):
+        got = Counter(labels[order[:m]].tolist())
+        # Some fraction t exists such that every class has t of its images, rounded.
+        lowest = max(Fraction(2 * got[c] - 1, 2 * n) for c, n in sizes.items())
+        highest = min(Fraction(2 * got[c] + 1, 2 * n) for c, n in sizes.items())
+        assert lowest <= highest
+
+
+@settings(max_examples=40, deadline=None)
+@given(class_lists, st.booleans())
+def test_halves_are_disjoint_and_complete(classes: list[int], labelled: bool) -> None:
+    labels = torch.tensor(classes) if labelled else None
+    first, second = (half(len(classes), labels, which, "x").tolist() for which in (0, 1))
+    assert sorted(first + second) == list(range(len(classes)))
+    assert len(first) - len(second) in (0, 1)
+
+
+def test_halves_of_equal_classes_are_equal_in_every_class() -> None:
+    labels = torch.arange(10).repeat(50)
+    assert torch.bincount(labels[half(500, labels, 0, "x")]).tolist() == [25] * 10
+
+
+def test_larger_subsets_hold_smaller_ones() -> None:
+    labels = torch.arange(10).repeat(20)
+    small, large = (set(subset(200, labels, n, "x").tolist()) for n in (30, 90))
+    assert small < large
+
+
+def test_orders_are_fixed_but_differ_by_name() -> None:
+    torch.manual_seed(5)
+    assert torch.equal(mixed_order(50, None, "a"), mixed_order(50, None, "a"))
+    assert not torch.equal(mixed_order(50, None, "a"), mixed_order(50, None, "b"))
+    labels = torch.arange(5).repeat(10)
+    assert not torch.equal(mixed_order(50, labels, "a"), mixed_order(50, labels, "b"))

@@ -1,0 +1,192 @@
+"""Every registered set, and the formats of single ones."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from benchmark.data import load, module_of, names
+from benchmark.data._torchvision import ensure_torchvision
+from benchmark.data.base import DataSet, ReleasedSet
+from benchmark.data.sets.stl10 import Stl10
+from benchmark.errors import DataError
+from methods.registry import UnknownNameError, class_in
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_set_knows_its_name_and_where_its_files_are(name: str, tmp_path: Path) -> None:
+    data = class_in(module_of(name), DataSet)()
+    assert data.name == name
+    if isinstance(data, ReleasedSet):
+        unpacked = {m for a in data.archives for m in a.members.values()}
+        kept = {a.path.removesuffix(".gz") for a in data.archives if a.path}
+        for part in ("train", "test"):
+            found = set(data.files(part))
+            assert found <= {m.removesuffix(".gz") for m in unpacked} | kept
+        with pytest.raises(DataError, match=rf"^{name}: .*{tmp_path}.*--data-dir.*--download$"):
+            load(name, "test", data_dir=tmp_path)
+
+
+def test_an_unknown_set_gets_a_suggestion() -> None:
+    with pytest.raises(UnknownNameError, match="did you mean 'cifar10'"):
+        load("cifar-10", "train")
+
+
+def test_digits_are_scikit_learns_stretched_to_bytes_in_disjoint_parts() -> None:
+    from sklearn.datasets import load_digits
+
+    held = load_digits()
+    originals: dict[bytes, list[int]] = {}
+    for image, label in zip(held.images, held.target, strict=True):
+        stretched = np.round(image * 255 / 16 + 1e-9).astype(np.uint8)
+        originals.setdefault(stretched.tobytes(), []).append(int(label))
+    total = 0
+    for part, size in (("train", 600), ("test", 500), ("unlabeled", 697)):
+        portion = load("digits", part).portion
+        assert portion.images.shape == (size, 1, 8, 8)
+        labels = [None] * size if portion.labels is None else portion.labels.tolist()
+        for image, label in zip(portion.images, labels, strict=True):
+            left = originals[image.numpy().tobytes()]
+            left.remove(left[0] if label is None else label)
+            total += 1
+    assert total == len(held.target) == 1797
+    assert not any(originals.values())
+
+
+@pytest.mark.parametrize("part", ["train", "test"])
+def test_parts_of_digits_have_all_classes_alike(part: str) -> None:
+    labels = load("digits", part).portion.labels
+    assert labels is not None
+    counts = torch.bincount(labels, minlength=10)
+    assert int(counts.max() - counts.min()) <= 3
+
+
+def test_photo_patches_are_squares_of_the_photographs() -> None:
+    from sklearn.datasets import load_sample_images
+
+    patches = load("photo-patches", "unlabeled").portion.images
+    assert patches.shape == (700, 3, 8, 8)
+    assert load("photo-patches", "unlabeled", channels=1).portion.images.shape == (700, 1, 8, 8)
+    photo = np.asarray(load_sample_images().images[0]).astype(float)
+    squares = {
+        tuple(photo[y : y + 16, x : x + 16].reshape(8, 2, 8, 2, 3).mean((1, 3)).round()[0, 0])
+        for y in range(0, 427 - 15, 16)
+        for x in range(0, 640 - 15, 16)
+    }
+    assert {tuple(map(float, p[:, 0, 0])) for p in patches[:350]} <= squares
+    with pytest.raises(DataError, match="no part 'train', only 'unlabeled'"):
+        load("photo-patches", "train")
+
+
+@pytest.fixture
+def stl10(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, NDArray[np.uint8]]:
+    """A small STL-10 whose checksums are taken for the release's."""
+    random = np.random.default_rng(0)
+    folder = tmp_path / "stl10_binary"
+    folder.mkdir()
+    arrays = {
+        "train_X.bin": random.integers(0, 256, (6, 3, 96, 96), dtype=np.uint8),
+        "train_y.bin": np.array([1, 10, 3, 4, 5, 6], dtype=np.uint8),
+        "unlabeled_X.bin": random.integers(0, 256, (4, 3, 96, 96), dtype=np.uint8),
+    }
+    for name, array in arrays.items():
+        array.tofile(folder / name)
+    sums = {n: hashlib.md5((folder / n).read_bytes()).hexdigest() for n in arrays}
+    monkeypatch.setattr(Stl10, "md5", sums)
+    return arrays
+
+
+def test_stl10_is_upright_and_classes_count_from_zero(
+    stl10: dict[str, NDArray[np.uint8]], tmp_path: Path
+) -> None:
+    loaded = load("stl10", "train", data_dir=tmp_path)
+    assert np.array_equal(loaded.portion.images, stl10["train_X.bin"].transpose(0, 1, 3, 2))
+    assert loaded.portion.labels is not None
+    assert loaded.portion.labels.tolist() == [0, 9, 2, 3, 4, 5]
+    assert loaded.is_release
+
+
+def test_unlabelled_stl10_needs_no_other_file_and_is_not_changed(
+    stl10: dict[str, NDArray[np.uint8]], tmp_path: Path
+) -> None:
+    (tmp_path / "stl10_binary" / "train_X.bin").unlink()
+    portion = load("stl10", "unlabeled", data_dir=tmp_path, images=2).portion
+    assert portion.labels is None
+    assert len(portion) == 2
+    portion.images.zero_()
+    held = np.fromfile(tmp_path / "stl10_binary" / "unlabeled_X.bin", dtype=np.uint8)
+    assert np.array_equal(held, stl10["unlabeled_X.bin"].ravel())
+
+
+def test_a_damaged_stl10_is_named(stl10: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "stl10_binary" / "train_X.bin"
+    path.write_bytes(path.read_bytes()[:1000])
+    with pytest.raises(DataError, match=rf"{path} \(1,000 bytes\) is not the release's file"):
+        load("stl10", "train", data_dir=tmp_path)
+
+
+@pytest.fixture
+def cifar10(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A small CIFAR-10 whose checksums torchvision takes for the release's."""
+    ensure_torchvision()
+    from torchvision.datasets import CIFAR10
+
+    folder = tmp_path / "cifar-10-batches-py"
+    folder.mkdir()
+    random = np.random.default_rng(0)
+    sums = {}
+    for name in [f"data_batch_{i}" for i in range(1, 6)] + ["test_batch", "batches.meta"]:
+        held: dict[str, Any] = {
+            "data": random.integers(0, 256, (3, 3072), dtype=np.uint8),
+            "labels": random.integers(0, 10, 3).tolist(),
+        }
+        if name == "batches.meta":
+            held = {"label_names": list("abcdefghij")}
+        (folder / name).write_bytes(pickle.dumps(held))
+        sums[name] = hashlib.md5((folder / name).read_bytes()).hexdigest()
+    meta = {**CIFAR10.meta, "md5": sums["batches.meta"]}
+    train = [[f"data_batch_{i}", sums[f"data_batch_{i}"]] for i in range(1, 6)]
+    monkeypatch.setattr(CIFAR10, "meta", meta)
+    monkeypatch.setattr(CIFAR10, "train_list", train)
+    monkeypatch.setattr(CIFAR10, "test_list", [["test_batch", sums["test_batch"]]])
+    return folder
+
+
+def test_cifar10_is_channels_first_in_the_order_of_its_batches(
+    cifar10: Path, tmp_path: Path
+) -> None:
+    batches = [pickle.loads((cifar10 / f"data_batch_{i}").read_bytes()) for i in range(1, 6)]
+    loaded = load("cifar10", "train", data_dir=tmp_path)
+    expected = np.concatenate([b["data"] for b in batches]).reshape(-1, 3, 32, 32)
+    assert np.array_equal(loaded.portion.images, expected)
+    assert loaded.portion.labels is not None
+    assert loaded.portion.labels.tolist() == [n for b in batches for n in b["labels"]]
+    assert loaded.is_release
+
+
+class _Pickled:
+    """Leaves a trace if it is ever unpickled."""
+
+    def __init__(self, trace: Path) -> None:
+        self.trace = trace
+
+    def __reduce__(self) -> Any:
+        return (Path.touch, (self.trace,))
+
+
+def test_a_changed_cifar10_batch_is_refused_before_it_is_unpickled(
+    cifar10: Path, tmp_path: Path
+) -> None:
+    (cifar10 / "data_batch_3").write_bytes(pickle.dumps(_Pickled(tmp_path / "trace")))
+    with pytest.raises(DataError, match=r"data_batch_3 is not the release's file \(MD5 "):
+        load("cifar10", "train", data_dir=tmp_path)
+    assert not (tmp_path / "trace").exists()
+    pickle.loads((cifar10 / "data_batch_3").read_bytes())
+    assert (tmp_path / "trace").exists()
