@@ -1,0 +1,9 @@
+"""Analytic cells: printed values that follow from definitions, recomputed without training.
+
+One formula a file, found by the name that a spec gives as `formula`; its function `recompute`
+takes a cell and returns an `Analytic`.
+"""
+
+from benchmark.analytic.base import Analytic, judge_analytic, recompute
+
+__all__ = ["Analytic", "judge_analytic", "recompute"]

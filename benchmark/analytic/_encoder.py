@@ -1,0 +1,27 @@
+"""The encoder of a cell's experiment, built and measured."""
+
+from __future__ import annotations
+
+from benchmark import experiment
+from benchmark.errors import SpecError
+from benchmark.spec.types import Cell
+from methods.costs import NetworkCost, network_cost
+
+
+def encoder_cost(cell: Cell) -> tuple[NetworkCost, str]:
+    """The cost of the cell's encoder at its image size, and a line that says what was measured.
+
+    Raises `SpecError` if the experiment lacks a setting.
+    """
+    name, size, channels = (
+        experiment.get(cell.experiment, path)
+        for path in ("encoder.name", "clients.image_size", "clients.channels")
+    )
+    if name is None or size is None or channels is None:
+        raise SpecError(
+            f"{cell.paper}, table {cell.table}, {cell.label}: formula '{cell.formula}' needs "
+            "encoder.name, clients.image_size and clients.channels"
+        )
+    encoder = experiment.build("encoder", name, cell.experiment["encoder"])
+    cost = network_cost(encoder.build(channels, size), channels, size, size)
+    return cost, f"{encoder} for {channels} x {size} x {size} images"

@@ -1,0 +1,92 @@
+"""Communication of one client in terms of S (size of a model), T (rounds) and N (models).
+
+CP-CFL Table 2, Eqs. 13 to 15. The method of the cell is trained on a tiny federation for a few N
+and T; the models that a client exchanges are counted from its messages, and T (a N + b) S is fitted
+exactly. Integers such as the number of the chosen model are counted beside, as the paper does.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import torch
+
+from benchmark import experiment
+from benchmark.analytic.base import Analytic
+from benchmark.errors import SpecError
+from benchmark.spec.types import Cell
+from methods.costs import Exchange, communication
+from methods.encoders.cnn import CNN
+from methods.federated.base import Task
+from methods.federation import Federation, Portion
+from methods.models.classifier import Classifier, dense_head
+from methods.seeds import Seeds
+
+_POOLS, _ROUNDS = (1, 2, 3, 5), (1, 2, 3)
+_CLIENTS, _IMAGES = 3, 4
+
+
+def recompute(cell: Cell) -> Analytic:
+    """The cost as a product such as `(N+1)ST`.
+
+    Raises `SpecError` if the experiment names no method, `ValueError` if the counts follow no such
+    product.
+    """
+    name = experiment.get(cell.experiment, "method")
+    if name is None:
+        raise SpecError(f"{cell.paper}, table {cell.table}, {cell.label}: no method is given")
+    training = cell.experiment.get("training", {})
+    counted = {
+        (n, t): _count(name, {**training, "n_clusters": n, "rounds": t})
+        for n in _POOLS
+        for t in _ROUNDS
+    }
+    per_round = {n: counted[n, 1].models for n in _POOLS}
+    slope = (per_round[_POOLS[1]] - per_round[_POOLS[0]]) / (_POOLS[1] - _POOLS[0])
+    constant = per_round[_POOLS[0]] - slope * _POOLS[0]
+    for (n, t), found in counted.items():
+        if found.models != t * (slope * n + constant):
+            raise ValueError(
+                f"method '{name}' exchanges {found.models} models for N = {n}, T = {t}, "
+                "which is no multiple of T (a N + b)"
+            )
+    text = f"{_sum(slope, constant)}ST"
+    working = tuple(_line(n, 1, counted[n, 1]) for n in _POOLS)
+    working += tuple(_line(_POOLS[2], t, counted[_POOLS[2], t]) for t in _ROUNDS[1:])
+    return Analytic(text=text, working=(*working, f"all {len(counted)} counts equal {text}"))
+
+
+def _count(name: str, training: dict[str, object]) -> Exchange:
+    # One head-only round, so that both kinds of round are seen where a method has them.
+    method = experiment.build("federated", name, {**training, "head_rounds": 1})
+    return communication(method, _tiny_task())
+
+
+def _tiny_task() -> Task:
+    everyone = torch.arange(_CLIENTS * _IMAGES)
+    noise = torch.randint(0, 256, (len(everyone), 1, 8, 8), generator=Seeds(0).generator("noise"))
+    portion = Portion(noise.to(torch.uint8), everyone % 2)
+    index = tuple(everyone.reshape(_CLIENTS, _IMAGES))
+    federation = Federation(portion, portion, index, index, torch.zeros(_CLIENTS).long(), 2)
+    encoder = CNN(widths=(2,), dim=3)
+    model = Classifier(encoder.build(1, 8), encoder.out_dim, dense_head(encoder.out_dim, (), 2))
+    return Task(federation, model, Seeds(0), torch.device("cpu"))
+
+
+def _sum(slope: Fraction, constant: Fraction) -> str:
+    """a N + b as it is written before ST: `2`, `(N+1)`, `(2N+1)`."""
+    if slope == 0:
+        return _number(constant)
+    n = "N" if slope == 1 else f"{_number(slope)}N"
+    return n if constant == 0 else f"({n}+{_number(constant)})"
+
+
+def _number(value: Fraction) -> str:
+    return str(value.numerator) if value.denominator == 1 else f"{float(value):.3g}"
+
+
+def _line(n: int, t: int, found: Exchange) -> str:
+    return (
+        f"N = {n}, T = {t}: {_number(found.downloaded)} S down + {_number(found.uploaded)} S up "
+        f"= {_number(found.models)} S (and {_number(found.beside)} bytes of integers)"
+    )

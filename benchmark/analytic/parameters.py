@@ -1,0 +1,20 @@
+"""Trained parameters of the encoder (CP-CFL, Section 4.5: about 2.4 M for the default one)."""
+
+from __future__ import annotations
+
+from benchmark.analytic._encoder import encoder_cost
+from benchmark.analytic.base import Analytic, in_unit
+from benchmark.spec.types import Cell
+
+
+def recompute(cell: Cell) -> Analytic:
+    """Parameters in the unit of the cell; running statistics are not counted."""
+    cost, described = encoder_cost(cell)
+    value = in_unit(cost.parameters, cell.unit)
+    return Analytic(
+        value=value,
+        working=(
+            described,
+            f"trained parameters: {cost.parameters:,} = {value} {cell.unit or ''}".strip(),
+        ),
+    )

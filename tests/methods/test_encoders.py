@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from benchmark.data._torchvision import ensure_torchvision
+from methods.encoders.cnn import CNN
+from methods.encoders.resnet import ResNet
+from methods.models.layers import is_buffer
+from methods.registry import find, names
+from methods.state import State, concatenate, take
+
+
+def fresh(layer_seed: int, encoder: CNN | ResNet, channels: int, size: int) -> State:
+    generator = torch.Generator().manual_seed(layer_seed)
+    return encoder.build(channels, size).new(generator)
+
+
+def torchvision_resnet(name: str) -> nn.Module:
+    """torchvision's network without its classifier, with statistics that are not trivial."""
+    ensure_torchvision()
+    models = pytest.importorskip("torchvision.models")
+    torch.manual_seed(0)
+    module = getattr(models, name)(weights=None)
+    module.fc = nn.Identity()
+    for layer in module.modules():
+        if isinstance(layer, nn.BatchNorm2d):
+            layer.running_mean.uniform_(-0.2, 0.2)
+            layer.running_var.uniform_(0.5, 1.5)
+    return module
+
+
+def as_state(module: nn.Module) -> State:
+    return {
+        f"encoder.{name}": value[None].clone()
+        for name, value in module.state_dict().items()
+        if not name.endswith("num_batches_tracked")
+    }
+
+
+def plain_cnn(state: State, model: int, x: Tensor, stride: int, padding: int) -> Tensor:
+    """The CNN written out with torch's own functions."""
+    functional = nn.functional
+    i = 0
+    while f"encoder.conv{i}.weight" in state:
+        weight, bias = (state[f"encoder.conv{i}.{kind}"][model] for kind in ("weight", "bias"))
+        x = functional.conv2d(x, weight, bias, stride, padding).relu()
+        i += 1
+    weight, bias = (state[f"encoder.dense.{kind}"][model] for kind in ("weight", "bias"))
+    return functional.linear(x.flatten(1), weight, bias).relu()
+
+
+def test_every_architecture_is_found_by_name() -> None:
+    assert {"cnn", "resnet"} <= set(names("encoder"))
+    assert find("encoder", "resnet") is ResNet
+
+
+def test_default_cnn_has_the_papers_parameters_and_width() -> None:
+    state = fresh(0, CNN(), 3, 96)
+    by_hand = (3 * 64 + 64 * 128 + 128 * 192 + 192 * 256) * 9 + 64 + 128 + 192 + 256
+    by_hand += 5 * 5 * 256 * 256 + 256
+    assert sum(value.numel() for value in state.values()) == by_hand == 2_378_304
+    assert CNN().out_dim == 256
+
+
+@pytest.mark.parametrize("models", [1, 3])
+@pytest.mark.parametrize(("size", "padding"), [(31, 0), (8, 1)])
+def test_cnn_equals_torch_functions(models: int, size: int, padding: int) -> None:
+    encoder = CNN(widths=(4, 5, 6), dim=7, padding=padding)
+    state = concatenate(fresh(seed, encoder, 3, size) for seed in range(models))
+    x = torch.rand(models, 2, 3, size, size)
+    out = encoder.build(3, size)(state, x)
+    for m in range(models):
+        torch.testing.assert_close(out[m], plain_cnn(state, m, x[m], 2, padding))
+
+
+def test_cnn_refuses_images_that_its_convolutions_use_up() -> None:
+    with pytest.raises(ValueError, match="images of 8x8 are too small"):
+        CNN().build(3, 8)
+
+
+@pytest.mark.parametrize(("name", "depth"), [("resnet18", 18), ("resnet50", 50)])
+def test_resnet_equals_torchvision_in_evaluation(name: str, depth: int) -> None:
+    module = torchvision_resnet(name).eval()
+    encoder = ResNet(depth=depth, version="v1.5")
+    x = torch.rand(2, 3, 64, 64)
+    with torch.no_grad():
+        out = encoder.build(3, 64)(as_state(module), x[None])
+        torch.testing.assert_close(out[0], module(x), atol=1e-4, rtol=1e-4)
+
+
+def test_resnet_equals_torchvision_in_training_statistics_included() -> None:
+    module = torchvision_resnet("resnet18").train()
+    state = as_state(module)
+    x = torch.rand(4, 3, 64, 64)
+    with torch.no_grad():
+        out = ResNet().build(3, 64)(state, x[None], training=True)
+        torch.testing.assert_close(out[0], module(x), atol=1e-3, rtol=1e-3)
+    for name, value in as_state(module).items():
+        torch.testing.assert_close(state[name], value, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize(("name", "depth"), [("resnet18", 18), ("resnet34", 34), ("resnet50", 50)])
+def test_resnet_has_torchvisions_tensors_and_shapes(name: str, depth: int) -> None:
+    mine, theirs = fresh(0, ResNet(depth=depth), 3, 32), as_state(torchvision_resnet(name))
+    assert {n: v.shape for n, v in mine.items()} == {n: v.shape for n, v in theirs.items()}
+
+
+@pytest.mark.parametrize(("depth", "parameters"), [(18, 11_176_512), (50, 23_508_032)])
+def test_resnet_parameters_are_the_known_ones(depth: int, parameters: int) -> None:
+    state = fresh(0, ResNet(depth=depth), 3, 96)
+    assert sum(v.numel() for name, v in state.items() if not is_buffer(name)) == parameters
+
+
+def test_versions_differ_in_the_place_of_the_stride_alone() -> None:
+    small = {"depth": 50, "width": 4, "blocks": (1, 1)}
+    v1, v15 = (ResNet(version=version, **small) for version in ("v1", "v1.5"))  # type: ignore[arg-type]
+    state = fresh(0, v1, 3, 16)
+    shapes = {name: value.shape for name, value in fresh(0, v15, 3, 16).items()}
+    assert {name: value.shape for name, value in state.items()} == shapes
+    x = torch.rand(1, 2, 3, 16, 16)
+    one, other = (encoder.build(3, 16)(state, x) for encoder in (v1, v15))
+    assert one.shape == other.shape
+    assert not torch.allclose(one, other)
+
+
+@pytest.mark.parametrize("stem", ["imagenet", "cifar"])
+@pytest.mark.parametrize("depth", [10, 50])
+@pytest.mark.parametrize("size", [8, 28])
+def test_stacked_resnets_equal_single_ones(stem: str, depth: int, size: int) -> None:
+    encoder = ResNet(depth=depth, stem=stem, width=4, blocks=(1, 1, 1))  # type: ignore[arg-type]
+    network = encoder.build(1, size)
+    together = concatenate(fresh(seed, encoder, 1, size) for seed in range(3))
+    apart = [take(together, [m]) for m in range(3)]
+    x = torch.rand(3, 5, 1, size, size)
+    out = network(together, x, training=True)
+    assert out.shape == (3, 5, encoder.out_dim)
+    for m, state in enumerate(apart):
+        torch.testing.assert_close(out[m], network(state, x[m : m + 1], training=True)[0])
+        for name, value in state.items():
+            torch.testing.assert_close(together[name][m], value[0])
+
+
+@pytest.mark.parametrize("encoder", [CNN(widths=(4, 6), dim=5, padding=1), ResNet(10, width=4)])
+def test_gradients_reach_every_weight_of_every_stacked_model(encoder: CNN | ResNet) -> None:
+    state = {
+        name: value.requires_grad_(not is_buffer(name))
+        for name, value in concatenate(fresh(seed, encoder, 3, 16) for seed in range(2)).items()
+    }
+    out = encoder.build(3, 16)(state, torch.rand(2, 6, 3, 16, 16), training=True)
+    (out * torch.randn(out.shape)).sum().backward()
+    for name, value in state.items():
+        if not is_buffer(name):
+            assert value.grad is not None
+            assert (value.grad.flatten(1).norm(dim=1) > 0).all(), name
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"depth": 20}, "depth = 20"), ({"version": "v2"}, "'v2'"), ({"stem": "x"}, "'x'")],
+)
+def test_resnet_refuses_unknown_options(options: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ResNet(**options)  # type: ignore[arg-type]
