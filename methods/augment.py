@@ -13,6 +13,10 @@ the image, its grey version and the mean of that; hue turns in HSV. On one chann
 hue and greying do nothing. Blur has a window of a tenth of the side, as in Chen et al.; below 20
 pixels that is a single pixel and nothing is blurred.
 
+Speed, two views of 128 images of 3x32x32, CPU time on one core of a busy machine: 30 ms, against
+181 ms (PIL) and 251 ms (tensors) for torchvision image by image; about a third of the 30 ms is the
+kernel handing out memory.
+
 Evidence: `tests/methods/test_augment.py` holds every operation against torchvision image by image,
 and the drawn parameters against their distributions.
 """
