@@ -10,8 +10,6 @@ import dataclasses
 import difflib
 import importlib
 import importlib.util
-import math
-import types
 import typing
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +18,8 @@ from functools import cache
 from typing import Any
 
 from benchmark.errors import SpecError
+from benchmark.spec.coercion import WRONG, coerced
+from benchmark.spec.coercion import coerce as coerce
 from benchmark.spec.types import Experiment, Override, Read
 from methods import registry
 
@@ -190,92 +190,19 @@ def build(kind: str, name: str, mapping: Mapping[str, Any]) -> Any:
     Raises `SpecError` for an option of the wrong type or one that the class refuses, and
     `UnknownNameError` if nothing implements `name`.
     """
-    options = options_for(kind, name, mapping)
+    cls = registry.find(kind, name)
+    options = options_of(cls, mapping, f"{kind} '{name}'")
     try:
-        return registry.find(kind, name)(**options)
+        return cls(**options)
     except (TypeError, ValueError) as error:
         raise SpecError(f"{kind} '{name}': {error}") from error
 
 
+@cache
 def fields_of(cls: type) -> Mapping[str, Any]:
     """The options of a dataclass: field names with their resolved types."""
     hints = typing.get_type_hints(cls)
     return {field.name: hints[field.name] for field in dataclasses.fields(cls) if field.init}
-
-
-def coerce(value: Any, hint: Any, where: str) -> Any:
-    """`value` in the type `hint`, or a `SpecError` that begins with `where`."""
-    made = _coerced(value, hint)
-    if made is _WRONG:
-        raise SpecError(f"{where} must be {_describe(hint)}, not {_shown(value)}".lstrip())
-    return made
-
-
-_WRONG = object()
-
-
-def _coerced(value: Any, hint: Any) -> Any:
-    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
-    if isinstance(value, Decimal):
-        value = float(value)
-    if hint is Any:
-        return tuple(value) if isinstance(value, list) else value
-    if origin in (typing.Union, types.UnionType):
-        made = [_coerced(value, argument) for argument in arguments]
-        exact = [m for m in made if m is not _WRONG and type(m) is type(value)]
-        return next(iter(exact + [m for m in made if m is not _WRONG]), _WRONG)
-    if origin is typing.Literal:
-        return value if any(value == a and type(value) is type(a) for a in arguments) else _WRONG
-    if hint in (tuple, list) or (isinstance(origin, type) and issubclass(origin, Sequence)):
-        return _coerced_items(value, arguments)
-    if hint is type(None):
-        return None if value is None else _WRONG
-    return _coerced_scalar(value, hint)
-
-
-def _coerced_items(value: Any, arguments: tuple[Any, ...]) -> Any:
-    if not isinstance(value, (list, tuple)):
-        return _WRONG
-    fixed = len(arguments) > 1 and arguments[-1] is not Ellipsis
-    if fixed and len(value) != len(arguments):
-        return _WRONG
-    hints = arguments if fixed else [arguments[0] if arguments else Any] * len(value)
-    items = tuple(_coerced(item, hint) for item, hint in zip(value, hints, strict=True))
-    return _WRONG if any(item is _WRONG for item in items) else items
-
-
-def _coerced_scalar(value: Any, hint: Any) -> Any:
-    if hint is bool:
-        return value if isinstance(value, bool) else _WRONG
-    if isinstance(value, bool):
-        return _WRONG
-    if hint is int:
-        if isinstance(value, float) and value.is_integer():
-            return int(value)
-        return value if isinstance(value, int) else _WRONG
-    if hint is float:
-        finite = isinstance(value, (int, float)) and math.isfinite(value)
-        return float(value) if finite else _WRONG
-    return value if isinstance(hint, type) and isinstance(value, hint) else _WRONG
-
-
-def _describe(hint: Any) -> str:
-    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
-    if origin is typing.Literal:
-        return "one of " + ", ".join(repr(a) for a in arguments)
-    if origin in (typing.Union, types.UnionType):
-        return " or ".join(_describe(a) for a in arguments if a is not type(None))
-    if isinstance(origin, type) and issubclass(origin, Sequence):
-        kinds = [a for a in arguments if a is not Ellipsis]
-        return f"a list ({', '.join(_describe(a) for a in kinds)})"
-    words = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}
-    return words.get(hint, getattr(hint, "__name__", str(hint)))
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return str(value) if isinstance(value, (Decimal, tuple)) else repr(value)
 
 
 @cache
@@ -305,7 +232,7 @@ def check_key(path: str, value: Any, vocabulary: Collection[str] = ()) -> None:
             raise SpecError(f"unknown key{_hint(path, {*known, *vocabulary})}")
         return
     for hint in known[path]:
-        if _coerced(value, hint) is not _WRONG:
+        if coerced(value, hint) is not WRONG:
             return
     coerce(value, known[path][0], "")
 

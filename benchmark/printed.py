@@ -58,6 +58,11 @@ class Printed:
         return self.text in ("", "-", "–", "—")
 
     @property
+    def is_dash(self) -> bool:
+        """Whether a dash is printed, which says that there is no value."""
+        return self.is_blank and self.text != ""
+
+    @property
     def half_unit(self) -> Decimal:
         """Half a unit of the last printed digit: 41.20 → 0.005.
 

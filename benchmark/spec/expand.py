@@ -101,7 +101,7 @@ def _cell(
 ) -> Cell:
     kind = cast(Kind, row.kind or column.kind or raw.kind)
     skip = row.skip or column.skip
-    trains = not (printed.is_blank or skip or kind == "descriptive")
+    trains = not (printed.is_dash or skip or kind == "descriptive")
     return Cell(
         paper=paper,
         table=raw.table,

@@ -12,8 +12,9 @@ from typing import Any
 from benchmark.errors import SpecError
 from benchmark.spec import rules
 from benchmark.spec.expand import expand_paper, expand_table
+from benchmark.spec.messages import validate
 from benchmark.spec.problems import InvalidSpecError, Problem, Reporter, suggestion
-from benchmark.spec.raw import RawPaper, RawTable, validate
+from benchmark.spec.raw import RawPaper, RawTable
 from benchmark.spec.types import Paper
 
 PAPER_FILE = "paper.toml"

@@ -5,14 +5,14 @@ from __future__ import annotations
 import typing
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, ValidationError
-from pydantic_core import ErrorDetails, PydanticCustomError
+from pydantic_core import PydanticCustomError
 
 from benchmark.printed import Printed
-from benchmark.spec.lines import Path
-from benchmark.spec.problems import Reporter, dotted, suggestion
+from benchmark.spec.messages import describe, message
+from benchmark.spec.problems import dotted, suggestion
 
 KINDS = ("empirical", "analytic", "descriptive")
 PLOTS = ("curves", "choices", "class-counts")
@@ -20,13 +20,6 @@ PLOTS = ("curves", "choices", "class-counts")
 
 def _wrong(message: str) -> PydanticCustomError:
     return PydanticCustomError("spec", "{message}", {"message": message})
-
-
-def describe(value: Any) -> str:
-    """A value of a TOML file, as messages show it."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return repr(value) if isinstance(value, str) else str(value)
 
 
 def _one_of(what: str, known: tuple[str, ...]) -> PlainValidator:
@@ -226,7 +219,7 @@ class RawFigure(Raw):
 
     plot: PlotName
     split: Annotated[int, Field(ge=0)] | None = None
-    trial: Annotated[int, Field(ge=1)] | None = None
+    trial: Annotated[int, Field(ge=0)] | None = None
     x_label: Text | None = None
     y_label: Text | None = None
 
@@ -264,68 +257,3 @@ class RawPaper(Raw):
     experiment: Experiment = {}
     profiles: dict[str, RawProfile]
     unstated: list[RawUnstated] = []
-
-
-Model = TypeVar("Model", bound=Raw)
-
-
-def validate(model: type[Model], data: Mapping[str, Any], report: Reporter) -> Model | None:
-    """The model of `data`, or None once every problem of its shape is reported."""
-    try:
-        return model.model_validate(data)
-    except ValidationError as error:
-        for details in error.errors():
-            path = tuple(details["loc"])
-            if details["type"] == "missing":
-                report.add(path[:-1], f"'{path[-1]}' is missing")
-            else:
-                report.add(path, message(details, model))
-        return None
-
-
-def message(details: ErrorDetails, model: type[Raw]) -> str:
-    """What one of pydantic's errors means to the author of a spec."""
-    given = describe(details["input"])
-    bounds = details.get("ctx", {})
-    match details["type"]:
-        case "spec":
-            return str(details["msg"])
-        case "extra_forbidden":
-            return (
-                f"unknown key{suggestion(str(details['loc'][-1]), keys_at(model, details['loc']))}"
-            )
-        case "missing":
-            return f"'{details['loc'][-1]}' is missing"
-        case "string_too_short" | "too_short":
-            return "is empty"
-        case "greater_than_equal":
-            return f"must be at least {bounds['ge']}, not {given}"
-        case "greater_than":
-            return f"must be more than {bounds['gt']}, not {given}"
-        case "literal_error":
-            return f"must be {bounds['expected']}, not {given}"
-    wanted = {
-        "string_type": "text",
-        "int_type": "a whole number",
-        "bool_type": "true or false",
-        "list_type": "a list",
-        "dict_type": "a table of keys",
-        "model_type": "a table of keys",
-        "model_attributes_type": "a table of keys",
-    }.get(details["type"])
-    return details["msg"] if wanted is None else f"must be {wanted}, not {given}"
-
-
-def keys_at(model: type[Raw], path: Path) -> frozenset[str]:
-    """The keys that are valid beside the last one of `path`."""
-    for key in path[:-1]:
-        if isinstance(key, str) and key in model.model_fields:
-            model = _model_in(model.model_fields[key].annotation) or model
-    return frozenset(model.model_fields)
-
-
-def _model_in(annotation: Any) -> type[Raw] | None:
-    if isinstance(annotation, type) and issubclass(annotation, Raw):
-        return annotation
-    found = (_model_in(argument) for argument in typing.get_args(annotation))
-    return next((model for model in found if model is not None), None)

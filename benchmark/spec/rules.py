@@ -215,16 +215,16 @@ def _check_published(
             printed = _printed(value)
             has_spread |= printed is not None and printed.sd is not None
             kind = row.get("kind", column.get("kind", data.get("kind")))
-            if printed is None or printed.is_blank or kind != "empirical":
+            if printed is None or printed.is_dash or kind != "empirical":
                 continue
             if "skip" in row or "skip" in column:
                 continue
-            if printed.value is None:
+            if printed.value is None and not printed.is_blank:
                 report.add(
                     (*path, "published", i),
                     f"'{printed.text}' is no number; give the row or column another kind, or skip",
                 )
-            needs_margin = True
+            needs_margin |= printed.value is not None
             if not any("metric" in place for place in (row, column, data)):
                 report.add(path, "no metric; give one in the row, the column or the table")
     if has_spread and "sd" not in data:

@@ -69,8 +69,9 @@ class Unstated:
 class Cell:
     """One printed value and the whole experiment that it is bound to.
 
-    skip: why the value is not an experiment (quoted from another paper, say). Skipped, blank and
-    descriptive cells have an empty experiment.
+    skip: why the value is not an experiment (quoted from another paper, say). Skipped and
+    descriptive cells and printed dashes have an empty experiment. A cell whose printed text is
+    empty has one: the paper prints no value there, but a claim is about what is measured.
     """
 
     paper: str

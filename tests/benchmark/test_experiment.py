@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from benchmark import experiment
 from benchmark.errors import SpecError
-from benchmark.experiment import Change, apply, coerce, get, merge, with_value
+from benchmark.experiment import Change, apply, get, merge, with_value
+from benchmark.spec.coercion import coerce
 from benchmark.spec.types import Override, Read
 from methods import registry
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from decimal import ROUND_HALF_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 
 import pytest
-from benchmark.printed import Printed, half_unit
 from hypothesis import given
 from hypothesis import strategies as st
+
+from benchmark.printed import Printed, half_unit
 
 ROUNDINGS = (ROUND_HALF_UP, ROUND_HALF_EVEN, ROUND_HALF_DOWN)
 
@@ -94,6 +95,7 @@ def test_words_have_no_value(text: str) -> None:
 @pytest.mark.parametrize("text", ["—", "-", "–", "", "  "])
 def test_dashes_are_blank(text: str) -> None:
     assert Printed.parse(text).is_blank
+    assert Printed.parse(text).is_dash == bool(text.strip())
     assert not Printed.parse("0").is_blank
 
 

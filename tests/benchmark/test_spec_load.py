@@ -145,6 +145,11 @@ clients.count = 30
 [[rows]]
 label = "IFCA"
 method = "ifca"
+
+[[rows]]
+label = "measured"
+method = "fedavg"
+published = ["", "—"]
 """
 
 
@@ -241,12 +246,18 @@ def test_overrides_stand_in_order_from_paper_to_row_to_data_set(paper: Paper) ->
 
 def test_rows_without_values_are_runs_to_draw(paper: Paper) -> None:
     table = paper.table("figure-4")
-    assert table.cells == ()
     assert table.figure is not None
     assert (table.figure.plot, table.figure.options) == ("curves", {"split": 1})
     assert [run.label for run in table.figure.runs] == [("IFCA", "15"), ("IFCA", "30")]
     assert [get(run.experiment, "clients.count") for run in table.figure.runs] == [15, 30]
     assert {run.metric for run in table.figure.runs} == {"accuracy"}
+
+
+def test_a_value_that_is_not_printed_is_still_measured_but_a_dash_is_not(paper: Paper) -> None:
+    unprinted, dash = paper.table("figure-4").cells
+    assert get(unprinted.experiment, "method") == "fedavg"
+    assert unprinted.printed.value is None
+    assert dash.experiment == {}
 
 
 def test_tables_stand_in_print_order_and_figures_behind(tmp_path: Path) -> None:
