@@ -1,7 +1,7 @@
 """Flops of one forward pass of the encoder for one image, two for each multiply-add.
 
 CP-CFL Table E.22. Counted: convolutions and dense layers. The paper's tool, keras-flops, counts an
-addition for each bias beside (and pooling and residual sums in a ResNet), at most 0.6 % in all.
+addition for each bias beside (and pooling and residual sums in a ResNet), at most 0.3 % in all.
 Both ways the ResNets print as in the table, and the default CNN does not: 0.16456 G, or 0.16480 G
 with biases, prints as 0.16 where the table has 0.17.
 Evidence: `tests/benchmark/test_analytic.py`.
