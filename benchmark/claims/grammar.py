@@ -1,0 +1,265 @@
+"""The claim language: text to syntax tree, by recursive descent.
+
+    claim      = sum comparison sum { comparison sum } [ where ]
+    comparison = ">" | "<" | "=" | "~" number
+    sum        = product { ("+" | "-") product }
+    product    = atom { ("*" | "/") atom }
+    atom       = number | cells | function | "(" sum ")"
+    function   = ("max" | "min" | "mean") "(" cells ")"
+    cells      = 'row' { "," 'row' } [ where ]
+    where      = [ "at" 'column' { "," 'column' } ] [ "in" 'table' ]
+
+Nothing here knows of tables: `benchmark.claims.resolve` binds the patterns to cells.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Literal
+
+from benchmark.errors import SpecError
+
+Relation = Literal[">", "<", "=", "~"]
+FunctionName = Literal["max", "min", "mean"]
+Label = tuple[str, ...]
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>\d+(?:\.\d+)?)|(?P<quoted>'[^']*')|(?P<word>[A-Za-z]+)|(?P<sign>[-+*/()<>=~,−]))"
+)
+_FUNCTIONS: dict[str, FunctionName] = {"max": "max", "min": "min", "mean": "mean"}
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number of the text; its digits count where it stands alone beside '='."""
+
+    value: Decimal
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Patterns of rows, and of columns where the list has its own 'at'; `*` matches a label part.
+
+    table: None where the list has no 'in'. whole: a function takes all columns of the list
+    together, since they stand inside its parentheses.
+    """
+
+    rows: tuple[Label, ...]
+    columns: tuple[Label, ...] | None = None
+    table: str | None = None
+    whole: bool = False
+
+
+@dataclass(frozen=True)
+class Function:
+    """The largest, smallest or mean value of a list of cells."""
+
+    name: FunctionName
+    cells: Cells
+
+
+@dataclass(frozen=True)
+class Operation:
+    """Arithmetic on two expressions."""
+
+    sign: Literal["+", "-", "*", "/"]
+    left: Expression
+    right: Expression
+
+
+Expression = Number | Cells | Function | Operation
+
+
+@dataclass(frozen=True)
+class Step:
+    """One comparison of a chain and what stands to its right. tolerance: of '~' alone."""
+
+    relation: Relation
+    tolerance: Decimal | None
+    right: Expression
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A parsed claim: `first`, then comparison by comparison.
+
+    trailing: an 'at' or 'in' that ends the claim behind something other than a list, as in
+    "'A' > 5 at 'x'"; its rows are empty.
+    """
+
+    first: Expression
+    steps: tuple[Step, ...]
+    trailing: Cells | None
+    text: str
+
+
+@dataclass(frozen=True)
+class _Token:
+    kind: str
+    text: str
+    position: int
+
+
+def parse(text: str) -> Chain:
+    """The syntax tree of a claim.
+
+    Raises `SpecError` with the position (counted from 1) for text that is not one.
+    """
+    return _Parser(text).claim()
+
+
+def _tokens(text: str) -> list[_Token]:
+    tokens, position = [], 0
+    end = len(text.rstrip())
+    while position < end:
+        match = _TOKEN.match(text, position)
+        if match is None:
+            start = position + len(text[position:]) - len(text[position:].lstrip())
+            found = text[start]
+            hint = "; the closing quote is missing" if found == "'" else ""
+            raise _error(text, start, f"'{found}' has no meaning in a claim{hint}")
+        kind = match.lastgroup or ""
+        tokens.append(_Token(kind, match[kind].replace("−", "-"), match.start(kind)))
+        position = match.end()
+    tokens.append(_Token("end", "the end", end))
+    return tokens
+
+
+def _error(text: str, position: int, message: str) -> SpecError:
+    return SpecError(f'claim "{text}", position {position + 1}: {message}')
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = _tokens(text)
+        self.next = 0
+
+    @property
+    def token(self) -> _Token:
+        return self.tokens[self.next]
+
+    def take(self) -> _Token:
+        token = self.token
+        self.next += 1
+        return token
+
+    def fail(self, message: str) -> SpecError:
+        return _error(self.text, self.token.position, message)
+
+    def accept(self, *texts: str) -> str | None:
+        if self.token.kind in ("sign", "word") and self.token.text in texts:
+            return self.take().text
+        return None
+
+    def expect(self, text: str) -> None:
+        if self.accept(text) is None:
+            raise self.fail(f"expected '{text}', found {self.token.text}")
+
+    def claim(self) -> Chain:
+        first = self.sum()
+        steps: list[Step] = []
+        trailing: Cells | None = None
+        while self.token.kind != "end":
+            if steps and self.token.text in ("at", "in"):
+                trailing = self.where(())
+                if self.token.kind != "end":
+                    raise self.fail(f"expected the end of the claim, found {self.token.text}")
+            else:
+                steps.append(self.step())
+        if not steps:
+            raise self.fail("expected a comparison (>, <, = or ~) and a right side")
+        return Chain(first, tuple(steps), trailing, self.text)
+
+    def step(self) -> Step:
+        relation = self.accept(">", "<", "=", "~")
+        if relation is None:
+            raise self.fail(f"expected a comparison (>, <, = or ~), found {self.token.text}")
+        tolerance = self.number() if relation == "~" else None
+        return Step(_relation(relation), tolerance, self.sum())
+
+    def number(self) -> Decimal:
+        if self.token.kind != "number":
+            raise self.fail(f"expected the tolerance of '~', found {self.token.text}")
+        return Decimal(self.take().text)
+
+    def sum(self) -> Expression:
+        return self.chain(self.product, "+", "-")
+
+    def product(self) -> Expression:
+        return self.chain(self.atom, "*", "/")
+
+    def chain(self, part: Callable[[], Expression], *signs: str) -> Expression:
+        left = part()
+        while (sign := self.accept(*signs)) is not None:
+            left = Operation(_sign(sign), left, part())
+        return left
+
+    def atom(self) -> Expression:
+        if self.token.kind == "number":
+            return Number(Decimal(self.take().text))
+        if self.token.text == "-" and self.tokens[self.next + 1].kind == "number":
+            self.take()
+            return Number(-Decimal(self.take().text))
+        if self.accept("("):
+            inside = self.sum()
+            self.expect(")")
+            return inside
+        if self.token.kind == "word":
+            return self.function()
+        if self.token.kind == "quoted":
+            return self.cells()
+        raise self.fail(
+            f"expected a number, a quoted row, a function or '(', found {self.token.text}"
+        )
+
+    def function(self) -> Function:
+        if self.token.text not in _FUNCTIONS:
+            raise self.fail(f"'{self.token.text}' is not a function (max, min, mean)")
+        name = _FUNCTIONS[self.take().text]
+        self.expect("(")
+        cells = self.cells()
+        self.expect(")")
+        return Function(name, replace(cells, whole=cells.columns is not None))
+
+    def cells(self) -> Cells:
+        return self.where(self.labels("row"))
+
+    def where(self, rows: tuple[Label, ...]) -> Cells:
+        columns: tuple[Label, ...] | None = None
+        table: str | None = None
+        while (word := self.accept("at", "in")) is not None:
+            if word == "at" and columns is None:
+                columns = self.labels("column")
+            elif word == "in" and table is None:
+                table = self.quoted("table")
+            else:
+                raise self.fail(f"a list of cells has only one '{word}'")
+        return Cells(rows, columns, table)
+
+    def labels(self, what: str) -> tuple[Label, ...]:
+        labels = [self.label(what)]
+        while self.accept(","):
+            labels.append(self.label(what))
+        return tuple(labels)
+
+    def label(self, what: str) -> Label:
+        return tuple(part.strip() for part in self.quoted(what).split("|"))
+
+    def quoted(self, what: str) -> str:
+        if self.token.kind != "quoted":
+            raise self.fail(f"expected a quoted {what}, found {self.token.text}")
+        return self.take().text[1:-1]
+
+
+def _relation(text: str) -> Relation:
+    relations: dict[str, Relation] = {">": ">", "<": "<", "=": "=", "~": "~"}
+    return relations[text]
+
+
+def _sign(text: str) -> Literal["+", "-", "*", "/"]:
+    signs: dict[str, Literal["+", "-", "*", "/"]] = {"+": "+", "-": "-", "*": "*", "/": "/"}
+    return signs[text]

@@ -1,0 +1,144 @@
+"""Elementary comparisons: what a claim is once its patterns are bound to cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal
+
+from benchmark.claims.grammar import FunctionName, Label, Relation
+from benchmark.errors import SpecError
+from benchmark.spec.types import Cell
+
+CellKey = tuple[str, Label, Label]
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A number of the text. as_printed: it stands alone beside '=', so its rounding counts."""
+
+    value: Decimal
+    as_printed: bool = False
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One cell. own: whether it is in the claim's own table."""
+
+    cell: Cell
+    own: bool
+
+    @property
+    def key(self) -> CellKey:
+        return key_of(self.cell)
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """The largest, smallest or mean value of some cells."""
+
+    name: FunctionName
+    leaves: tuple[Leaf, ...]
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """Two nodes under one sign."""
+
+    sign: Literal["+", "-", "*", "/"]
+    left: Node
+    right: Node
+
+
+Node = Constant | Leaf | Aggregate | Arithmetic
+
+
+@dataclass(frozen=True)
+class Elementary:
+    """One comparison between two single values. unit: of both sides, None for bare ratios."""
+
+    relation: Relation
+    tolerance: Decimal | None
+    left: Node
+    right: Node
+    unit: str | None
+
+    @property
+    def text(self) -> str:
+        relation = self.relation if self.tolerance is None else f"~ {self.tolerance}"
+        return f"{show(self.left)} {relation} {show(self.right)}"
+
+
+def key_of(cell: Cell) -> CellKey:
+    """What tells one cell of a paper from another."""
+    return cell.table, cell.row, cell.column
+
+
+def leaves(node: Node) -> Iterator[Leaf]:
+    """The cells below a node, in order, repeats included."""
+    match node:
+        case Leaf():
+            yield node
+        case Aggregate():
+            yield from node.leaves
+        case Arithmetic():
+            yield from leaves(node.left)
+            yield from leaves(node.right)
+
+
+def show(node: Node, nested: bool = False) -> str:
+    """A node as text: `CP-CFL|SimCLR @ T = 25 - 3`."""
+    match node:
+        case Constant():
+            return str(node.value)
+        case Leaf():
+            return node.cell.label if node.own else f"{node.cell.label} (table {node.cell.table})"
+        case Aggregate():
+            return f"{node.name}({', '.join(show(leaf) for leaf in node.leaves)})"
+        case Arithmetic():
+            text = f"{show(node.left, True)} {node.sign} {show(node.right, True)}"
+            return f"({text})" if nested else text
+
+
+def unit_of(node: Node) -> str | None:
+    """The unit of a node; None for a bare number, which goes with every unit.
+
+    Raises `SpecError` for arithmetic that no unit fits.
+    """
+    match node:
+        case Constant():
+            return None
+        case Leaf():
+            return node.cell.unit or ""
+        case Aggregate():
+            return common_unit([unit_of(leaf) for leaf in node.leaves], "listed")
+        case Arithmetic():
+            left, right = unit_of(node.left), unit_of(node.right)
+            if node.sign in "+-":
+                return common_unit([left, right], "added or subtracted")
+            if node.sign == "/":
+                return left if right is None else _ratio(left, right)
+            if left is not None and right is not None and left and right:
+                raise SpecError(f"a product of '{left}' and '{right}' has no unit")
+            return left or right
+    raise AssertionError
+
+
+def _ratio(left: str | None, right: str) -> str:
+    if left is not None and left != right:
+        raise SpecError(f"values in '{left}' and '{right}' cannot be divided")
+    if left is None and right:
+        raise SpecError(f"a number cannot be divided by a value in '{right}'")
+    return ""
+
+
+def common_unit(units: Sequence[str | None], how: str) -> str | None:
+    """The one unit of values that are compared, added or listed together (`how`).
+
+    Raises `SpecError` if there are two.
+    """
+    named = sorted({unit for unit in units if unit is not None})
+    if len(named) > 1:
+        raise SpecError(f"values in '{named[0]}' and '{named[1]}' cannot be {how}")
+    return named[0] if named else None

@@ -1,0 +1,298 @@
+"""Do our own trials show a claim? Paired differences, one-sided t tests, Holm over the table.
+
+- Trials are paired by seed: a comparison uses the seeds that all of its cells have.
+- A claim is a conjunction: by the intersection-union principle its p-value is the largest of its
+  comparisons'. It is REVERSED where one comparison is significantly opposite (Bonferroni over its
+  comparisons). Both are Holm-corrected over the claims of the table.
+- `~ t` is shown by two one-sided tests, `=` by the same against the table's margin, the rounding of
+  the printed number held against it; `=` is never judged on scaled runs.
+- Where all differences are equal, t has no spread to work with: the sign test's 2^-n stands in (1
+  where a strict comparison ties in every trial).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmark.claims.nodes import (
+    Aggregate,
+    Arithmetic,
+    CellKey,
+    Constant,
+    Elementary,
+    Leaf,
+    Node,
+    leaves,
+)
+from benchmark.claims.printed import shown, support
+from benchmark.printed import half_unit
+from benchmark.results import ClaimResult, Comparison
+from benchmark.spec.types import Claim
+from benchmark.stats.holm import holm
+from benchmark.stats.intervals import mean_interval
+from benchmark.stats.tost import p_beyond, p_equivalent, t_upper
+
+LEVEL = 0.05
+Values = Mapping[CellKey, Mapping[int, float]]
+"""By cell: its trials by seed, in the unit of the table; no entry where nothing was run."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What judging a table's claims needs beside the claims.
+
+    values: all trials of the paper. margin: of the claims' own table, None if it has none. unit:
+    the unit of that margin. scaled: cells whose runs depart from the published protocol. reasons:
+    why a cell has no trials.
+    """
+
+    values: Values
+    margin: float | None
+    unit: str | None
+    scaled: frozenset[CellKey]
+    reasons: Mapping[CellKey, str]
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """A claim's comparisons, its p-values, or the reason why there are none."""
+
+    comparisons: tuple[Comparison, ...]
+    p: float | None = None
+    p_reversed: float | None = None
+    not_run: str | None = None
+    unresolved: str | None = None
+
+
+def judge_claims(
+    claims: Sequence[tuple[Claim, Sequence[Elementary]]], setting: Setting
+) -> tuple[ClaimResult, ...]:
+    """The claims of one table, with words corrected over all of them that were tested."""
+    judged = [_judge(comparisons, setting) for _, comparisons in claims]
+    shown_p = iter(holm([one.p for one in judged if one.p is not None]))
+    reversed_p = iter(holm([one.p_reversed for one in judged if one.p_reversed is not None]))
+    results = []
+    for (claim, comparisons), one in zip(claims, judged, strict=True):
+        p = next(shown_p) if one.p is not None else None
+        opposite = next(reversed_p) if one.p_reversed is not None else None
+        results.append(_result(claim, comparisons, one, p, opposite))
+    return tuple(results)
+
+
+def compare(comparison: Elementary, setting: Setting) -> Comparison:
+    """One comparison with its paired differences.
+
+    P-values are None below two trials, and where a difference is not finite.
+    """
+    differences = paired_differences(comparison, setting.values)
+    p = p_reversed = None
+    if len(differences) >= 2 and np.isfinite(differences).all():
+        p, p_reversed = _p_values(comparison, differences, setting)
+    return Comparison(
+        text=comparison.text,
+        published_left=shown(comparison.left),
+        published_right=shown(comparison.right),
+        differences=tuple(map(float, differences)),
+        mean=float(differences.mean()) if len(differences) else None,
+        interval=mean_interval(differences.tolist()),
+        p=p,
+        p_reversed=p_reversed,
+    )
+
+
+def paired_differences(comparison: Elementary, values: Values) -> NDArray[np.float64]:
+    """Left minus right for every seed that all cells of the comparison have, by seed."""
+    trials = [values.get(leaf.key, {}) for leaf in _leaves(comparison)]
+    if not trials:
+        return np.empty(0)
+    seeds = sorted(set.intersection(*(set(one) for one in trials)))
+    left, right = (_evaluate(side, values, seeds) for side in (comparison.left, comparison.right))
+    return np.asarray(left - right, dtype=np.float64)
+
+
+def one_sided(differences: NDArray[np.float64]) -> tuple[float, float]:
+    """P-values that the mean is above zero, and that it is below.
+
+    Differences that are all equal give the sign test's 2^-n.
+    """
+    mean = float(differences.mean())
+    if _all_equal(differences):
+        sign = 0.5 ** len(differences)
+        if abs(mean) <= 1e-12:
+            return 1.0, 1.0
+        return (sign, 1.0) if mean > 0 else (1.0, sign)
+    error, df = _standard_error(differences)
+    return t_upper(mean / error, df), t_upper(-mean / error, df)
+
+
+def within(
+    differences: NDArray[np.float64], tolerance: float, half: float = 0.0
+) -> tuple[float, float]:
+    """P-values that |mean| is inside the tolerance, and that it is beyond.
+
+    half: rounding of a printed number, held against both.
+    """
+    mean = float(differences.mean())
+    farthest, nearest = abs(mean) + half, max(0.0, abs(mean) - half)
+    if _all_equal(differences):
+        sign = 0.5 ** len(differences)
+        return (sign if farthest < tolerance else 1.0), (sign if nearest > tolerance else 1.0)
+    error, df = _standard_error(differences)
+    return p_equivalent(farthest, error, df, tolerance), p_beyond(nearest, error, df, tolerance)
+
+
+def _judge(comparisons: Sequence[Elementary], setting: Setting) -> _Judged:
+    evidence = tuple(compare(one, setting) for one in comparisons)
+    for one in comparisons:
+        for leaf in _leaves(one):
+            if not setting.values.get(leaf.key):
+                why = setting.reasons.get(leaf.key, "nothing was trained for it")
+                return _Judged(evidence, not_run=f"{leaf.cell.label}: {why}")
+    if any(one.relation == "=" for one in comparisons):
+        blocked = _cannot_equal(comparisons, evidence, setting)
+        if blocked is not None:
+            return _Judged(evidence, unresolved=blocked)
+    fewest = min(len(one.differences) for one in evidence)
+    if fewest < 2:
+        return _Judged(evidence, unresolved=f"{fewest} paired trial(s); a test needs two or more.")
+    if any(one.p is None for one in evidence):
+        return _Judged(evidence, unresolved="A divisor is zero in some trial.")
+    p = max(one.p for one in evidence if one.p is not None)
+    opposite = min(one.p_reversed for one in evidence if one.p_reversed is not None)
+    return _Judged(evidence, p, min(1.0, opposite * len(evidence)))
+
+
+def _cannot_equal(
+    comparisons: Sequence[Elementary], evidence: Sequence[Comparison], setting: Setting
+) -> str | None:
+    if any(leaf.key in setting.scaled for one in comparisons for leaf in _leaves(one)):
+        sizes = [
+            f"{one.text}: difference {one.mean:+.3g} from what is stated"
+            for one in evidence
+            if one.mean is not None
+        ]
+        return f"A stated size is not judged on scaled runs ({'; '.join(sizes)})."
+    if setting.margin is None:
+        return "The table has no margin to judge a stated size against."
+    if any(one.relation == "=" and one.unit != (setting.unit or "") for one in comparisons):
+        return "The table's margin is in another unit than the stated size."
+    return None
+
+
+def _p_values(
+    comparison: Elementary, differences: NDArray[np.float64], setting: Setting
+) -> tuple[float | None, float | None]:
+    match comparison.relation:
+        case ">":
+            return one_sided(differences)
+        case "<":
+            above, below = one_sided(differences)
+            return below, above
+        case "~":
+            assert comparison.tolerance is not None
+            return within(differences, float(comparison.tolerance))
+        case "=":
+            scaled = any(leaf.key in setting.scaled for leaf in _leaves(comparison))
+            if scaled or setting.margin is None or comparison.unit != (setting.unit or ""):
+                return None, None
+            return within(differences, setting.margin, _half(comparison))
+
+
+def _result(
+    claim: Claim,
+    comparisons: Sequence[Elementary],
+    judged: _Judged,
+    p: float | None,
+    opposite: float | None,
+) -> ClaimResult:
+    word, reason = _word(judged, p, opposite)
+    supported, why = support(comparisons)
+    return ClaimResult(
+        id=claim.id,
+        says=claim.says,
+        holds=claim.holds,
+        support=supported,
+        support_reason=why,
+        word=word,
+        reason=reason,
+        p_adjusted=p,
+        comparisons=judged.comparisons,
+    )
+
+
+def _word(
+    judged: _Judged, p: float | None, opposite: float | None
+) -> tuple[Literal["HOLDS", "REVERSED", "UNRESOLVED", "NOT RUN"], str]:
+    if judged.not_run is not None:
+        return "NOT RUN", f"{judged.not_run.rstrip('.')}."
+    if judged.unresolved is not None:
+        return "UNRESOLVED", judged.unresolved
+    assert p is not None
+    assert opposite is not None
+    count = len(judged.comparisons)
+    weakest = max(judged.comparisons, key=lambda one: one.p or 0.0)
+    if p <= LEVEL:
+        all_of = "The comparison is" if count == 1 else f"All {count} comparisons are"
+        return "HOLDS", f"{all_of} shown ({_p(p)} after Holm's correction over the table's claims)."
+    if opposite <= LEVEL:
+        worst = min(judged.comparisons, key=lambda one: one.p_reversed or 1.0)
+        return "REVERSED", f"The opposite of {_named(worst)} is shown ({_p(opposite)}, corrected)."
+    failed = sum((one.p or 0.0) > LEVEL for one in judged.comparisons)
+    if failed == 0:
+        return "UNRESOLVED", f"Shown alone, but not after Holm's correction ({_p(p)})."
+    part = "" if count == 1 else f"{failed} of {count} comparisons are open; the weakest: "
+    return (
+        "UNRESOLVED",
+        f"{part}{_named(weakest)} is not shown ({_p(weakest.p or 0.0)}), nor its opposite.",
+    )
+
+
+def _named(one: Comparison) -> str:
+    return f"{one.text} (mean difference {one.mean:+.3g})"
+
+
+def _p(value: float) -> str:
+    return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
+
+
+def _evaluate(node: Node, values: Values, seeds: Sequence[int]) -> NDArray[np.float64]:
+    match node:
+        case Constant():
+            return np.full(len(seeds), float(node.value))
+        case Leaf():
+            return np.array([values[node.key][seed] for seed in seeds], dtype=np.float64)
+        case Aggregate():
+            stacked = np.stack([_evaluate(leaf, values, seeds) for leaf in node.leaves])
+            if node.name == "mean":
+                return np.asarray(stacked.mean(axis=0))
+            return np.asarray(stacked.max(axis=0) if node.name == "max" else stacked.min(axis=0))
+        case Arithmetic():
+            left, right = (_evaluate(side, values, seeds) for side in (node.left, node.right))
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return _SIGNS[node.sign](left, right)
+
+
+_SIGNS = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide}
+
+
+def _leaves(comparison: Elementary) -> list[Leaf]:
+    return [*leaves(comparison.left), *leaves(comparison.right)]
+
+
+def _half(comparison: Elementary) -> float:
+    sides = (comparison.left, comparison.right)
+    return sum(float(half_unit(side.value)) for side in sides if isinstance(side, Constant))
+
+
+def _all_equal(differences: NDArray[np.float64]) -> bool:
+    return bool(np.ptp(differences) <= 1e-9 * max(1.0, float(np.abs(differences).max())))
+
+
+def _standard_error(differences: NDArray[np.float64]) -> tuple[float, int]:
+    n = len(differences)
+    return float(differences.std(ddof=1)) / float(np.sqrt(n)), n - 1

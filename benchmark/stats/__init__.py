@@ -1,0 +1,1 @@
+"""Small-sample statistics behind verdicts and claims: pure functions over plain numbers."""

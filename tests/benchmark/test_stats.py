@@ -1,0 +1,168 @@
+import itertools
+
+import numpy as np
+import pytest
+from scipy import stats as scipy_stats
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.weightstats import CompareMeans, DescrStatsW, ttost_ind
+
+from benchmark.stats.holm import holm
+from benchmark.stats.intervals import mean_interval, replication_half_width
+from benchmark.stats.power import MOST_TRIALS, trials_needed
+from benchmark.stats.spread import (
+    Spread,
+    alike,
+    bartlett,
+    borrow,
+    pooled_sd,
+    standard_error,
+    unbiased_sd,
+)
+from benchmark.stats.tost import p_beyond, p_equivalent, tost_one_sample, tost_welch
+
+CASES = list(itertools.product((2, 3, 5, 17), (2, 5, 9), (0.0, 0.4, -2.5), (0.5, 2.0)))
+
+
+def sample(seed: int, n: int, mean: float, sd: float) -> np.ndarray:
+    return np.random.default_rng(seed).normal(mean, sd, n)
+
+
+@pytest.mark.parametrize(("n", "m", "shift", "margin"), CASES)
+def test_welch_tost_from_summaries_equals_statsmodels_on_the_samples(n, m, shift, margin):
+    a, b = sample(n, n, 70 + shift, 1.0), sample(100 + m, m, 70, 2.0)
+    expected = ttost_ind(a, b, -margin, margin, usevar="unequal")[0]
+    ours = tost_welch(
+        a.mean(),
+        Spread(a.std(ddof=1), n - 1, n),
+        b.mean(),
+        Spread(b.std(ddof=1), m - 1, m),
+        margin,
+    )
+    assert ours == pytest.approx(expected, abs=1e-10)
+
+
+@pytest.mark.parametrize(("n", "m", "shift", "margin"), CASES)
+def test_one_sample_tost_equals_statsmodels(n, m, shift, margin):
+    values = sample(n + m, n, 70 + shift, 1.3)
+    data = DescrStatsW(values)
+    expected = max(
+        data.ttest_mean(70 - margin, "larger")[1], data.ttest_mean(70 + margin, "smaller")[1]
+    )
+    assert tost_one_sample(values, 70, margin) == pytest.approx(expected, abs=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_holm_equals_statsmodels(seed):
+    rng = np.random.default_rng(seed)
+    p_values = list(rng.uniform(0, 1, rng.integers(1, 20)) ** 4)
+    p_values += rng.choice(p_values, 2).tolist()  # ties
+    expected = multipletests(p_values, method="holm")[1]
+    assert holm(p_values) == pytest.approx(expected, abs=1e-12)
+
+
+def test_holm_of_nothing_is_nothing():
+    assert holm([]) == []
+
+
+def test_welch_satterthwaite_equals_statsmodels():
+    a, b = sample(1, 5, 0, 1), sample(2, 7, 0, 4)
+    compare = CompareMeans(DescrStatsW(a), DescrStatsW(b))
+    error, df = standard_error(Spread(a.std(ddof=1), 4, 5), Spread(b.std(ddof=1), 6, 7))
+    assert error == pytest.approx(compare.std_meandiff_separatevar, abs=1e-12)
+    assert df == pytest.approx(compare.dof_satt(), abs=1e-10)
+
+
+def test_a_single_published_run_adds_a_whole_variance_of_ours():
+    error, df = standard_error(Spread(2.0, 4, 5), None)
+    assert error == pytest.approx(np.sqrt(4 / 5 + 4))
+    assert df == 4
+
+
+def test_published_population_sd_becomes_the_sample_sd():
+    trials = np.array([42.73, 41.53, 43.67, 43.03, 42.67])  # Table 11, FedAvg (None)
+    assert unbiased_sd(trials.std(), ddof=0, runs=5) == pytest.approx(trials.std(ddof=1))
+    assert unbiased_sd(trials.std(ddof=1), ddof=1, runs=5) == pytest.approx(trials.std(ddof=1))
+
+
+def test_an_sd_of_one_run_is_refused():
+    with pytest.raises(ValueError, match="1 run"):
+        unbiased_sd(0.5, ddof=0, runs=1)
+
+
+def test_bartlett_from_summaries_equals_scipy_on_the_samples():
+    groups = [sample(seed, 4 + seed, 0, 1 + seed / 3) for seed in range(4)]
+    ours = bartlett([g.std(ddof=1) for g in groups], [len(g) for g in groups])
+    assert ours == pytest.approx(scipy_stats.bartlett(*groups).pvalue, abs=1e-10)
+
+
+def test_alike_spreads_are_pooled_but_never_shrink_a_cells_own():
+    sds = [1.0, 1.2, 0.9]
+    pooled = pooled_sd(sds, [5, 5, 5])
+    assert pooled == pytest.approx(np.sqrt(np.mean(np.square(sds))))
+    assert borrow(sds, [5, 5, 5]) == [
+        Spread(pooled, 12, 5),
+        Spread(1.2, 4, 5),
+        Spread(pooled, 12, 5),
+    ]
+
+
+def test_spreads_that_differ_are_not_pooled():
+    assert borrow([0.1, 5.0], [5, 5]) == [Spread(0.1, 4, 5), Spread(5.0, 4, 5)]
+    assert not alike([0.0, 0.5], [5, 5])
+    assert not alike([0.5], [5])
+
+
+def test_beyond_counts_both_tails_so_that_a_zero_margin_is_the_two_sided_test():
+    values = sample(3, 6, 0.4, 1)
+    error = values.std(ddof=1) / np.sqrt(6)
+    expected = scipy_stats.ttest_1samp(values, 0).pvalue
+    assert p_beyond(values.mean(), error, 5, 0.0) == pytest.approx(expected, abs=1e-12)
+
+
+def test_equivalence_and_discrepancy_are_never_shown_together():
+    for difference in np.linspace(-5, 5, 41):
+        both = (p_equivalent(difference, 0.7, 4, 2.0), p_beyond(difference, 0.7, 4, 2.0))
+        assert max(both) > 0.5 - 1e-12
+
+
+def test_mean_interval_equals_statsmodels():
+    values = sample(4, 5, 10, 2)
+    assert mean_interval(values) == pytest.approx(DescrStatsW(values).tconfint_mean(0.05))
+    assert mean_interval([3.0]) is None
+
+
+def test_replication_interval_covers_95_percent_of_replications():
+    rng = np.random.default_rng(5)
+    first, second = rng.normal(0, 1, (40_000, 5)), rng.normal(0, 1, (40_000, 3)).mean(axis=1)
+    spreads = first.std(axis=1, ddof=1)
+    inside = [
+        abs(mean - new) <= replication_half_width(sd * np.sqrt(1 / 5 + 1 / 3), 4)
+        for mean, sd, new in zip(first.mean(axis=1), spreads, second, strict=True)
+    ]
+    assert np.mean(inside) == pytest.approx(0.95, abs=0.004)
+
+
+def test_trials_needed_is_the_first_number_that_shows_equivalence():
+    published = Spread(1.0, 4, 5)
+    needed = trials_needed(0.5, 0.4, 1.5, 5, published, 2.0)
+
+    def p(n: int) -> float:
+        return p_equivalent(0.5, *standard_error(Spread(1.5, n - 1, n), published), 2.0)
+
+    assert needed is not None
+    assert p(needed) < 0.05
+    assert all(p(n) >= 0.05 for n in range(6, needed))
+
+
+def test_trials_needed_finds_a_discrepancy_too():
+    assert trials_needed(4.0, 3.9, 1.0, 3, Spread(0.5, 4, 5), 2.0) is not None
+
+
+def test_no_trials_of_ours_outweigh_one_noisy_published_run():
+    assert trials_needed(0.1, 0.0, 2.0, 5, None, 2.0) is None
+    assert (
+        p_equivalent(
+            0.1, *standard_error(Spread(2.0, 10 * MOST_TRIALS, 10 * MOST_TRIALS), None), 2.0
+        )
+        > 0.05
+    )
