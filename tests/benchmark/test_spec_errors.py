@@ -1,11 +1,18 @@
 from __future__ import annotations
 
+import tomllib
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
 from benchmark.errors import SpecError
+from benchmark.spec import rules
+from benchmark.spec.lines import find_lines
 from benchmark.spec.load import load_paper, load_papers
+from benchmark.spec.messages import validate
+from benchmark.spec.problems import Reporter
+from benchmark.spec.raw import RawPaper, RawTable
 
 PAPER = """\
 id = "made-up"
@@ -336,3 +343,29 @@ def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
     (folder / "paper.toml").write_bytes(b'id = "x"\ntitle = "\xff"\n')
     with pytest.raises(SpecError, match=r"paper\.toml:2: is not UTF-8 text"):
         load_papers(tmp_path)
+
+
+def replaced(data: object, path: tuple[object, ...], value: object) -> object:
+    """A deep copy of plain data with another value at `path`."""
+    if not path:
+        return value
+    if isinstance(data, dict):
+        return {k: replaced(v, path[1:], value) if k == path[0] else v for k, v in data.items()}
+    assert isinstance(data, list)
+    return [replaced(v, path[1:], value) if i == path[0] else v for i, v in enumerate(data)]
+
+
+def test_no_wrong_shape_anywhere_is_more_than_a_complaint() -> None:
+    paper = tomllib.loads(PAPER, parse_float=Decimal)
+    for text, model, check in [
+        (PAPER, RawPaper, lambda data, report: rules.check_paper(data, "made-up", report)),
+        (TABLE, RawTable, lambda data, report: rules.check_table(data, paper, report)),
+    ]:
+        original = tomllib.loads(text, parse_float=Decimal)
+        for path in find_lines(text):
+            for value in (3, True, "text", "", [], {}, [3], [{}], {"a": 1}, {"a": {"b": []}}):
+                data = replaced(original, path, value)
+                report = Reporter(Path("x.toml"), text)
+                validate(model, data, report)  # type: ignore[type-var, arg-type]
+                check(data, report)
+                assert all("\n" not in str(problem) for problem in report.problems)
