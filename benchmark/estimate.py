@@ -1,4 +1,4 @@
-"""Roughly how long runs take here: counted multiply-adds over a measured speed, then corrected.
+"""Roughly how long runs take here: counted image passes times a measured time, then corrected.
 
 Every architecture of a plan is timed for one small training step on one thread, at its own image
 size, because overhead rules at 8x8 and arithmetic at 96x96. What the step does not show
@@ -27,13 +27,15 @@ from benchmark.errors import DataError
 from benchmark.record import TrialRecord
 from benchmark.stages.trial import made
 from methods.federation import Portion
-from methods.models.layers import Layer
+from methods.models.layers import Layer, is_buffer
 from methods.seeds import Seeds
+from methods.state import repeat
 
 _STEP_MULTIPLY_ADDS = 2e9
 _STEP_MODELS, _STEP_IMAGES = 4, 32
 _BACKWARD = 2  # a backward pass costs about two forward passes
 _UNKNOWN_IMAGES = 50_000
+_ALIKE = 10.0  # how far the counted times of runs alike may lie apart, as a factor
 _CLASSES, _PER_CLASS = 10, 500
 _OVERHEAD_S = 0.05
 
@@ -68,55 +70,60 @@ class Estimator:
         data_dir: Path | None = None,
     ) -> None:
         self._device, self._data_dir = torch.device(device), data_dir
-        self._speed: dict[Shape, float] = {}
+        self._image_s: dict[Shape, float] = {}
         self._walls: dict[str, list[float]] = defaultdict(list)
         own = [record for record in records if record.provenance.get("device") == device_name]
         for record in own:
             self._walls[record.run].append(float(record.provenance["wall_s"]))
         self._past = {record.run: RunConfig.from_dict(record.config) for record in own}
-        self._ratios: dict[tuple[str, ...], float] | None = None
 
     def seconds(self, config: RunConfig) -> float:
         """Estimated wall time of one trial of `config`."""
         if config.key in self._walls:
             return statistics.mean(self._walls[config.key])
-        if self._ratios is None:
-            self._ratios = self._learned()
-        likeness = (k for k in _likeness(config) if k in self._ratios)
-        return self._counted(config) * self._ratios.get(next(likeness, ()), 1.0)
+        counted = self._counted(config)
+        ratios = self._ratios(config, counted)
+        return counted * (statistics.median(ratios) if ratios else 1.0)
 
-    @property
-    def has_learned(self) -> bool:
-        """Whether stored trials of this device correct the estimate."""
-        return bool(self._walls)
+    def has_learned(self, config: RunConfig) -> bool:
+        """Whether stored trials of this run, or of one like it, stand behind `seconds`."""
+        return config.key in self._walls or bool(self._ratios(config, self._counted(config)))
 
-    def _learned(self) -> dict[tuple[str, ...], float]:
-        found: dict[tuple[str, ...], list[float]] = defaultdict(list)
-        for key, config in self._past.items():
-            ratio = statistics.mean(self._walls[key]) / self._counted(config)
-            for likeness in _likeness(config):
-                found[likeness].append(ratio)
-        return {likeness: statistics.median(ratios) for likeness, ratios in found.items()}
+    def _ratios(self, config: RunConfig, counted: float) -> list[float]:
+        """Measured over counted time of the runs that are most like `config`.
+
+        Runs of a much smaller or larger size say nothing: overhead rules in the one, arithmetic in
+        the other.
+        """
+        same_method: dict[bool, list[float]] = {True: [], False: []}
+        for past in self._past.values():
+            if past.stage == config.stage and _shape(past) == _shape(config):
+                theirs = self._counted(past)
+                if 1 / _ALIKE < counted / theirs < _ALIKE:
+                    ratio = statistics.mean(self._walls[past.key]) / theirs
+                    same_method[past.method == config.method].append(ratio)
+        return same_method[True] or same_method[False]
 
     def _counted(self, config: RunConfig) -> float:
         shape = _shape(config)
-        if shape not in self._speed:
-            self._speed[shape] = self._measure(config)
-        encoder, channels, size = _encoder(config)
-        work = work_of(config, self._data_dir).passes * multiply_adds(encoder, channels, size)
-        return _OVERHEAD_S + work / self._speed[shape]
+        if shape not in self._image_s:
+            self._image_s[shape] = self._measure(config)
+        return _OVERHEAD_S + work_of(config, self._data_dir).passes * self._image_s[shape]
 
     def _measure(self, config: RunConfig) -> float:
-        """Multiply-adds per second of one training step on stacked models."""
+        """Seconds for a forward pass of one image, from a training step on stacked models."""
         encoder, channels, size = _encoder(config)
         each = (1 + _BACKWARD) * multiply_adds(encoder, channels, size)
-        images = max(1, min(_STEP_IMAGES * _STEP_MODELS, int(_STEP_MULTIPLY_ADDS / each)))
+        # A GPU is not busy with less than a few hundred images.
+        larger = 1 if self._device.type == "cpu" else 16
+        limit = larger * _STEP_IMAGES * _STEP_MODELS
+        images = max(1, min(limit, int(larger**2 * _STEP_MULTIPLY_ADDS / each)))
         models = _STEP_MODELS if images >= 2 * _STEP_MODELS else 1
         batch = images // models
-        drawn = encoder.new(torch.Generator().manual_seed(0))
+        state = repeat(encoder.new(torch.Generator().manual_seed(0)), models)
         state = {
-            name: value.repeat(models, *[1] * (value.dim() - 1)).to(self._device).requires_grad_()
-            for name, value in drawn.items()
+            name: value.to(self._device).requires_grad_(not is_buffer(name))
+            for name, value in state.items()
         }
         x = torch.rand(models, batch, channels, size, size, device=self._device)
         threads = torch.get_num_threads()
@@ -124,13 +131,13 @@ class Estimator:
         try:
             for _ in range(2):  # the first step pays for allocation
                 began = time.perf_counter()
-                encoder(state, x).sum().backward()  # type: ignore[no-untyped-call]
+                encoder(state, x, training=True).sum().backward()  # type: ignore[no-untyped-call]
                 if self._device.type == "cuda":
                     torch.cuda.synchronize(self._device)
-                elapsed = time.perf_counter() - began
+                took = time.perf_counter() - began
         finally:
             torch.set_num_threads(threads)
-        return each * models * batch / elapsed
+        return took / (models * batch * (1 + _BACKWARD))
 
 
 def elapsed(trials: Sequence[tuple[RunConfig, float]], workers: int) -> float:
@@ -211,9 +218,3 @@ def _encoder(config: RunConfig) -> tuple[Layer, int, int]:
 def _shape(config: RunConfig) -> Shape:
     options = repr(sorted(config.encoder.items()))
     return config.encoder["name"], options, config.data["channels"], config.data["image_size"]
-
-
-def _likeness(config: RunConfig) -> list[tuple[str, ...]]:
-    """What runs may have in common, the most telling first."""
-    name = config.encoder["name"]
-    return [(config.stage, config.method, name), (config.stage, config.method), (config.stage,)]

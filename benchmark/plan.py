@@ -166,13 +166,13 @@ def _time(
 ) -> str:
     known = Estimator(device, device_name(device), store.records(), data_dir)
     seconds = elapsed([(run, known.seconds(run)) for run, _ in missing], workers)
-    basis = (
-        "from the times of stored trials"
-        if known.has_learned
-        else "from one measured step of each network; may be off by a factor of two or more"
-    )
+    learned = sum(known.has_learned(run) for run, _ in missing)
     slots = f"{workers} {'process' if workers == 1 else 'processes'} on {device_name(device)}"
-    return f"about {duration(seconds)} for {len(missing)} trials with {slots} (rough: {basis})"
+    return (
+        f"about {duration(seconds)} for {len(missing)} trials with {slots} (rough: {learned} by "
+        "the times of stored trials, the others by one measured step of their network, which may "
+        "be off by a factor of two or more)"
+    )
 
 
 def _planned(cell: Cell, profile: Profile, on: str | None, sets: Mapping[str, Any]) -> PlannedCell:

@@ -16,8 +16,9 @@ from benchmark.config import RunConfig
 from benchmark.errors import DataError, FedreproError
 from benchmark.estimate import Estimator
 from benchmark.index import Index
+from benchmark.jobs import Done, Failed, Job, Result
 from benchmark.plan import Plan
-from benchmark.pool import Done, Failed, Job, Listener, Result, Setting, train_all
+from benchmark.pool import Listener, Setting, train_all
 from benchmark.progress import Progress
 from benchmark.store import Store
 from benchmark.training import device_name

@@ -6,19 +6,14 @@
     quarantine/                                     damaged files, kept for inspection
     index.sqlite                                    numbers for queries (`benchmark.index`)
 
-A file appears whole or not at all: it is written under another name in its folder, synced, renamed,
-and the folder synced. The record comes last, so where it exists all of the trial does. Anyone may
-read; one process at a time writes (`writing`).
+Files appear whole or not at all (`benchmark.files`) and the record comes last, so where it exists
+all of the trial does. Anyone may read; one process at a time writes (`writing`).
 """
 
 from __future__ import annotations
 
 import fcntl
-import hashlib
-import io
 import json
-import os
-import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -31,6 +26,7 @@ from numpy.typing import NDArray
 from benchmark import sources
 from benchmark.config import RunConfig
 from benchmark.errors import StoreError
+from benchmark.files import disk, npz_bytes, read_npz, sha256_of, write_whole
 from benchmark.record import SCHEMA, TrialRecord
 from methods.outcome import Curve, Outcome
 from methods.state import State
@@ -137,7 +133,7 @@ class Store:
 
         Raises `StoreError` if another process writes, or the folder cannot be written.
         """
-        with _disk(self.root):
+        with disk(self.root):
             (self.root / "trials").mkdir(parents=True, exist_ok=True)
             lock = (self.root / "lock").open("a+")
         with lock:
@@ -180,7 +176,7 @@ class Store:
             encoder=encoder,
         )
         self._write(path, _json(record.as_dict()))
-        with _disk(self.root):
+        with disk(self.root):
             self._error_path(config, seed).unlink(missing_ok=True)
         return record
 
@@ -210,17 +206,17 @@ class Store:
     def _read_json(self, path: Path) -> dict[str, Any] | None:
         """The object in a file; None where there is no file or no object in it."""
         try:
-            with _disk(path):
+            with disk(path):
                 text = path.read_text(encoding="utf-8")
             found = json.loads(text)
-        except (FileNotFoundError, NotADirectoryError, ValueError):
+        except (FileNotFoundError, ValueError):
             return None
         return found if isinstance(found, dict) else None
 
     def _sound_record(self, path: Path) -> TrialRecord | None:
         if path in self._sound:
             return self._sound[path]
-        with _disk(path):
+        with disk(path):
             if not path.exists():
                 return None
         plain = self._read_json(path)
@@ -242,11 +238,11 @@ class Store:
 
     def _is_sound(self, folder: Path, part: Mapping[str, str]) -> bool:
         try:
-            with _disk(folder):
+            with disk(folder):
                 content = (folder / part["file"]).read_bytes()
         except FileNotFoundError:
             return False
-        return hashlib.sha256(content).hexdigest() == part["sha256"]
+        return sha256_of(content) == part["sha256"]
 
     def _quarantine(self, path: Path, damaged: Path) -> None:
         name = damaged.relative_to(self.root)
@@ -254,7 +250,7 @@ class Store:
             self.warn(f"{name} is damaged or missing; its trial is not used")
             return
         self.warn(f"{name} is damaged or missing; moved to quarantine, the trial is made again")
-        with _disk(self.root):
+        with disk(self.root):
             place = self.root / "quarantine" / path.parent.name
             place.mkdir(parents=True, exist_ok=True)
             # The record goes first: without it, arrays that are left behind are no trial.
@@ -268,7 +264,7 @@ class Store:
             raise StoreError(
                 f"{folder / part['file']} is damaged or missing; run again to renew it"
             )
-        return _read_npz(folder / part["file"])
+        return read_npz(folder / part["file"])
 
     def _take(self, lock: int) -> None:
         try:
@@ -285,36 +281,14 @@ class Store:
     ) -> dict[str, str] | None:
         if not arrays:
             return None
-        for name, values in arrays.items():
-            if values.dtype.hasobject:
-                raise ValueError(f"array '{name}' holds objects, which only pickle could store")
-        buffer = io.BytesIO()
-        np.savez(buffer, **arrays)  # type: ignore[arg-type]
-        content = buffer.getvalue()
+        content = npz_bytes(arrays)
         self._write(path, content)
-        return {"file": path.name, "sha256": hashlib.sha256(content).hexdigest()}
+        return {"file": path.name, "sha256": sha256_of(content)}
 
     def _write(self, path: Path, content: bytes) -> None:
-        """Puts a whole file in place, or leaves the place as it was."""
         assert self._writing, "only inside `writing`"
-        with _disk(self.root):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            unfinished = path.with_name(f".{path.name}.part")
-            try:
-                with unfinished.open("wb") as file:
-                    file.write(content)
-                    file.flush()
-                    os.fsync(file.fileno())
-                unfinished.replace(path)
-            except OSError:
-                with suppress(OSError):
-                    unfinished.unlink()
-                raise
-            folder = os.open(path.parent, os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
+        with disk(self.root):
+            write_whole(path, content)
 
 
 def read_encoder(path: Path) -> State:
@@ -322,15 +296,7 @@ def read_encoder(path: Path) -> State:
 
     Raises `StoreError` if it cannot be read.
     """
-    return {name: torch.from_numpy(value) for name, value in _read_npz(path).items()}
-
-
-def _read_npz(path: Path) -> dict[str, NDArray[Any]]:
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
-        raise StoreError(f"cannot read {path}: {error}") from error
+    return {name: torch.from_numpy(value) for name, value in read_npz(path).items()}
 
 
 def _check_schema(plain: Mapping[str, Any]) -> None:
@@ -344,15 +310,3 @@ def _check_schema(plain: Mapping[str, Any]) -> None:
 
 def _json(plain: Mapping[str, Any]) -> bytes:
     return (json.dumps(plain, sort_keys=True, indent=1, allow_nan=False) + "\n").encode()
-
-
-@contextmanager
-def _disk(place: Path) -> Iterator[None]:
-    """Turns what the disk refuses into one clear line; a missing file is the caller's affair."""
-    try:
-        yield
-    except (FileNotFoundError, NotADirectoryError):
-        raise
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise StoreError(f"cannot use store {place}: {reason}; finished trials are kept") from error

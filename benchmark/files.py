@@ -1,0 +1,90 @@
+"""Files that appear whole or not at all, arrays without pickle, and what a disk may refuse."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmark.errors import StoreError
+
+
+@contextmanager
+def disk(place: Path) -> Iterator[None]:
+    """Turns what the disk refuses into one clear line; a missing file is the caller's affair.
+
+    Raises `StoreError` for any other `OSError`, and passes `FileNotFoundError` on.
+    """
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise StoreError(f"cannot use store {place}: {reason}; finished trials are kept") from error
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Puts a file in place, or leaves the place as it was: written aside, synced, renamed.
+
+    Raises `OSError` if the disk refuses.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f".{path.name}.part")
+    try:
+        with unfinished.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    except OSError:
+        with suppress(OSError):
+            unfinished.unlink()
+        raise
+    # The new name is only safe once the folder is.
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def npz_bytes(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Arrays as the content of an npz file; equal arrays give equal bytes.
+
+    Raises `ValueError` for an array of objects, which only pickle could read back.
+    """
+    for name, values in arrays.items():
+        if values.dtype.hasobject:
+            raise ValueError(f"array '{name}' holds objects, which are not stored")
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, values in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+                np.lib.format.write_array(file, np.asanyarray(values), allow_pickle=False)
+    return buffer.getvalue()
+
+
+def read_npz(path: Path) -> dict[str, NDArray[Any]]:
+    """The arrays of an npz file; pickles are refused.
+
+    Raises `StoreError` if it cannot be read.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+    except (OSError, ValueError, zipfile.BadZipFile) as error:
+        raise StoreError(f"cannot read {path}: {error}") from error
+
+
+def sha256_of(content: bytes) -> str:
+    """SHA-256 in hexadecimal."""
+    return hashlib.sha256(content).hexdigest()
