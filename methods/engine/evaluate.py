@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from methods.engine.memory import budget, image_bytes
+from methods.engine.memory import image_bytes, step_bytes
 from methods.federation import Federation, Portion, to_float
 from methods.models.classifier import ENCODER, HEAD, Classifier
 from methods.state import State, n_models, part, take
@@ -80,9 +80,9 @@ def client_losses(
 
 
 def _encode(model: Classifier, encoder: State, portion: Portion, index: Tensor) -> Tensor:
-    """images x dim by a single encoder, so many images at a time as memory allows."""
+    """images x dim by a single encoder, as many images at a time as a step should hold."""
     shape = portion.images.shape[1:]
-    at_once = max(1, budget(index.device) // image_bytes(model, *shape))
+    at_once = max(1, step_bytes(index.device) // image_bytes(model, *shape))
     return torch.cat(
         [
             model.features(encoder, to_float(portion.images[piece]).unsqueeze(0))[0]

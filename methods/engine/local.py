@@ -20,7 +20,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from methods.engine.evaluate import features
-from methods.engine.memory import budget, image_bytes
+from methods.engine.memory import image_bytes, step_bytes
 from methods.federation import Federation, Portion, to_float
 from methods.models.classifier import HEAD, Classifier
 from methods.models.layers import is_buffer
@@ -50,7 +50,7 @@ def train_clients(
     choice: int64, clients; the model of `pool` that a client starts from. epochs: passes over the
     client's images. encoder_epochs: the encoder is trained in the first so many of them (CP-CFL's
     E_l,f), None for all; after them it is frozen, in evaluation mode, and each image is encoded
-    once. clients_at_once: how many clients share a step; None takes as many as memory allows.
+    once. clients_at_once: how many clients share a step; None takes as many as are fast.
     """
     whole = epochs if encoder_epochs is None else min(encoder_epochs, epochs)
     own_of = [federation.train_of[client] for client in clients.tolist()]
@@ -149,7 +149,9 @@ def _chunks(own_of: Sequence[Tensor], at_once: int) -> Iterator[list[int]]:
 
 
 def _fitting(model: Classifier, pool: State, federation: Federation, batch_size: int) -> int:
-    """How many clients the memory budget holds: activations, weights, gradients, two moments."""
+    """How many clients a step should hold: activations, weights, gradients and two moments."""
     images = federation.train.images
     one = batch_size * image_bytes(model, *images.shape[1:]) + 4 * n_bytes(pool) // n_models(pool)
-    return max(1, budget(images.device) // one)
+    at_once = step_bytes(images.device) // one
+    # A single model runs the library's own convolution, which two or three stacked ones never beat.
+    return at_once if at_once >= 4 else 1

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import pytest
+import torch
+
+from methods.encoders.cnn import CNN
+from methods.federated.base import Task
+from methods.federation import Federation, Portion
+from methods.models.classifier import Classifier, dense_head
+from methods.seeds import Seeds
+
+MakeTask = Callable[..., Task]
+
+
+def _portion(sizes: Sequence[int], classes: int, stream: torch.Generator) -> Portion:
+    total = sum(sizes)
+    noise = torch.randint(0, 256, (total, 1, 6, 6), generator=stream).to(torch.uint8)
+    return Portion(noise, torch.randint(0, classes, (total,), generator=stream))
+
+
+@pytest.fixture
+def make_task() -> MakeTask:
+    """A task of clients with noise images 1x6x6 and random labels, and a CNN of a few weights."""
+
+    def make(
+        sizes: Sequence[int] = (10, 10, 10),
+        test_sizes: Sequence[int] | None = None,
+        classes: int = 3,
+        trial: int = 0,
+        clients_at_once: int | None = None,
+    ) -> Task:
+        stream = torch.Generator().manual_seed(5)
+        held_out = test_sizes or sizes
+        federation = Federation(
+            _portion(sizes, classes, stream),
+            _portion(held_out, classes, stream),
+            torch.arange(sum(sizes)).split(list(sizes)),
+            torch.arange(sum(held_out)).split(list(held_out)),
+            torch.zeros(len(sizes), dtype=torch.int64),
+            classes,
+        )
+        encoder = CNN(widths=(3, 4), dim=5, padding=1)
+        model = Classifier(encoder.build(1, 6), encoder.out_dim, dense_head(5, (), classes))
+        return Task(
+            federation, model, Seeds(trial), torch.device("cpu"), clients_at_once=clients_at_once
+        )
+
+    return make
+
+
+@pytest.fixture
+def two_rules(make_task: MakeTask) -> Callable[..., Task]:
+    """Two groups of clients that call the same two kinds of image by opposite names.
+
+    Images are bright on the left or on the right; no single model can serve both groups.
+    """
+
+    def make(per_group: int = 3, images: int = 20, trial: int = 0) -> Task:
+        clients = 2 * per_group
+        task = make_task([images] * clients, classes=2, trial=trial)
+        federation = task.federation
+        group = torch.arange(clients) // per_group
+        side = torch.arange(images * clients) % 2
+        bright = torch.zeros(len(side), 1, 6, 6)
+        bright[side == 0, :, :, :3] = 180.0
+        bright[side == 1, :, :, 3:] = 180.0
+        noise = torch.rand(bright.shape, generator=torch.Generator().manual_seed(3)) * 70
+        labels = (side + group.repeat_interleave(images)) % 2
+        portion = Portion((bright + noise).to(torch.uint8), labels)
+        index = federation.train_of
+        return replace(task, federation=Federation(portion, portion, index, index, group, 2))
+
+    return make

@@ -1,0 +1,263 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from methods.engine.evaluate import client_losses, features, probabilities
+from methods.engine.local import train_clients
+from methods.federated.base import Task
+from methods.federation import to_float
+from methods.models.classifier import ENCODER, Classifier, dense_head
+from methods.models.layers import BatchNorm, Conv2d, GlobalAveragePool, Layer, ReLU, Sequential
+from methods.seeds import Seeds
+from methods.state import State, concatenate, part, repeat, take
+
+MakeTask = Callable[..., Task]
+OPTIONS: dict[str, Any] = {
+    "epochs": 3, "batch_size": 4, "learning_rate": 0.01, "optimizer": "adam", "t": 2,
+}  # fmt: skip
+
+
+def new_pool(task: Task, models: int = 1) -> State:
+    return concatenate(task.new_model("model", n) for n in range(models))
+
+
+def train(task: Task, pool: State, choice: Tensor, clients: Tensor, **changes: Any) -> State:
+    options = {**OPTIONS, "seeds": task.seeds, **changes}
+    return train_clients(task.model, pool, choice, task.federation, clients, **options)
+
+
+def assert_close(left: State, right: State) -> None:
+    assert left.keys() == right.keys()
+    for name in left:
+        torch.testing.assert_close(left[name], right[name], rtol=1e-4, atol=1e-6, msg=name)
+
+
+def as_module(state: State) -> nn.Sequential:
+    """The network of `make_task` in torch.nn with the weights of a single model."""
+    module = nn.Sequential(
+        nn.Conv2d(1, 3, 3, 2, 1), nn.ReLU(), nn.Conv2d(3, 4, 3, 2, 1), nn.ReLU(), nn.Flatten(),
+        nn.Linear(16, 5), nn.ReLU(), nn.Linear(5, 3),
+    )  # fmt: skip
+    names = ["encoder.conv0", "encoder.conv1", "encoder.dense", "head.0"]
+    layers = [layer for layer in module if list(layer.parameters())]
+    for name, layer in zip(names, layers, strict=True):
+        layer.load_state_dict(
+            {kind: state[f"{name}.{kind}"][0].clone() for kind in ("weight", "bias")}
+        )
+    return module
+
+
+def plain_training(
+    module: nn.Sequential, task: Task, client: int, optimizer: str, encoder_epochs: int
+) -> None:
+    """What a client does by itself, written with torch alone."""
+    index = task.federation.train_of[client]
+    x = task.federation.train.images[index].float() / 255
+    assert task.federation.train.labels is not None
+    y = task.federation.train.labels[index]
+    made = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}[optimizer]
+    steps = made(module.parameters(), lr=OPTIONS["learning_rate"])
+    stream = task.seeds.generator("batches", OPTIONS["t"], client)
+    for epoch in range(OPTIONS["epochs"]):
+        for layer in list(module)[:-1]:
+            layer.requires_grad_(epoch < encoder_epochs)
+        order = torch.randperm(len(index), generator=stream)
+        for start in range(0, len(index), OPTIONS["batch_size"]):
+            batch = order[start : start + OPTIONS["batch_size"]]
+            steps.zero_grad()
+            F.cross_entropy(module(x[batch]), y[batch]).backward()
+            steps.step()
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "sgd"])
+@pytest.mark.parametrize("encoder_epochs", [None, 3, 1, 0])
+def test_batched_training_equals_plain_torch(
+    make_task: MakeTask, optimizer: str, encoder_epochs: int | None
+) -> None:
+    task = make_task(sizes=(10, 10, 7))
+    pool, choice = new_pool(task, 2), torch.tensor([1, 0, 1])
+    options = {"optimizer": optimizer, "encoder_epochs": encoder_epochs}
+    trained = train(task, pool, choice, torch.arange(3), **options)
+    for client in range(3):
+        module = as_module(take(pool, [int(choice[client])]))
+        plain_training(
+            module, task, client, optimizer, 3 if encoder_epochs is None else encoder_epochs
+        )
+        alone = as_module(take(trained, [client]))
+        for ours, theirs in zip(alone.parameters(), module.parameters(), strict=True):
+            torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("encoder_epochs", [None, 1, 0])
+@pytest.mark.parametrize("clients_at_once", [2, 3, None])
+def test_clients_at_once_do_not_change_the_result(
+    make_task: MakeTask, clients_at_once: int | None, encoder_epochs: int | None
+) -> None:
+    task = make_task(sizes=(10, 7, 10, 10, 7))
+    pool, choice = new_pool(task, 2), torch.tensor([0, 1, 1, 0, 0])
+    alone, together = (
+        train(
+            task,
+            pool,
+            choice,
+            torch.arange(5),
+            encoder_epochs=encoder_epochs,
+            clients_at_once=at_once,
+        )
+        for at_once in (1, clients_at_once)
+    )
+    assert_close(alone, together)
+
+
+def test_a_clients_training_does_not_depend_on_who_else_takes_part(make_task: MakeTask) -> None:
+    task = make_task(sizes=(10, 10, 10, 10))
+    pool = new_pool(task)
+    everyone = train(task, pool, torch.zeros(4).long(), torch.arange(4))
+    some = train(task, pool, torch.zeros(2).long(), torch.tensor([3, 1]))
+    assert_close(take(everyone, [3, 1]), some)
+
+
+def test_the_order_of_batches_changes_with_round_and_trial(make_task: MakeTask) -> None:
+    task = make_task(sizes=(10,))
+    pool, one = new_pool(task), torch.zeros(1).long()
+    trained = [
+        train(task, pool, one, one, t=t, seeds=Seeds(trial))
+        for t, trial in [(0, 0), (1, 0), (0, 1)]
+    ]
+    name = "head.0.weight"
+    for left, right in [(0, 1), (0, 2), (1, 2)]:
+        assert not torch.allclose(trained[left][name], trained[right][name])
+
+
+def test_training_leaves_the_pool_as_it_was(make_task: MakeTask) -> None:
+    task = make_task()
+    pool = new_pool(task)
+    before = {name: value.clone() for name, value in pool.items()}
+    trained = train(task, pool, torch.zeros(3).long(), torch.arange(3), encoder_epochs=1)
+    for name, value in pool.items():
+        assert torch.equal(value, before[name])
+        assert not value.requires_grad
+        assert not trained[name].requires_grad
+
+
+class Counting(Layer):
+    """An encoder that remembers how many images went through it in every pass."""
+
+    def __init__(self, encoder: Layer) -> None:
+        self.encoder = encoder
+        self.passes: list[int] = []
+
+    def new(self, generator: torch.Generator) -> State:
+        return self.encoder.new(generator)
+
+    def __call__(self, state: State, x: Tensor, training: bool = False) -> Tensor:
+        if x.device.type != "meta":  # shapes only, to estimate memory
+            self.passes.append(x.shape[0] * x.shape[1])
+        return self.encoder(state, x, training)
+
+
+def test_a_frozen_encoder_is_unchanged_and_sees_every_image_once(
+    make_task: MakeTask,
+) -> None:
+    task = make_task(sizes=(10, 7, 10))
+    pool, choice = new_pool(task, 2), torch.tensor([1, 1, 0])
+    counting = task.model.encoder = Counting(task.model.encoder)
+    trained = train(task, pool, choice, torch.arange(3), encoder_epochs=0)
+    assert sum(counting.passes) == 27
+    for name, value in part(trained, ENCODER).items():
+        assert torch.equal(value, pool[name][choice])
+    assert not torch.equal(trained["head.0.weight"], pool["head.0.weight"][choice])
+
+
+def test_losses_of_a_pool_with_one_encoder_encode_every_image_once(
+    make_task: MakeTask,
+) -> None:
+    task = make_task(sizes=(10, 7, 10))
+    pool = new_pool(task, 4)
+    pool.update(repeat(part(new_pool(task), ENCODER), 4))
+    counting = task.model.encoder = Counting(task.model.encoder)
+    client_losses(task.model, pool, task.federation, torch.arange(3))
+    assert sum(counting.passes) == 27
+
+
+@pytest.mark.parametrize("shared_encoder", [False, True])
+def test_losses_are_mean_cross_entropies_of_each_client_and_model(
+    make_task: MakeTask, shared_encoder: bool
+) -> None:
+    task = make_task(sizes=(10, 7, 4))
+    pool, clients = new_pool(task, 3), torch.tensor([2, 0])
+    if shared_encoder:
+        pool.update(repeat(part(new_pool(task), ENCODER), 3))
+    losses = client_losses(task.model, pool, task.federation, clients)
+    assert losses.shape == (2, 3)
+    train_set = task.federation.train
+    assert train_set.labels is not None
+    for i, client in enumerate([2, 0]):
+        index = task.federation.train_of[client]
+        for n in range(3):
+            p = as_module(take(pool, [n]))(to_float(train_set.images[index])).softmax(1)
+            right = p[torch.arange(len(index)), train_set.labels[index]]
+            assert losses[i, n] == pytest.approx(float(-right.log().mean().detach()), rel=1e-5)
+
+
+def test_probabilities_are_those_of_each_clients_own_model(make_task: MakeTask) -> None:
+    task = make_task(test_sizes=(3, 8, 5))
+    pool, choice, portion = new_pool(task, 2), torch.tensor([1, 0, 1]), task.federation.test
+    found = probabilities(task.model, pool, choice, portion, task.federation.test_of)
+    for client, index in enumerate(task.federation.test_of):
+        module = as_module(take(pool, [int(choice[client])]))
+        expected = module(to_float(portion.images[index])).softmax(1)
+        torch.testing.assert_close(found[client], expected)
+
+
+def with_batch_norm() -> Classifier:
+    encoder = Sequential(
+        Conv2d("encoder.conv", 1, 3, 3, 2),
+        BatchNorm("encoder.norm", 3),
+        ReLU(),
+        GlobalAveragePool(),
+    )
+    return Classifier(encoder, 3, dense_head(3, (), 3))
+
+
+def test_running_statistics_follow_torch_and_stop_when_the_encoder_is_frozen(
+    make_task: MakeTask,
+) -> None:
+    task, model = make_task(sizes=(10, 10)), with_batch_norm()
+    pool = model.new(torch.Generator().manual_seed(1))
+    module = nn.BatchNorm2d(3)
+    settings = {**OPTIONS, "seeds": task.seeds, "learning_rate": 0.0, "optimizer": "sgd"}
+    one_epoch, frozen = (
+        train_clients(
+            model,
+            pool,
+            torch.zeros(2).long(),
+            task.federation,
+            torch.arange(2),
+            **{**settings, "epochs": epochs, "encoder_epochs": 1},
+        )
+        for epochs in (1, 3)
+    )
+    stream = task.seeds.generator("batches", OPTIONS["t"], 1)
+    own = task.federation.train_of[1][torch.randperm(10, generator=stream)]
+    for batch in own.split(4):
+        x = to_float(task.federation.train.images[batch])
+        module(F.conv2d(x, pool["encoder.conv.weight"][0], pool["encoder.conv.bias"][0], 2))
+    for kind in ("running_mean", "running_var"):
+        torch.testing.assert_close(one_epoch[f"encoder.norm.{kind}"][1], getattr(module, kind))
+        assert torch.equal(one_epoch[f"encoder.norm.{kind}"], frozen[f"encoder.norm.{kind}"])
+
+
+def test_a_frozen_encoder_uses_running_statistics(make_task: MakeTask) -> None:
+    task, model = make_task(sizes=(10,)), with_batch_norm()
+    pool, one = model.new(torch.Generator().manual_seed(1)), torch.zeros(1).long()
+    train_set, own = task.federation.train, task.federation.train_of[0]
+    (h,) = features(model, pool, one, train_set, [own])
+    (single,) = features(model, pool, one, train_set, [own[:1]])
+    torch.testing.assert_close(h[:1], single)
