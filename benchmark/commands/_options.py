@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchmark.errors import FedreproError
+
+if TYPE_CHECKING:
+    from benchmark.spec.types import Paper
 
 
 def add_papers(parser: argparse.ArgumentParser) -> None:
@@ -107,3 +112,13 @@ def parse_sets(pairs: list[str]) -> list[tuple[str, object]]:
             value = text
         parsed.append((path.strip(), value))
     return parsed
+
+
+def chosen_papers(ids: Sequence[str]) -> tuple[Paper, ...]:
+    """The papers called `ids`, or all.
+
+    Raises `SpecError` for a paper that has no spec.
+    """
+    from benchmark.spec.load import load_paper, load_papers
+
+    return tuple(load_paper(id) for id in ids) if ids else load_papers()

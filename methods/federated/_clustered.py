@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 import torch.nn.functional as F
@@ -21,6 +21,8 @@ from torch import Tensor
 
 from methods.engine.evaluate import client_losses
 from methods.federated.base import FederatedMethod, Memory, Message, Server, Task
+from methods.metrics import Evaluation
+from methods.metrics.clustering import cluster_recovery
 from methods.state import State, n_models, weighted_average
 
 
@@ -107,6 +109,15 @@ class Clustered(FederatedMethod):
         if unseen.any():
             choice[unseen] = select(task, server.pool, clients[unseen])
         return server.pool, choice
+
+    def evaluate(
+        self, task: Task, server: Server, memory: Memory, final: bool
+    ) -> Evaluation | None:
+        evaluation = super().evaluate(task, server, memory, final)
+        if evaluation is None or bool((server.choice < 0).any()):
+            return evaluation
+        recovered = cluster_recovery(server.choice, task.federation.group)
+        return replace(evaluation, metrics={**evaluation.metrics, "cluster_recovery": recovered})
 
     def counts(self, server: Server) -> Mapping[str, float]:
         return {"clustering_failed": float(server.collapsed)}

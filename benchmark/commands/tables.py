@@ -1,0 +1,33 @@
+"""`fedrepro tables`: the published record as typed data."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from benchmark.commands._options import add_papers
+
+HELP = "list the tables of papers, or export every printed value as JSON"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Papers, and the format."""
+    add_papers(parser)
+    parser.add_argument("--json", action="store_true", help="every cell, numbers as strings")
+
+
+def execute(given: argparse.Namespace) -> int:
+    """Prints one line a table, or the export."""
+    from benchmark.commands._options import chosen_papers
+    from benchmark.spec.export import export
+
+    papers = chosen_papers(given.papers)
+    if given.json:
+        print(json.dumps(export(papers), indent=1, ensure_ascii=False))
+        return 0
+    for paper in papers:
+        print(f"{paper.id}: {paper.title}")
+        for table in paper.tables:
+            cells, claims = len(table.cells), len(table.claims)
+            print(f"  {table.id:<10}{table.kind:<13}{cells:>4} cells {claims:>3} claims  {table.title}")
+    return 0
