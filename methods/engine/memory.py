@@ -15,9 +15,9 @@ from torch import Tensor
 from methods.models.classifier import Classifier
 from methods.models.layers import is_buffer
 
-# Steps that stay in the caches are the fastest on a CPU. Measured on one core, Adam, 32 MiB is at or
-# near the best at 8x8 (12 clients at once 4 times as fast as one), 28x28 and 32x32 (7 at once), and
-# for single models at 96x96 (16 images at a time 1.3 times as fast as 256).
+# Steps that stay in the caches are the fastest on a CPU. Measured on one core, Adam, 32 MiB is at
+# or near the best at 8x8 (12 clients at once 4 times as fast as one), at 28x28 and 32x32 (7 at
+# once), and for single models at 96x96 (16 images at a time 1.3 times as fast as 256).
 CPU_STEP = 32 * 2**20
 
 

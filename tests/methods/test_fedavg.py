@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import torch
+
+from methods.engine.local import train_clients
+from methods.engine.loop import run
+from methods.federated.base import Memory, Message, Task
+from methods.federated.fedavg import FedAvg
+from methods.models.classifier import ENCODER
+from methods.seeds import Seeds
+from methods.state import State, n_bytes, part, take
+
+MakeTask = Callable[..., Task]
+METHOD = FedAvg(rounds=3, local_epochs=2, batch_size=4, learning_rate=0.01)
+
+
+def trained_server(method: FedAvg, task: Task) -> State:
+    server: State = method.start(task, 0)
+    for t in range(method.rounds):
+        clients = method.participants(task, t)
+        download = method.broadcast(task, server, t, clients)
+        upload = method.local_update(task, download, t, clients, Memory())
+        server = method.aggregate(task, server, upload, t, clients)
+    return server
+
+
+def test_one_client_is_plain_training(make_task: MakeTask) -> None:
+    task = make_task(sizes=(10,))
+    state = task.new_model("model", 0, 0)
+    for t in range(3):
+        state = train_clients(
+            task.model,
+            state,
+            torch.zeros(1).long(),
+            task.federation,
+            torch.arange(1),
+            epochs=2,
+            batch_size=4,
+            learning_rate=0.01,
+            optimizer="adam",
+            seeds=task.seeds,
+            t=t,
+        )
+    for name, value in trained_server(METHOD, task).items():
+        assert torch.equal(value, state[name])
+
+
+def test_clients_are_weighted_by_their_images_as_numpy_averages(make_task: MakeTask) -> None:
+    task = make_task(sizes=(10, 4, 7))
+    stacked = {"encoder.w": torch.randn(2, 3, 4), "head.b": torch.randn(2, 5)}
+    upload = Message(each={"weights": stacked})
+    average = METHOD.aggregate(task, None, upload, 0, torch.tensor([2, 0]))
+    for name, value in stacked.items():
+        expected = np.average(value.numpy(), axis=0, weights=[7, 10])
+        np.testing.assert_allclose(average[name][0].numpy(), expected, rtol=1e-6)
+
+
+def test_a_round_is_the_average_of_clients_trained_alone(make_task: MakeTask) -> None:
+    task = make_task(sizes=(10, 4, 7))
+    start = METHOD.start(task, 0)
+    download = METHOD.broadcast(task, start, 0, torch.arange(3))
+    alone = [
+        METHOD.local_update(task, download, 0, torch.tensor([client]), Memory()).each["weights"]
+        for client in range(3)
+    ]
+    server = trained_server(replace(METHOD, rounds=1), task)
+    for name in server:
+        expected = np.average([s[name][0].numpy() for s in alone], axis=0, weights=[10, 4, 7])
+        np.testing.assert_allclose(server[name][0].numpy(), expected, rtol=1e-4, atol=1e-6)
+
+
+def test_a_pre_trained_encoder_is_where_training_starts(make_task: MakeTask) -> None:
+    task = make_task()
+    encoder = part(task.new_model("elsewhere"), ENCODER)
+    random, pretrained = METHOD.start(task, 0), METHOD.start(replace(task, encoder=encoder), 0)
+    for name, value in pretrained.items():
+        assert torch.equal(value, encoder.get(name, random[name]))
+
+
+def test_each_client_exchanges_two_models_a_round(make_task: MakeTask) -> None:
+    task = make_task(sizes=(10, 4, 7))
+    counts = run(METHOD, task).counts
+    size = n_bytes(METHOD.start(task, 0))
+    exchanged = counts["downloaded_bytes.weights"] + counts["uploaded_bytes.weights"]
+    assert exchanged / 3 == 2 * size * METHOD.rounds
+    assert exchanged == counts["downloaded_bytes"] + counts["uploaded_bytes"]
+
+
+def test_the_same_seed_gives_the_same_run_and_another_does_not(make_task: MakeTask) -> None:
+    task = make_task(sizes=(10, 4, 7))
+    first, again = run(METHOD, task), run(METHOD, task)
+    other = run(METHOD, replace(task, seeds=Seeds(1)))
+    assert first.metrics == again.metrics
+    assert first.encoder is not None
+    assert again.encoder is not None
+    assert other.encoder is not None
+    for name, value in first.encoder.items():
+        assert torch.equal(value, again.encoder[name])
+    assert not torch.equal(
+        first.encoder["encoder.dense.weight"], other.encoder["encoder.dense.weight"]
+    )
+
+
+def test_the_encoder_handed_on_is_the_trained_one(make_task: MakeTask) -> None:
+    task = make_task()
+    server, encoder = trained_server(METHOD, task), run(METHOD, task).encoder
+    assert encoder is not None
+    assert encoder.keys() == part(server, ENCODER).keys()
+    assert all(torch.equal(value, server[name]) for name, value in encoder.items())
+
+
+def test_only_participants_are_averaged(make_task: MakeTask) -> None:
+    task = make_task(sizes=(10, 10, 10, 10))
+    method = replace(METHOD, participation=0.5, rounds=1)
+    clients = method.participants(task, 0)
+    assert len(clients) == 2
+    download = method.broadcast(task, method.start(task, 0), 0, clients)
+    everyone = method.local_update(task, download, 0, torch.arange(4), Memory()).each["weights"]
+    expected = {name: v.mean(0) for name, v in take(everyone, clients).items()}
+    for name, value in trained_server(method, task).items():
+        torch.testing.assert_close(value[0], expected[name], rtol=1e-4, atol=1e-6)
