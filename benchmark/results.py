@@ -148,7 +148,7 @@ class TableResult:
 
 @dataclass(frozen=True)
 class RunSummary:
-    """One unique run behind the cells."""
+    """One unique run behind the cells. source: SHA-256 by file of the code that trained it."""
 
     key: str
     description: str
@@ -158,6 +158,7 @@ class RunSummary:
     config: Mapping[str, Any]
     counts: Mapping[str, float]
     errors: tuple[str, ...] = ()
+    source: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

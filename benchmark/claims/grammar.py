@@ -231,13 +231,15 @@ class _Parser:
     def where(self, rows: tuple[Label, ...]) -> Cells:
         columns: tuple[Label, ...] | None = None
         table: str | None = None
-        while (word := self.accept("at", "in")) is not None:
-            if word == "at" and columns is None:
-                columns = self.labels("column")
-            elif word == "in" and table is None:
-                table = self.quoted("table")
-            else:
+        while self.token.text in ("at", "in"):
+            word = self.token.text
+            if (columns if word == "at" else table) is not None:
                 raise self.fail(f"a list of cells has only one '{word}'")
+            self.take()
+            if word == "at":
+                columns = self.labels("column")
+            else:
+                table = self.quoted("table")
         return Cells(rows, columns, table)
 
     def labels(self, what: str) -> tuple[Label, ...]:

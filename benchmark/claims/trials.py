@@ -91,15 +91,16 @@ def compare(comparison: Elementary, setting: Setting) -> Comparison:
     """
     differences = paired_differences(comparison, setting.values)
     p = p_reversed = None
-    if len(differences) >= 2 and np.isfinite(differences).all():
+    finite = bool(np.isfinite(differences).all())
+    if len(differences) >= 2 and finite:
         p, p_reversed = _p_values(comparison, differences, setting)
     return Comparison(
         text=comparison.text,
         published_left=shown(comparison.left),
         published_right=shown(comparison.right),
         differences=tuple(map(float, differences)),
-        mean=float(differences.mean()) if len(differences) else None,
-        interval=mean_interval(differences.tolist()),
+        mean=float(differences.mean()) if len(differences) and finite else None,
+        interval=mean_interval(differences.tolist()) if finite else None,
         p=p,
         p_reversed=p_reversed,
     )

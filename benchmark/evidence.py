@@ -1,0 +1,145 @@
+"""What the store holds for planned cells: values by trial, departures, and why there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
+
+from benchmark.claims.nodes import CellKey, key_of
+from benchmark.config import RunConfig
+from benchmark.plan import Plan, PlannedCell, PlannedDrawing
+from benchmark.record import TrialRecord
+from benchmark.results import Departure
+
+
+class Trials(Protocol):
+    """The part of `benchmark.store.Store` that judging reads."""
+
+    def find(self, config: RunConfig, seed: int) -> TrialRecord | None: ...
+    def stale(self, config: RunConfig, seed: int) -> list[str]: ...
+    def error(self, config: RunConfig, seed: int) -> str | None: ...
+    def load_arrays(self, record: TrialRecord) -> Mapping[str, NDArray[Any]]: ...
+
+
+@dataclass(frozen=True)
+class CellTrials:
+    """One cell's trials in its unit, by seed; None where a trial is missing.
+
+    missing: why there is no value at all. failed: that this is an error, not just not yet run.
+    incomplete: why some of the trials are missing.
+    """
+
+    values: tuple[float | None, ...] = ()
+    missing: str | None = None
+    failed: bool = False
+    incomplete: str | None = None
+
+    @property
+    def found(self) -> tuple[float, ...]:
+        return tuple(value for value in self.values if value is not None)
+
+    @property
+    def by_seed(self) -> dict[int, float]:
+        return {seed: value for seed, value in enumerate(self.values) if value is not None}
+
+
+@dataclass
+class Evidence:
+    """The store's answers for one plan, each asked for once.
+
+    not_run: by run key, why the executor did not try a run (data that are missing).
+    """
+
+    plan: Plan
+    store: Trials
+    not_run: Mapping[str, str] = field(default_factory=dict)
+    _records: dict[tuple[RunConfig, int], TrialRecord | None] = field(default_factory=dict)
+
+    def record(self, config: RunConfig, seed: int) -> TrialRecord | None:
+        """The finished trial, or None."""
+        if (config, seed) not in self._records:
+            self._records[config, seed] = self.store.find(config, seed)
+        return self._records[config, seed]
+
+    def records(self, config: RunConfig) -> list[TrialRecord]:
+        """The finished trials of a run that the plan asks for, by seed."""
+        found = (self.record(config, seed) for seed in self.plan.seeds(config))
+        return [record for record in found if record is not None]
+
+    def errors(self, config: RunConfig) -> tuple[str, ...]:
+        """`trial 3: diverged at round 7` for every trial that failed, by seed."""
+        return tuple(
+            f"trial {seed}: {message}"
+            for seed in self.plan.seeds(config)
+            if self.record(config, seed) is None
+            and (message := self.store.error(config, seed)) is not None
+        )
+
+    @cached_property
+    def cells(self) -> Mapping[CellKey, CellTrials]:
+        """The trials of every planned cell."""
+        return {key_of(planned.cell): self._trials(planned) for planned in self.plan.cells}
+
+    def departures(self, planned: PlannedCell | PlannedDrawing) -> tuple[Departure, ...]:
+        """How what a cell shows differs from the published protocol, its data included."""
+        if planned.config is None:
+            return planned.departures
+        return planned.departures + tuple(self._not_released(planned.config))
+
+    def _trials(self, planned: PlannedCell) -> CellTrials:
+        config, cell = planned.config, planned.cell
+        if config is None:
+            return CellTrials(missing=planned.reason or "no run is bound to this cell")
+        scale = 100.0 if cell.unit == "%" else 1.0
+        values: list[float | None] = []
+        for seed in self.plan.seeds(config):
+            record = self.record(config, seed)
+            if record is None:
+                values.append(None)
+            elif cell.metric is None or cell.metric not in record.metrics:
+                return CellTrials(missing=f"its run reports no '{cell.metric}'", failed=True)
+            else:
+                try:
+                    values.append(record.metrics[cell.metric].read(planned.read.at) * scale)
+                except KeyError as error:
+                    return CellTrials(missing=str(error.args[0]), failed=True)
+        lacking = self._why_lacking(config)
+        if all(value is None for value in values):
+            return CellTrials(tuple(values), *lacking)
+        incomplete = lacking[0] if None in values else None
+        return CellTrials(tuple(values), incomplete=incomplete)
+
+    def _why_lacking(self, config: RunConfig) -> tuple[str, bool]:
+        """Why trials of a run are missing, and whether that is an error."""
+        run: RunConfig | None = config
+        while run is not None:
+            errors = self.errors(run)
+            if errors:
+                before = "" if run == config else f"{run.description} failed: "
+                return before + "; ".join(errors), True
+            if run.key in self.not_run:
+                return self.not_run[run.key], False
+            run = run.start
+        lacking = [s for s in self.plan.seeds(config) if self.record(config, s) is None]
+        edited = sorted({file for seed in lacking for file in self.store.stale(config, seed)})
+        if edited:
+            return f"stored trials are stale, edited since: {', '.join(edited)}", False
+        return "no finished trial is stored", False
+
+    def _not_released(self, config: RunConfig) -> Iterator[Departure]:
+        run: RunConfig | None = config
+        while run is not None:
+            for record in self.records(run)[:1]:
+                for portion, used in record.provenance.get("data", {}).items():
+                    if not used.get("is_release", False):
+                        yield Departure(
+                            f"data.{portion}",
+                            "the released files",
+                            str(used.get("note") or used.get("source") or "files not identified"),
+                            "these files are not known to be the release",
+                        )
+            run = run.start

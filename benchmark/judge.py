@@ -1,0 +1,294 @@
+"""Joins specs, plan and stored trials into a judged report; trains and renders nothing."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import numpy as np
+
+from benchmark import __version__
+from benchmark.analytic import judge_analytic
+from benchmark.claims.nodes import CellKey, key_of
+from benchmark.claims.resolve import resolve
+from benchmark.claims.trials import Setting, judge_claims
+from benchmark.config import RunConfig
+from benchmark.errors import SpecError
+from benchmark.evidence import CellTrials, Evidence, Trials
+from benchmark.panels import panels
+from benchmark.plan import Plan, PlannedCell, PlannedDrawing
+from benchmark.results import (
+    CellResult,
+    ClaimResult,
+    Departure,
+    Provenance,
+    Report,
+    RunSummary,
+    TableResult,
+    Verdict,
+)
+from benchmark.spec.types import Cell, Table, Unstated
+from benchmark.stats.intervals import mean_interval
+from benchmark.training import commit
+from benchmark.verdicts import Evidence as Measured
+from benchmark.verdicts import Published, judge_table, published_sides
+
+
+def judge(
+    plan: Plan,
+    store: Trials,
+    *,
+    command: str,
+    wall_s: float = 0.0,
+    not_run: Mapping[str, str] | None = None,
+) -> Report:
+    """The report of a plan on what `store` holds.
+
+    command: as the user gave it. wall_s: of the whole job. not_run: by run key, why the executor
+    did not try it.
+
+    Raises `SpecError` for a claim that names no cell or a spread without ddof or runs, and
+    `StoreError` for arrays that cannot be read.
+    """
+    judging = _Judging(plan, Evidence(plan, store, not_run or {}))
+    tables = tuple(judging.table(table) for table in judging.tables)
+    return Report(
+        paper=plan.paper.id,
+        title=plan.paper.title,
+        authors=plan.paper.authors,
+        year=plan.paper.year,
+        profile=plan.profile.name,
+        on=plan.on,
+        scaled=any(table.departures for table in tables),
+        tables=tables,
+        runs=tuple(judging.run(config) for config in plan.runs),
+        provenance=judging.provenance(command, wall_s),
+    )
+
+
+@dataclass(frozen=True)
+class _Judging:
+    plan: Plan
+    evidence: Evidence
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        planned = {one.cell.table for one in self.plan.cells}
+        planned |= {one.table for one in self.plan.drawings}
+        return tuple(table for table in self.plan.paper.tables if table.id in planned)
+
+    def table(self, table: Table) -> TableResult:
+        cells = [one for one in self.plan.cells if one.cell.table == table.id]
+        drawings = [one for one in self.plan.drawings if one.table == table.id]
+        verdicts = self.verdicts(table, cells)
+        shown: list[PlannedCell | PlannedDrawing] = [*cells, *drawings]
+        departures = [one for planned in shown for one in self.departures(planned)]
+        figure = table.figure
+        return TableResult(
+            id=table.id,
+            title=table.title,
+            section=table.section,
+            kind=table.kind,
+            metric=table.metric,
+            unit=table.unit,
+            margin=None if table.margin is None else table.margin.value,
+            margin_reason=None if table.margin is None else table.margin.reason,
+            cells=tuple(self.cell(one, verdicts[key_of(one.cell)]) for one in cells),
+            claims=self.claims(table),
+            departures=tuple(dict.fromkeys(departures)),
+            unstated=tuple(map(_as_departure, (*self.plan.paper.unstated, *table.unstated))),
+            notes=table.notes,
+            panels=() if figure is None else panels(figure, drawings, self.evidence, table.unit),
+            command=self.command(table.id),
+        )
+
+    def departures(self, planned: PlannedCell | PlannedDrawing) -> tuple[Departure, ...]:
+        return self.evidence.departures(planned)
+
+    # -- cells -----------------------------------------------------------------------------------
+
+    def verdicts(self, table: Table, cells: Sequence[PlannedCell]) -> dict[CellKey, Verdict]:
+        """The verdict of every cell; those that can be judged are judged together."""
+        verdicts: dict[CellKey, Verdict] = {}
+        judged: list[Cell] = []
+        for planned in cells:
+            verdict = self.without_judging(table, planned)
+            if verdict is None:
+                judged.append(planned.cell)
+            else:
+                verdicts[key_of(planned.cell)] = verdict
+        if judged:
+            assert table.margin is not None
+            margin = table.margin.value
+            sides = _sides(table, judged)
+            measured = [
+                Measured(side, self.trials(cell).found, margin)
+                for side, cell in zip(sides, judged, strict=True)
+            ]
+            words = judge_table(measured, " points" if table.unit == "%" else "")
+            verdicts |= {key_of(c): word for c, word in zip(judged, words, strict=True)}
+        return verdicts
+
+    def without_judging(self, table: Table, planned: PlannedCell) -> Verdict | None:
+        """The verdict of a cell whose number is not held against the print, else None."""
+        cell, trials = planned.cell, self.trials(planned.cell)
+        if cell.kind == "analytic" and cell.skip is None:
+            return judge_analytic(cell)
+        if cell.kind == "descriptive":
+            return Verdict("DESCRIPTIVE", "Shown as printed; it is not a measurement of ours.")
+        if cell.skip is None and cell.printed.is_blank and cell.printed.text:
+            return Verdict("DESCRIPTIVE", "The paper prints a dash here.")
+        if not trials.found:
+            return Verdict("ERROR" if trials.failed else "NOT RUN", _sentence(trials.missing or ""))
+        departures = self.departures(planned)
+        if departures:
+            return self.scaled(cell, trials, departures)
+        if cell.printed.value is None:
+            return Verdict("DESCRIPTIVE", "The paper prints no value here; a claim needs ours.")
+        difference = float(np.mean(trials.found)) - float(cell.printed.value)
+        if table.margin is None or (cell.unit or "") != (table.unit or ""):
+            why = "The spec gives no margin" + ("" if table.margin is None else " in this unit")
+            return Verdict("INCONCLUSIVE", f"{why} to judge by.", difference)
+        return None
+
+    def scaled(self, cell: Cell, trials: CellTrials, departures: Sequence[Departure]) -> Verdict:
+        settings = list(dict.fromkeys(one.setting for one in departures))
+        named = ", ".join(settings[:4]) + (", ..." if len(settings) > 4 else "")
+        value = cell.printed.value
+        return Verdict(
+            "SCALED",
+            f"Not judged: the run departs from the paper in {named}.",
+            None if value is None else float(np.mean(trials.found)) - float(value),
+        )
+
+    def cell(self, planned: PlannedCell, verdict: Verdict) -> CellResult:
+        cell, trials = planned.cell, self.trials(planned.cell)
+        found = trials.found
+        notes = [note for note in (cell.note, trials.incomplete) if note]
+        return CellResult(
+            row=cell.row,
+            column=cell.column,
+            kind=cell.kind,
+            metric=cell.metric,
+            unit=cell.unit,
+            published=cell.printed.text,
+            published_sd=None if cell.printed.sd is None else str(cell.printed.sd),
+            trials=trials.values,
+            mean=float(np.mean(found)) if found else None,
+            sd=float(np.std(found, ddof=1)) if len(found) > 1 else None,
+            interval=mean_interval(found),
+            verdict=verdict,
+            run=None if planned.config is None else planned.config.key,
+            command=None if planned.config is None else self.command(cell.table, cell.row),
+            note="; ".join(notes) or None,
+        )
+
+    def trials(self, cell: Cell) -> CellTrials:
+        return self.evidence.cells[key_of(cell)]
+
+    # -- claims ----------------------------------------------------------------------------------
+
+    def claims(self, table: Table) -> tuple[ClaimResult, ...]:
+        paper = self.plan.paper
+        resolved = [(claim, resolve(claim, table, paper)) for claim in table.claims]
+        setting = Setting(
+            values={key: trials.by_seed for key, trials in self.evidence.cells.items()},
+            margin=None if table.margin is None else table.margin.value,
+            unit=table.unit,
+            scaled=frozenset(key_of(one.cell) for one in self.plan.cells if self.departures(one)),
+            reasons={
+                key_of(cell): self.evidence.cells[key_of(cell)].missing or "no trial"
+                if key_of(cell) in self.evidence.cells
+                else f"table {other.id} or this row was not selected"
+                for other in paper.tables
+                for cell in other.cells
+            },
+        )
+        return judge_claims(resolved, setting)
+
+    # -- runs and provenance ---------------------------------------------------------------------
+
+    def run(self, config: RunConfig) -> RunSummary:
+        records = self.evidence.records(config)
+        names = dict.fromkeys(name for record in records for name in record.counts)
+        return RunSummary(
+            key=config.key,
+            description=config.description,
+            seeds=tuple(record.seed for record in records),
+            cells=self.plan.sharing().get(config, 0),
+            wall_s=sum(float(record.provenance.get("wall_s", 0.0)) for record in records),
+            config=config.as_dict(),
+            counts={
+                name: float(np.mean([r.counts[name] for r in records if name in r.counts]))
+                for name in names
+            },
+            errors=self.evidence.errors(config),
+            source=dict(records[0].source) if records else {},
+        )
+
+    def provenance(self, command: str, wall_s: float) -> Provenance:
+        records = [record for run in self.plan.runs for record in self.evidence.records(run)]
+        found = [record.provenance for record in records]
+        versions = [dict(one.get("versions", {})) for one in found]
+        here = commit()
+        return Provenance(
+            version=__version__,
+            commit=None if here is None else here.rstrip("+"),
+            dirty=here is not None and here.endswith("+"),
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            command=command,
+            device=_joined(str(one.get("device", "unknown")) for one in found),
+            versions={
+                name: _joined(one[name] for one in versions if name in one)
+                for name in dict.fromkeys(name for one in versions for name in one)
+            },
+            seeds=tuple(sorted({record.seed for record in records})),
+            data={
+                portion: dict(used)
+                for one in found
+                for portion, used in one.get("data", {}).items()
+            },
+            wall_s=wall_s,
+            training_s=sum(float(one.get("wall_s", 0.0)) for one in found),
+        )
+
+    def command(self, table: str, row: Sequence[str] | None = None) -> str:
+        """The command that runs a table, or one of its rows, as this plan does."""
+        words = ["fedrepro", "run", self.plan.paper.id, "--tables", table]
+        if row is not None:
+            words += ["--rows", "|".join(row)]
+        words += ["--profile", self.plan.profile.name]
+        if self.plan.on is not None:
+            words += ["--on", self.plan.on]
+        if self.plan.trials != self.plan.profile.trials:
+            words += ["--trials", str(self.plan.trials)]
+        return shlex.join(words)
+
+
+def _sides(table: Table, cells: Sequence[Cell]) -> list[Published]:
+    """Published sides; spreads are pooled only among cells that show the same metric."""
+    sides: dict[CellKey, Published] = {}
+    for metric in dict.fromkeys(cell.metric for cell in cells):
+        group = [cell for cell in cells if cell.metric == metric]
+        try:
+            found = published_sides(
+                [cell.printed for cell in group], ddof=table.sd_ddof, runs=table.sd_runs
+            )
+        except ValueError as error:
+            raise SpecError(f"{table.file}: {error}") from None
+        sides |= {key_of(cell): side for cell, side in zip(group, found, strict=True)}
+    return [sides[key_of(cell)] for cell in cells]
+
+
+def _as_departure(unstated: Unstated) -> Departure:
+    return Departure(unstated.setting, "not stated", unstated.taken, unstated.why)
+
+
+def _joined(texts: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(texts))
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith(".") else f"{text}."

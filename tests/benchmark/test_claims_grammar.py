@@ -1,0 +1,216 @@
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from benchmark.claims.grammar import Cells, Function, Number, Operation, parse
+from benchmark.claims.resolve import resolve
+from benchmark.errors import SpecError
+from benchmark.printed import Printed
+from benchmark.spec.types import Cell, Claim, Paper, Read, Table
+
+
+def table(id, rows, columns, values, units=None):
+    cells = []
+    for row, line in zip(rows, values, strict=True):
+        for i, (column, text) in enumerate(zip(columns, line, strict=True)):
+            unit = "%" if units is None else units[i]
+            cell = Cell(
+                paper="p",
+                table=id,
+                row=tuple(row.split("|")),
+                column=tuple(column.split("|")),
+                kind="empirical",
+                metric="accuracy",
+                unit=unit,
+                printed=Printed.parse(text),
+                read=Read(),
+                experiment={},
+            )
+            cells.append(cell)
+    return Table(
+        "p", id, "t", "1", "empirical", "accuracy", "%", tuple(cells), (), None, None, None, (), (),
+        None, Path(f"{id}.toml"),
+    )  # fmt: skip
+
+
+MAIN = table(
+    "3",
+    ["Ours|A", "Ours|B", "Base|A", "Base|B"],
+    ["early", "late"],
+    [["5.0", "9.0"], ["4.0", "8.0"], ["3.0", "4.0"], ["2.0", "—"]],
+)
+OTHER = table("4", ["Ours|A", "Base|A"], ["early", "first"], [["1.0", "2.0"], ["3.0", "4.0"]])
+MIXED = table("5", ["x", "y"], ["acc", "f1"], [["50.0", "0.5"], ["60.0", "—"]], ["%", ""])
+WORDS = table("6", ["x"], ["a"], [["yes"]])
+FIGURE = table("figure-4", [], [], [])
+PAPER = Paper("p", "t", "a", 2023, (MAIN, OTHER, MIXED, WORDS, FIGURE), {}, (), Path("paper.toml"))
+
+
+def texts(holds, of=MAIN):
+    return [one.text for one in resolve(Claim("c", "says", holds), of, PAPER)]
+
+
+def refused(holds, of=MAIN):
+    with pytest.raises(SpecError) as caught:
+        resolve(Claim("the-claim", "says", holds), of, PAPER)
+    assert "the-claim" in str(caught.value)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_precedence_and_association_are_those_of_arithmetic():
+    side = parse("1 - 2 * 'a' / 4 - (5 - 6) > 0").first
+    inner = Operation("/", Operation("*", Number(Decimal(2)), Cells((("a",),))), Number(Decimal(4)))
+    brackets = Operation("-", Number(Decimal(5)), Number(Decimal(6)))
+    expected = Operation("-", Operation("-", Number(Decimal(1)), inner), brackets)
+    assert side == expected
+
+
+def test_a_list_takes_its_columns_and_table():
+    cells = parse("'a|b', 'c|*' at 'x', 'y|z' in '11' > 1").first
+    assert cells == Cells((("a", "b"), ("c", "*")), (("x",), ("y", "z")), "11")
+
+
+def test_numbers_keep_their_digits_and_signs():
+    chain = parse("'a' ~ 1.50 −5.90")
+    assert chain.steps[0].tolerance == Decimal("1.50")
+    assert str(chain.steps[0].right.value) == "-5.90"
+
+
+def test_functions_take_a_list():
+    assert parse("max('a', 'b' at 'x') > 1").first == Function(
+        "max", Cells((("a",), ("b",)), (("x",),), whole=True)
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "position", "said"),
+    [
+        ("'a' > ", 6, "expected a number"),
+        ("'a' 'b'", 5, "expected a comparison"),
+        ("'a'", 4, "expected a comparison"),
+        ("'a' > 'b", 7, "closing quote"),
+        ("'a' > best('b')", 7, "not a function"),
+        ("'a' > ('b' + 2", 15, "expected ')'"),
+        ("'a' ~ 'b'", 7, "tolerance"),
+        ("'a' > 'b' at 'x' at 'y'", 18, "only one 'at'"),
+        ("'a' > 3 at x", 12, "expected a quoted column"),
+        ("'a' > $", 7, "no meaning"),
+        ("'a' > 3 at 'x' > 4", 16, "expected the end"),
+    ],
+)
+def test_errors_name_the_position(text, position, said):
+    with pytest.raises(SpecError, match=f"position {position}:") as caught:
+        parse(text)
+    assert said in str(caught.value)
+
+
+def test_every_pair_is_compared_and_a_final_at_holds_for_all():
+    assert texts("'Ours|*' > 'Base|A' at 'late'") == [
+        "Ours|A @ late > Base|A @ late",
+        "Ours|B @ late > Base|A @ late",
+    ]
+
+
+def test_several_columns_are_compared_column_by_column():
+    assert texts("'Ours|A' > 'Ours|B' at 'early', 'late'") == [
+        "Ours|A @ early > Ours|B @ early",
+        "Ours|A @ late > Ours|B @ late",
+    ]
+    assert texts("'Ours|A' - 'Ours|B' > 0.5 at 'early', 'late'") == [
+        "Ours|A @ early - Ours|B @ early > 0.5",
+        "Ours|A @ late - Ours|B @ late > 0.5",
+    ]
+
+
+def test_without_any_at_all_columns_are_meant():
+    assert len(texts("'Ours|A' > 'Ours|B'")) == 2
+
+
+def test_differing_columns_are_compared_in_every_pair():
+    assert texts("'Ours|A' at 'late' > 'Base|A' at 'early', 'late'") == [
+        "Ours|A @ late > Base|A @ early",
+        "Ours|A @ late > Base|A @ late",
+    ]
+
+
+def test_an_at_behind_a_number_holds_for_all():
+    assert texts("'Ours|A' - 'Base|A' < 9 at 'late'") == ["Ours|A @ late - Base|A @ late < 9"]
+
+
+def test_an_at_holds_for_the_lists_on_its_left():
+    assert texts("'Ours|A' - 'Base|A' at 'early' > 'Ours|A' - 'Base|A' at 'late'") == [
+        "Ours|A @ early - Base|A @ early > Ours|A @ late - Base|A @ late"
+    ]
+
+
+def test_a_list_without_column_beside_lists_with_one_is_an_error():
+    assert "'Base|A'" in refused("'Ours|A' at 'late' > 'Base|A'")
+
+
+def test_a_function_takes_the_columns_in_its_parentheses_together_and_others_one_by_one():
+    assert texts("mean('Ours|A' at 'early', 'late') > 1") == [
+        "mean(Ours|A @ early, Ours|A @ late) > 1"
+    ]
+    assert texts("max('Ours|*') > 'Base|A' at 'early', 'late'") == [
+        "max(Ours|A @ early, Ours|B @ early) > Base|A @ early",
+        "max(Ours|A @ late, Ours|B @ late) > Base|A @ late",
+    ]
+
+
+def test_chains_compare_neighbours():
+    assert len(texts("'Ours|A' > 'Ours|B' > 'Base|A' at 'late'")) == 2
+
+
+def test_wildcards_pass_over_dashes_but_names_do_not():
+    assert texts("'Ours|A' > 'Base|*' at 'late'") == ["Ours|A @ late > Base|A @ late"]
+    assert texts("'Ours|A' > 'Base|B' at 'late'") == ["Ours|A @ late > Base|B @ late"]
+
+
+def test_a_figure_without_cells_may_compare_cells_of_tables():
+    assert texts("'Ours|A' > 'Base|A' at 'early' in '3'", FIGURE) == [
+        "Ours|A @ early (table 3) > Base|A @ early (table 3)"
+    ]
+    assert "prints no values" in refused("'Ours|A' > 'Base|A' at 'early'", FIGURE)
+
+
+def test_tables_may_be_mixed():
+    assert texts("'Ours|A' at 'early' > 'Ours|A' at 'first' in '4'") == [
+        "Ours|A @ early > Ours|A @ first (table 4)"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("holds", "said"),
+    [
+        ("'Ours|C' > 1 at 'late'", "nearest: 'Ours|"),
+        ("'Ours' > 1 at 'late'", "1 label part(s) where table 3 has 2"),
+        ("'Ours|A' > 1 at 'latest'", "nearest: 'late'"),
+        ("'Ours|A' > 1 at 'late' in '33'", "nearest: '3'"),
+    ],
+)
+def test_a_pattern_without_a_cell_names_the_nearest(holds, said):
+    assert said in refused(holds)
+
+
+@pytest.mark.parametrize(
+    "holds",
+    [
+        "'x' at 'acc' > 'x' at 'f1'",
+        "'x' at 'acc' + 'x' at 'f1' > 1",
+        "'x' at 'acc' * 'y' at 'acc' > 1",
+        "'x' at 'acc' / 'y' at 'acc' > 'y' at 'acc'",
+        "max('x' at '*') > 1",
+    ],
+)
+def test_units_are_not_mixed(holds):
+    assert "%" in refused(holds, MIXED)
+
+
+def test_ratios_of_one_unit_are_plain_numbers():
+    assert texts("'y' at 'acc' / 'x' at 'acc' > 'x' at 'f1'", MIXED)
+
+
+def test_cells_that_hold_words_are_refused():
+    assert "holds words" in refused("'x' > 1 at 'a'", WORDS)

@@ -1,0 +1,123 @@
+import itertools
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmark.claims.printed import support, support_one
+from benchmark.claims.resolve import resolve
+from benchmark.printed import Printed
+from benchmark.spec.types import Cell, Claim, Paper, Read, Table
+
+
+def comparisons(holds, **values):
+    cells = tuple(
+        Cell(
+            "p", "3", (row,), ("c",), "empirical", "accuracy", "%", Printed.parse(text), Read(), {}
+        )
+        for row, text in values.items()
+    )
+    table = Table(
+        "p", "3", "t", "1", "empirical", "accuracy", "%", cells, (), None, None, None, (), (),
+        None, Path("3.toml"),
+    )  # fmt: skip
+    paper = Paper("p", "t", "a", 2023, (table,), {}, (), Path("paper.toml"))
+    return resolve(Claim("c", "s", holds), table, paper)
+
+
+def word(holds, **values):
+    return support(comparisons(holds, **values))[0]
+
+
+@pytest.mark.parametrize(
+    ("holds", "a", "b", "expected"),
+    [
+        ("'a' > 'b'", "41.21", "41.19", "supported"),
+        ("'a' > 'b'", "41.20", "41.20", "undecidable"),
+        ("'a' > 'b'", "41.2", "41.22", "undecidable"),
+        ("'a' > 'b'", "41.20", "41.22", "contradicted"),
+        ("'a' < 'b'", "41.20", "41.22", "supported"),
+        ("'a' < 'b'", "41.22", "41.20", "contradicted"),
+        ("'a' - 'b' = 5.90", "76.80", "70.90", "supported"),
+        ("'a' - 'b' = 5.91", "76.80", "70.90", "supported"),
+        ("'a' - 'b' = 5.92", "76.80", "70.90", "contradicted"),
+        ("'a' ~ 1.5 'b'", "41.0", "42.2", "supported"),
+        ("'a' ~ 1.5 'b'", "41.0", "42.5", "undecidable"),
+        ("'a' ~ 1.5 'b'", "41.0", "42.7", "contradicted"),
+        ("'a' / 'b' > 2", "4.2", "2.0", "supported"),
+        ("'a' / 'b' > 2", "4.0", "2.0", "undecidable"),
+        ("'a' > 'b'", "41.20", "", "not printed"),
+        ("'a' > 'b'", "41.20", "—", "not printed"),
+        ("1 / ('a' - 'b') > 2", "4.0", "4.0", "undecidable"),
+    ],
+)
+def test_rounding_decides_what_the_print_supports(holds, a, b, expected):
+    # A number over a value in % has no unit of its own here, so the division is by a ratio.
+    holds = holds.replace("('a' - 'b')", "(('a' - 'b') / 'b')")
+    assert word(holds, a=a, b=b) == expected
+
+
+def test_one_contradicted_comparison_contradicts_the_claim_and_is_named():
+    found, reason = support(comparisons("'a' > 'b', 'c'", a="5.0", b="4.0", c="6.0"))
+    assert found == "contradicted"
+    assert "5.0 > 6.0" in reason
+    assert "1 of 2" in reason
+
+
+def test_a_supported_claim_names_its_tightest_comparison():
+    _, reason = support(comparisons("'a' > 'b', 'c'", a="5.0", b="4.0", c="4.8"))
+    assert "5.0 > 4.8" in reason
+
+
+def test_the_printed_difference_of_table_11_cannot_be_8_35():
+    assert word("'a' - 'b' = 8.35", a="76.69", b="68.61") == "contradicted"
+    assert word("'a' - 'b' = 10.90", a="76.69", b="65.79") == "supported"
+
+
+HOLDS = [
+    "('a' - 'b') / 'b' * 100 > 3",
+    "mean('a', 'b') - min('a', 'b') > max('b', 'c') - 'b'",
+    "'a' * 2 - 'b' < 'a' + 'c'",
+]
+
+
+@pytest.mark.parametrize("holds", HOLDS)
+@pytest.mark.parametrize("seed", range(12))
+def test_support_agrees_with_trying_values_that_print_so(holds, seed):
+    rng = np.random.default_rng(seed)
+    texts = {name: f"{rng.uniform(3.0, 3.5):.1f}" for name in "abc"}
+    (one,) = comparisons(holds, **texts)
+    halves = {name: Decimal(text) for name, text in texts.items()}
+    steps = [Fraction(k, 4) * Fraction(1, 20) for k in (-4, -2, 0, 2, 4)]
+    answers = set()
+    for shifts in itertools.product(steps, repeat=3):
+        values = {
+            name: Fraction(value) + shift
+            for (name, value), shift in zip(halves.items(), shifts, strict=True)
+        }
+        answers.add(_true(holds, values))
+    found = support_one(one)
+    if found == "supported":
+        assert answers == {True}
+    elif found == "contradicted":
+        assert answers == {False}
+    else:
+        # The corners of the box are among the values tried, so both answers must turn up, unless
+        # one of them holds with equality only.
+        assert answers == {True, False} or _tie(one)
+
+
+def _true(holds: str, values: dict[str, Fraction]) -> bool:
+    text = holds
+    for name in values:
+        text = text.replace(f"'{name}'", f"values['{name}']")
+    mean = lambda *many: sum(many) / len(many)  # noqa: E731
+    return eval(text, {"values": values, "mean": mean, "min": min, "max": max})
+
+
+def _tie(one) -> bool:
+    from benchmark.claims.printed import _box, difference
+
+    return 0 in difference(one, _box(one))
