@@ -53,7 +53,7 @@ def train_trial(
     provenance: device, versions, commit, started (UTC), wall_s, threads, data by portion.
 
     Raises `methods.outcome.DivergedError` if a metric is not finite, `benchmark.errors.DataError`
-    if data are missing, and `ValueError` if the config cannot be built.
+    if data are missing, and `ValueError` if the config cannot be built or nothing was measured.
     """
     if (config.start is None) != (encoder is None):
         raise ValueError("an encoder is needed exactly where a run starts from another")
@@ -63,7 +63,7 @@ def train_trial(
     stage = importlib.import_module(f"benchmark.stages.{config.stage}")
     with _deterministic(threads):
         outcome: Outcome = stage.run(trial)
-    _check_finite(outcome)
+    _check_numbers(outcome)
     return outcome, {
         "device": device_name(place),
         "versions": versions(),
@@ -148,7 +148,9 @@ def _deterministic(threads: int) -> Iterator[None]:
         torch.use_deterministic_algorithms(before[1])
 
 
-def _check_finite(outcome: Outcome) -> None:
+def _check_numbers(outcome: Outcome) -> None:
+    if not outcome.metrics:
+        raise ValueError("nothing was measured: the run has no round")
     for curve in outcome.metrics.values():
         for at, value in zip(curve.rounds, curve.values, strict=True):
             if not math.isfinite(value):

@@ -1,0 +1,106 @@
+"""A tiny experiment on real digits: three clients, two rounds, a fraction of a second a trial."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from benchmark.config import RunConfig
+from benchmark.experiment import merge
+from benchmark.printed import Printed
+from benchmark.resolve import resolve
+from benchmark.spec.types import Cell, Paper, Profile, Read, Table
+from benchmark.store import Store
+from methods.outcome import Curve, Outcome
+
+torch.set_num_threads(1)
+
+TINY: dict[str, Any] = {
+    "method": "fedavg",
+    "clients": {
+        "data": "digits",
+        "image_size": 8,
+        "channels": 1,
+        "partition": "class-groups",
+        "count": 3,
+        "test_size": 10,
+    },
+    "encoder": {"name": "cnn", "widths": [4, 4], "dim": 8, "padding": 1},
+    "head": {"widths": []},
+    "pretraining": {
+        "method": "none",
+        "data": "digits",
+        "part": "unlabeled",
+        "images": 32,
+        "epochs": 1,
+        "batch_size": 16,
+        "projector_widths": [8, 8],
+    },
+    "training": {"rounds": 2, "local_epochs": 1},
+}
+
+
+@pytest.fixture
+def tiny() -> dict[str, Any]:
+    """The experiment as a spec gives it."""
+    return merge(TINY)
+
+
+@pytest.fixture
+def tiny_config() -> Callable[..., RunConfig]:
+    """Makes the tiny experiment's config, changed by nested mappings."""
+
+    def make(*changes: dict[str, Any], metric: str = "accuracy") -> RunConfig:
+        resolved = resolve(merge(TINY, *changes), Read(), metric, (), "test")
+        assert resolved.config is not None, resolved.reason
+        return resolved.config
+
+    return make
+
+
+@pytest.fixture
+def tiny_paper() -> Callable[..., Paper]:
+    """Makes a paper of one table: a row per (label, changes), a column per reading."""
+
+    def make(
+        rows: dict[str, dict[str, Any]], at: tuple[Any, ...] = ("final",), trials: int = 1
+    ) -> Paper:
+        cells = tuple(
+            Cell(
+                paper="p", table="1", row=(label,), column=(f"at {a}",), kind="empirical",
+                metric="accuracy", unit="%", printed=Printed.parse("50.00"), read=Read(a),
+                experiment=merge(TINY, changes),
+            )
+            for label, changes in rows.items()
+            for a in at
+        )  # fmt: skip
+        table = Table(
+            "p", "1", "t", "1", "empirical", "accuracy", "%", cells,
+            (), None, None, None, (), (), None, Path("1.toml"),
+        )  # fmt: skip
+        profile = Profile("smoke", trials, ())
+        return Paper("p", "P", "A", 2020, (table,), {"smoke": profile}, (), Path("paper.toml"))
+
+    return make
+
+
+@pytest.fixture
+def outcome() -> Outcome:
+    """A finished training with every part that can be stored."""
+    return Outcome(
+        metrics={"accuracy": Curve((1, 2), (0.25, 0.5))},
+        counts={"parameters": 7.0},
+        arrays={"choice": np.arange(6).reshape(2, 3)},
+        encoder={"encoder.conv0.weight": torch.arange(4.0).reshape(1, 4)},
+    )
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """An empty store whose sources never change."""
+    return Store(tmp_path / "store", source_of=lambda config: {"methods/a.py": "1"})

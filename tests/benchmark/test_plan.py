@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchmark.errors import SpecError
+from benchmark.plan import describe, make_plan
+from benchmark.printed import Printed
+from benchmark.spec.load import load_paper
+from benchmark.spec.types import Paper
+from benchmark.store import Store
+
+MakePaper = Callable[..., Paper]
+SHARED = {"pretraining": {"method": "simclr"}}
+OWN = {"pretraining": {"method": "simclr", "shared": False}}
+
+
+def test_cells_that_read_one_history_share_a_run(tiny_paper: MakePaper) -> None:
+    paper = tiny_paper({"a": {}, "same": {"training": {"n_clusters": 7}}}, at=(1, 2))
+    plan = make_plan(paper, "smoke")
+    assert len(plan.cells) == 4
+    assert len(plan.runs) == 1
+    assert plan.sharing() == {plan.runs[0]: 4}
+
+
+def test_runs_come_after_those_that_they_start_from_and_once(tiny_paper: MakePaper) -> None:
+    paper = tiny_paper({"a": {"method": "ifca", **SHARED}, "b": SHARED, "c": {}})
+    runs = make_plan(paper, "smoke").runs
+    assert len(runs) == 4
+    for i, run in enumerate(runs):
+        assert run.start is None or run.start in runs[:i]
+
+
+def test_a_shared_encoder_is_trained_once_and_others_once_a_trial(tiny_paper: MakePaper) -> None:
+    shared = make_plan(tiny_paper({"a": SHARED}, trials=3), "smoke")
+    assert [shared.seeds(run) for run in shared.runs] == [(0,), (0, 1, 2)]
+    own = make_plan(tiny_paper({"a": OWN}, trials=3), "smoke")
+    assert [own.seeds(run) for run in own.runs] == [(0, 1, 2), (0, 1, 2)]
+    assert len(shared.trials_to_run()) == 4
+
+
+def test_trials_can_be_chosen(tiny_paper: MakePaper) -> None:
+    plan = make_plan(tiny_paper({"a": {}}), "smoke", trials=4)
+    assert plan.seeds(plan.runs[0]) == (0, 1, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"kind": "descriptive"}, "descriptive"),
+        ({"kind": "analytic"}, "analytic: recomputed without training"),
+        ({"skip": "quoted from another paper"}, "quoted from another paper"),
+        ({"printed": Printed.parse("—")}, "nothing is printed"),
+    ],
+)
+def test_cells_that_need_no_training_say_why(
+    tiny_paper: MakePaper, change: dict[str, object], reason: str
+) -> None:
+    paper = tiny_paper({"a": {}})
+    table = paper.tables[0]
+    cells = tuple(replace(cell, **change) for cell in table.cells)  # type: ignore[arg-type]
+    plan = make_plan(replace(paper, tables=(replace(table, cells=cells),)), "smoke")
+    assert plan.runs == ()
+    assert [cell.reason for cell in plan.cells] == [reason]
+
+
+def test_rows_and_settings_narrow_and_change_a_plan(tiny_paper: MakePaper) -> None:
+    paper = tiny_paper({"a": {}, "b": {"method": "ifca"}})
+    plan = make_plan(paper, "smoke", rows="b", sets=[("training.rounds", 1)])
+    assert [run.method for run in plan.runs] == ["ifca"]
+    assert plan.runs[0].options["rounds"] == 1
+    assert [d.why for d in plan.cells[0].departures] == ["set on the command line"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"profile": "smok"}, "unknown profile 'smok'; did you mean 'smoke'"),
+        ({"profile": "smoke", "tables": ["2"]}, "unknown table '2'"),
+        ({"profile": "smoke", "on": "mnist"}, "unknown data set 'mnist'"),
+        ({"profile": "smoke", "rows": "z"}, "no row"),
+        ({"profile": "smoke", "sets": {"training.round": 3}}, "did you mean 'training.rounds'"),
+        ({"profile": "smoke", "sets": {"training.rounds": "x"}}, "--set training.rounds"),
+    ],
+)
+def test_wrong_choices_are_one_line_with_a_suggestion(
+    tiny_paper: MakePaper, wrong: dict[str, object], message: str
+) -> None:
+    with pytest.raises(SpecError, match=message) as raised:
+        make_plan(tiny_paper({"a": {}}), **wrong)  # type: ignore[arg-type]
+    assert "\n" not in str(raised.value)
+
+
+def test_description_counts_runs_sharing_and_time(tiny_paper: MakePaper, tmp_path: Path) -> None:
+    plan = make_plan(tiny_paper({"a": {}, "b": SHARED}, at=(1, 2), trials=2), "smoke")
+    lines = describe(plan, Store(tmp_path), device="cpu", workers=2)
+    text = "\n".join(lines)
+    assert "4 cells, 4 of them measured" in text
+    assert "3 unique runs (2 federated, 1 pretraining); 4 cells share 2 of them" in text
+    assert "5 trials, 0 of them in" in text
+    assert lines[-1].startswith("about ")
+    assert "rough" in lines[-1]
+
+
+@pytest.mark.parametrize("profile", ["paper", "reduced", "smoke"])
+def test_every_empirical_cell_of_cpcfl_has_a_run(profile: str) -> None:
+    plan = make_plan(load_paper("cpcfl"), profile)
+    for planned in plan.cells:
+        if planned.cell.kind == "empirical" and not planned.cell.printed.is_blank:
+            assert planned.config is not None or planned.cell.skip, planned.reason
+    assert len(plan.runs) < len(plan.cells) / 3
+    if profile == "paper":
+        assert not any(planned.departures for planned in plan.cells)

@@ -1,0 +1,221 @@
+from __future__ import annotations
+
+import io
+import multiprocessing
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from benchmark import pool
+from benchmark.config import RunConfig
+from benchmark.jobs import Done, Failed, Job, Queue, Result
+from benchmark.plan import make_plan
+from benchmark.pool import Listener, Setting, train_all
+from benchmark.progress import Progress, duration
+from benchmark.run import Execution, execute
+from benchmark.spec.types import Paper
+from benchmark.store import Store
+
+Make = Callable[..., RunConfig]
+MakePaper = Callable[..., Paper]
+SETTING = Setting(data_dir=None)
+LONG = {"training": {"rounds": 2000}}
+OWN = {"pretraining": {"method": "simclr", "shared": False}}
+
+
+class Listening:
+    """Keeps what a pool says; `on_start` and `on_advance` may interfere."""
+
+    def __init__(self) -> None:
+        self.results: dict[tuple[str, int], Result] = {}
+        self.starts: list[tuple[str, int]] = []
+
+    def listener(self, on_advance: Callable[[Job, int], None] | None = None) -> Listener:
+        def finished(job: Job, result: Result) -> bool:
+            assert job.name not in self.results
+            self.results[job.name] = result
+            return isinstance(result, Done)
+
+        return Listener(
+            encoder_of=lambda job: None,
+            finished=finished,
+            started=lambda job: self.starts.append(job.name),
+            advanced=lambda job, done, total: on_advance(job, done) if on_advance else None,
+        )
+
+
+def quiet() -> Progress:
+    return Progress(Console(file=io.StringIO(), width=200))
+
+
+def carry_out(paper: Paper, store: Store, jobs: int = 0) -> tuple[Execution, str]:
+    progress = quiet()
+    done = execute(make_plan(paper, "smoke"), store, device="cpu", jobs=jobs, progress=progress)
+    assert isinstance(progress.console.file, io.StringIO)
+    return done, progress.console.file.getvalue()
+
+
+def test_queue_holds_jobs_back_until_what_they_need_is_done(tiny_config: Make) -> None:
+    later = tiny_config(OWN)
+    assert later.start is not None
+    first, second = Job(later.start, 0, weight=1.0), Job(later, 0, weight=9.0)
+    queue = Queue([second, first])
+    assert queue.next() == first
+    assert queue.next() is None
+    queue.done(first)
+    assert queue.next() == second
+    assert not queue
+
+
+def test_queue_gives_the_heaviest_first_and_drops_what_needs_a_failed_job(
+    tiny_config: Make,
+) -> None:
+    later = tiny_config(OWN)
+    assert later.start is not None
+    jobs = [Job(later.start, 0, 1.0), Job(later, 0, 5.0), Job(tiny_config(), 0, 3.0)]
+    queue = Queue(jobs)
+    assert queue.next() == jobs[2]
+    assert queue.next() == jobs[0]
+    assert queue.failed(jobs[0]) == [jobs[1]]
+    assert not queue
+
+
+def test_workers_give_the_numbers_that_this_process_gives(
+    tiny_paper: MakePaper, tmp_path: Path
+) -> None:
+    paper = tiny_paper({"a": {}, "b": OWN}, trials=2)
+    here, there = Store(tmp_path / "here"), Store(tmp_path / "there")
+    assert carry_out(paper, here)[0].trained == 6
+    assert carry_out(paper, there, jobs=2)[0].trained == 6
+    for one, other in zip(here.records(), there.records(), strict=True):
+        assert (one.run, one.seed, one.metrics) == (other.run, other.seed, other.metrics)
+        assert (one.counts, one.arrays, one.encoder) == (other.counts, other.arrays, other.encoder)
+
+
+def test_a_killed_worker_loses_one_trial_which_is_tried_once_more(tiny_config: Make) -> None:
+    heard, killed = Listening(), list[int]()
+
+    def kill_once(job: Job, done: int) -> None:
+        if not killed and job.config.options["rounds"] == 300:
+            # One trial at a time, so the only child is the worker that has it.
+            (child,) = multiprocessing.active_children()
+            assert child.pid is not None
+            killed.append(child.pid)
+            os.kill(child.pid, signal.SIGKILL)
+
+    long = Job(tiny_config({"training": {"rounds": 300}}), 0, 2.0)
+    short = Job(tiny_config(), 0, 1.0)
+    train_all([long, short], 1, SETTING, heard.listener(kill_once))
+    assert len(killed) == 1
+    assert heard.starts == [long.name, long.name, short.name]
+    assert all(isinstance(result, Done) for result in heard.results.values())
+
+
+def test_a_worker_that_is_killed_again_and_again_fails_its_trial(tiny_config: Make) -> None:
+    heard = Listening()
+
+    def kill(job: Job, done: int) -> None:
+        for child in multiprocessing.active_children():
+            assert child.pid is not None
+            os.kill(child.pid, signal.SIGKILL)
+
+    job = Job(tiny_config(LONG), 0)
+    train_all([job], 1, SETTING, heard.listener(kill))
+    result = heard.results[job.name]
+    assert isinstance(result, Failed)
+    assert "killed 2 times" in result.message
+    assert heard.starts == [job.name] * pool.ATTEMPTS
+
+
+def test_an_interrupt_ends_the_workers_at_once(tiny_config: Make) -> None:
+    def interrupt(job: Job, done: int) -> None:
+        raise KeyboardInterrupt
+
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        train_all(
+            [Job(tiny_config({"training": {"rounds": 10**6}}), 0)],
+            1,
+            SETTING,
+            Listening().listener(interrupt),
+        )
+    assert multiprocessing.active_children() == []
+    assert time.monotonic() - began < 60
+
+
+def test_failures_are_noted_retried_and_never_results(
+    tiny_paper: MakePaper, tmp_path: Path
+) -> None:
+    diverging = {"training": {"learning_rate": 1e38, "optimizer": "sgd"}}
+    paper, store = tiny_paper({"a": diverging, "b": {}}), Store(tmp_path)
+    for _ in range(2):
+        done, said = carry_out(paper, store)
+        assert done.failed == 1
+        assert "ERROR: fedavg on digits, trial 0: diverged at round 1" in said
+    run = next(run for run in make_plan(paper, "smoke").runs if run.options["optimizer"] == "sgd")
+    assert store.find(run, 0) is None
+    assert store.error(run, 0) == "diverged at round 1"
+    assert (done.trained, done.reused) == (0, 1)
+
+
+def test_what_starts_from_a_failed_run_fails_with_it(tiny_paper: MakePaper, tmp_path: Path) -> None:
+    broken = {
+        "method": "ifca",
+        "pretraining": {"method": "fedavg"},
+        "training": {"learning_rate": 1e38, "optimizer": "sgd"},
+    }
+    done, said = carry_out(tiny_paper({"a": broken}), Store(tmp_path))
+    assert done.trained == 0
+    assert done.failed == 2
+    assert "the run that it starts from failed (fedavg on digits)" in said
+
+
+def test_missing_data_are_said_before_training_and_the_rest_goes_on(
+    tiny_paper: MakePaper, tmp_path: Path
+) -> None:
+    paper = tiny_paper({"a": {"clients": {"data": "mnist"}}, "b": {}})
+    progress = quiet()
+    done = execute(
+        make_plan(paper, "smoke"),
+        Store(tmp_path / "store"),
+        data_dir=tmp_path,
+        device="cpu",
+        jobs=0,
+        progress=progress,
+    )
+    assert done.trained == 1
+    assert [reason.split(":")[0] for reason in done.not_run.values()] == ["mnist"]
+    assert isinstance(progress.console.file, io.StringIO)
+    assert "NOT RUN: mnist: " in progress.console.file.getvalue()
+
+
+def test_progress_off_a_terminal_is_clean_lines_with_the_time_left() -> None:
+    now = [0.0]
+    out = io.StringIO()
+    progress = Progress(Console(file=out, width=200), clock=lambda: now[0])
+    with progress:
+        progress.begin(4, 40.0, workers=2)
+        progress.started(("k", 0), "fedavg on digits, trial 0", 10.0)
+        assert progress.seconds_left() == 20.0
+        now[0] = 5.0
+        progress.ended(("k", 0), 10.0, failed=False)
+        assert progress.seconds_left() == 15.0
+        progress.started(("k", 1), "fedavg on digits, trial 1", 10.0)
+        now[0] = 11.0
+        progress.advanced(("k", 1), 1, 2)
+    lines = out.getvalue().splitlines()
+    assert lines[0] == "1/4 trials · fedavg on digits, trial 1 1/2 · about 18 s left"
+    assert "\x1b" not in out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(8, "8 s"), (59.6, "1 min"), (420, "7 min"), (9000, "2.5 h"), (86400 * 3, "3 days")],
+)
+def test_durations_are_said_as_people_do(seconds: float, text: str) -> None:
+    assert duration(seconds) == text

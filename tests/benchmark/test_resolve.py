@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from benchmark.config import RunConfig
+from benchmark.errors import SpecError
+from benchmark.experiment import merge
+from benchmark.resolve import all_overrides, resolve
+from benchmark.spec.types import Override, Profile, Read
+
+Make = Callable[..., RunConfig]
+
+
+def test_options_of_other_methods_do_not_make_another_run(tiny_config: Make) -> None:
+    assert tiny_config() == tiny_config({"training": {"n_clusters": 5, "head_rounds": 1}})
+    assert tiny_config({"method": "ifca"}) != tiny_config(
+        {"method": "ifca", "training": {"n_clusters": 5}}
+    )
+
+
+def test_pretraining_options_do_not_matter_without_pretraining(tiny_config: Make) -> None:
+    assert tiny_config() == tiny_config({"pretraining": {"epochs": 9, "temperature": 0.5}})
+
+
+def test_defaults_that_are_spelled_out_make_the_same_run(tiny_config: Make) -> None:
+    assert tiny_config() == tiny_config({"training": {"participation": 1, "optimizer": "adam"}})
+
+
+def test_an_objective_becomes_a_pretraining_run(tiny_config: Make) -> None:
+    config = tiny_config({"pretraining": {"method": "simclr"}})
+    start = config.start
+    assert start is not None
+    assert (start.stage, start.method, start.start) == ("pretraining", "simclr", None)
+    assert start.data == {
+        "name": "digits", "part": "unlabeled", "test_part": None, "images": 32,
+        "image_size": 8, "channels": 1,
+    }  # fmt: skip
+    assert start.options["epochs"] == 1
+    assert start.options["temperature"] > 0
+    assert start.clients is None
+    assert start.head is None
+    assert start.augmentation is not None
+    assert config.start_trial == 0
+
+
+def test_unshared_pretraining_starts_each_trial_from_its_own(tiny_config: Make) -> None:
+    config = tiny_config({"pretraining": {"method": "simclr", "shared": False}})
+    assert config.start_trial is None
+
+
+def test_a_federated_method_as_pretraining_is_that_cells_own_run(tiny_config: Make) -> None:
+    config = tiny_config({"method": "ifca", "pretraining": {"method": "fedavg"}})
+    assert config.start == tiny_config({"method": "fedavg"})
+    assert config.start_trial is None
+
+
+def test_a_federated_start_takes_its_own_rounds_but_not_central_options(tiny_config: Make) -> None:
+    config = tiny_config({"pretraining": {"method": "fedavg", "rounds": 7, "batch_size": 500}})
+    assert config.start is not None
+    assert config.start.options["rounds"] == 7
+    assert config.start.options["batch_size"] == 32
+    assert config.options["rounds"] == 2
+
+
+def test_relevance_is_a_measurement_of_the_pretrained_encoder(tiny_config: Make) -> None:
+    change = {"pretraining": {"method": "simclr"}}
+    config = tiny_config(change, metric="relevance")
+    assert config.stage == "measurement"
+    assert config.start == tiny_config(change).start
+    assert config.clients is None
+
+
+def test_relevance_without_encoder_has_a_reason(tiny: dict[str, Any]) -> None:
+    found = resolve(tiny, Read(), "relevance", (), "here")
+    assert found.config is None
+    assert found.reason == "no pre-trained encoder whose relevance could be measured"
+
+
+@pytest.mark.parametrize(
+    ("change", "metric", "reason"),
+    [
+        ({"method": "fedavgg"}, "accuracy", "'fedavgg' is not implemented; did you mean 'fedavg'"),
+        ({"pretraining": {"method": "simklr"}}, "accuracy", "'simklr' is not implemented"),
+        ({}, "elegance", "metric 'elegance' is not implemented"),
+    ],
+)
+def test_what_nothing_implements_is_a_reason_not_an_error(
+    tiny: dict[str, Any], change: dict[str, Any], metric: str, reason: str
+) -> None:
+    found = resolve(merge(tiny, change), Read(), metric, (), "here")
+    assert found.config is None
+    assert reason in str(found.reason)
+
+
+def test_a_missing_setting_is_one_line_that_names_the_cell(tiny: dict[str, Any]) -> None:
+    del tiny["clients"]["data"]
+    with pytest.raises(SpecError, match=r"table 3, A \| B: clients.data is not given"):
+        resolve(tiny, Read(), "accuracy", (), "table 3, A | B")
+
+
+def test_overrides_come_in_order_and_become_departures(tiny: dict[str, Any]) -> None:
+    profile = Profile(
+        "reduced",
+        1,
+        (Override("training.rounds", 50, "short"), Override("clients.count", 6, "few")),
+        {"mnist": (Override("clients.data", "mnist", "real"),)},
+    )
+    local = {"reduced": (Override("training.rounds", 40, "shorter"),), "paper": ()}
+    tiny["training"]["rounds"] = 100
+    overrides = all_overrides(profile, local, "mnist", {"clients.count": 9})
+    found = resolve(tiny, Read(), "accuracy", overrides, "here")
+    assert found.config is not None
+    assert found.config.options["rounds"] == 40
+    assert found.config.data["name"] == "mnist"
+    assert found.config.clients is not None
+    assert found.config.clients["count"] == 9
+    assert {(d.setting, d.paper, d.here, d.why) for d in found.departures} == {
+        ("training.rounds", "100", "40", "shorter"),
+        ("clients.count", "3", "9", "set on the command line"),
+        ("clients.data", "digits", "mnist", "real"),
+    }
+
+
+def test_changes_that_the_run_does_not_depend_on_are_no_departures(tiny: dict[str, Any]) -> None:
+    overrides = (
+        Override("training.n_clusters", 9, "other method"),
+        Override("pretraining.epochs", 7, "no pre-training here"),
+    )
+    found = resolve(tiny, Read(), "accuracy", overrides, "here")
+    assert found.departures == ()
+
+
+def test_the_round_that_is_read_is_no_part_of_the_run(tiny: dict[str, Any]) -> None:
+    tiny["training"]["rounds"] = 100
+    early = resolve(tiny, Read(25), "accuracy", (), "here")
+    late = resolve(tiny, Read(100), "accuracy", (), "here")
+    assert early.config == late.config
+    divided = resolve(tiny, Read(25), "accuracy", (Override("at", divide=5, why="w"),), "here")
+    assert divided.read == Read(5)
+    assert [d.setting for d in divided.departures] == ["at"]
+
+
+def test_a_round_after_the_end_is_read_at_the_end_and_said(tiny: dict[str, Any]) -> None:
+    found = resolve(tiny, Read(100), "accuracy", (), "here")
+    assert found.read == Read(2)
+    assert [(d.setting, d.paper, d.here) for d in found.departures] == [("at", "100", "2")]

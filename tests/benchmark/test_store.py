@@ -1,0 +1,227 @@
+from __future__ import annotations
+
+import errno
+import json
+import multiprocessing
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from benchmark.config import RunConfig
+from benchmark.errors import StoreError
+from benchmark.record import SCHEMA
+from benchmark.store import Store
+from methods.outcome import Curve, Outcome
+
+Make = Callable[..., RunConfig]
+
+
+def test_what_is_saved_is_found_by_another_reader(
+    store: Store, tiny_config: Make, outcome: Outcome
+) -> None:
+    config = tiny_config()
+    with store.writing():
+        store.save(config, 3, outcome, {"wall_s": 1.5})
+    reader = Store(store.root, store.source_of)
+    record = reader.find(config, 3)
+    assert record is not None
+    assert record.metrics["accuracy"] == Curve((1, 2), (0.25, 0.5))
+    assert record.counts == {"parameters": 7.0}
+    assert record.provenance == {"wall_s": 1.5}
+    assert RunConfig.from_dict(record.config) == config
+    np.testing.assert_array_equal(reader.load_arrays(record)["choice"], outcome.arrays["choice"])
+    assert outcome.encoder is not None
+    encoder = reader.load_encoder(record)
+    torch.testing.assert_close(encoder, dict(outcome.encoder), rtol=0, atol=0)
+    assert reader.find(config, 4) is None
+    assert list(reader.records()) == [record]
+
+
+def test_equal_outcomes_are_stored_as_equal_bytes(
+    store: Store, tiny_config: Make, outcome: Outcome
+) -> None:
+    def contents() -> dict[str, bytes]:
+        return {f.name: f.read_bytes() for f in (store.root / "trials").glob("*/*")}
+
+    with store.writing():
+        store.save(tiny_config(), 0, outcome, {})
+        first = contents()
+        store.save(tiny_config(), 0, outcome, {})
+    assert contents() == first
+    assert len(first) == 3
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_number_that_is_not_finite_is_refused(
+    store: Store, tiny_config: Make, outcome: Outcome, value: float
+) -> None:
+    config = tiny_config()
+    bad = replace(outcome, metrics={"accuracy": Curve((1,), (value,))})
+    with store.writing(), pytest.raises(ValueError, match="accuracy is not a finite number"):
+        store.save(config, 0, bad, {})
+    assert store.find(config, 0) is None
+
+
+def test_edited_source_makes_a_trial_stale_and_names_the_file(
+    tmp_path: Path, tiny_config: Make, outcome: Outcome
+) -> None:
+    now = {"methods/a.py": "1", "methods/b.py": "1"}
+    config = tiny_config()
+    store = Store(tmp_path, lambda config: dict(now))
+    with store.writing():
+        store.save(config, 0, outcome, {})
+        assert store.stale(config, 0) == []
+        now["methods/b.py"] = "2"
+        assert store.find(config, 0) is None
+        assert store.stale(config, 0) == ["methods/b.py"]
+        assert store.stale(config, 1) == []
+        store.save(config, 0, outcome, {})
+    assert store.stale(config, 0) == []
+    assert [store.is_current(record) for record in store.records()].count(True) == 1
+
+
+def test_errors_are_kept_apart_and_forgotten_on_success(
+    store: Store, tiny_config: Make, outcome: Outcome
+) -> None:
+    config = tiny_config()
+    with store.writing():
+        store.save_error(config, 0, "diverged at round 2", "Traceback ...")
+        assert store.find(config, 0) is None
+        assert store.error(config, 0) == "diverged at round 2"
+        store.save(config, 0, outcome, {})
+    assert store.error(config, 0) is None
+
+
+@pytest.mark.parametrize(
+    ("suffix", "damage"),
+    [
+        (suffix, damage)
+        for suffix in (".json", ".npz", ".encoder.npz")
+        for damage in ("cut", "changed", "gone")
+        if (suffix, damage) != (".json", "gone")
+    ],
+)
+def test_a_damaged_trial_is_put_aside_and_counts_as_none(
+    store: Store, tiny_config: Make, outcome: Outcome, suffix: str, damage: str
+) -> None:
+    config, said = tiny_config(), list[str]()
+    with store.writing():
+        store.save(config, 0, outcome, {})
+    record = next((store.root / "trials").glob("*/*.json"))
+    file = record.with_suffix(suffix)
+    content = file.read_bytes()
+    if damage == "gone":
+        file.unlink()
+    else:
+        file.write_bytes(content[:-9] if damage == "cut" else b"xxxx" + content[4:])
+    damaged = Store(store.root, store.source_of, warn=said.append)
+    assert damaged.find(config, 0) is None
+    assert record.exists()
+    with damaged.writing():
+        assert damaged.find(config, 0) is None
+        assert file.name in said[-1]
+        assert "quarantine" in said[-1]
+        assert not record.exists()
+        assert list((store.root / "quarantine").rglob(record.name))
+        damaged.save(config, 0, outcome, {})
+        assert damaged.find(config, 0) is not None
+
+
+@pytest.mark.parametrize("place", ["store.json", "record"])
+def test_a_newer_store_is_refused_in_one_sentence(
+    store: Store, tiny_config: Make, outcome: Outcome, place: str
+) -> None:
+    config = tiny_config()
+    with store.writing():
+        store.save(config, 0, outcome, {})
+    file = store.root / "store.json"
+    if place == "record":
+        file = next((store.root / "trials").glob("*/*.json"))
+    file.write_text(json.dumps({**json.loads(file.read_text()), "schema": SCHEMA + 1}))
+    sentence = rf"store was written by a newer fedrepro \(schema {SCHEMA + 1} > {SCHEMA}\)"
+    with pytest.raises(StoreError, match=sentence):
+        Store(store.root, store.source_of).find(config, 0)
+    assert file.exists()
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS, errno.EACCES])
+@pytest.mark.parametrize("at", ["write", "fsync", "replace"])
+def test_a_disk_that_refuses_is_one_line_and_loses_nothing(
+    store: Store,
+    tiny_config: Make,
+    outcome: Outcome,
+    monkeypatch: pytest.MonkeyPatch,
+    code: int,
+    at: str,
+) -> None:
+    config = tiny_config()
+
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise OSError(code, os.strerror(code))
+
+    with store.writing():
+        store.save(config, 0, outcome, {})
+        if at == "write":
+            monkeypatch.setattr(Path, "open", refuse)
+        elif at == "fsync":
+            monkeypatch.setattr(os, "fsync", refuse)
+        else:
+            monkeypatch.setattr(Path, "replace", refuse)
+        with pytest.raises(StoreError, match=os.strerror(code).lower()) as raised:
+            store.save(config, 1, outcome, {})
+        monkeypatch.undo()
+    assert "\n" not in str(raised.value)
+    again = Store(store.root, store.source_of)
+    assert again.find(config, 0) is not None
+    assert again.find(config, 1) is None
+    assert not list(store.root.rglob("*.part"))
+
+
+def test_a_store_in_a_place_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    with pytest.raises(StoreError, match="cannot use store"), Store(tmp_path / "file").writing():
+        pass
+
+
+def _write_in_another_process(root: Path, said: Any) -> None:
+    try:
+        with Store(root, lambda config: {}).writing():
+            said.put("wrote")
+    except StoreError as error:
+        said.put(str(error))
+
+
+def test_a_second_writer_is_turned_away_while_the_first_writes(store: Store) -> None:
+    with store.writing():
+        first = _second_writer(store.root)
+    assert "another fedrepro is writing" in first
+    assert _second_writer(store.root) == "wrote"
+
+
+def _second_writer(root: Path) -> str:
+    context = multiprocessing.get_context("fork")
+    said = context.Queue()
+    process = context.Process(target=_write_in_another_process, args=(root, said))
+    process.start()
+    answer: str = said.get(timeout=20)
+    process.join()
+    return answer
+
+
+def test_arrays_of_objects_are_refused(store: Store, tiny_config: Make, outcome: Outcome) -> None:
+    arrays: Mapping[str, Any] = {"choice": np.array([{}], dtype=object)}
+    with store.writing(), pytest.raises(ValueError, match="'choice' holds objects"):
+        store.save(tiny_config(), 0, replace(outcome, arrays=arrays), {})
+
+
+def test_reading_an_empty_place_creates_nothing(tmp_path: Path, tiny_config: Make) -> None:
+    store = Store(tmp_path / "none")
+    assert store.find(tiny_config(), 0) is None
+    assert list(store.records()) == []
+    assert not (tmp_path / "none").exists()

@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from benchmark.config import RunConfig
+from benchmark.data import load
+from benchmark.errors import DataError
+from benchmark.training import train_trial
+from methods.outcome import Curve, DivergedError, Outcome
+
+Make = Callable[..., RunConfig]
+SIMCLR = {"pretraining": {"method": "simclr"}}
+
+
+def train(config: RunConfig, seed: int = 0, **options: Any) -> tuple[Outcome, dict[str, Any]]:
+    return train_trial(config, seed, data_dir=None, device="cpu", **options)
+
+
+def test_a_federated_trial_measures_every_round(tiny_config: Make) -> None:
+    told: list[tuple[int, int]] = []
+    outcome, _ = train(tiny_config(), progress=lambda done, total: told.append((done, total)))
+    assert outcome.metrics["accuracy"].rounds == (1, 2)
+    assert outcome.arrays["class_counts"].shape == (3, 10)
+    assert told == [(1, 2), (2, 2)]
+
+
+def test_a_trial_is_repeated_exactly_and_seeds_differ(tiny_config: Make) -> None:
+    (one, _), (again, _), (other, _) = (train(tiny_config(), seed) for seed in (0, 0, 1))
+    assert one.metrics == again.metrics
+    assert one.arrays.keys() == again.arrays.keys()
+    for name, values in one.arrays.items():
+        np.testing.assert_array_equal(values, again.arrays[name])
+    assert not np.array_equal(one.arrays["class_counts"], other.arrays["class_counts"])
+
+
+def test_a_config_read_back_from_json_trains_alike(tiny_config: Make) -> None:
+    config = tiny_config()
+    one, _ = train(config)
+    again, _ = train(RunConfig.from_dict(config.as_dict()))
+    assert one.metrics == again.metrics
+
+
+def test_methods_of_a_trial_share_partition_and_clients(tiny_config: Make) -> None:
+    one, _ = train(tiny_config())
+    other, _ = train(tiny_config({"method": "ifca"}))
+    np.testing.assert_array_equal(one.arrays["class_counts"], other.arrays["class_counts"])
+
+
+def test_later_runs_start_from_the_pretrained_encoder(tiny_config: Make) -> None:
+    config = tiny_config(SIMCLR)
+    assert config.start is not None
+    start, _ = train(config.start)
+    assert start.encoder is not None
+    encoder = dict(start.encoder)
+    outcome, _ = train(config, encoder=encoder)
+    silent = {name: torch.zeros_like(value) for name, value in encoder.items()}
+    blank, _ = train(config, encoder=silent)
+    assert outcome.metrics != blank.metrics
+    with pytest.raises(ValueError, match="encoder is needed"):
+        train(config)
+
+
+def test_relevance_is_measured_with_the_pretrained_encoder(tiny_config: Make) -> None:
+    config = tiny_config(SIMCLR, metric="relevance")
+    assert config.start is not None
+    start, _ = train(config.start)
+    outcome, provenance = train(config, encoder=start.encoder)
+    assert -1 <= outcome.metrics["relevance"].read("final") <= 1
+    assert set(provenance["data"]) == {"digits/train", "digits/unlabeled"}
+
+
+def test_provenance_says_where_and_from_what(tiny_config: Make) -> None:
+    _, made = train(tiny_config())
+    assert made["device"]
+    assert made["versions"]["torch"] == torch.__version__
+    assert made["threads"] == 1
+    assert made["wall_s"] > 0
+    assert made["data"]["digits/train"]["checksum"] == load("digits", "train").checksum
+    assert made["data"]["digits/train"]["is_release"] is True
+
+
+def test_threads_and_determinism_are_put_back(tiny_config: Make) -> None:
+    before = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
+    train(tiny_config(), threads=2)
+    assert (torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()) == before
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_metric_that_is_not_finite_is_an_error(
+    tiny_config: Make, monkeypatch: pytest.MonkeyPatch, value: float
+) -> None:
+    broken = Outcome(metrics={"accuracy": Curve((1, 2), (0.5, value))})
+    config = tiny_config()
+    monkeypatch.setattr("benchmark.stages.federated.run", lambda trial: broken)
+    with pytest.raises(DivergedError, match="diverged at round 2"):
+        train(config)
+
+
+def test_a_training_that_measured_nothing_is_an_error(tiny_config: Make) -> None:
+    with pytest.raises(ValueError, match="nothing was measured"):
+        train(tiny_config({"training": {"rounds": 0}}))
+
+
+def test_training_that_diverges_is_an_error_with_its_round(tiny_config: Make) -> None:
+    config = tiny_config({"training": {"learning_rate": 1e38, "optimizer": "sgd"}})
+    with pytest.raises(DivergedError, match="diverged at round 1"):
+        train(config)
+
+
+def test_missing_data_are_a_data_error(tiny_config: Make, tmp_path: Any) -> None:
+    config = tiny_config({"clients": {"data": "mnist"}})
+    with pytest.raises(DataError, match="mnist"):
+        train_trial(config, 0, data_dir=tmp_path, device="cpu")
