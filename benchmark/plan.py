@@ -207,7 +207,7 @@ def _resolved(
 
 def _no_training(cell: Cell) -> str | None:
     """Why a cell is not an experiment, or None if it is one."""
-    if cell.printed.is_blank:
+    if cell.printed.is_dash:
         return "nothing is printed"
     if cell.skip is not None:
         return cell.skip
