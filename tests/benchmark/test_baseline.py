@@ -1,0 +1,168 @@
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from benchmark import baseline
+from benchmark.errors import FedreproError
+from benchmark.results import (
+    CellResult,
+    ClaimResult,
+    Provenance,
+    Report,
+    RunSummary,
+    TableResult,
+    Verdict,
+)
+
+OLD = (70.0, 71.0, 69.0, 70.5, 69.5)
+
+
+def report(trials=OLD, *, word="SCALED", claim="HOLDS", source="1", rows=("A",), **more):
+    cells = tuple(
+        CellResult(
+            row=(row,),
+            column=("x",),
+            kind="empirical",
+            metric="accuracy",
+            unit="%",
+            published="70.0",
+            published_sd=None,
+            trials=tuple(trials),
+            mean=None,
+            sd=None,
+            interval=None,
+            verdict=Verdict(word, "r"),
+            run="run",
+            command=None,
+        )
+        for row in rows
+    )
+    claims = (ClaimResult("c", "s", "h", "supported", "r", claim, "r", None, ()),)
+    table = TableResult(
+        "3", "t", "1", "empirical", "accuracy", "%", 2.0, "m", cells, claims, (), (), (), (), "cmd"
+    )
+    run = RunSummary(
+        "run", "d", (0,), 1, 1.0, {}, {}, source={"methods/a.py": source, "methods/b.py": "0"}
+    )
+    provenance = Provenance("1", "abc", False, "now", "cmd", "cpu", {}, (0,), {}, 1.0, 1.0)
+    whole = Report("p", "t", "a", 2023, "reduced", None, True, (table,), (run,), provenance)
+    return replace(whole, **more)
+
+
+def moved(new, old=None):
+    return baseline.compare(json.loads(json.dumps(baseline.record(old or report()))), new)
+
+
+def test_the_same_numbers_have_not_moved():
+    assert moved(report()) == []
+
+
+def test_a_systematic_drop_is_a_regression_and_names_the_edited_file():
+    (found,) = moved(report([v - 3 for v in OLD], source="2"))
+    assert (found.what, found.regression) == ("value", True)
+    assert found.difference == pytest.approx(-3.0)
+    assert found.files == ("methods/a.py",)
+    assert "3: A @ x" in found.sentence
+    assert "edited since: methods/a.py" in found.sentence
+
+
+def test_a_move_smaller_than_the_recorded_standard_error_passes_but_is_told():
+    (found,) = moved(report([v + 0.1 for v in OLD]))
+    assert not found.regression
+    assert found.tolerance == pytest.approx(np.std(OLD, ddof=1) / np.sqrt(5))
+    assert "within the tolerance" in found.sentence
+
+
+def test_the_tolerance_is_the_paired_one_where_pairing_helps_and_else_the_unpaired():
+    rng = np.random.default_rng(0)
+    for noise in (0.01, 1.0, 8.0):
+        new = np.array(OLD) + rng.normal(0, noise, 5)
+        paired = stats.t.ppf(0.995, 4) * stats.sem(new - OLD)
+        unpaired = stats.t.ppf(0.995, 8) * np.sqrt((np.var(OLD, ddof=1) + np.var(new, ddof=1)) / 5)
+        expected = max(stats.sem(OLD), min(paired, unpaired))
+        assert baseline.tolerance(OLD, list(new)) == pytest.approx(expected)
+
+
+def test_redrawn_random_numbers_rarely_raise_an_alarm():
+    rng = np.random.default_rng(1)
+    alarms = 0
+    for _ in range(4000):
+        a, b = rng.normal(70, 1, 5), rng.normal(70, 1, 5)
+        alarms += abs(a.mean() - b.mean()) > baseline.tolerance(list(a), list(b))
+    assert alarms / 4000 < 0.02
+
+
+def test_one_trial_allows_no_move():
+    (found,) = moved(report([70.2]), old=report([70.0]))
+    assert (found.regression, found.tolerance) == (True, 0.0)
+
+
+def test_only_seeds_of_both_are_compared():
+    assert moved(report([None, *OLD[1:]])) == []
+
+
+def test_a_lost_cell_is_a_regression():
+    (found,) = moved(report([None] * 5, word="ERROR", rows=("A",)))
+    assert (found.what, found.regression, found.after) == ("verdict", True, "ERROR")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "regression"),
+    [
+        ("HOLDS", "UNRESOLVED", True),
+        ("UNRESOLVED", "REVERSED", True),
+        ("UNRESOLVED", "HOLDS", False),
+    ],
+)
+def test_a_claim_that_gets_worse_is_a_regression(before, after, regression):
+    (found,) = moved(report(claim=after), old=report(claim=before))
+    assert (found.what, found.where, found.regression) == ("claim", "3: c", regression)
+
+
+def test_a_verdict_that_gets_better_is_told_but_passes():
+    (found,) = moved(report(word="REPRODUCED"), old=report(word="INCONCLUSIVE"))
+    assert not found.regression
+    (found,) = moved(report(word="INCONCLUSIVE"), old=report(word="REPRODUCED"))
+    assert found.regression
+
+
+@pytest.mark.parametrize("head", [{"profile": "paper"}, {"on": "mnist"}, {"paper": "q"}])
+def test_a_baseline_of_another_profile_paper_or_data_set_is_refused(head):
+    with pytest.raises(FedreproError, match=next(iter(head))):
+        moved(report(**head))
+
+
+def test_a_gate_that_measures_nothing_does_not_pass():
+    with pytest.raises(FedreproError, match="shares no trained cell"):
+        moved(report(rows=("B",)))
+    with pytest.raises(FedreproError, match="none"):
+        baseline.record(report([None] * 5))
+
+
+def test_a_baseline_survives_the_file(tmp_path):
+    path = baseline.path_for(tmp_path / "baselines", "p", "reduced", "mnist")
+    assert path.name == "p-reduced-mnist.json"
+    baseline.save(path, report())
+    assert baseline.compare(baseline.load(path), report()) == []
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"), [(None, "no baseline"), ("{", "cannot read"), ("{}", "no baseline")]
+)
+def test_a_missing_or_damaged_baseline_is_one_clear_line(tmp_path, content, said):
+    path = tmp_path / "b.json"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(FedreproError, match=said) as caught:
+        baseline.load(path)
+    assert str(path) in str(caught.value)
+
+
+def test_a_baseline_of_a_newer_schema_is_refused():
+    old = baseline.record(report()) | {"schema": 99}
+    with pytest.raises(FedreproError, match="schema 99"):
+        baseline.compare(old, report())

@@ -1,0 +1,374 @@
+import json
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmark.config import RunConfig
+from benchmark.errors import SpecError
+from benchmark.judge import judge
+from benchmark.plan import Plan, PlannedCell, PlannedDrawing
+from benchmark.printed import Printed
+from benchmark.record import TrialRecord
+from benchmark.results import Departure, as_plain
+from benchmark.spec.types import (
+    Cell,
+    Claim,
+    DrawnRun,
+    Figure,
+    Margin,
+    Override,
+    Paper,
+    Profile,
+    Read,
+    Table,
+    Unstated,
+)
+from methods.outcome import Curve
+
+SCALED = Departure("training.rounds", "100", "2", "time")
+
+
+def config(method, start=None, rounds=2):
+    data = {"name": "digits"}
+    stage = "federated"
+    return RunConfig(stage, method, {"rounds": rounds}, data, {"name": "cnn"}, start=start)
+
+
+def cell(row, text, *, table="3", column="T = 2", unit="%", metric="accuracy", **more):
+    return Cell(
+        paper="p",
+        table=table,
+        row=tuple(row.split("|")),
+        column=(column,),
+        kind=more.pop("kind", "empirical"),
+        metric=metric,
+        unit=unit,
+        printed=Printed.parse(text),
+        read=Read(),
+        experiment={},
+        **more,
+    )
+
+
+def table(cells, *, id="3", claims=(), margin=2.0, figure=None, ddof=0, runs=5, unit="%"):
+    return Table(
+        paper="p",
+        id=id,
+        title="title",
+        section="4.2",
+        kind="empirical",
+        metric="accuracy",
+        unit=unit,
+        cells=tuple(cells),
+        claims=tuple(claims),
+        margin=None if margin is None else Margin(margin, "because"),
+        sd_ddof=ddof,
+        sd_runs=runs,
+        unstated=(Unstated("stride", "2", "fits"),),
+        notes=("a note",),
+        figure=figure,
+        file=Path("3.toml"),
+    )
+
+
+def plan_of(tables, planned, *, drawings=(), trials=3, on=None):
+    profile = Profile("paper", 3, (), {"mnist": (Override("clients.data", "mnist", "w"),)})
+    paper = Paper("p", "t", "a", 2023, tuple(tables), {"paper": profile}, (), Path("paper.toml"))
+    runs = dict.fromkeys(
+        run
+        for one in (*planned, *drawings)
+        if one.config is not None
+        for run in (one.config.start, one.config)
+        if run is not None
+    )
+    return Plan(paper, profile, on, trials, tuple(planned), tuple(runs), tuple(drawings))
+
+
+class Shelf:
+    """A store in memory."""
+
+    def __init__(self, *, errors=None, stale=None, arrays=None, released=True):
+        self.records, self.errors, self.edits = {}, errors or {}, stale or {}
+        self.arrays, self.released = arrays or {}, released
+
+    def put(self, run, values, *, first=0, metric="accuracy"):
+        """values: by trial, the metric by round."""
+        for seed, curve in enumerate(values, first):
+            used = {
+                "digits/train": {"checksum": "c", "is_release": self.released, "note": "folder"}
+            }
+            self.records[run, seed] = TrialRecord(
+                run=run.key,
+                config=run.as_dict(),
+                seed=seed,
+                metrics={metric: Curve(tuple(range(1, len(curve) + 1)), tuple(curve))},
+                counts={"parameters": 10.0 + seed},
+                source={"methods/a.py": "1"},
+                provenance={
+                    "device": "cpu",
+                    "versions": {"torch": "2"},
+                    "wall_s": 1.5,
+                    "data": used,
+                },
+            )
+        return self
+
+    def find(self, run, seed):
+        return self.records.get((run, seed))
+
+    def stale(self, run, seed):
+        return self.edits.get((run, seed), [])
+
+    def error(self, run, seed):
+        return self.errors.get((run, seed))
+
+    def load_arrays(self, record):
+        return self.arrays
+
+
+def judged(plan, store, **more):
+    return judge(plan, store, command="fedrepro run p", **more)
+
+
+def single(text, values, *, read=None, departures=(), margin=2.0, store=None, **more):
+    """The result of one cell whose run has these curves."""
+    run, one = config("ours"), cell("A|B", text, **more)
+    planned = PlannedCell(one, run, None, read or Read(), departures)
+    shelf = (store or Shelf()).put(run, values)
+    report = judged(plan_of([table([one], margin=margin)], [planned]), shelf)
+    return report.tables[0].cells[0]
+
+
+CLOSE = [[0.1, 0.700], [0.2, 0.701], [0.3, 0.702]]
+
+
+def test_a_cell_shows_its_reading_in_its_unit_by_trial():
+    found = single("70.10", CLOSE)
+    assert found.trials == pytest.approx((70.0, 70.1, 70.2))
+    assert found.mean == pytest.approx(70.1)
+    assert found.sd == pytest.approx(0.1)
+    assert found.interval[0] == pytest.approx(70.1 - 4.302653 * 0.1 / np.sqrt(3))
+    assert (found.published, found.verdict.word) == ("70.10", "REPRODUCED")
+    early = single("20.00", CLOSE, read=Read(1))
+    assert early.trials == pytest.approx((10.0, 20.0, 30.0))
+    fraction = single("0.70", CLOSE, unit="")
+    assert fraction.trials == pytest.approx((0.70, 0.701, 0.702))
+
+
+def test_best_is_the_best_round():
+    found = single("90.00", [[0.9, 0.1], [0.8, 0.2]], read=Read("best"))
+    assert found.trials[:2] == pytest.approx((90.0, 80.0))
+
+
+def test_a_run_with_a_departure_is_never_judged():
+    found = single("70.10", CLOSE, departures=(SCALED,))
+    assert found.verdict.word == "SCALED"
+    assert "training.rounds" in found.verdict.reason
+    assert found.mean == pytest.approx(70.1)
+
+
+def test_data_that_are_not_the_release_are_a_departure():
+    found = single("70.10", CLOSE, store=Shelf(released=False))
+    assert found.verdict.word == "SCALED"
+    assert "data.digits/train" in found.verdict.reason
+
+
+def test_pretraining_on_data_that_are_not_the_release_scales_the_run_that_starts_from_it():
+    before = config("simclr")
+    run, one = config("ours", start=before), cell("A|B", "70.10")
+    shelf = Shelf().put(run, CLOSE)
+    shelf.released = False
+    shelf.put(before, CLOSE)
+    planned = PlannedCell(one, run, None, Read(), ())
+    report = judged(plan_of([table([one])], [planned]), shelf)
+    assert report.tables[0].cells[0].verdict.word == "SCALED"
+    assert report.scaled
+
+
+def test_nothing_stored_is_not_run_and_a_failure_is_an_error():
+    run, one = config("ours"), cell("A|B", "70.10")
+    plan = plan_of([table([one])], [PlannedCell(one, run, None, Read(), ())])
+
+    def verdict(store, **more):
+        return judged(plan, store, **more).tables[0].cells[0].verdict
+
+    assert verdict(Shelf()).word == "NOT RUN"
+    failed = verdict(Shelf(errors={(run, 1): "diverged at round 7"}))
+    assert (failed.word, "trial 1: diverged at round 7" in failed.reason) == ("ERROR", True)
+    stale = verdict(Shelf(stale={(run, 0): ["methods/a.py"]}))
+    assert (stale.word, "methods/a.py" in stale.reason) == ("NOT RUN", True)
+    blocked = verdict(Shelf(), not_run={run.key: "stl10 is missing"})
+    assert (blocked.word, blocked.reason) == ("NOT RUN", "stl10 is missing.")
+
+
+def test_failed_pretraining_is_named_by_the_cell_that_starts_from_it():
+    before = config("simclr")
+    run, one = config("ours", start=before), cell("A|B", "70.10")
+    plan = plan_of([table([one])], [PlannedCell(one, run, None, Read(), ())])
+    found = judged(plan, Shelf(errors={(before, 0): "diverged at round 1"})).tables[0].cells[0]
+    assert found.verdict.word == "ERROR"
+    assert "simclr on digits" in found.verdict.reason
+
+
+def test_a_missing_trial_leaves_a_gap_and_a_note():
+    run, one = config("ours"), cell("A|B", "70.10")
+    plan = plan_of([table([one])], [PlannedCell(one, run, None, Read(), ())])
+    shelf = Shelf(errors={(run, 0): "diverged at round 7"}).put(run, CLOSE[1:], first=1)
+    found = judged(plan, shelf).tables[0].cells[0]
+    assert found.trials == pytest.approx((None, 70.1, 70.2))
+    assert found.note == "trial 0: diverged at round 7"
+    assert found.verdict.word in ("REPRODUCED", "COMPATIBLE", "INCONCLUSIVE")
+
+
+def test_a_metric_or_round_that_was_not_measured_is_an_error():
+    assert single("70.10", CLOSE, metric="f1_macro").verdict.word == "ERROR"
+    found = single("70.10", CLOSE, read=Read(9))
+    assert found.verdict.word == "ERROR"
+    assert "round 9" in found.verdict.reason
+
+
+def test_cells_that_are_no_experiment_keep_their_words():
+    words = {
+        "DESCRIPTIVE": cell("A|B", "yes", kind="descriptive"),
+        "NOT RUN": cell("A|B", "70.1", skip="quoted from another paper"),
+    }
+    for word, one in words.items():
+        planned = PlannedCell(one, None, one.skip or "descriptive", Read(), ())
+        found = judged(plan_of([table([one])], [planned]), Shelf()).tables[0].cells[0]
+        assert found.verdict.word == word
+        assert (found.run, found.command) == (None, None)
+    dash = cell("A|B", "—")
+    planned = PlannedCell(dash, None, "nothing is printed", Read(), ())
+    found = judged(plan_of([table([dash])], [planned]), Shelf()).tables[0].cells[0]
+    assert "dash" in found.verdict.reason
+
+
+def test_a_measured_cell_without_print_is_shown_and_not_judged():
+    assert single("", CLOSE).verdict.word == "DESCRIPTIVE"
+    assert single("", CLOSE).mean == pytest.approx(70.1)
+
+
+def test_without_a_margin_in_its_unit_a_cell_is_inconclusive():
+    assert single("70.10", CLOSE, margin=None).verdict.word == "INCONCLUSIVE"
+    found = single("0.70", CLOSE, unit="")
+    assert (found.verdict.word, "unit" in found.verdict.reason) == ("INCONCLUSIVE", True)
+
+
+def test_a_spread_without_ddof_is_a_spec_error():
+    run, one = config("ours"), cell("A|B", "70.10 ± 0.50")
+    plan = plan_of([table([one], ddof=None)], [PlannedCell(one, run, None, Read(), ())])
+    with pytest.raises(SpecError, match=r"3\.toml.*ddof"):
+        judged(plan, Shelf().put(run, CLOSE))
+
+
+def test_commands_re_run_a_cell_as_the_plan_did():
+    run, one = config("ours"), cell("A b|B", "70.10")
+    planned = PlannedCell(one, run, None, Read(), ())
+    plan = plan_of([table([one])], [planned], trials=5, on="mnist")
+    found = judged(plan, Shelf()).tables[0]
+    assert found.command == "fedrepro run p --tables 3 --profile paper --on mnist --trials 5"
+    assert "--rows 'A b|B'" in found.cells[0].command
+
+
+def claims_report(selected=("3",)):
+    ours, base = config("ours"), config("base")
+    cells = [cell("Ours", "70.10"), cell("Base", "60.00")]
+    figure = table(
+        [],
+        id="figure-4",
+        claims=[Claim("shown", "s", "'Ours' > 'Base' at 'T = 2' in '3'")],
+        figure=Figure("curves"),
+    )
+    main = table(cells, claims=[Claim("better", "s", "'Ours' > 'Base'")])
+    planned = [
+        PlannedCell(one, run, None, Read(), (SCALED,))
+        for one, run in zip(cells, (ours, base), strict=True)
+    ]
+    label = ("a", "Ours")
+    drawing = PlannedDrawing("figure-4", DrawnRun(label, {}, Read()), ours, None, Read(), (SCALED,))
+    plan = plan_of([main, figure], planned if "3" in selected else [], drawings=[drawing], trials=3)
+    shelf = Shelf().put(ours, CLOSE).put(base, [[0.1, 0.60], [0.2, 0.61], [0.1, 0.604]])
+    return judged(plan, shelf)
+
+
+def test_claims_are_judged_on_scaled_runs_also_from_a_figure():
+    main, figure = claims_report().tables
+    assert [claim.word for claim in (*main.claims, *figure.claims)] == ["HOLDS", "HOLDS"]
+    assert main.claims[0].support == "supported"
+    assert {one.verdict.word for one in main.cells} == {"SCALED"}
+
+
+def test_claims_on_tables_that_were_not_selected_say_so():
+    (figure,) = claims_report(selected=()).tables
+    assert figure.claims[0].word == "NOT RUN"
+    assert "not selected" in figure.claims[0].reason
+
+
+def drawn(figure, labels, **shelf):
+    run = config("ours")
+    drawings = [
+        PlannedDrawing("figure-4", DrawnRun(label, {}, Read()), run, None, Read(), ())
+        for label in labels
+    ]
+    plan = plan_of([table([], id="figure-4", figure=figure)], [], drawings=drawings)
+    return judged(plan, Shelf(**shelf).put(run, CLOSE)).tables[0].panels
+
+
+def test_curves_are_split_into_panels():
+    labels = [("15", "A"), ("15", "B"), ("30", "A")]
+    first, second = drawn(Figure("curves", {"split": 1}), labels)
+    assert (first.title, list(first.lines), list(second.lines)) == ("15", ["A", "B"], ["A"])
+    rounds, values = first.lines["A"][2]
+    assert rounds == [1.0, 2.0]
+    assert values == pytest.approx([30.0, 70.2])
+    assert first.y_label == "accuracy (%)"
+
+
+def test_choices_and_counts_come_from_the_arrays_of_one_trial():
+    arrays = {
+        "choice": np.array([[0, 1], [1, 1]]),
+        "class_counts": np.array([[5, 0], [0, 20]]),
+        "group": np.array([0, 1]),
+    }
+    (choices,) = drawn(Figure("choices"), [("A",)], arrays=arrays)
+    assert (choices.kind, choices.matrix, choices.groups) == ("choices", [[0, 1], [1, 1]], [0, 1])
+    (counts,) = drawn(Figure("class-counts", {"x_label": "who"}), [("A",)], arrays=arrays)
+    assert (counts.kind, counts.matrix, counts.x_label) == ("counts", [[5, 0], [0, 20]], "who")
+    assert drawn(Figure("choices", {"trial": 9}), [("A",)], arrays=arrays) == ()
+
+
+def test_the_report_says_where_its_numbers_come_from():
+    report = claims_report()
+    assert report.scaled
+    run = report.runs[0]
+    assert (run.seeds, run.cells, run.wall_s) == ((0, 1, 2), 1, 4.5)
+    assert run.counts == {"parameters": 11.0}
+    assert run.source == {"methods/a.py": "1"}
+    assert report.provenance.device == "cpu"
+    assert report.provenance.data["digits/train"]["checksum"] == "c"
+    assert report.provenance.training_s == 9.0
+    assert report.tables[0].departures == (SCALED,)
+    assert report.tables[0].unstated[0].here == "2"
+    json.dumps(as_plain(report), allow_nan=False)
+
+
+def test_printed_spreads_are_pooled_within_one_metric_only():
+    run = config("ours")
+    cells = [
+        cell("A", "70.10 ± 0.50"),
+        cell("B", "70.10 ± 0.60"),
+        replace(cell("C", "70.10 ± 9.00"), metric="f1_macro"),
+    ]
+    planned = [PlannedCell(one, run, None, Read(), ()) for one in cells]
+    shelf = Shelf().put(run, CLOSE)
+    for key, record in shelf.records.items():
+        both = {**record.metrics, "f1_macro": record.metrics["accuracy"]}
+        shelf.records[key] = replace(record, metrics=both)
+    found = judged(plan_of([table(cells)], planned), shelf).tables[0].cells
+    assert [one.published_sd for one in found] == ["0.50", "0.60", "9.00"]
+    widths = [one.verdict.interval[1] - one.verdict.interval[0] for one in found]
+    assert widths[2] > 10 * widths[0]
+    assert Decimal(found[0].published) == Decimal("70.10")
