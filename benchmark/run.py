@@ -5,20 +5,21 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import torch
 
-from benchmark import data, sources
+from benchmark import sources
 from benchmark.config import RunConfig
-from benchmark.errors import DataError, FedreproError
+from benchmark.errors import FedreproError
 from benchmark.estimate import Estimator
 from benchmark.index import Index
 from benchmark.jobs import Done, Failed, Job, Result
 from benchmark.plan import Plan
 from benchmark.pool import Listener, Setting, train_all
+from benchmark.portions import Portions
 from benchmark.progress import Progress
 from benchmark.store import Store
 from benchmark.training import device_name
@@ -96,25 +97,34 @@ class _Driver:
         self.index = Index(self.store)
         self.index.refresh()
 
-    def sort_out(self, download: bool) -> list[tuple[RunConfig, int]]:
+    def sort_out(self, download: bool) -> list[Job]:
         """The trials to train, those to start from first; says what is reused, stale, missing."""
-        portions = _Portions(self.data_dir, download)
-        todo, stale = [], Counter[str]()
+        portions = Portions(self.data_dir, download)
+        todo: list[Job] = []
+        other_data = set[tuple[str, int]]()
+        stale = Counter[str]()
         for config, seed in self.plan.trials_to_run():
-            if self.store.find(config, seed) is not None:
+            job = Job(config, seed)
+            record = self.store.find(config, seed)
+            changed = [] if record is None else portions.changed(config, record)
+            if changed or job.needs in other_data:
+                other_data.add(job.name)
+                stale.update(changed or ["data of the run that it starts from"])
+            elif record is not None:
                 self.reused += 1
                 continue
-            stale.update(self.store.stale(config, seed))
-            todo.append((config, seed))
-        for config in dict.fromkeys(config for config, _ in todo):
+            else:
+                stale.update(self.store.stale(config, seed))
+            todo.append(job)
+        for config in dict.fromkeys(job.config for job in todo):
             reason = self._why_not(config, portions)
             if reason is not None:
                 self.not_run[config.key] = reason
-        todo = [(config, seed) for config, seed in todo if config.key not in self.not_run]
+        todo = [job for job in todo if job.config.key not in self.not_run]
         self._announce(len(todo), stale)
         return todo
 
-    def _why_not(self, config: RunConfig, portions: _Portions) -> str | None:
+    def _why_not(self, config: RunConfig, portions: Portions) -> str | None:
         if config.start is not None and config.start.key in self.not_run:
             return self.not_run[config.start.key]
         return portions.problem(config)
@@ -122,12 +132,13 @@ class _Driver:
     def _announce(self, todo: int, stale: Counter[str]) -> None:
         say = self.progress.say
         say(f"{todo} trials to train, {self.reused} reused from {self.store.root}")
-        for file, trials in stale.most_common():
-            say(f"stale: {file} has changed since {trials} of these trials were made")
+        for changed, trials in stale.most_common():
+            noun = "trial was" if trials == 1 else "trials were"
+            say(f"stale: {changed} has changed since {trials} {noun} made")
         for reason, runs in Counter(self.not_run.values()).items():
             say(f"NOT RUN: {reason} ({runs} {'run' if runs == 1 else 'runs'})")
 
-    def train(self, todo: list[tuple[RunConfig, int]], workers: int, setting: Setting) -> None:
+    def train(self, todo: list[Job], workers: int, setting: Setting) -> None:
         """Trains and stores."""
         if not todo:
             return
@@ -186,50 +197,15 @@ class _Driver:
         return Execution(self.trained, self.reused, failed, wall_s, self.not_run, self.errors)
 
 
-@dataclass
-class _Portions:
-    """Whether data are there, asked once for each part of a set."""
-
-    data_dir: Path | None
-    download: bool
-    known: dict[tuple[str, str, int | None], str | None] = field(default_factory=dict)
-
-    def problem(self, config: RunConfig) -> str | None:
-        """The sentence of the `DataError` that training would end in, or None."""
-        for wanted in _portions(config):
-            if wanted not in self.known:
-                self.known[wanted] = self._ask(*wanted)
-            if self.known[wanted] is not None:
-                return self.known[wanted]
-        return None
-
-    def _ask(self, name: str, part: str, images: int | None) -> str | None:
-        try:
-            data.load(name, part, data_dir=self.data_dir, images=images, download=self.download)
-        except (DataError, LookupError) as error:
-            return str(error)
-        return None
-
-
-def _portions(config: RunConfig) -> Iterator[tuple[str, str, int | None]]:
-    wanted = config.data
-    yield wanted["name"], wanted["part"], wanted["images"]
-    if wanted["test_part"] is not None:
-        yield wanted["name"], wanted["test_part"], None
-    if config.stage == "measurement" and config.start is not None:
-        yield from _portions(config.start)
-
-
-def _weighted(todo: list[tuple[RunConfig, int]], known: Estimator) -> list[Job]:
+def _weighted(todo: list[Job], known: Estimator) -> list[Job]:
     """Jobs that begin the sooner, the longer it takes from there to the end of what needs them."""
-    jobs: list[Job] = []
+    weighted: list[Job] = []
     tail: dict[tuple[str, int] | None, float] = {}
-    for config, seed in reversed(todo):
-        job = Job(config, seed)
-        weight = known.seconds(config) + tail.get(job.name, 0.0)
+    for job in reversed(todo):
+        weight = known.seconds(job.config) + tail.get(job.name, 0.0)
         tail[job.needs] = max(tail.get(job.needs, 0.0), weight)
-        jobs.append(Job(config, seed, weight))
-    return jobs[::-1]
+        weighted.append(replace(job, weight=weight))
+    return weighted[::-1]
 
 
 def _label(job: Job) -> str:

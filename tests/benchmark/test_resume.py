@@ -18,6 +18,7 @@ from rich.console import Console
 
 from benchmark.plan import Plan, make_plan
 from benchmark.progress import Progress
+from benchmark.record import TrialRecord
 from benchmark.run import Execution, execute
 from benchmark.spec.types import Paper
 from benchmark.store import Store
@@ -28,7 +29,7 @@ ROWS = {
     "ifca": {"method": "ifca"},
     "pretrained": {"pretraining": {"method": "simclr", "shared": False}},
 }
-KILLS = 4
+KILLS = 3
 ROOT = Path(__file__).parents[2]
 
 # Carries out the plan that is pickled on its standard input, as a driver of its own.
@@ -161,5 +162,29 @@ def test_an_edit_makes_results_stale_and_says_which_file(plan: Plan, tmp_path: P
         done = execute(plan, store, device="cpu", jobs=0, progress=progress)
     assert (done.reused, done.trained) == (0, trials)
     said = out.getvalue()
-    assert f"stale: methods/state.py has changed since {trials} of these trials" in said
+    assert f"stale: methods/state.py has changed since {trials} trials were made" in said
     assert "seeds.py" not in said
+
+
+def test_other_data_under_the_same_name_make_results_stale(
+    tiny_paper: MakePaper, tmp_path: Path
+) -> None:
+    own = {"pretraining": {"method": "simclr", "shared": False}}
+    plan = make_plan(tiny_paper({"a": own, "b": {}}), "smoke")
+    store = Store(tmp_path)
+    assert carry_out(plan, store).trained == 3
+    pretrained = next(run for run in plan.runs if run.stage == "pretraining")
+    record = store.find(pretrained, 0)
+    assert record is not None
+    file = next(tmp_path.glob(f"trials/{record.run}/*.json"))
+    file.write_text(file.read_text().replace(_checksum(record), "0" * 64))
+    out = io.StringIO()
+    progress = Progress(Console(file=out, width=200))
+    done = execute(plan, Store(tmp_path), device="cpu", jobs=0, progress=progress)
+    # The pre-training and the run that starts from it; the other run read other images.
+    assert (done.trained, done.reused) == (2, 1)
+    assert "stale: digits/unlabeled has changed since 1 trial was made" in out.getvalue()
+
+
+def _checksum(record: TrialRecord) -> str:
+    return str(record.provenance["data"]["digits/unlabeled"]["checksum"])
