@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from benchmark.errors import FedreproError
 
 if TYPE_CHECKING:
+    from benchmark.plan import Plan
     from benchmark.spec.types import Paper
 
 
@@ -122,3 +123,22 @@ def chosen_papers(ids: Sequence[str]) -> tuple[Paper, ...]:
     from benchmark.spec.load import load_paper, load_papers
 
     return tuple(load_paper(id) for id in ids) if ids else load_papers()
+
+
+def chosen_plan(given: argparse.Namespace) -> Plan:
+    """The plan that the options of `add_selection` ask for.
+
+    Raises `SpecError` for a name or a setting that does not exist.
+    """
+    from benchmark.plan import make_plan
+    from benchmark.spec.load import load_paper
+
+    return make_plan(
+        load_paper(given.paper),
+        given.profile,
+        tables=given.tables,
+        rows=given.rows,
+        on=given.on,
+        trials=given.trials,
+        sets=parse_sets(given.sets),
+    )

@@ -21,7 +21,6 @@ def execute(given: argparse.Namespace) -> int:
     """Prints the plan; 3 if it holds no run."""
     from benchmark.commands._options import chosen_plan
     from benchmark.plan import describe
-    from benchmark.resolve import description
     from benchmark.run import default_jobs, devices_for
     from benchmark.store import Store
 
@@ -29,12 +28,10 @@ def execute(given: argparse.Namespace) -> int:
     devices = devices_for(given.device)
     workers = default_jobs(devices) if given.jobs is None else max(1, given.jobs)
     store = Store(given.store)
-    for line in describe(
-        plan, store, device=devices[0], workers=workers, data_dir=given.data_dir
-    ):
+    for line in describe(plan, store, device=devices[0], workers=workers, data_dir=given.data_dir):
         print(line)
     if given.runs:
         shared = plan.sharing()
         for run in plan.runs:
-            print(f"  {run.key}  {shared.get(run, 0):>3} cells  {description(run)}")
+            print(f"  {run.key}  {shared.get(run, 0):>3} cells  {run.description}")
     return 0 if plan.runs else 3

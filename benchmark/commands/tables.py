@@ -29,5 +29,7 @@ def execute(given: argparse.Namespace) -> int:
         print(f"{paper.id}: {paper.title}")
         for table in paper.tables:
             cells, claims = len(table.cells), len(table.claims)
-            print(f"  {table.id:<10}{table.kind:<13}{cells:>4} cells {claims:>3} claims  {table.title}")
+            print(
+                f"  {table.id:<10}{table.kind:<13}{cells:>4} cells {claims:>3} claims  {table.title}"
+            )
     return 0
