@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from benchmark.results import CellResult, ClaimResult, Departure, Report, TableResult
@@ -122,19 +122,45 @@ def places(cell: CellResult) -> int:
     return decimals(cell.published, 2 if cell.unit == "%" else 4)
 
 
-def shared_departures(report: Report) -> tuple[Departure, ...]:
-    """Departures common to every table that has any, so that they are told once."""
-    listed = [table.departures for table in report.tables if table.departures]
-    if len(listed) < 2:
-        return ()
-    common = set(listed[0]).intersection(*listed[1:])
-    return tuple(departure for departure in listed[0] if departure in common)
+@dataclass(frozen=True)
+class Gathered:
+    """One departure or unstated setting, told once, with the tables that it concerns."""
+
+    departure: Departure
+    tables: tuple[TableResult, ...]
 
 
-def own_departures(table: TableResult, shared: Iterable[Departure]) -> tuple[Departure, ...]:
-    """Departures of a table beyond the shared ones."""
-    told = set(shared)
-    return tuple(departure for departure in table.departures if departure not in told)
+def departures(report: Report) -> tuple[Gathered, ...]:
+    """Every departure from the published protocol, those of most tables first."""
+    return _gather(report, lambda table: table.departures)
+
+
+def unstated(report: Report) -> tuple[Gathered, ...]:
+    """Every setting that the paper does not state, those of most tables first."""
+    return _gather(report, lambda table: table.unstated)
+
+
+def _gather(
+    report: Report, of: Callable[[TableResult], tuple[Departure, ...]]
+) -> tuple[Gathered, ...]:
+    tables: dict[Departure, list[TableResult]] = {}
+    for table in report.tables:
+        for departure in dict.fromkeys(of(table)):
+            tables.setdefault(departure, []).append(table)
+    listed = (Gathered(departure, tuple(concerned)) for departure, concerned in tables.items())
+    return tuple(sorted(listed, key=lambda one: -len(one.tables)))
+
+
+def settings(table: TableResult) -> tuple[str, ...]:
+    """The settings in which a table departs from the paper."""
+    return tuple(dict.fromkeys(departure.setting for departure in table.departures))
+
+
+def concerned(gathered: Gathered, report: Report) -> str:
+    """'all' or the ids of the tables that a departure concerns."""
+    if len(gathered.tables) == len(report.tables):
+        return "all"
+    return ", ".join(short_title(table) for table in gathered.tables)
 
 
 def all_claims(report: Report) -> list[tuple[TableResult, ClaimResult]]:
@@ -164,6 +190,11 @@ def title(table: TableResult) -> str:
     """'Table 3' or 'Figure 4'."""
     kind, _, rest = table.id.partition("-")
     return f"Figure {rest}" if kind == "figure" else f"Table {table.id}"
+
+
+def short_title(table: TableResult) -> str:
+    """'3' or 'fig. 4'."""
+    return title(table).removeprefix("Table ").replace("Figure", "fig.")
 
 
 def anchor(table: TableResult) -> str:

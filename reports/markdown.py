@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from benchmark.results import CellResult, ClaimResult, Report, TableResult
@@ -17,7 +18,6 @@ def write(report: Report, path: Path) -> None:
 
 def render(report: Report) -> str:
     """The whole report as Markdown text."""
-    shared = layout.shared_departures(report)
     blocks = [
         f"# {_escape(report.title)}",
         f"{_escape(report.authors)} ({report.year}) · `{report.paper}` · profile `{report.profile}`"
@@ -26,12 +26,12 @@ def render(report: Report) -> str:
         _scoreboard(report),
         _claims_overview(report),
     ]
-    if shared:
-        rows = [[d.setting, d.paper, d.here, d.why] for d in shared]
-        table = _table(["setting", "paper", "here", "why"], rows)
-        blocks.append(_details(f"Departures shared by every table ({len(shared)})", table))
-    blocks += [_section(table, report) for table in report.tables]
-    blocks.append(_provenance(report))
+    blocks += [_section(table) for table in report.tables]
+    blocks += [
+        _gathered("Departures", layout.departures(report), report),
+        _gathered("Unstated settings", layout.unstated(report), report),
+        _provenance(report),
+    ]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
@@ -59,7 +59,7 @@ def _claims_overview(report: Report) -> str:
     return f"## Claims: {summary}\n\n" + _table(header, rows)
 
 
-def _section(table: TableResult, report: Report) -> str:
+def _section(table: TableResult) -> str:
     parts = [f"## {layout.title(table)}: {_escape(table.title)}", f"Section {table.section}."]
     parts += [f"*{_escape(note)}*" for note in table.notes]
     if table.cells:
@@ -67,11 +67,9 @@ def _section(table: TableResult, report: Report) -> str:
         parts.append(_details("Every cell with its trials", _cells(table)))
     if table.claims:
         parts.append(_details("Evidence for the claims", _evidence(table.claims)))
-    own = layout.own_departures(table, layout.shared_departures(report))
-    if own:
-        rows = [[d.setting, d.paper, d.here, d.why] for d in own]
-        header = ["setting", "paper", "here", "why"]
-        parts.append(_details("Departures of this table", _table(header, rows)))
+    if table.departures:
+        named = ", ".join(f"`{setting}`" for setting in layout.settings(table))
+        parts.append(f"Departs from the paper in {named} (see [departures](#departures)).")
     if table.margin is not None:
         parts.append(f"Margin: ±{table.margin:g} {table.unit or ''} ({table.margin_reason})")
     parts.append(f"```\n{table.command}\n```")
@@ -131,6 +129,18 @@ def _evidence(claims: tuple[ClaimResult, ...]) -> str:
             )
     header = ["claim", "comparison", "published", "mean difference", "90 % interval", "p"]
     return _table(header, rows)
+
+
+def _gathered(heading: str, listed: Sequence[layout.Gathered], report: Report) -> str:
+    if not listed:
+        return ""
+    rows = [
+        [d.setting, d.paper, d.here, d.why, layout.concerned(one, report)]
+        for one in listed
+        for d in (one.departure,)
+    ]
+    header = ["setting", "paper", "here", "why", "tables"]
+    return f"## {heading}\n\n" + _table(header, rows)
 
 
 def _provenance(report: Report) -> str:

@@ -28,8 +28,6 @@ def execute(given: argparse.Namespace) -> int:
     for paper in papers:
         print(f"{paper.id}: {paper.title}")
         for table in paper.tables:
-            cells, claims = len(table.cells), len(table.claims)
-            print(
-                f"  {table.id:<10}{table.kind:<13}{cells:>4} cells {claims:>3} claims  {table.title}"
-            )
+            counts = f"{len(table.cells):>4} cells {len(table.claims):>3} claims"
+            print(f"  {table.id:<10}{table.kind:<13}{counts}  {table.title}")
     return 0

@@ -17,11 +17,12 @@ def test_equal_outer_headers_are_joined(report: Report) -> None:
     assert laid.header(1) == [("T = 40", 1), ("Best", 1)]
 
 
-def test_a_departure_of_every_table_is_told_once(report: Report) -> None:
-    shared = layout.shared_departures(report)
-    assert [d.setting for d in shared] == ["clients.data"]
-    own = layout.own_departures(report.tables[0], shared)
-    assert [d.setting for d in own] == ["training.rounds"]
+def test_a_departure_is_told_once_with_the_tables_that_it_concerns(report: Report) -> None:
+    told = {
+        one.departure.setting: layout.concerned(one, report) for one in layout.departures(report)
+    }
+    assert told == {"clients.data": "all", "training.rounds": "3"}
+    assert [layout.concerned(one, report) for one in layout.unstated(report)] == ["all"]
 
 
 def test_reproduced_values_are_shown_with_the_printed_number_of_decimals() -> None:
