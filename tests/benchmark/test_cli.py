@@ -1,0 +1,89 @@
+"""Bad input at the command line: one line, the right exit code, nothing lost."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmark.cli import main
+
+
+def one_line(capsys: pytest.CaptureFixture[str]) -> str:
+    error = capsys.readouterr().err.strip()
+    assert len(error.splitlines()) == 1, error
+    assert "Traceback" not in error
+    return error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["plan", "cpcfk"], "cpcfl"),
+        (["plan", "cpcfl", "--profile", "reducd"], "reduced"),
+        (["plan", "cpcfl", "--tables", "33"], "33"),
+        (["plan", "cpcfl", "--on", "mnits"], "mnist"),
+        (["plan", "cpcfl", "--rows", "CP-CLF|*"], "CP-CLF"),
+        (["plan", "cpcfl", "--set", "training.ronds=3"], "training.rounds"),
+        (["plan", "cpcfl", "--set", "training.rounds"], "PATH=VALUE"),
+        (["plan", "cpcfl", "--set", "training.rounds=soon"], "training.rounds"),
+    ],
+)
+def test_a_slip_is_named_in_one_line_with_what_was_meant(
+    arguments: list[str], named: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    assert named in one_line(capsys)
+
+
+def test_a_store_that_a_newer_version_wrote_is_left_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    description = tmp_path / "store.json"
+    description.write_text(json.dumps({"schema": 999}))
+    assert main(["report", "cpcfl", "--tables", "3", "--store", str(tmp_path)]) == 2
+    assert "newer" in one_line(capsys)
+    assert json.loads(description.read_text()) == {"schema": 999}
+
+
+def test_tables_exports_every_number_as_text(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tables", "cpcfl", "--json"]) == 0
+    tables = json.loads(capsys.readouterr().out)
+    third = next(table for table in tables if table["table"] == "3")
+    assert (third["paper"], third["kind"], third["metric"]) == ("cpcfl", "empirical", "accuracy")
+    cell = next(
+        c for c in third["cells"] if (c["row"], c["column"]) == (["FedAvg", "None"], ["T = 75"])
+    )
+    assert (cell["published"], cell["sd"]) == ("41.20", None)
+
+
+def test_claims_that_the_printed_table_contradicts_are_listed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["claims", "cpcfl", "--contradicted"]) == 0
+    assert "8.35" in capsys.readouterr().out
+
+
+def test_a_report_without_any_trial_says_that_nothing_was_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["report", "cpcfl", "--tables", "3", "--store", str(tmp_path / "store")]
+    assert main([*arguments, "--out", str(tmp_path / "out")]) == 3
+    assert "NOT RUN" in capsys.readouterr().out
+    assert "NOT RUN" in (tmp_path / "out" / "report.md").read_text()
+
+
+def test_the_smoke_profile_goes_from_tables_to_a_report_and_is_never_called_reproduced(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    places = ["--store", str(tmp_path / "store"), "--out", str(tmp_path / "out"), "--jobs", "0"]
+    arguments = ["run", "cpcfl", "--profile", "smoke", "--tables", "3,figure-5", *places]
+    assert main(arguments) == 0
+    first = json.loads((tmp_path / "out" / "report.json").read_text())
+    words = {cell["verdict"]["word"] for table in first["tables"] for cell in table["cells"]}
+    assert words == {"SCALED"}
+    assert all(len(cell["trials"]) == 2 for cell in first["tables"][0]["cells"])
+
+    assert main(arguments) == 0
+    assert "0 trained" in capsys.readouterr().err
+    again = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert again["tables"] == first["tables"]
