@@ -54,14 +54,18 @@ def resolve(
         return Resolved(None, f"metric '{metric}' is not implemented", read)
     try:
         changed, at, changes = experiments.apply(experiment, read, overrides)
+        unknown = _unimplemented(changed)
         builder = _Builder(changed)
         config = builder.measurement(metric) if metric in MEASUREMENTS else builder.federated()
     except UnknownNameError as error:
-        return Resolved(None, str(error), read)
+        what = "method" if error.kind == "federated" else error.kind
+        return Resolved(None, f"{what} '{error.name}' is not implemented", read)
     except _NothingToMeasureError as error:
         return Resolved(None, str(error), read)
     except SpecError as error:
         raise SpecError(f"{where}: {error}") from error
+    if unknown:
+        return Resolved(None, f"setting {', '.join(unknown)} is not implemented", read)
     departures = [
         Departure(change.path, _shown(change.old), _shown(change.new), change.why)
         for change in changes
@@ -90,6 +94,12 @@ def all_overrides(
         *(profile.on[on] if on is not None else ()),
         *(Override(path, value, "set on the command line") for path, value in sets.items()),
     )
+
+
+def _unimplemented(experiment: Experiment) -> list[str]:
+    """Settings of the experiment that nothing reads, quoted; a run would silently ignore them."""
+    paths = [path for path, _ in experiments.leaves(experiment)]
+    return [f"'{path}'" for path in paths if path not in experiments.known_keys()]
 
 
 class _NothingToMeasureError(Exception):

@@ -82,7 +82,7 @@ def test_relevance_without_encoder_has_a_reason(tiny: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("change", "metric", "reason"),
     [
-        ({"method": "fedavgg"}, "accuracy", "'fedavgg' is not implemented; did you mean 'fedavg'"),
+        ({"method": "fedavgg"}, "accuracy", "method 'fedavgg' is not implemented"),
         ({"pretraining": {"method": "simklr"}}, "accuracy", "'simklr' is not implemented"),
         ({}, "elegance", "metric 'elegance' is not implemented"),
     ],
@@ -147,3 +147,8 @@ def test_a_round_after_the_end_is_read_at_the_end_and_said(tiny: dict[str, Any])
     found = resolve(tiny, Read(100), "accuracy", (), "here")
     assert found.read == Read(2)
     assert [(d.setting, d.paper, d.here) for d in found.departures] == [("at", "100", "2")]
+
+
+def test_a_setting_that_nothing_reads_is_not_silently_ignored(tiny_config: Make) -> None:
+    with pytest.raises(AssertionError, match=r"setting 'evaluation\.label_share'"):
+        tiny_config({"evaluation": {"label_share": 0.1}})
