@@ -152,7 +152,7 @@ class _Resolver:
         rows = [
             (row, "*" in pattern)
             for pattern in cells.rows
-            for row in _matching(pattern, _rows(table), "row", table)
+            for row in matching(pattern, _rows(table), "row", table)
         ]
         wild = {row for row, by_wildcard in rows if by_wildcard}
         by_place = {(cell.row, cell.column): cell for cell in table.cells}
@@ -173,7 +173,7 @@ class _Resolver:
     def columns_of(self, cells: Cells) -> list[Label]:
         table = self.find_table(cells)
         every = _columns(table)
-        found = (_matching(pattern, every, "column", table) for pattern in cells.columns or every)
+        found = (matching(pattern, every, "column", table) for pattern in cells.columns or every)
         return list(dict.fromkeys(itertools.chain.from_iterable(found)))
 
     def find_table(self, cells: Cells) -> Table:
@@ -200,7 +200,11 @@ def _columns(table: Table) -> list[Label]:
     return list(dict.fromkeys(cell.column for cell in table.cells))
 
 
-def _matching(pattern: Label, labels: Sequence[Label], what: str, table: Table) -> list[Label]:
+def matching(pattern: Label, labels: Sequence[Label], what: str, table: Table) -> list[Label]:
+    """The labels that a pattern means; `what` is 'row' or 'column'.
+
+    Raises `SpecError`, with the nearest label, if there is none.
+    """
     found = [
         label
         for label in labels

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from benchmark import experiment
+from benchmark.claims.relations import instances
 from benchmark.claims.resolve import resolve
 from benchmark.errors import SpecError
 from benchmark.spec import names
@@ -131,6 +132,13 @@ class _Checker:
             except SpecError as error:
                 said = str(error).removeprefix(f"{table.file}, ")
                 report.add(("claims", i, "holds"), said)
+        for i, relation in enumerate(table.relations):
+            try:
+                for _ in instances(relation, table, self.paper):
+                    pass
+            except SpecError as error:
+                said = str(error).removeprefix(f"{table.file}, ")
+                report.add(("relations", i, "holds"), said)
 
     def _idle_overrides(self) -> None:
         report = Reporter(self.paper.file, self.paper.file.read_text(encoding="utf-8"))

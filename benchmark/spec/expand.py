@@ -32,6 +32,7 @@ from benchmark.spec.types import (
     Paper,
     Profile,
     Read,
+    Relation,
     Table,
     Unstated,
 )
@@ -73,7 +74,9 @@ def expand_table(raw: RawTable, paper: RawPaper, file: Path) -> Table:
         metric=raw.metric,
         unit=raw.unit,
         cells=tuple(_cells(raw, paper.id, defaults)),
-        claims=tuple(Claim(c.id, c.says, c.holds, c.where, c.note) for c in raw.claims),
+        claims=tuple(
+            Claim(c.id, c.says, c.holds, c.where, c.note, c.vague, c.reading_of) for c in raw.claims
+        ),
         margin=None if raw.margin is None else Margin(float(raw.margin.value), raw.margin.reason),
         sd_ddof=None if raw.sd is None else raw.sd.ddof,
         sd_runs=None if raw.sd is None else raw.sd.runs,
@@ -81,6 +84,10 @@ def expand_table(raw: RawTable, paper: RawPaper, file: Path) -> Table:
         notes=tuple(raw.notes),
         figure=None if raw.figure is None else _figure(raw, raw.figure, defaults),
         file=file,
+        relations=tuple(
+            Relation(r.id, r.says, r.holds, tuple(r.rows), tuple(r.columns), r.where, r.note)
+            for r in raw.relations
+        ),
     )
 
 

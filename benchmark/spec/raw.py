@@ -196,14 +196,28 @@ class RawMargin(Raw):
     reason: Text
 
 
-class RawClaim(Raw):
-    """A comparison that the text makes."""
+class RawStatement(Raw):
+    """What claims and relations share."""
 
     id: Text
     says: Text
     holds: Text
     where: Text | None = None
     note: Text | None = None
+
+
+class RawClaim(RawStatement):
+    """A comparison that the text makes."""
+
+    vague: Text | None = None
+    reading_of: Text | None = None
+
+
+class RawRelation(RawStatement):
+    """What a formula says of the cells of every row."""
+
+    rows: list[Text] = []
+    columns: list[Text] = []
 
 
 class RawUnstated(Raw):
@@ -240,6 +254,7 @@ class RawTable(Raw):
     rows: Annotated[list[RawRow], Field(min_length=1)]
     margin: RawMargin | None = None
     claims: list[RawClaim] = []
+    relations: list[RawRelation] = []
     unstated: list[RawUnstated] = []
     figure: RawFigure | None = None
     profiles: dict[str, RawLocalProfile] = {}

@@ -54,8 +54,9 @@ def check_table(data: Toml, paper: Toml, report: Reporter) -> None:
             _check_metric(binding, path, words, report)
         _check_unique([(path, _label(b)) for path, b in bindings], "label", report)
     _check_metric(data, (), words, report)
-    claims = list(_tables(data, "claims"))
-    _check_unique([(path, claim.get("id")) for path, claim in claims], "id", report)
+    stated = [*_tables(data, "claims"), *_tables(data, "relations")]
+    _check_unique([(path, claim.get("id")) for path, claim in stated], "id", report)
+    _check_readings(list(_tables(data, "claims")), report)
     _check_published(data, rows, columns, report)
     _check_rounds(data, paper, rows, columns, report)
 
@@ -98,6 +99,16 @@ def _check_unique(found: list[tuple[Path, Any]], key: str, report: Reporter) -> 
             assert isinstance(earlier, int)
             report.add((*path, key), f"'{name}' is taken by {first[name][0]}[{earlier + 1}]")
         first.setdefault(name, path)
+
+
+def _check_readings(claims: list[tuple[Path, Toml]], report: Reporter) -> None:
+    """A reading names a claim of its table that is not itself the reading of another."""
+    firsts = {claim.get("id") for _, claim in claims if "reading_of" not in claim}
+    for path, claim in claims:
+        name = claim.get("reading_of")
+        if isinstance(name, str) and name not in firsts:
+            known = sorted(first for first in firsts if isinstance(first, str))
+            report.add((*path, "reading_of"), f"no claim '{name}'{suggestion(name, known)}")
 
 
 def _check_binding(

@@ -98,11 +98,34 @@ class Cell:
 
 @dataclass(frozen=True)
 class Claim:
-    """A comparison that the paper's text makes, in our words and as an expression."""
+    """A comparison that the paper's text makes, in our words and as an expression.
+
+    vague: the words of the text that have no sharp bound, where the expression gives them one.
+    reading_of: the claim, of the same table, whose sentence this one reads in another way.
+    """
 
     id: str
     says: str
     holds: str
+    where: str | None = None
+    note: str | None = None
+    vague: str | None = None
+    reading_of: str | None = None
+
+
+@dataclass(frozen=True)
+class Relation:
+    """What a formula says of printed cells: an expression as in a claim, for every row.
+
+    holds: with `{row}` and `{column}` for the labels. rows, columns: patterns of those that it is
+    about; none means all.
+    """
+
+    id: str
+    says: str
+    holds: str
+    rows: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
     where: str | None = None
     note: str | None = None
 
@@ -151,6 +174,7 @@ class Table:
     notes: tuple[str, ...]
     figure: Figure | None
     file: Path
+    relations: tuple[Relation, ...] = ()
 
 
 @dataclass(frozen=True)
