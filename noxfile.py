@@ -1,4 +1,5 @@
-"""Sessions: `reproduce-<paper>` for each paper, `tests`, `lint`, `slow`, `data`, `speed`, `regress`.
+"""Sessions: `reproduce-<paper>` for each paper, `audit`, `tests`, `lint`, `slow`, `data`, `speed`,
+`regress`.
 
 Sessions install the versions in `constraints.txt`, with which the suite was tried; pyproject.toml
 holds the ranges that it accepts. The virtualenv backend, because uv ignores pip's configuration.
@@ -72,6 +73,13 @@ def lint(session: nox.Session) -> None:
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
     session.run("mypy")
+
+
+@nox.session
+def audit(session: nox.Session) -> None:
+    """The printed numbers against each other, as HTML and Markdown; nothing is trained."""
+    install(session)
+    session.run("fedrepro", "audit", "--out", "results/reports/audit", *session.posargs)
 
 
 @nox.session

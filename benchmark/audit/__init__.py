@@ -1,0 +1,1 @@
+"""What the printed numbers say of each other, before anything is trained."""

@@ -1,0 +1,123 @@
+"""Do the printed tables support what the text says about them?
+
+Two kinds: `stated-number` for arithmetic of the text ('= 5.90'), `claim` for every other
+comparison. A sentence with several readings is inconsistent only if no reading is left open. Words
+such as 'about' (`~`, `vague`) have no sharp bound in the paper, only in the spec: where the table
+contradicts the spec's bound, the finding is undecidable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from benchmark.audit.expressions import approximate, arithmetic_of, cells_of, published_of
+from benchmark.audit.findings import Finding, Status, finding
+from benchmark.claims.nodes import Elementary
+from benchmark.claims.printed import support, support_one
+from benchmark.claims.resolve import resolve
+from benchmark.results import SupportWord
+from benchmark.spec.types import Claim, Paper, Table
+
+
+@dataclass(frozen=True)
+class Read:
+    """A claim with what the printed numbers say of it, and the comparisons that decide."""
+
+    claim: Claim
+    word: SupportWord
+    reason: str
+    decisive: Sequence[Elementary]
+    comparisons: Sequence[Elementary]
+
+    @property
+    def is_sharp(self) -> bool:
+        """Whether paper and print draw a line, so that being beyond it is a contradiction."""
+        vague = self.claim.vague or any(one.relation == "~" for one in self.decisive)
+        return not vague and not any(map(approximate, self.decisive))
+
+
+def check(paper: Paper) -> Iterator[Finding]:
+    """One finding for each sentence over printed values."""
+    for table in paper.tables:
+        readings: dict[str, list[Read]] = {}
+        for claim in table.claims:
+            name = claim.reading_of or claim.id
+            readings.setdefault(name, []).append(_read(claim, table, paper))
+        for name, reads in readings.items():
+            if any(read.word != "not printed" for read in reads):
+                yield _sentence(paper, table, name, reads)
+
+
+def _read(claim: Claim, table: Table, paper: Paper) -> Read:
+    comparisons = resolve(claim, table, paper)
+    word, reason = support(comparisons)
+    return Read(claim, word, reason, _decisive(comparisons), comparisons)
+
+
+def _decisive(comparisons: Sequence[Elementary]) -> Sequence[Elementary]:
+    """The comparisons that contradict the claim, else those left open, else all."""
+    for word in ("contradicted", "undecidable"):
+        found = [one for one in comparisons if support_one(one) == word]
+        if found:
+            return found
+    return comparisons
+
+
+def _sentence(paper: Paper, table: Table, name: str, reads: Sequence[Read]) -> Finding:
+    """The finding on all readings of one sentence; a supported reading speaks for it."""
+    supported = [read for read in reads if read.word == "supported"]
+    shown = supported or [read for read in reads if read.word != "not printed"]
+    contradicted = all(read.word == "contradicted" for read in reads)
+    status: Status = "consistent" if supported else "undecidable"
+    if contradicted and all(read.is_sharp for read in reads):
+        status = "inconsistent"
+    statements = [_statement(read) for read in shown]
+    if len(reads) > 1:
+        statements.append(f"The sentence has {len(reads)} readings; {_counted(supported)}.")
+    stated = all(one.relation == "=" for read in reads for one in read.comparisons)
+    return finding(
+        paper,
+        "stated-number" if stated else "claim",
+        (table.id, name),
+        (cell for read in shown for cell in cells_of(read.decisive)),
+        table=table.id,
+        statement=" ".join(statements),
+        published="; ".join(published_of(read.decisive) for read in shown),
+        computed="; ".join(map(_computed, shown)),
+        status=status,
+    )
+
+
+def _statement(read: Read) -> str:
+    claim = read.claim
+    text = f"{claim.says.rstrip('.')}{_where(claim.where)}."
+    if claim.note is not None:
+        text += f" {claim.note.rstrip('.')}."
+    if read.word == "contradicted" and not read.is_sharp:
+        words = f"'{claim.vague}'" if claim.vague else "the text"
+        text += f" Contradicted as read in the spec; {words} gives no sharp bound."
+    return text
+
+
+def _where(section: str | None) -> str:
+    if section is None:
+        return ""
+    plain = section[0].isdigit() or section.split("-")[0].strip("IVX") == ""
+    return f" ({'Section ' if plain else ''}{section})"
+
+
+def _counted(supported: Sequence[Read]) -> str:
+    if not supported:
+        return "the print supports none"
+    return f"the print supports {'one' if len(supported) == 1 else len(supported)}"
+
+
+def _computed(read: Read) -> str:
+    if read.word == "supported" and len(read.comparisons) > 1:
+        return read.reason
+    text = arithmetic_of(read.decisive)
+    if len(read.comparisons) > 1:
+        said = "cannot hold" if read.word == "contradicted" else "are left open by rounding"
+        text += f" ({len(read.decisive)} of {len(read.comparisons)} comparisons {said})"
+    return text

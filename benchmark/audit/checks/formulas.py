@@ -1,0 +1,47 @@
+"""Do analytic cells print what their formula gives?
+
+Formulas rest on the spec's reading of the architecture and of what is counted. Where a cell prints
+otherwise, another reading may still give it, so the finding is `undecidable`, and the working shows
+the reading that was taken. Cells that print symbols are left to the report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from benchmark.analytic.base import judge_analytic
+from benchmark.audit.findings import Finding, Status, finding
+from benchmark.results import VerdictWord
+from benchmark.spec.types import Cell, Paper
+
+KIND = "formula"
+_STATUS: dict[VerdictWord, Status] = {"EXACT": "consistent", "MISPRINT?": "undecidable"}
+
+
+def check(paper: Paper) -> Iterator[Finding]:
+    """One finding for each analytic number that can be recomputed."""
+    for table in paper.tables:
+        for cell in table.cells:
+            if cell.formula is None or not cell.experiment or cell.printed.value is None:
+                continue
+            found = _cell(paper, cell)
+            if found is not None:
+                yield found
+
+
+def _cell(paper: Paper, cell: Cell) -> Finding | None:
+    verdict = judge_analytic(cell)
+    if verdict.word not in _STATUS:
+        return None
+    assert cell.formula is not None
+    return finding(
+        paper,
+        KIND,
+        (cell.table, *cell.row, *cell.column),
+        (cell,),
+        statement=f"Table {cell.table}, {cell.label}: {cell.formula.replace('_', ' ')} of the "
+        "architecture and equation that the paper gives, as the spec reads them.",
+        published=str(cell.printed),
+        computed="; ".join((verdict.reason, *verdict.working)),
+        status=_STATUS[verdict.word],
+    )

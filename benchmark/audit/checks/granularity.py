@@ -1,0 +1,202 @@
+"""Do accuracies lie on the grid that their number of test images allows? (GRIM)
+
+An accuracy pooled over n test images is k / n; so is the mean over clients with equally many test
+images each, n being their sum. Averaged over r runs it is k / (r n). Where that grid is coarser
+than the printed digits, most numbers cannot be an accuracy, and a misprint shows. Where the paper
+does not give the number of images, the least number that explains a table's values may still tell
+that one of them does not belong.
+
+Brown and Heathers, The GRIM test (2017).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from fractions import Fraction
+
+from benchmark import experiment as experiments
+from benchmark.audit.findings import Finding, finding
+from benchmark.audit.grid import neighbours, on_grid, share_on_grid
+from benchmark.audit.identity import numbers
+from benchmark.audit.rounding import interval, places_of, show
+from benchmark.printed import half_unit
+from benchmark.spec.types import Cell, Paper
+
+KIND = "granularity"
+SHARES = ("accuracy", "clustering_accuracy")
+"""Metrics that count images; others do not lie on a grid."""
+CHANCE = 1e-3
+"""A grid that nobody states must not explain that many values by chance oftener than this."""
+FEWEST = 8
+"""Fewer values than this say nothing about a grid that nobody states."""
+
+
+def check(paper: Paper) -> Iterator[Finding]:
+    """One finding for each number of test images in a table, and one for each value off grid."""
+    groups: dict[tuple[str, int, int], list[Cell]] = defaultdict(list)
+    unstated: dict[tuple[str, int], list[Cell]] = defaultdict(list)
+    for cell in numbers(paper):
+        if cell.metric not in SHARES or cell.unit != "%" or cell.kind != "empirical":
+            continue
+        steps = steps_of(cell, paper)
+        if steps is not None and share_on_grid(steps, _places(cell)) < 1:
+            groups[cell.table, steps, _places(cell)].append(cell)
+        elif steps is None and cell.printed.sd is None:
+            unstated[cell.table, _places(cell)].append(cell)
+    for (_, steps, _), cells in groups.items():
+        yield from _stated(paper, steps, cells)
+    for cells in unstated.values():
+        yield from _unstated(paper, cells)
+
+
+def steps_of(cell: Cell, paper: Paper) -> int | None:
+    """How many test images are behind a cell, over clients and runs; None if that is not known."""
+    images = _clients(cell) * _test_size(cell)
+    if images < 1:
+        return None
+    if cell.trial is None and cell.printed.sd is not None:
+        runs = paper.table(cell.table).sd_runs
+        return None if runs is None else images * runs
+    return images
+
+
+def fewest_images(cells: Sequence[Cell], clients: int = 1, spare: int = 0) -> int | None:
+    """The least number of test images per client that explains all values but `spare`.
+
+    None if only grids as fine as the printed digits do.
+    """
+    values = [interval(cell.printed) for cell in cells]
+    images = 1
+    while clients * images < 100 * 10 ** _places(cells[0]):
+        left = spare
+        for value in values:
+            left -= not on_grid(value, clients * images)
+            if left < 0:
+                break
+        else:
+            return images
+        images += 1
+    return None
+
+
+def _stated(paper: Paper, steps: int, cells: Sequence[Cell]) -> Iterator[Finding]:
+    off = _off(cells, steps)
+    rest = [cell for cell in cells if cell not in off]
+    clients, size = _clients(cells[0]), _test_size(cells[0])
+    runs = steps // (clients * size)
+    images = f"{clients} x {size} test images" + (f" in {runs} runs" if runs > 1 else "")
+    explained = len(off) < len(rest)
+    if explained:
+        for cell in off:
+            others = f"as are {len(rest)} of the {len(cells)} such values of the table"
+            yield _value(paper, cell, steps, f"an accuracy on {images}", others)
+    computed = _counted(rest, cells, steps)
+    fewest = fewest_images(rest, clients * runs) if len(rest) > 2 else None
+    if fewest is not None:
+        computed += f"; the fewest test images per client that give these are {fewest}"
+    doubt = "" if explained else " So many are not that the number of test images is in doubt."
+    yield finding(
+        paper,
+        KIND,
+        (cells[0].table, f"{clients}-clients", str(steps)),
+        rest if explained else cells,
+        statement=f"Table {cells[0].table}: accuracies on {images} are multiples of 1/{steps}."
+        f"{doubt}",
+        published=_listed(cells),
+        computed=computed,
+        status="consistent" if explained else "undecidable",
+    )
+
+
+def _unstated(paper: Paper, cells: Sequence[Cell]) -> Iterator[Finding]:
+    """The grid of a table whose number of test images is not known, if there clearly is one."""
+    places = _places(cells[0])
+    for spare in (0, 1):
+        steps = fewest_images(cells, spare=spare)
+        if steps is None or len(cells) < FEWEST:
+            continue
+        chance = steps * float(share_on_grid(steps, places)) ** (len(cells) - spare)
+        if chance * (len(cells) if spare else 1) > CHANCE:
+            continue
+        off = _off(cells, steps)
+        rest = [cell for cell in cells if cell not in off]
+        for cell in off:
+            others = f"as are the other {len(rest)} values of the table"
+            yield _value(paper, cell, steps, "an accuracy of this table", others, stated=False)
+        yield finding(
+            paper,
+            KIND,
+            (cells[0].table, str(steps)),
+            rest,
+            statement=f"Table {cells[0].table}: accuracies are multiples of 1/{steps}, though the "
+            "paper does not give the number of test images.",
+            published=_listed(cells),
+            computed=_counted(rest, cells, steps),
+            status="consistent",
+        )
+        return
+
+
+def _value(
+    paper: Paper, cell: Cell, steps: int, what: str, others: str, stated: bool = True
+) -> Finding:
+    value = cell.printed.value
+    assert value is not None
+    (k, below), (_, above) = neighbours(value, steps)
+    places = _places(cell) + 2
+    low, high = interval(cell.printed)
+    return finding(
+        paper,
+        KIND,
+        (cell.table, *cell.row, *cell.column),
+        (cell,),
+        statement=f"Table {cell.table}, {cell.label}: {what} is a multiple of 1/{steps}, {others}."
+        f"{_cut_off(value, above)}",
+        published=f"{cell.printed.text}, which stands for {float(low):g} to {float(high):g}",
+        computed=f"{k}/{steps} = {show(below, places)} and {k + 1}/{steps} = {show(above, places)}",
+        status="inconsistent" if stated else "undecidable",
+    )
+
+
+def _cut_off(value: Decimal, above: Fraction) -> str:
+    """A remark where the printed digits are those of a multiple, cut off instead of rounded."""
+    if above < Fraction(value) + 2 * Fraction(half_unit(value)):
+        return " Cut off instead of rounded, the multiple above would print so."
+    return ""
+
+
+def _off(cells: Sequence[Cell], steps: int) -> list[Cell]:
+    return [cell for cell in cells if not on_grid(interval(cell.printed), steps)]
+
+
+def _counted(rest: Sequence[Cell], cells: Sequence[Cell], steps: int) -> str:
+    by_chance = float(share_on_grid(steps, _places(cells[0]))) * len(cells)
+    return (
+        f"{len(rest)} of {len(cells)} are multiples of 1/{steps}, "
+        f"about {by_chance:.1f} would be by chance"
+    )
+
+
+def _listed(cells: Sequence[Cell]) -> str:
+    first = cells[0].printed.text
+    return first if len(cells) == 1 else f"{first} and {len(cells) - 1} more"
+
+
+def _places(cell: Cell) -> int:
+    assert cell.printed.value is not None
+    return places_of(cell.printed.value)
+
+
+def _clients(cell: Cell) -> int:
+    return _whole(cell, "clients.count")
+
+
+def _test_size(cell: Cell) -> int:
+    return _whole(cell, "clients.test_size")
+
+
+def _whole(cell: Cell, path: str) -> int:
+    value = experiments.get(cell.experiment, path)
+    return value if isinstance(value, int) else 0

@@ -1,0 +1,53 @@
+"""Do printed quantities obey the formulas that tie them together, row by row?
+
+The formulas stand in the specs (`[[relations]]`): bits are the size of a model x 32 x rounds, a
+total is the sum of its parts. Equal within the rounding of all printed numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from benchmark.audit.expressions import approximate, cells_of, computed_of, published_of
+from benchmark.audit.findings import Finding, Status, finding
+from benchmark.claims.nodes import Elementary
+from benchmark.claims.printed import support
+from benchmark.claims.relations import instances
+from benchmark.spec.types import Paper, Relation, Table
+
+KIND = "relation"
+
+
+def check(paper: Paper) -> Iterator[Finding]:
+    """One finding for each relation and row whose cells are printed."""
+    for table in paper.tables:
+        for relation in table.relations:
+            for where, comparisons in instances(relation, table, paper):
+                found = _instance(paper, table, relation, where, comparisons)
+                if found is not None:
+                    yield found
+
+
+def _instance(
+    paper: Paper, table: Table, relation: Relation, where: str, comparisons: Sequence[Elementary]
+) -> Finding | None:
+    word, _ = support(comparisons)
+    if word == "not printed":
+        return None
+    status: Status = "consistent" if word == "supported" else "undecidable"
+    if word == "contradicted" and not any(map(approximate, comparisons)):
+        status = "inconsistent"
+    note = "" if relation.note is None else f" {relation.note.rstrip('.')}."
+    place = f"Table {table.id}, {where}" if where else f"Table {table.id}"
+    source = f" ({relation.where})" if relation.where else ""
+    return finding(
+        paper,
+        KIND,
+        (table.id, relation.id, where),
+        cells_of(comparisons),
+        table=table.id,
+        statement=f"{place}: {relation.says.rstrip('.')}{source}.{note}",
+        published=published_of(comparisons),
+        computed="; ".join(map(computed_of, comparisons)),
+        status=status,
+    )

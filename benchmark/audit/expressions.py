@@ -1,0 +1,95 @@
+"""Claims and relations as findings show them: their cells, printed numbers and arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from fractions import Fraction
+
+from benchmark.audit.rounding import Interval, interval
+from benchmark.claims.nodes import Arithmetic, Constant, Elementary, Leaf, Node, leaves
+from benchmark.claims.printed import Box, difference, shown
+from benchmark.spec.types import Cell
+
+MOST_SHOWN = 4
+"""More comparisons than this are counted instead of written out."""
+FACTOR = Fraction(3, 2)
+"""Sides that differ by more than this factor are shown with their ratio."""
+
+
+def cells_of(comparisons: Sequence[Elementary]) -> Iterator[Cell]:
+    """The cells of comparisons in order, each once."""
+    found = {leaf.key: leaf.cell for one in comparisons for leaf in _leaves(one)}
+    yield from found.values()
+
+
+def approximate(comparison: Elementary) -> bool:
+    """Whether a cell of it is printed as approximate, so that its rounding is not known."""
+    return any(leaf.cell.printed.approximate for leaf in _leaves(comparison))
+
+
+def published_of(comparisons: Sequence[Elementary]) -> str:
+    """The comparisons with printed numbers in the place of cells."""
+    written = dict.fromkeys(
+        f"{shown(one.left)} {one.relation}"
+        f"{'' if one.tolerance is None else f' {one.tolerance}'} {shown(one.right)}"
+        for one in comparisons
+    )
+    text = "; ".join(list(written)[:MOST_SHOWN])
+    more = len(written) - MOST_SHOWN
+    return text if more <= 0 else f"{text}; and {more} more"
+
+
+def arithmetic_of(comparisons: Sequence[Elementary]) -> str:
+    """The arithmetic of the first few comparisons."""
+    return "; ".join(dict.fromkeys(map(computed_of, comparisons[:MOST_SHOWN])))
+
+
+def computed_of(comparison: Elementary) -> str:
+    """Both sides of '=', or the difference of others, with the range over all values that print so.
+
+    A divisor that may be zero leaves nothing to work out.
+    """
+    sides: list[Node] = [comparison.left, comparison.right]
+    if comparison.relation != "=":
+        sides = [Arithmetic("-", comparison.left, comparison.right)]
+    try:
+        text = "; ".join(_worked(side) for side in sides if any(leaves(side)))
+        left, right = (_value(side) for side in (comparison.left, comparison.right))
+    except ZeroDivisionError:
+        return "a divisor may be zero"
+    if left and right:
+        ratio = left / right
+        if not 1 / FACTOR < ratio < FACTOR:
+            text += f"; left is {float(ratio):.3g} times right"
+    return text
+
+
+def _worked(side: Node) -> str:
+    low, high = range_of(side)
+    text = f"{float(low):.6g} to {float(high):.6g}"
+    if isinstance(side, Leaf):
+        return f"{shown(side)} stands for {text}"
+    return f"{shown(side)} = {float(_value(side)):.6g}, with rounding {text}"
+
+
+def range_of(node: Node) -> Interval:
+    """The values of an expression over all numbers that print like its cells.
+
+    Raises `ZeroDivisionError` if a divisor may be zero.
+    """
+    return _between(node, {leaf.key: interval(leaf.cell.printed) for leaf in leaves(node)})
+
+
+def _value(node: Node) -> Fraction:
+    """The value of an expression at the printed digits."""
+    values = {leaf.key: Fraction(leaf.cell.printed.value or 0) for leaf in leaves(node)}
+    return _between(node, {key: (value, value) for key, value in values.items()})[0]
+
+
+def _between(node: Node, box: Box) -> Interval:
+    return difference(Elementary("=", None, node, Constant(Decimal(0)), None), box)
+
+
+def _leaves(comparison: Elementary) -> list[Leaf]:
+    return [*leaves(comparison.left), *leaves(comparison.right)]

@@ -1,0 +1,111 @@
+"""A finding on printed numbers, and all findings of a paper.
+
+Checks are the modules of `benchmark.audit.checks`, found by name. A finding is `inconsistent` only
+where no values that print like the published ones could satisfy its statement; `undecidable` where
+rounding, or what the paper does not say, leaves the answer open.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from benchmark.claims.nodes import CellKey, key_of
+from benchmark.spec.types import Cell, Paper
+from methods.registry import names_in
+
+Status = Literal["consistent", "inconsistent", "undecidable"]
+STATUSES: tuple[Status, ...] = ("inconsistent", "undecidable", "consistent")
+"""In the order in which reports show them."""
+
+_CHECKS = "benchmark.audit.checks"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One statement that should hold between printed numbers, and whether it can.
+
+    tables: ids of the tables whose numbers it is about. published, computed: the two sides, as
+    text with the arithmetic. cells: (table, row, column) of each printed value that it is about.
+    """
+
+    id: str
+    paper: str
+    tables: tuple[str, ...]
+    kind: str
+    statement: str
+    published: str
+    computed: str
+    status: Status
+    cells: tuple[CellKey, ...] = ()
+
+    def as_plain(self) -> dict[str, str | list[str]]:
+        """The finding as JSON holds it."""
+        return {
+            "id": self.id,
+            "paper": self.paper,
+            "tables": list(self.tables),
+            "kind": self.kind,
+            "statement": self.statement,
+            "published": self.published,
+            "computed": self.computed,
+            "status": self.status,
+        }
+
+
+def finding(
+    paper: Paper,
+    kind: str,
+    name: Sequence[str],
+    cells: Iterable[Cell],
+    *,
+    statement: str,
+    published: str,
+    computed: str,
+    status: Status,
+    table: str | None = None,
+) -> Finding:
+    """A finding about `cells`; its id is made of the paper, the kind and `name`.
+
+    table: where it is stated, put before the tables of the cells.
+    """
+    cells = tuple(cells)
+    tables = dict.fromkeys((*(() if table is None else (table,)), *(cell.table for cell in cells)))
+    return Finding(
+        id="/".join((paper.id, kind, *filter(None, map(_slug, name)))),
+        paper=paper.id,
+        tables=tuple(tables),
+        kind=kind,
+        statement=statement,
+        published=published,
+        computed=computed,
+        status=status,
+        cells=tuple(dict.fromkeys(map(key_of, cells))),
+    )
+
+
+def findings_for(paper: Paper) -> tuple[Finding, ...]:
+    """All findings of a paper, check by check in the order of their names."""
+    found: list[Finding] = []
+    for name in names_in(_CHECKS):
+        module = importlib.import_module(f"{_CHECKS}.{name.replace('-', '_')}")
+        found += module.check(paper)
+    return tuple(found)
+
+
+def beside_cells(findings: Iterable[Finding]) -> Mapping[CellKey, tuple[Finding, ...]]:
+    """By cell, the findings that are not `consistent`: what a report shows beside the cell."""
+    by_cell: dict[CellKey, tuple[Finding, ...]] = {}
+    for one in findings:
+        if one.status != "consistent":
+            for key in one.cells:
+                by_cell[key] = (*by_cell.get(key, ()), one)
+    return by_cell
+
+
+def _slug(text: str) -> str:
+    """Text as part of an id: letters, digits, dots and plus signs."""
+    return re.sub(r"[^\w.+]+", "-", text.lower()).strip("-")

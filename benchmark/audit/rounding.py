@@ -1,0 +1,110 @@
+"""Arithmetic on printed numbers: each stands for the closed interval of values that print so.
+
+All of it is exact (fractions), so that a bound never moves by a rounding of our own.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from fractions import Fraction
+
+from benchmark.printed import Printed, half_unit
+
+Interval = tuple[Fraction, Fraction]
+MOST_CORNERS = 12
+"""More numbers than this have too many corners to try; a bound on all of them stands in."""
+
+
+def interval(printed: Printed) -> Interval:
+    """The values that print like a cell; its spread is not looked at."""
+    low, high = printed.bounds
+    return Fraction(low), Fraction(high)
+
+
+def rounded(value: Decimal) -> Interval:
+    """The values that print like a bare number."""
+    half = Fraction(half_unit(value))
+    return Fraction(value) - half, Fraction(value) + half
+
+
+def is_exact_enough(printed: Printed) -> bool:
+    """Whether bounds can be put on a cell: it holds a number that is not marked as approximate."""
+    return printed.value is not None and not printed.approximate
+
+
+def can_meet(one: Interval, other: Interval) -> bool:
+    """Whether two intervals have a value in common."""
+    return one[0] <= other[1] and other[0] <= one[1]
+
+
+def can_be_one_value(one: Interval, other: Interval) -> bool:
+    """Whether one value, rounded by one rule, can print both ways.
+
+    Intervals that merely touch do not count: 84.55 prints as 84.5 or as 84.6, never as both.
+    """
+    return one[0] < other[1] and other[0] < one[1]
+
+
+def mean_of(values: Sequence[Interval]) -> Interval:
+    """The range of the mean."""
+    lows, highs = zip(*values, strict=True)
+    return sum(lows, Fraction(0)) / len(values), sum(highs, Fraction(0)) / len(values)
+
+
+def squares_of(values: Sequence[Interval]) -> Interval:
+    """The range of the sum of squared deviations from the mean.
+
+    The least is where all values lie as near as they can to one point that is their mean. The
+    largest is at a corner, since the sum is convex; beyond `MOST_CORNERS` values it is an upper
+    bound, which errs towards `consistent`.
+    """
+    least = min(_squares(near) for near in _nearest(values))
+    if len(values) <= MOST_CORNERS:
+        return least, max(_squares(corner) for corner in itertools.product(*values))
+    low, high = mean_of(values)
+    centre = (low + high) / 2
+    return least, sum((max((a - centre) ** 2, (b - centre) ** 2) for a, b in values), Fraction(0))
+
+
+def sd_fits(squares: Interval, divisor: int, sd: Decimal) -> bool:
+    """Whether a sum of squared deviations in `squares` over `divisor` can be the square of `sd`."""
+    if divisor < 1:
+        return False
+    low, high = rounded(sd)
+    return can_meet(squares, (max(low, Fraction(0)) ** 2 * divisor, high**2 * divisor))
+
+
+def show(value: Fraction | Decimal, places: int) -> str:
+    """A number for reading; exact arithmetic has been done before."""
+    return f"{float(value):,.{places}f}"
+
+
+def places_of(value: Decimal) -> int:
+    """How many decimals are printed."""
+    exponent = value.as_tuple().exponent
+    return max(0, -exponent) if isinstance(exponent, int) else 0
+
+
+def _squares(values: Sequence[Fraction]) -> Fraction:
+    mean = sum(values, Fraction(0)) / len(values)
+    return sum(((value - mean) ** 2 for value in values), Fraction(0))
+
+
+def _nearest(values: Sequence[Interval]) -> Iterator[list[Fraction]]:
+    """Values moved as near as possible to a point, for the points that can be the best one.
+
+    Between two neighbouring ends of intervals the same values reach the point c and the others
+    stay at an end, so their mean is (fixed + free c) / n, and it is c at one place.
+    """
+    ends = sorted({end for one in values for end in one})
+    for left, right in itertools.pairwise(ends):
+        middle = (left + right) / 2
+        stuck = [min(max(middle, low), high) for low, high in values if not low <= middle <= high]
+        if stuck:
+            point = sum(stuck, Fraction(0)) / len(stuck)
+            yield [min(max(min(max(point, left), right), low), high) for low, high in values]
+        else:
+            yield [middle] * len(values)
+    yield from ([min(max(end, low), high) for low, high in values] for end in ends)
