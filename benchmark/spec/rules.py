@@ -103,12 +103,12 @@ def _check_unique(found: list[tuple[Path, Any]], key: str, report: Reporter) -> 
 
 def _check_readings(claims: list[tuple[Path, Toml]], report: Reporter) -> None:
     """A reading names a claim of its table that is not itself the reading of another."""
-    firsts = {claim.get("id") for _, claim in claims if "reading_of" not in claim}
+    ids = [claim.get("id") for _, claim in claims if "reading_of" not in claim]
+    firsts = [id for id in ids if isinstance(id, str)]
     for path, claim in claims:
         name = claim.get("reading_of")
         if isinstance(name, str) and name not in firsts:
-            known = sorted(first for first in firsts if isinstance(first, str))
-            report.add((*path, "reading_of"), f"no claim '{name}'{suggestion(name, known)}")
+            report.add((*path, "reading_of"), f"no claim '{name}'{suggestion(name, firsts)}")
 
 
 def _check_binding(

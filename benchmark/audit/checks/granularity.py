@@ -112,31 +112,39 @@ def _stated(paper: Paper, steps: int, cells: Sequence[Cell]) -> Iterator[Finding
 
 def _unstated(paper: Paper, cells: Sequence[Cell]) -> Iterator[Finding]:
     """The grid of a table whose number of test images is not known, if there clearly is one."""
-    places = _places(cells[0])
-    for spare in (0, 1):
-        steps = fewest_images(cells, spare=spare)
-        if steps is None or len(cells) < FEWEST:
-            continue
-        chance = steps * float(share_on_grid(steps, places)) ** (len(cells) - spare)
-        if chance * (len(cells) if spare else 1) > CHANCE:
-            continue
-        off = _off(cells, steps)
-        rest = [cell for cell in cells if cell not in off]
-        for cell in off:
-            others = f"as are the other {len(rest)} values of the table"
-            yield _value(paper, cell, steps, "an accuracy of this table", others, stated=False)
-        yield finding(
-            paper,
-            KIND,
-            (cells[0].table, str(steps)),
-            rest,
-            statement=f"Table {cells[0].table}: accuracies are multiples of 1/{steps}, though the "
-            "paper does not give the number of test images.",
-            published=_listed(cells),
-            computed=_counted(rest, cells, steps),
-            status="consistent",
-        )
+    if len(cells) < FEWEST:
         return
+    found = {spare: fewest_images(cells, spare=spare) for spare in (0, 1)}
+    chances = {
+        steps: _by_chance(cells, steps, spare)
+        for spare, steps in found.items()
+        if steps is not None
+    }
+    if not chances or min(chances.values()) > CHANCE:
+        return
+    steps = min(chances, key=lambda one: chances[one])
+    off = _off(cells, steps)
+    rest = [cell for cell in cells if cell not in off]
+    for cell in off:
+        others = f"as are the other {len(rest)} values of the table"
+        yield _value(paper, cell, steps, "an accuracy of this table", others, stated=False)
+    yield finding(
+        paper,
+        KIND,
+        (cells[0].table, str(steps)),
+        rest,
+        statement=f"Table {cells[0].table}: accuracies are multiples of 1/{steps}, though the "
+        "paper does not give the number of test images.",
+        published=_listed(cells),
+        computed=_counted(rest, cells, steps),
+        status="consistent",
+    )
+
+
+def _by_chance(cells: Sequence[Cell], steps: int, spare: int) -> float:
+    """A bound on the chance that some grid up to `steps` explains all values but `spare`."""
+    share = float(share_on_grid(steps, _places(cells[0])))
+    return float(steps * share ** (len(cells) - spare) * len(cells) ** spare)
 
 
 def _value(

@@ -1,0 +1,94 @@
+"""Small made-up papers, and rounding as authors do it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmark.printed import Printed
+from benchmark.spec.types import Cell, Claim, Paper, Read, Relation, Table
+
+ROUNDINGS = {"up": ROUND_HALF_UP, "even": ROUND_HALF_EVEN}
+
+
+def _cell(text: str, row: str = "A", column: str = "C", **given: Any) -> Cell:
+    settings: dict[str, Any] = {
+        "paper": "p",
+        "table": "1",
+        "kind": "empirical",
+        "metric": "accuracy",
+        "unit": "%",
+        "experiment": {"method": "made-up", "name": row},
+    }
+    read = Read(given.pop("at", "final"))
+    return Cell(
+        row=tuple(row.split("|")),
+        column=tuple(column.split("|")),
+        printed=Printed.parse(text),
+        read=read,
+        **{**settings, **given},
+    )
+
+
+def _paper(
+    *cells: Cell,
+    claims: Sequence[Claim] = (),
+    relations: Sequence[Relation] = (),
+    runs: int | None = None,
+) -> Paper:
+    ids = dict.fromkeys(cell.table for cell in cells)
+    tables = tuple(
+        Table(
+            paper="p",
+            id=id,
+            title="t",
+            section="4",
+            kind="empirical",
+            metric="accuracy",
+            unit="%",
+            cells=tuple(cell for cell in cells if cell.table == id),
+            claims=tuple(claims) if i == 0 else (),
+            margin=None,
+            sd_ddof=None,
+            sd_runs=runs,
+            unstated=(),
+            notes=(),
+            figure=None,
+            file=Path("1.toml"),
+            relations=tuple(relations) if i == 0 else (),
+        )
+        for i, id in enumerate(ids)
+    )
+    return Paper("p", "T", "N. N.", 2024, tables, {}, (), Path("paper.toml"))
+
+
+def _print(value: Fraction | Decimal | int, places: int, rule: str) -> str:
+    """A value printed with that many decimals, ties by the rule `up` or `even`."""
+    unit = Decimal(1).scaleb(-places)
+    if isinstance(value, Decimal):
+        return str(value.quantize(unit, ROUNDINGS[rule]))
+    exact = Fraction(value) * 10**places
+    whole = exact.numerator // exact.denominator
+    rest = exact - whole
+    up = rest > Fraction(1, 2) or (rest == Fraction(1, 2) and (rule == "up" or whole % 2 == 1))
+    return str(Decimal(whole + up).scaleb(-places))
+
+
+@pytest.fixture(scope="session")
+def cell() -> Callable[..., Cell]:
+    return _cell
+
+
+@pytest.fixture(scope="session")
+def paper() -> Callable[..., Paper]:
+    return _paper
+
+
+@pytest.fixture(scope="session")
+def printed() -> Callable[[Fraction | Decimal | int, int, str], str]:
+    return _print

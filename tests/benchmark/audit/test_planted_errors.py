@@ -1,0 +1,202 @@
+"""Every check finds the error that it is there for, beside the cell where it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+
+from benchmark.audit.checks import (
+    best_round,
+    claims,
+    formulas,
+    granularity,
+    mean_and_sd,
+    relations,
+    repeats,
+    same_experiment,
+)
+from benchmark.audit.findings import Finding, beside_cells
+from benchmark.spec.types import Cell, Claim, Relation
+
+Make = Callable[..., Any]
+KNOWN = {"clients": {"count": 10, "test_size": 50}}
+
+
+def wrong(findings: Iterable[Finding]) -> list[Finding]:
+    return [one for one in findings if one.status == "inconsistent"]
+
+
+def trials(cell: Make, result: str, *values: str) -> list[Cell]:
+    cells = [cell(text, column=f"{i}", trial=i) for i, text in enumerate(values, 1)]
+    return [*cells, cell(result, column="mean")]
+
+
+@pytest.mark.parametrize(
+    ("result", "part"), [("2.1 ± 0.8", "the mean"), ("2.0 ± 0.4", "the standard deviation")]
+)
+def test_mean_and_sd_that_trials_cannot_give(
+    result: str, part: str, cell: Make, paper: Make
+) -> None:
+    found = wrong(mean_and_sd.check(paper(*trials(cell, result, "1.00", "2.00", "3.00"))))
+    assert len(found) == 1
+    assert part in found[0].statement
+    assert ("1", ("A",), ("mean",)) in found[0].cells
+
+
+def test_rows_with_different_kinds_of_sd_are_undecidable(cell: Make, paper: Make) -> None:
+    first = trials(cell, "2.00 ± 0.82", "1.00", "2.00", "3.00")
+    second = [
+        cell(one.printed.text if one.trial else "2.00 ± 1.00", "B", one.column[0], trial=one.trial)
+        for one in first
+    ]
+    (found,) = mean_and_sd.check(paper(*first, *second))
+    assert found.status == "undecidable"
+    assert found.computed.endswith("ddof 0 fits 1 and ddof 1 fits 1 of 2 rows")
+
+
+def test_value_off_the_grid_of_its_neighbours(cell: Make, paper: Make) -> None:
+    texts = ["50.20", "40.60", "30.80", "70.00", "60.50"]
+    cells = [
+        cell(text, row=f"{i}", experiment={"method": "made-up", "name": i, **KNOWN})
+        for i, text in enumerate(texts)
+    ]
+    (found,) = wrong(granularity.check(paper(*cells)))
+    assert found.cells == (("1", ("4",), ("C",)),)
+    assert found.computed == "302/500 = 60.4000 and 303/500 = 60.6000"
+
+
+def test_wrong_number_of_images_is_doubted_not_blamed_on_the_values(
+    cell: Make, paper: Make
+) -> None:
+    cells = [
+        cell(text, row=f"{i}", experiment={"method": "made-up", "name": i, **KNOWN})
+        for i, text in enumerate(["50.33", "40.67", "30.20"])
+    ]
+    (found,) = granularity.check(paper(*cells))
+    assert found.status == "undecidable"
+
+
+def test_grid_that_nobody_states_is_found_with_the_value_off_it(cell: Make, paper: Make) -> None:
+    texts = [f"{k * 100 / 64:.2f}" for k in (3, 5, 11, 17, 23, 31, 35, 41, 53, 61)]
+    cells = [cell(text, row=f"{i}") for i, text in enumerate([*texts, "33.33"])]
+    value, grid = granularity.check(paper(*cells))
+    assert value.status == "undecidable"
+    assert value.cells == (("1", ("10",), ("C",)),)
+    assert "multiples of 1/64" in grid.statement
+
+
+def test_one_experiment_with_two_values(cell: Make, paper: Make) -> None:
+    first = [cell(text, row=row) for row, text in (("A", "84.6 ± 0.2"), ("B", "70.1 ± 0.1"))]
+    second = [cell(text, row=row, table="2") for row, text in (("A", "84.5"), ("B", "70.1"))]
+    (found,) = wrong(same_experiment.check(paper(*first, *second)))
+    assert found.tables == ("1", "2")
+    assert found.published == "84.6 ± 0.2 (table 1), 84.5 (table 2)"
+
+
+def test_single_run_and_mean_of_runs_are_not_held_against_each_other(
+    cell: Make, paper: Make
+) -> None:
+    first = [cell(text, row=row) for row, text in (("A", "76.69 ± 0.47"), ("B", "42.73 ± 0.69"))]
+    second = [cell(text, row=row, table="2") for row, text in (("A", "76.80"), ("B", "44.13"))]
+    assert list(same_experiment.check(paper(*first, *second))) == []
+
+
+def test_tables_that_never_agree_may_print_other_runs(cell: Make, paper: Make) -> None:
+    (found,) = same_experiment.check(paper(cell("1.0"), cell("2.0", table="2")))
+    assert found.status == "undecidable"
+
+
+def test_best_below_last(cell: Make, paper: Make) -> None:
+    last, best = cell("80.2", column="last", at=9), cell("80.1", column="best", at="best")
+    (found,) = wrong(best_round.check(paper(last, best)))
+    assert found.published == "best 80.1, round 9 80.2"
+
+
+@pytest.mark.parametrize(
+    ("claim", "status"),
+    [
+        (Claim("c", "s", "'A' - 'B' = 8.35"), "inconsistent"),
+        (Claim("c", "s", "'A' - 'B' = 8.08"), "consistent"),
+        (Claim("c", "s", "'A' - 'B' = 8.0"), "inconsistent"),
+        (Claim("c", "s", "'A' < 'B'"), "inconsistent"),
+        (Claim("c", "s", "'A' < 'B' * 2", vague="close"), "consistent"),
+        (Claim("c", "s", "'A' < 'B' + 5", vague="close"), "undecidable"),
+        (Claim("c", "s", "'A' ~ 5 'B'"), "undecidable"),
+    ],
+)
+def test_statement_of_the_text(claim: Claim, status: str, cell: Make, paper: Make) -> None:
+    cells = (cell("76.69", row="A"), cell("68.61", row="B"))
+    (found,) = claims.check(paper(*cells, claims=[claim]))
+    assert found.status == status
+
+
+@pytest.mark.parametrize(
+    ("other", "status"), [("'A' - 'B' = 2", "consistent"), ("'A' - 'B' = 3", "inconsistent")]
+)
+def test_sentence_is_judged_by_all_of_its_readings(
+    other: str, status: str, cell: Make, paper: Make
+) -> None:
+    made = [Claim("c", "s", "'A' - 'B' = 1"), Claim("d", "s", other, reading_of="c")]
+    (found,) = claims.check(paper(cell("3.0", row="A"), cell("1.0", row="B"), claims=made))
+    assert found.status == status
+    assert "2 readings" in found.statement
+
+
+def test_reading_without_print_leaves_a_sentence_open(cell: Make, paper: Make) -> None:
+    made = [Claim("c", "s", "'A' > 5"), Claim("d", "s", "'B' > 5", reading_of="c")]
+    (found,) = claims.check(paper(cell("3", row="A"), cell("", row="B"), claims=made))
+    assert found.status == "undecidable"
+
+
+def test_factor_between_two_cells_of_one_row(cell: Make, paper: Make) -> None:
+    cells = [
+        cell(text, row=row, column=column, unit="")
+        for row, bits in (("A", "25e10"), ("B", "25e9"))
+        for column, text in (("size", "26e8"), ("bits", bits))
+    ]
+    tied = Relation("r", "s", "'{row}' at 'bits' = '{row}' at 'size' * 32 * 3")
+    (found,) = wrong(relations.check(paper(*cells, relations=[tied])))
+    assert {key[1] for key in found.cells} == {("B",)}
+    assert found.computed.endswith("left is 0.1 times right")
+
+
+def test_row_that_repeats_a_row_spread_over_other_tables(cell: Make, paper: Make) -> None:
+    def row(name: str, table: str, texts: dict[int, str]) -> list[Cell]:
+        return [
+            cell(text, name, f"{i}", table=table, experiment={"method": name, "clients": {"n": i}})
+            for i, text in texts.items()
+        ]
+
+    made = paper(
+        *row("ablation", "9", {0: "85.44", 1: "79.44"}),
+        *row("known", "2", {0: "85.44"}),
+        *row("known", "3", {1: "79.44"}),
+        *row("other", "2", {0: "82.10"}),
+        *row("other", "3", {1: "70.30"}),
+    )
+    (found,) = repeats.check(made)
+    assert found.status == "undecidable"
+    assert found.tables == ("9", "2", "3")
+    assert len(found.cells) == 4
+
+
+def test_formula_that_gives_another_number_is_left_to_the_reading(cell: Make, paper: Make) -> None:
+    experiment = {
+        "method": "fedavg",
+        "clients": {"image_size": 96, "channels": 3},
+        "encoder": {"name": "cnn"},
+    }
+    cells = [
+        cell(text, row=text, kind="analytic", unit="M", formula="parameters", experiment=experiment)
+        for text in ("2.378304", "2.5")
+    ]
+    assert [one.status for one in formulas.check(paper(*cells))] == ["consistent", "undecidable"]
+
+
+def test_only_what_is_not_consistent_is_shown_beside_cells(cell: Make, paper: Make) -> None:
+    last, best = cell("80.2", column="last", at=9), cell("80.1", column="best", at="best")
+    fine = cell("79.0", column="early", at=1)
+    beside = beside_cells(best_round.check(paper(last, best, fine)))
+    assert set(beside) == {("1", ("A",), ("last",)), ("1", ("A",), ("best",))}

@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmark.claims.relations import instances
+from benchmark.errors import SpecError
+from benchmark.spec.load import load_paper
+from benchmark.spec.types import Relation
+
+Make = Callable[..., Any]
+
+PAPER = """
+id = "p"
+title = "T"
+authors = "N. N."
+year = 2024
+[profiles.paper]
+trials = 1
+"""
+TABLE = """
+table = "1"
+title = "t"
+section = "4"
+kind = "descriptive"
+[[columns]]
+label = "size"
+[[columns]]
+label = "bits"
+[[rows]]
+label = "A"
+published = [2, 64]
+"""
+
+
+def load(folder: Path, more: str) -> Any:
+    (folder / "p").mkdir()
+    (folder / "p" / "paper.toml").write_text(PAPER)
+    (folder / "p" / "1.toml").write_text(TABLE + more)
+    return load_paper("p", folder)
+
+
+@pytest.fixture
+def grid(cell: Make, paper: Make) -> Any:
+    return paper(
+        *(
+            cell(f"{i}{j}", row=row, column=column, unit="")
+            for i, row in enumerate(["A|x", "A|y", "B|x"], 1)
+            for j, column in enumerate(["one", "two"], 1)
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("relation", "places"),
+    [
+        (Relation("r", "s", "'{row}' at 'one' < '{row}' at 'two'"), ["A|x", "A|y", "B|x"]),
+        (Relation("r", "s", "'{row}' at 'one' < 99", rows=("A|*",)), ["A|x", "A|y"]),
+        (Relation("r", "s", "'A|x' at '{column}' < 99", columns=("two",)), ["two"]),
+        (Relation("r", "s", "'A|x' at 'one' < 99"), [""]),
+    ],
+)
+def test_relation_runs_over_the_rows_and_columns_that_it_names(
+    relation: Relation, places: list[str], grid: Any
+) -> None:
+    assert [where for where, _ in instances(relation, grid.tables[0], grid)] == places
+
+
+@pytest.mark.parametrize(
+    ("relation", "message"),
+    [
+        (Relation("r", "s", "'A|x' at 'one' < 9", rows=("A|*",)), "the expression has no {row}"),
+        (Relation("r", "s", "'{row}' at 'one' < 9", rows=("C|*",)), "'C|*' matches no row"),
+        (Relation("r", "s", "'{row}' at 'three' < 9"), "'three' matches no column"),
+    ],
+)
+def test_relation_that_cannot_be_meant_is_one_clear_error(
+    relation: Relation, message: str, grid: Any
+) -> None:
+    with pytest.raises(SpecError) as error:
+        list(instances(relation, grid.tables[0], grid))
+    assert message in str(error.value)
+
+
+def test_spec_holds_relations_and_readings(tmp_path: Path) -> None:
+    loaded = load(
+        tmp_path,
+        """
+[[relations]]
+id = "bits"
+says = "32 bits each"
+holds = "'{row}' at 'bits' = '{row}' at 'size' * 32"
+rows = ["A"]
+[[claims]]
+id = "much"
+says = "many bits"
+holds = "'A' at 'bits' > 9"
+vague = "many"
+[[claims]]
+id = "more"
+says = "more bits than values"
+holds = "'A' at 'bits' > 'A' at 'size'"
+reading_of = "much"
+""",
+    )
+    table = loaded.table("1")
+    assert table.relations[0].rows == ("A",)
+    assert table.claims[0].vague == "many"
+    assert table.claims[1].reading_of == "much"
+
+
+def test_reading_of_a_claim_that_is_not_there_names_the_nearest(tmp_path: Path) -> None:
+    claims = """
+[[claims]]
+id = "much"
+says = "s"
+holds = "'A' at 'bits' > 9"
+[[claims]]
+id = "more"
+says = "s"
+holds = "'A' at 'bits' > 8"
+reading_of = "mush"
+"""
+    with pytest.raises(SpecError, match=r"no claim 'mush'; did you mean 'much'"):
+        load(tmp_path, claims)

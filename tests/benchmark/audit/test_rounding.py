@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from benchmark.audit.grid import neighbours, on_grid, share_on_grid
+from benchmark.audit.rounding import (
+    can_be_one_value,
+    can_meet,
+    interval,
+    mean_of,
+    rounded,
+    sd_fits,
+    squares_of,
+)
+from benchmark.printed import Printed
+
+intervals = st.lists(
+    st.tuples(st.integers(0, 60), st.integers(0, 30)).map(
+        lambda ends: (Fraction(ends[0], 10), Fraction(ends[0] + ends[1], 10))
+    ),
+    min_size=2,
+    max_size=6,
+)
+
+
+@settings(deadline=None)
+@given(intervals, st.randoms(use_true_random=False))
+def test_sum_of_squares_lies_in_its_range_for_any_values(
+    values: list[tuple[Fraction, Fraction]], draw: random.Random
+) -> None:
+    least, largest = squares_of(values)
+    for _ in range(20):
+        point = [low + (high - low) * Fraction(draw.randint(0, 8), 8) for low, high in values]
+        mean = sum(point) / len(point)
+        assert least <= sum((x - mean) ** 2 for x in point) <= largest
+
+
+@settings(deadline=None)
+@given(intervals)
+def test_least_sum_of_squares_is_that_of_a_numerical_minimum(
+    values: list[tuple[Fraction, Fraction]],
+) -> None:
+    bounds = [(float(low), float(high)) for low, high in values]
+    start = np.array([sum(ends) / 2 for ends in bounds])
+    found = minimize(lambda x: float(((x - x.mean()) ** 2).sum()), start, bounds=bounds)
+    assert float(squares_of(values)[0]) == pytest.approx(found.fun, abs=1e-5)
+
+
+def test_bound_for_many_values_encloses_what_corners_give() -> None:
+    values = [(Fraction(i), Fraction(i + 1)) for i in range(13)]
+    spread_out = [*range(7), *range(8, 14)]
+    mean = Fraction(sum(spread_out), 13)
+    assert squares_of(values)[1] >= sum((x - mean) ** 2 for x in spread_out)
+
+
+@pytest.mark.parametrize(("ddof", "fits"), [(0, True), (1, False)])
+def test_population_and_sample_sd_are_told_apart(ddof: int, fits: bool) -> None:
+    trials = ["42.73", "41.53", "43.67", "43.03", "42.67"]
+    values = [interval(Printed.parse(text)) for text in trials]
+    assert sd_fits(squares_of(values), len(values) - ddof, Decimal("0.69")) is fits
+
+
+def test_single_trial_has_no_sample_sd() -> None:
+    assert not sd_fits((Fraction(0), Fraction(0)), 0, Decimal("0.0"))
+
+
+def test_touching_intervals_meet_but_are_not_one_value() -> None:
+    one, other = rounded(Decimal("84.5")), rounded(Decimal("84.6"))
+    assert can_meet(one, other)
+    assert not can_be_one_value(one, other)
+    assert can_be_one_value(one, rounded(Decimal("84.55")))
+
+
+def test_mean_has_the_half_unit_of_its_values() -> None:
+    values = [rounded(Decimal("1.0")), rounded(Decimal("2.0"))]
+    assert mean_of(values) == (Fraction(145, 100), Fraction(155, 100))
+
+
+@settings(deadline=None)
+@given(st.integers(1, 6000), st.data(), st.sampled_from([1, 2]), st.sampled_from(["up", "even"]))
+def test_every_share_prints_on_its_grid(
+    printed: Callable[[Fraction, int, str], str],
+    steps: int,
+    data: st.DataObject,
+    places: int,
+    rule: str,
+) -> None:
+    k = data.draw(st.integers(0, steps))
+    text = printed(Fraction(100 * k, steps), places, rule)
+    assert on_grid(interval(Printed.parse(text)), steps)
+
+
+@pytest.mark.parametrize(("steps", "places"), [(30, 1), (750, 2), (800, 1), (3000, 2), (20000, 2)])
+def test_share_on_grid_is_what_counting_all_percentages_gives(steps: int, places: int) -> None:
+    unit = 10**places
+    half = Fraction(1, 2 * unit)
+    points = [Fraction(100 * k, steps) for k in range(steps + 1)]
+    near = {
+        i
+        for point in points
+        for i in range(int(point * unit) - 1, int(point * unit) + 3)
+        if abs(Fraction(i, unit) - point) <= half and 0 <= i < 100 * unit
+    }
+    assert share_on_grid(steps, places) == Fraction(len(near), 100 * unit)
+
+
+def test_neighbours_enclose_a_value_off_the_grid() -> None:
+    (k, below), (after, above) = neighbours(Decimal("68.95"), 4500)
+    assert (k, after) == (3102, 3103)
+    assert below < Fraction("68.945")
+    assert above > Fraction("68.955")
