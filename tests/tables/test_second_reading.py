@@ -36,6 +36,13 @@ def printed(cell: Cell) -> str:
     return normal(cell.printed.text if sd is None else f"{cell.printed.text} ± {sd}")
 
 
+def spread_apart(row: list[str], paper: str, id: str) -> list[str]:
+    """A row of the second reading; Calibre's spread is over clients, so it is a cell of its own."""
+    if (paper, id) != ("calibre", "1"):
+        return row
+    return [part for text in row for part in text.split("±")]
+
+
 def agree(cell: Cell, second: str) -> bool:
     """The same characters; where the spec calls a value uncertain, one within its range."""
     if printed(cell) == normal(second):
@@ -47,13 +54,15 @@ def agree(cell: Cell, second: str) -> bool:
 @pytest.mark.parametrize(("paper", "id"), READ, ids=[f"{paper}-{id}" for paper, id in READ])
 def test_two_readings_of_a_table_agree(paper: str, id: str) -> None:
     second: dict[str, Any] = json.loads((FOLDER / f"{paper}.json").read_text(encoding="utf-8"))[id]
+    values = [spread_apart(row, paper, id) for row in second["values"]]
     first: dict[tuple[str, ...], list[Cell]] = {}
     for cell in load_paper(paper).table(id).cells:
-        first.setdefault(cell.row, []).append(cell)
-    assert [len(row) for row in first.values()] == [len(row) for row in second["values"]]
+        if list(cell.row) not in second.get("left_out", []):
+            first.setdefault(cell.row, []).append(cell)
+    assert [len(row) for row in first.values()] == [len(row) for row in values]
     differing = [
         (cell.label, printed(cell), text)
-        for row, texts in zip(first.values(), second["values"], strict=True)
+        for row, texts in zip(first.values(), values, strict=True)
         for cell, text in zip(row, texts, strict=True)
         if not agree(cell, text)
     ]
