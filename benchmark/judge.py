@@ -11,6 +11,7 @@ import numpy as np
 
 from benchmark import __version__
 from benchmark.analytic import judge_analytic
+from benchmark.audit.findings import Finding, findings_for
 from benchmark.claims.nodes import CellKey, key_of
 from benchmark.claims.resolve import resolve
 from benchmark.claims.trials import Setting, judge_claims
@@ -20,6 +21,7 @@ from benchmark.evidence import CellTrials, Evidence, Trials
 from benchmark.panels import panels
 from benchmark.plan import Plan, PlannedCell, PlannedDrawing
 from benchmark.results import (
+    AuditFinding,
     CellResult,
     ClaimResult,
     Departure,
@@ -52,7 +54,7 @@ def judge(
     Raises `SpecError` for a claim that names no cell or a spread without ddof or runs, and
     `StoreError` for arrays that cannot be read.
     """
-    judging = _Judging(plan, Evidence(plan, store, not_run or {}))
+    judging = _Judging(plan, Evidence(plan, store, not_run or {}), findings_for(plan.paper))
     tables = tuple(judging.table(table) for table in judging.tables)
     return Report(
         paper=plan.paper.id,
@@ -72,6 +74,7 @@ def judge(
 class _Judging:
     plan: Plan
     evidence: Evidence
+    audit: tuple[Finding, ...]
 
     @property
     def tables(self) -> tuple[Table, ...]:
@@ -102,6 +105,23 @@ class _Judging:
             notes=table.notes,
             panels=() if figure is None else panels(figure, drawings, self.evidence, table.unit),
             command=self.command(table.id),
+            findings=self.findings(table),
+        )
+
+    def findings(self, table: Table) -> tuple[AuditFinding, ...]:
+        """What the audit found out of order among the printed numbers of `table`."""
+        return tuple(
+            AuditFinding(
+                id=one.id,
+                kind=one.kind,
+                statement=one.statement,
+                published=one.published,
+                computed=one.computed,
+                status=one.status,
+                cells=tuple((row, column) for id, row, column in one.cells if id == table.id),
+            )
+            for one in self.audit
+            if one.status != "consistent" and table.id in one.tables
         )
 
     def departures(self, planned: PlannedCell | PlannedDrawing) -> tuple[Departure, ...]:

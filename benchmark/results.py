@@ -98,6 +98,23 @@ class ClaimResult:
 
 
 @dataclass(frozen=True)
+class AuditFinding:
+    """What the printed numbers say of each other (`benchmark.audit`); it changes no verdict.
+
+    published, computed: the two sides, with the arithmetic. cells: (row, column) of the printed
+    values of this table that it is about.
+    """
+
+    id: str
+    kind: str
+    statement: str
+    published: str
+    computed: str
+    status: str
+    cells: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
+
+
+@dataclass(frozen=True)
 class Departure:
     """One difference between what was run and what the paper describes."""
 
@@ -144,6 +161,7 @@ class TableResult:
     notes: tuple[str, ...]
     panels: tuple[Series, ...]
     command: str
+    findings: tuple[AuditFinding, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from benchmark.results import CellResult, ClaimResult, Departure, Report, TableResult
+from benchmark.results import AuditFinding, CellResult, ClaimResult, Departure, Report, TableResult
 
 VERDICTS: dict[str, str] = {
     "REPRODUCED": "the means agree within the margin (two one-sided tests at 5 %)",
@@ -166,6 +166,15 @@ def concerned(gathered: Gathered, report: Report) -> str:
 def all_claims(report: Report) -> list[tuple[TableResult, ClaimResult]]:
     """Every claim with the table that it is about."""
     return [(table, claim) for table in report.tables for claim in table.claims]
+
+
+def flagged(table: TableResult, cell: CellResult) -> tuple[AuditFinding, ...]:
+    """Audit findings about a printed cell that cannot be true of it and its neighbours."""
+    return tuple(
+        finding
+        for finding in table.findings
+        if finding.status == "inconsistent" and (cell.row, cell.column) in finding.cells
+    )
 
 
 def headline(report: Report) -> str:

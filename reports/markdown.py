@@ -65,6 +65,10 @@ def _section(table: TableResult) -> str:
     if table.cells:
         parts.append(_grid(table))
         parts.append(_details("Every cell with its trials", _cells(table)))
+    if table.findings:
+        rows = [[f.status, f.statement, f.published, f.computed] for f in table.findings]
+        header = ["status", "statement", "printed", "computed"]
+        parts.append(_details(f"Audit findings ({len(rows)})", _table(header, rows)))
     if table.claims:
         parts.append(_details("Evidence for the claims", _evidence(table.claims)))
     if table.departures:

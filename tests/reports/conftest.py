@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmark.results import (
+    AuditFinding,
     CellResult,
     ClaimResult,
     Comparison,
@@ -70,13 +71,18 @@ def report() -> Report:
         "choices", "choices", "round", "client", matrix=[[0, 1], [0, 1]], groups=[0, 1]
     )
     counts = Series("counts", "images", "client", "class", matrix=[[20, 5], [0, 20]], groups=[0, 1])
+    finding = AuditFinding(
+        "toy/granularity/3", "granularity", "76.80 is off the grid k/3000", "76.80",
+        "76.77 or 76.83",
+        "inconsistent", ((("CP-CFL", "SimCLR"), ("15", "T = 40")),),
+    )  # fmt: skip
     own = Departure("training.rounds", "40", "8", "a fifth")
     tables = tuple(
         TableResult(
             id=name, title="accuracy & more", section="4.2", kind="empirical", metric="accuracy",
             unit="%", margin=2.0, margin_reason="two SDs", cells=cells, claims=(claim,),
             departures=departures, unstated=(SHARED,), notes=("a note",), panels=panels,
-            command=f"fedrepro run toy --tables {name}",
+            command=f"fedrepro run toy --tables {name}", findings=(finding,),
         )
         for name, departures, panels in (
             ("3", (SHARED, own), ()),

@@ -88,3 +88,10 @@ def test_a_figure_is_the_same_bytes_each_time_and_names_itself(report: Report) -
         drawn = figures.svg(series)
         assert drawn == figures.svg(series)
         assert drawn.startswith('<svg role="img" aria-label=')
+
+
+def test_an_audit_finding_stands_with_its_table_and_marks_its_cell(report: Report) -> None:
+    text = html.render(report)
+    assert text.count("76.80 is off the grid k/3000") == 2 * len(report.tables)
+    assert text.count('class="flag"') == len(report.tables)
+    assert "76.77 or 76.83" in markdown.render(report)
