@@ -46,7 +46,7 @@ def _curves(
         ]
         if curves:
             label = drawing.run.label
-            lines = by_panel.setdefault(" | ".join(label[:split]), {})
+            lines = by_panel.setdefault(_title(drawing, label[:split]), {})
             lines[" | ".join(label[split:])] = [
                 ([float(t) for t in curve.rounds], [scale * value for value in curve.values])
                 for curve in curves
@@ -77,12 +77,22 @@ def _matrix(figure: Figure, drawing: PlannedDrawing, evidence: Evidence) -> Seri
     groups = arrays["group"].tolist() if "group" in arrays else []
     return Series(
         kind=kind,
-        title=" | ".join(drawing.run.label),
+        title=_title(drawing, drawing.run.label),
         x_label=str(figure.options.get("x_label", x_label)),
         y_label=str(figure.options.get("y_label", y_label)),
         matrix=arrays[name].tolist(),
         groups=groups,
     )
+
+
+def _title(drawing: PlannedDrawing, label: Sequence[str]) -> str:
+    """The printed label; beside it what was really run, where that is something else."""
+    printed, config = " | ".join(label), drawing.config
+    if config is None or not drawing.departures:
+        return printed
+    count = (config.clients or {}).get("count", "?")
+    ran = f"here {count} clients with {config.data['name']}"
+    return f"{printed} ({ran})" if printed else ran
 
 
 _PLOTS: Mapping[str, tuple[str, Literal["choices", "counts"], str, str]] = {
