@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from reports import audit_layout
 from reports.audit_layout import Audited
+from reports.pages import page
 
 SUFFIX = ".html"
 
@@ -19,11 +18,4 @@ def write(audited: Audited, path: Path) -> None:
 
 def render(audited: Audited) -> str:
     """The whole page; everything that comes from a spec is escaped."""
-    environment = Environment(
-        loader=PackageLoader("reports", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("audit.html").render(audited=audited, layout=audit_layout)
+    return page("audit.html", audited=audited, layout=audit_layout)

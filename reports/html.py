@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from benchmark.results import CellResult, Report, Series
 from reports import figures, layout
+from reports.pages import page
 
 SUFFIX = ".html"
 
@@ -20,22 +20,15 @@ def write(report: Report, path: Path) -> None:
 
 def render(report: Report) -> str:
     """The whole page; everything that comes from a spec or a record is escaped."""
-    environment = Environment(
-        loader=PackageLoader("reports", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(
-        number=layout.number,
-        span=layout.span,
-        p_value=layout.p_value,
-        css=_css_class,
-        dots=_dots,
-        panel=_panel,
-    )
-    return environment.get_template("report.html").render(report=report, layout=layout)
+    filters = {
+        "number": layout.number,
+        "span": layout.span,
+        "p_value": layout.p_value,
+        "css": _css_class,
+        "dots": _dots,
+        "panel": _panel,
+    }
+    return page("report.html", filters, report=report, layout=layout)
 
 
 def _css_class(word: str) -> str:

@@ -12,7 +12,9 @@ from pathlib import Path
 from benchmark.errors import FedreproError
 from benchmark.judge import judge
 from benchmark.plan import Plan
+from benchmark.progress import Progress
 from benchmark.results import Report
+from benchmark.run import execute
 from benchmark.store import Store
 
 FORMATS = ("html", "md", "json")
@@ -22,6 +24,21 @@ _WRITERS = {"html": "reports.html", "md": "reports.markdown", "json": "reports.j
 def store_at(folder: Path) -> Store:
     """The store in `folder`, which complains on the terminal about damaged files."""
     return Store(folder, warn=lambda sentence: print(f"fedrepro: {sentence}", file=sys.stderr))
+
+
+def trained(plan: Plan, store: Store, given: argparse.Namespace) -> Mapping[str, str]:
+    """Trains what the store lacks; by run key, why a run was not tried."""
+    execution = execute(
+        plan,
+        store,
+        data_dir=given.data_dir,
+        device=given.device,
+        jobs=given.jobs,
+        download=given.download,
+        progress=Progress(),
+    )
+    print(execution.summary, file=sys.stderr)
+    return execution.not_run
 
 
 def finish(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from time import perf_counter
 
@@ -40,11 +39,9 @@ def execute(given: argparse.Namespace) -> int:
 
 def _one(paper: str, given: argparse.Namespace) -> int:
     from benchmark import baseline
-    from benchmark.commands._judged import store_at
+    from benchmark.commands._judged import store_at, trained
     from benchmark.judge import judge
     from benchmark.plan import make_plan
-    from benchmark.progress import Progress
-    from benchmark.run import execute as carry_out
     from benchmark.spec.load import load_paper
 
     clock = perf_counter()
@@ -52,22 +49,13 @@ def _one(paper: str, given: argparse.Namespace) -> int:
     recorded = None if given.record else baseline.load(path)
     plan = make_plan(load_paper(paper), given.profile, on=given.on)
     store = store_at(given.store)
-    execution = carry_out(
-        plan,
-        store,
-        data_dir=given.data_dir,
-        device=given.device,
-        jobs=given.jobs,
-        download=given.download,
-        progress=Progress(),
-    )
-    print(execution.summary, file=sys.stderr)
+    not_run = trained(plan, store, given)
     report = judge(
         plan,
         store,
         command=f"fedrepro regress {paper}",
         wall_s=perf_counter() - clock,
-        not_run=execution.not_run,
+        not_run=not_run,
     )
     if recorded is None:
         baseline.save(path, report)
