@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from markupsafe import Markup
@@ -20,7 +21,7 @@ def write(report: Report, path: Path) -> None:
 
 def render(report: Report) -> str:
     """The whole page; everything that comes from a spec or a record is escaped."""
-    filters = {
+    filters: dict[str, Callable[..., object]] = {
         "number": layout.number,
         "span": layout.span,
         "p_value": layout.p_value,
