@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal
+from fractions import Fraction
+from math import log10
 
 from benchmark.errors import FedreproError, SpecError
 from benchmark.results import Verdict
@@ -18,16 +20,45 @@ _UNITS = {"": 0, "k": 3, "K": 3, "M": 6, "G": 9, "T": 12}
 
 
 @dataclass(frozen=True)
+class Candidate:
+    """One way to read an ambiguous definition, with the value that it gives.
+
+    support: where the paper says so or leaves it open; None where nothing in it does. arithmetic:
+    how the value comes about.
+    """
+
+    name: str
+    value: int | Fraction
+    arithmetic: str
+    support: str | None
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A candidate held against the print: its value in the cell's unit, and whether it prints so.
+
+    supported: whether the paper says so or leaves it open.
+    """
+
+    name: str
+    value: Decimal
+    fits: bool
+    supported: bool = True
+
+
+@dataclass(frozen=True)
 class Analytic:
     """A recomputed cell.
 
     value: exact, in the cell's unit, where the cell holds a number. text: where it holds symbols.
-    working: lines of arithmetic that lead there.
+    working: lines of arithmetic that lead there. readings: every reading that was tried where the
+    definition is ambiguous; the first is the one that the paper states, and `value` is its value.
     """
 
     value: Decimal | None = None
     text: str | None = None
     working: tuple[str, ...] = ()
+    readings: tuple[Reading, ...] = ()
 
 
 def recompute(cell: Cell) -> Analytic:
@@ -49,6 +80,7 @@ def recompute(cell: Cell) -> Analytic:
 def judge_analytic(cell: Cell) -> Verdict:
     """`EXACT` if the recomputed value prints like the cell, else `MISPRINT?`; with the working.
 
+    Where a formula has several readings, `EXACT` takes one that the paper supports and names it.
     A cell without a formula, without print, or whose methods do not exist yet is `NOT RUN`, one
     that cannot be recomputed as specified an `ERROR`.
     """
@@ -63,7 +95,7 @@ def judge_analytic(cell: Cell) -> Verdict:
     except (FedreproError, ValueError) as error:
         return Verdict("ERROR", str(error))
     if found.value is not None and cell.printed.value is not None:
-        return _judge_number(cell, found.value, found.working)
+        return _judge_number(cell, found)
     if found.text is None:
         return Verdict("ERROR", f"the formula gives a number, the print is '{cell.printed.text}'")
     if same_product(found.text, cell.printed.text):
@@ -72,18 +104,98 @@ def judge_analytic(cell: Cell) -> Verdict:
     return Verdict("MISPRINT?", reason, working=found.working)
 
 
-def _judge_number(cell: Cell, value: Decimal, working: tuple[str, ...]) -> Verdict:
+def _judge_number(cell: Cell, found: Analytic) -> Verdict:
     assert cell.printed.value is not None
+    assert found.value is not None
     low, high = cell.printed.bounds
-    shown = f"{value.normalize():f}"
-    working += (f"printed {cell.printed.text} stands for {low} to {high}",)
-    difference = float(value - cell.printed.value)
-    if low <= value <= high:
+    working = (*found.working, f"printed {cell.printed.text} stands for {low:f} to {high:f}")
+    difference = float(found.value - cell.printed.value)
+    shown = _shown(found.value)
+    if low <= found.value <= high:
         reason = f"recomputed as {shown}, which prints as {cell.printed.text}"
         return Verdict("EXACT", reason, difference, working=working)
-    rounded = value.quantize(cell.printed.value)
+    rounded = _rounded(found.value, cell.printed.value)
+    fitting = [reading for reading in found.readings if reading.fits]
+    for reading in fitting:
+        if reading.supported:
+            reason = (
+                f"under the reading '{reading.name}' recomputed as {_shown(reading.value)}, which "
+                f"prints as {cell.printed.text} ({len(fitting)} of {len(found.readings)} readings "
+                f"do); as first stated it is {shown}, which prints as {rounded}"
+            )
+            difference = float(reading.value - cell.printed.value)
+            return Verdict("EXACT", reason, difference, working=working)
     reason = f"recomputed as {shown}, which prints as {rounded}, not {cell.printed.text}"
+    if fitting:
+        reason += f"; '{fitting[0].name}' would fit, but nothing in the paper says so"
+    elif found.readings:
+        reason += f"; none of {len(found.readings)} readings fits"
     return Verdict("MISPRINT?", reason, difference, working=working)
+
+
+def from_candidates(
+    cell: Cell, candidates: Sequence[Candidate], about: Sequence[str] = ()
+) -> Analytic:
+    """All candidates held against the print; the first is what the paper states.
+
+    Candidates with one value are one reading, named after the first of them that has support.
+    Lines: `about`, the stated reading, those that fit, and the others.
+    """
+    by_value: dict[Decimal, list[Candidate]] = {}
+    for candidate in candidates:
+        by_value.setdefault(_in_unit(candidate.value, cell.unit), []).append(candidate)
+    low, high = cell.printed.bounds if cell.printed.value is not None else (1, 0)
+    readings, lines = [], []
+    for value, alike in by_value.items():
+        alike.sort(key=lambda candidate: candidate.support is None)
+        fits, supported = low <= value <= high, alike[0].support is not None
+        readings.append(Reading(alike[0].name, value, fits, supported))
+        lines.append(_line(readings[-1], alike, cell.printed.value))
+    ordered = lines[:1] + sorted(lines[1:], key=lambda line: not line.startswith("fits"))
+    if len(lines) > 2 and 0 < low < high:
+        fitting = sum(reading.fits for reading in readings)
+        ordered.append(
+            f"{fitting} of {len(readings)} readings fit; a value anywhere in one decade would with "
+            f"a chance of {log10(high / low):.1%}"
+        )
+    return Analytic(readings[0].value, working=(*about, *ordered), readings=tuple(readings))
+
+
+def _line(reading: Reading, alike: Sequence[Candidate], printed: Decimal | None) -> str:
+    first, *others = alike
+    word = "fits" if reading.fits else "does not fit"
+    line = f"{word}: {first.name}: {first.arithmetic} = {_like(reading.value, printed)} "
+    line += f"[{first.support or 'nothing in the paper says so'}]"
+    for one in others:
+        line += f"; the same: {one.name}"
+        line += "" if one.arithmetic == first.arithmetic else f": {one.arithmetic}"
+    return line
+
+
+def _in_unit(value: int | Fraction, unit: str | None) -> Decimal:
+    exact = Fraction(value)
+    return in_unit(1, unit) * exact.numerator / exact.denominator
+
+
+def _like(value: Decimal, printed: Decimal | None) -> str:
+    """With two decimals behind the print's power of ten: 21.44e8 beside 21e8."""
+    power = 0 if printed is None else int(printed.as_tuple().exponent)
+    if power <= 0 or value == 0:
+        return _shown(value)
+    power = min(power, value.adjusted())
+    return f"{value.scaleb(-power):,.2f}e{power}"
+
+
+def _rounded(value: Decimal, printed: Decimal) -> str:
+    """As the paper would print it: with as many digits where it prints powers of ten."""
+    if int(printed.as_tuple().exponent) <= 0:
+        return str(value.quantize(printed))
+    power = value.adjusted() + 1 - len(printed.as_tuple().digits)
+    return f"{value.scaleb(-power):.0f}e{power}"
+
+
+def _shown(value: Decimal) -> str:
+    return f"{Context(prec=15).plus(value).normalize():f}"
 
 
 def in_unit(value: int, unit: str | None) -> Decimal:

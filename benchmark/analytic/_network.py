@@ -1,0 +1,122 @@
+"""Weights, multiply-adds and feature maps of networks, from shapes alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from methods.costs import network_cost
+from methods.encoders.base import Encoder
+from methods.encoders.resnet import Residual
+from methods.models.layers import Conv2d, Layer, MaxPool2d, Sequential
+from methods.models.mfcl_modules import Convolution, Pooling
+
+_KINDS = ("convolution", "batch_norm", "relu", "pool", "mean", "mm", "add")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A network in numbers. All but the weights are for the forward pass of one image.
+
+    convolved: values that its convolutions and dense layers put out. mapped: values that all its
+    layers put out, normalisations, activations, sums and poolings included.
+    """
+
+    weights: int
+    multiply_adds: int
+    convolved: int
+    mapped: int
+
+    def __add__(self, other: Measured) -> Measured:
+        return Measured(
+            self.weights + other.weights,
+            self.multiply_adds + other.multiply_adds,
+            self.convolved + other.convolved,
+            self.mapped + other.mapped,
+        )
+
+
+@cache
+def measure(encoder: Encoder, channels: int, side: int) -> Measured:
+    """An encoder for square images; no weight is drawn and nothing is computed."""
+    network = encoder.build(channels, side)
+    with torch.device("meta"):
+        cost = network_cost(network, channels, side, side)
+        state = network.new(torch.Generator())
+        with _Outputs() as outputs, torch.no_grad():
+            network(state, torch.zeros(1, 1, channels, side, side))
+    values = outputs.values
+    convolved = values["convolution"] + values["mm"]
+    return Measured(cost.parameters, cost.multiply_adds, convolved, sum(values.values()))
+
+
+class _Outputs(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Counts the values that operators put out, by kind."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.values = dict.fromkeys(_KINDS, 0)
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        out = func(*args, **(kwargs or {}))
+        first = out[0] if isinstance(out, tuple | list) else out
+        kind = next((kind for kind in _KINDS if kind in str(func)), None)
+        if kind is not None and isinstance(first, Tensor):
+            self.values[kind] += first.numel()
+        return out
+
+
+def measure_layers(layers: Sequence[Convolution | Pooling], side: int) -> tuple[Measured, int]:
+    """Plain layers for square images of `side`, and the side of what they put out."""
+    total, channels = Measured(0, 0, 0, 0), 0
+    for layer in layers:
+        before, side = side, layer.size(side)
+        if isinstance(layer, Pooling):
+            total += Measured(0, 0, 0, channels * side**2)
+            continue
+        channels = layer.outputs
+        places = before**2 if layer.transposed else side**2
+        values = channels * side**2
+        total += Measured(
+            layer.parameters,
+            layer.inputs * layer.outputs * layer.kernel**2 * places,
+            values,
+            values * (3 if layer.normalised else 1),
+        )
+    return total, side
+
+
+def first_layers(network: Layer, count: int) -> tuple[Convolution | Pooling, ...]:
+    """The first `count` convolutions of a network and the poolings between and behind them.
+
+    Projections on shortcuts are left out.
+    """
+    found: list[Convolution | Pooling] = []
+    for layer in _plain(network):
+        if isinstance(layer, MaxPool2d):
+            found.append(Pooling(layer.kernel, layer.stride, layer.padding))
+        elif count == 0:
+            break
+        else:
+            count -= 1
+            found.append(
+                Convolution(layer.inputs, layer.outputs, layer.kernel, layer.stride, layer.padding)
+            )
+    return tuple(found)
+
+
+def _plain(layer: Layer) -> list[Conv2d | MaxPool2d]:
+    if isinstance(layer, Conv2d | MaxPool2d):
+        return [layer]
+    inner = layer if isinstance(layer, Sequential) else ()
+    if isinstance(layer, Residual):
+        inner = layer.body
+    return [plain for one in inner for plain in _plain(one)]

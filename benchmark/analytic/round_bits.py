@@ -1,0 +1,75 @@
+"""Bits that a client exchanges in one round of training phase 1 (MFCL, Eq. 4 for T = 1).
+
+Eq. 4 multiplies by the code rate R = 1/3. A code of that rate sends three bits for each one, so a
+reading divides. The decoder goes both ways (footnote 3 and Algorithm 1); readings without it are
+shown for what they give.
+Evidence: `tests/benchmark/test_analytic_mfcl.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from benchmark.analytic._mfcl import Client, Module, client
+from benchmark.analytic.base import Analytic, Candidate, from_candidates
+from benchmark.spec.types import Cell
+
+PRINTED_RATE = "as printed, times R"
+CODED = "divided by R"
+CODED_SUPPORT = "Section 5.4: a code of rate R sends 1/R bits for each bit"
+
+
+def recompute(cell: Cell) -> Analytic:
+    """Bits in both directions; raises as `client` does."""
+    one = client(cell)
+    if not one.networks:
+        return from_candidates(cell, list(_modular(one)))
+    return from_candidates(cell, list(end_to_end(one, 1)))
+
+
+def end_to_end(one: Client, rounds: int) -> Iterator[Candidate]:
+    """The whole network in both directions, in `rounds` rounds."""
+    times = "" if rounds == 1 else f" x {rounds} rounds"
+    networks = one.end_to_end()
+    for network in networks:
+        weights = network.measured.weights
+        counted = f"2 x {weights:,} weights x {one.value_bits} bits{times}"
+        bits = 2 * weights * one.value_bits * rounds
+        if network.encoder == one.encoder and network.side == one.side:
+            yield Candidate(f"Eq. 4 {PRINTED_RATE}", bits * one.rate, f"{counted} x R", "Eq. 4")
+        support = None if network.support is None else CODED_SUPPORT
+        name = f"Eq. 4 {CODED}" + (f", {network.name}" if len(networks) > 1 else "")
+        yield Candidate(name, bits / one.rate, f"{counted} / R", support)
+
+
+def both_ways(one: Client, module: Module) -> Fraction:
+    """Bits of the module and its decoder in both directions, with coding."""
+    return Fraction(2 * module.trained.weights * one.value_bits) / one.rate
+
+
+def _modular(one: Client) -> Iterator[Candidate]:
+    stated, *others = one.modules()
+    whole, alone, bits = stated.trained.weights, stated.alone.weights, one.value_bits
+    counted = f"2 x {whole:,} weights x {bits} bits"
+    yield Candidate(f"Eq. 4 {PRINTED_RATE}", 2 * whole * bits * one.rate, f"{counted} x R", "Eq. 4")
+    for module in (stated, *others):
+        weights = module.trained.weights
+        yield Candidate(
+            f"Eq. 4 {CODED}, {module.name}",
+            both_ways(one, module),
+            f"2 x {weights:,} weights x {bits} bits / R",
+            f"{CODED_SUPPORT}; {module.support}",
+        )
+    yield Candidate(
+        "client module without decoder both ways, divided by R",
+        2 * alone * bits / one.rate,
+        f"2 x {alone:,} weights x {bits} bits / R",
+        None,
+    )
+    yield Candidate(
+        "module and decoder one way, module alone the other, divided by R",
+        (whole + alone) * bits / one.rate,
+        f"({whole:,} + {alone:,}) weights x {bits} bits / R",
+        None,
+    )

@@ -1,0 +1,401 @@
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+
+from benchmark.analytic import judge_analytic, recompute
+from benchmark.analytic._network import first_layers, measure, measure_layers
+from benchmark.analytic.base import Candidate, _judge_number, from_candidates
+from benchmark.data._torchvision import ensure_torchvision
+from benchmark.experiment import with_value
+from benchmark.printed import Printed
+from benchmark.spec.load import load_paper
+from benchmark.spec.types import Cell
+from methods.encoders.resnet import ResNet
+from methods.encoders.vgg import VGG
+from methods.models.mfcl_modules import Convolution, Pooling, client_autoencoder
+
+CELLS: Mapping[tuple[str, str, str], Cell] = {
+    (cell.table, "|".join(cell.row), "|".join(cell.column)): cell
+    for table in load_paper("mfcl").tables
+    for cell in table.cells
+    if cell.kind == "analytic" and cell.formula is not None
+}
+
+
+def find(table: str, row: str, column: str) -> Cell:
+    return CELLS[table, row, column]
+
+
+def value_of(cell: Cell, name: str) -> Decimal:
+    (value,) = (r.value for r in recompute(cell).readings if r.name == name)
+    return value
+
+
+def reprinted(cell: Cell, text: str) -> Cell:
+    return dataclasses.replace(cell, printed=Printed.parse(text))
+
+
+def test_every_bound_cell_is_recomputed_or_says_why_not() -> None:
+    assert {table for table, _, _ in CELLS} == {"3", "4", "9", "10", "15"}
+    for (table, row, _), cell in CELLS.items():
+        verdict = judge_analytic(cell)
+        foreign = table == "4" and row != "MFCL(TN)"
+        assert (verdict.word == "NOT RUN") == foreign, (cell.label, verdict.reason)
+        assert verdict.word in ("EXACT", "MISPRINT?", "NOT RUN"), (cell.label, verdict.reason)
+        assert not foreign or "Section 5.2" in verdict.reason
+
+
+@pytest.mark.parametrize("cell", CELLS.values(), ids=lambda cell: f"{cell.table}-{cell.label}")
+def test_no_reading_is_hidden_and_the_verdict_is_what_they_say(cell: Cell) -> None:
+    verdict = judge_analytic(cell)
+    if verdict.word == "NOT RUN" or cell.printed.value is None:
+        return
+    found = recompute(cell)
+    low, high = cell.printed.bounds
+    assert found.value == found.readings[0].value
+    assert len({reading.value for reading in found.readings}) == len(found.readings)
+    for reading in found.readings:
+        assert reading.fits == (low <= reading.value <= high)
+        start = f"{'fits' if reading.fits else 'does not fit'}: {reading.name}: "
+        assert any(line.startswith(start) for line in verdict.working), reading.name
+    primary, *others = found.readings
+    supported = primary.fits or any(r.fits and r.supported for r in others)
+    assert (verdict.word == "EXACT") == supported
+    if supported and not primary.fits:
+        assert verdict.reason.startswith("under the reading '")
+
+
+# --- bits -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("network", "encoder"),
+    [("ResNet-18", ResNet(18, stem="cifar")), ("ResNet-50", ResNet(50, stem="cifar"))],
+)
+@pytest.mark.parametrize("method", ["FedEMA", "FedSimCLR"])
+def test_end_to_end_bits_fit_when_divided_by_the_rate_and_not_as_eq_4_is_printed(
+    network: str, encoder: ResNet, method: str
+) -> None:
+    cell = find("3", f"{network}|{method}", "#bits (p1)")
+    weights = sum(
+        v.numel()
+        for name, v in encoder.build(3, 32).new(torch.Generator()).items()
+        if "running" not in name
+    )
+    assert value_of(cell, "Eq. 4 divided by R") == weights * 2 * 32 * 3
+    as_printed = Fraction(recompute(cell).readings[0].value)
+    assert abs(as_printed - Fraction(weights * 2 * 32, 3)) < Fraction(1, 1000)
+    assert judge_analytic(cell).word == "EXACT"
+    assert [r.fits for r in recompute(cell).readings] == [False, True]
+
+
+def test_of_the_end_to_end_totals_only_fedemas_on_resnet_50_fits_no_reading() -> None:
+    words = {
+        (row, method): judge_analytic(find("3", f"{row}|{method}", "α (bits)")).word
+        for row in ("ResNet-18", "ResNet-50")
+        for method in ("FedEMA", "FedSimCLR")
+    }
+    assert words.pop(("ResNet-50", "FedEMA")) == "MISPRINT?"
+    assert set(words.values()) == {"EXACT"}
+    lines = judge_analytic(find("3", "ResNet-50|FedEMA", "α (bits)")).working
+    assert any("= 45.12e10" in line for line in lines)
+
+
+def test_bits_of_phase_1_fit_resnet_18_only_if_the_decoder_travels_one_way() -> None:
+    cell = find("3", "ResNet-18|MFCL", "#bits (p1)")
+    readings = {r.name: r for r in recompute(cell).readings}
+    one_way = readings["module and decoder one way, module alone the other, divided by R"]
+    assert one_way.value == (77_853 + 38_976) * 96
+    assert [r.name for r in readings.values() if r.fits] == [one_way.name]
+    assert not one_way.supported
+    verdict = judge_analytic(cell)
+    assert verdict.word == "MISPRINT?"
+    assert "nothing in the paper says so" in verdict.reason
+
+
+def test_bits_of_phase_1_fit_resnet_50s_own_first_layers_counted_with_torch() -> None:
+    widths = [(3, 64, 3), (64, 64, 1), (64, 64, 3), (64, 256, 1)]
+    layers: list[nn.Module] = []
+    for i, o, k in widths:
+        layers += [nn.Conv2d(i, o, k), nn.GroupNorm(1, o)]
+    for i, o, k in reversed(widths):
+        layers += [nn.ConvTranspose2d(o, i, k), nn.GroupNorm(1, i)]
+    layers.append(nn.Conv2d(3, 3, 3))
+    weights = sum(v.numel() for layer in layers for v in layer.parameters())
+    cell = find("3", "ResNet-50|MFCL", "#bits (p1)")
+    assert value_of(cell, "Eq. 4 divided by R, network's own first layers") == weights * 2 * 96
+    assert judge_analytic(cell).word == "EXACT"
+    assert "network's own first layers'" in judge_analytic(cell).reason
+
+
+def test_representations_are_counted_before_the_pooling_and_differ_by_ten_on_resnet_50() -> None:
+    first = find("3", "ResNet-18|MFCL", "Rep. size")
+    assert recompute(first).value == 32 * 32 * 64 * 5000 * 8
+    assert judge_analytic(first).reason.startswith("recomputed as 2621440000")
+    second = find("3", "ResNet-50|MFCL", "Rep. size")
+    assert judge_analytic(second).word == "MISPRINT?"
+    assert judge_analytic(reprinted(second, "52e7")).word == "EXACT"
+    bits = find("3", "ResNet-50|MFCL", "#bits (p2)")
+    assert judge_analytic(bits).word == "EXACT"
+    assert judge_analytic(reprinted(bits, "50e10")).word == "MISPRINT?"
+
+
+def test_methods_without_a_second_phase_send_no_representations() -> None:
+    for method in ("FedEMA", "FedSimCLR"):
+        for column in ("Rep. size", "#bits (p2)"):
+            cell = find("3", f"ResNet-18|{method}", column)
+            assert recompute(cell).value == 0
+            assert judge_analytic(reprinted(cell, "1")).word == "MISPRINT?"
+
+
+@pytest.mark.parametrize("network", ["ResNet-18", "ResNet-50"])
+def test_totals_of_mfcl_are_the_sum_of_both_phases(network: str) -> None:
+    p1, p2, total = (
+        find("3", f"{network}|MFCL", column) for column in ("#bits (p1)", "#bits (p2)", "α (bits)")
+    )
+    name = "divided by R, module as listed, before its pooling"
+    parts = 15 * value_of(p1, f"Eq. 4 {name}") + value_of(p2, f"Eq. 5 {name}")
+    assert value_of(total, f"Eqs. 4 and 5 {name}") == parts
+
+
+def test_traffic_on_vgg_needs_the_imagenet_networks_dense_layers() -> None:
+    cell = find("15", "FedSimCLR", "α (bits)")
+    by_name = {r.name: r for r in recompute(cell).readings}
+    whole = by_name["Eq. 4 divided by R, images of 32 x 32"]
+    assert whole.fits
+    assert whole.value == 138_365_992 * 2 * 32 * 3 * 800
+    bare = by_name["Eq. 4 divided by R, convolutions alone, images of 32 x 32"]
+    assert not bare.fits
+    assert not bare.supported
+    assert judge_analytic(cell).word == "EXACT"
+
+
+# --- memory and flops -------------------------------------------------------------------------
+
+
+def test_memory_of_resnet_18s_client_module_is_eq_6_without_the_decoder() -> None:
+    verdicts = {
+        table: judge_analytic(find(table, row, "γ (Byte)"))
+        for table, row in (("3", "ResNet-18|MFCL"), ("4", "MFCL(TN)"), ("15", "MFCL(TN)"))
+    }
+    assert {verdict.word for verdict in verdicts.values()} == {"EXACT"}
+    assert len({verdict.reason for verdict in verdicts.values()}) == 1
+    by_hand = (2 * 38_976 + 2 * 32 * 32 * 64) * 128 * 4
+    assert f"recomputed as {by_hand}," in verdicts["3"].reason
+    transcribers = "weights once, 2K = 128"
+    once = (2 * 77_853 + (3 * 65_536 + 3 * 3_072) * 128) * 4
+    fitting = [r for r in recompute(find("3", "ResNet-18|MFCL", "γ (Byte)")).readings if r.fits]
+    assert (once, True) in [(r.value, r.name.endswith(transcribers)) for r in fitting]
+
+
+def test_memory_of_the_baselines_fits_no_reading_that_the_paper_supports() -> None:
+    for table, row in (
+        ("3", "ResNet-18|FedEMA"),
+        ("3", "ResNet-18|FedSimCLR"),
+        ("3", "ResNet-50|FedEMA"),
+        ("3", "ResNet-50|FedSimCLR"),
+        ("15", "FedSimCLR"),
+    ):
+        cell = find(table, row, "γ (Byte)")
+        assert judge_analytic(cell).word == "MISPRINT?"
+        assert len(recompute(cell).readings) >= 10
+
+
+def test_two_networks_cost_twice_as_much() -> None:
+    for column in ("β (FLOPs)", "γ (Byte)"):
+        ema, simclr = (
+            recompute(find("3", f"ResNet-18|{method}", column))
+            for method in ("FedEMA", "FedSimCLR")
+        )
+        assert ema.value is not None
+        assert simclr.value is not None
+        epochs = 5 if column == "β (FLOPs)" else 1
+        assert ema.value == 2 * epochs * simclr.value
+
+
+def test_flops_fit_no_reading_anywhere_and_all_are_listed() -> None:
+    cells = [cell for (_, _, column), cell in CELLS.items() if column == "β (FLOPs)"]
+    judged = [(cell, judge_analytic(cell)) for cell in cells]
+    judged = [(cell, verdict) for cell, verdict in judged if verdict.word != "NOT RUN"]
+    assert len(judged) == 9
+    for cell, verdict in judged:
+        assert verdict.word == "MISPRINT?"
+        readings = recompute(cell).readings
+        assert len(readings) >= 8
+        assert f"none of {len(readings)} readings fits" in verdict.reason
+
+
+def test_flops_of_a_local_epoch_by_hand() -> None:
+    cell = find("3", "ResNet-18|MFCL", "β (FLOPs)")
+    encoder = (3 * 64 + 64 * 64) * 9 * 32**2
+    decoder = (64 * 64 + 64 * 3 + 3 * 3) * 9 * 16**2
+    assert recompute(cell).value == 2 * (encoder + decoder) * 3 * 2 * 5000
+
+
+# --- what networks are made of ----------------------------------------------------------------
+
+
+def hooked(module: nn.Module, x: torch.Tensor) -> tuple[int, int]:
+    """Values of convolutions and dense layers, and their multiply-adds, by torch's own hooks."""
+    counted = [0, 0]
+
+    def count(layer: nn.Module, inputs: Any, out: torch.Tensor) -> None:
+        weight = layer.weight
+        assert isinstance(weight, torch.Tensor)
+        counted[0] += out[0].numel()
+        at = inputs[0] if isinstance(layer, nn.ConvTranspose2d) else out
+        counted[1] += weight.numel() * (at[0, 0].numel() if at.dim() == 4 else 1)
+
+    for layer in module.modules():
+        if isinstance(layer, nn.Conv2d | nn.ConvTranspose2d | nn.Linear):
+            layer.register_forward_hook(count)
+    with torch.no_grad():
+        module.eval()(x)
+    return counted[0], counted[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "encoder", "classifier"),
+    [("resnet18", ResNet(18), "fc"), ("resnet50", ResNet(50, version="v1.5"), "fc")],
+)
+def test_networks_are_measured_as_torchvisions_are(
+    name: str, encoder: ResNet, classifier: str
+) -> None:
+    ensure_torchvision()
+    models = pytest.importorskip("torchvision.models")
+    with torch.device("meta"):
+        module = getattr(models, name)(weights=None)
+        setattr(module, classifier, nn.Identity())
+        convolved, multiply_adds = hooked(module, torch.zeros(1, 3, 64, 64))
+    found = measure(encoder, 3, 64)
+    assert (found.convolved, found.multiply_adds) == (convolved, multiply_adds)
+    assert found.weights == sum(v.numel() for v in module.parameters())
+
+
+def test_vgg_is_measured_as_torchvisions_is_dense_layers_included() -> None:
+    ensure_torchvision()
+    models = pytest.importorskip("torchvision.models")
+    with torch.device("meta"):
+        module = models.vgg16_bn(weights=None)
+        convolved, multiply_adds = hooked(module, torch.zeros(1, 3, 224, 224))
+    found = measure(VGG(classifier="imagenet"), 3, 224)
+    assert (found.convolved, found.multiply_adds) == (convolved, multiply_adds)
+    assert found.weights == sum(v.numel() for v in module.parameters()) == 138_365_992
+
+
+def test_maps_of_all_layers_of_a_small_network_by_hand() -> None:
+    found = measure(VGG(11, width=1), 1, 32)
+    convolved = 32**2 + 2 * 16**2 + (4 + 4) * 8**2 + (8 + 8) * 4**2 + (8 + 8) * 2**2
+    pooled = 16**2 + 2 * 8**2 + 4 * 4**2 + 8 * 2**2 + 8 + 8
+    assert (found.convolved, found.mapped) == (convolved, 3 * convolved + pooled)
+
+
+def test_plain_layers_are_measured_as_torchs_are() -> None:
+    layers = (
+        Convolution(3, 4, 7, 2, 3),
+        Pooling(3, 2, 1),
+        Convolution(4, 5, 3, 2, 1, transposed=True),
+        Convolution(5, 3, normalised=False),
+    )
+    module = nn.Sequential(
+        nn.Conv2d(3, 4, 7, 2, 3), nn.MaxPool2d(3, 2, 1), nn.ConvTranspose2d(4, 5, 3, 2, 1),
+        nn.Conv2d(5, 3, 3, 1, 1),
+    )  # fmt: skip
+    found, side = measure_layers(layers, 32)
+    assert (found.convolved, found.multiply_adds) == hooked(module, torch.zeros(1, 3, 32, 32))
+    assert side == module(torch.zeros(1, 3, 32, 32)).shape[-1]
+    normalised = 4 * 16**2 + 5 * 15**2
+    assert found.mapped == found.convolved + 2 * normalised + 4 * 8**2
+
+
+def test_first_layers_of_a_network_are_those_of_the_paper_where_it_is_a_vgg() -> None:
+    assert first_layers(VGG().build(3, 32), 2) == client_autoencoder(2).module
+    own = first_layers(ResNet(50).build(3, 64), 4)
+    convolutions = [
+        (one.inputs, one.outputs, one.kernel, one.stride)
+        for one in own
+        if isinstance(one, Convolution)
+    ]
+    assert convolutions == [(3, 64, 7, 2), (64, 64, 1, 1), (64, 64, 3, 1), (64, 256, 1, 1)]
+    assert [i for i, one in enumerate(own) if isinstance(one, Pooling)] == [1]
+    assert measure_layers(own, 64)[1] == 16
+
+
+# --- rows of Tables 9 and 10 ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("table", "rows", "weights"), [("9", 9, 77_853), ("10", 17, 521_565)])
+def test_every_row_of_the_modules_follows_from_the_rule(
+    table: str, rows: int, weights: int
+) -> None:
+    cells = [cell for (of, _, _), cell in CELLS.items() if of == table]
+    assert len(cells) == rows
+    assert {judge_analytic(cell).word for cell in cells} == {"EXACT"}
+    assert f"{weights:,} weights" in judge_analytic(cells[-1]).working[1]
+
+
+def test_a_row_printed_otherwise_or_too_many_is_noticed() -> None:
+    cell = find("9", "7", "Details")
+    assert judge_analytic(reprinted(cell, "Conv2DTranspose(3, 64, 3, 1, 1)")).word == "MISPRINT?"
+    assert judge_analytic(reprinted(cell, "TN, ReLU")).word == "MISPRINT?"
+    beyond = judge_analytic(dataclasses.replace(cell, row=("10",)))
+    assert beyond.word == "ERROR"
+    assert "rows 1 to 9" in beyond.reason
+
+
+def test_table_10_is_said_to_differ_from_resnet_50_where_it_does() -> None:
+    lines = {row: judge_analytic(find("10", row, "Details")).working for row in ("1", "3", "7")}
+    assert not any("has there" in line for line in lines["1"])
+    assert any("64 to 64 channels, 1 x 1" in line for line in lines["3"])
+    assert any("64 to 256 channels, 1 x 1" in line for line in lines["7"])
+
+
+# --- the rest ---------------------------------------------------------------------------------
+
+
+def test_a_missing_setting_and_a_method_without_equation_are_named() -> None:
+    cell = find("3", "ResNet-18|MFCL", "γ (Byte)")
+    without = {**cell.experiment, "costs": {}}
+    lacking = judge_analytic(dataclasses.replace(cell, experiment=without))
+    assert lacking.word == "ERROR"
+    assert "costs.images" in lacking.reason
+    other = dataclasses.replace(cell, experiment=with_value(cell.experiment, "method", "heterofl"))
+    assert judge_analytic(other).word == "NOT RUN"
+
+
+ANY = find("3", "ResNet-18|MFCL", "Rep. size")
+
+
+@given(
+    st.integers(10, 99),
+    st.integers(0, 12),
+    st.lists(st.tuples(st.integers(1, 10**14), st.booleans()), min_size=1, max_size=6),
+)
+def test_a_verdict_is_exact_if_and_only_if_a_supported_reading_prints_so(
+    digits: int, power: int, values: list[tuple[int, bool]]
+) -> None:
+    values[0] = (values[0][0], True)
+    cell = reprinted(ANY, f"{digits}e{power}")
+    candidates = [
+        Candidate(f"r{n}", value, "a", "Section" if said else None)
+        for n, (value, said) in enumerate(values)
+    ]
+    found = from_candidates(cell, candidates)
+    low, high = ((2 * digits + d) * 10**power for d in (-1, 1))
+    said = {value for value, supported in values if supported}
+    assert {r.value for r in found.readings} == {Decimal(value) for value, _ in values}
+    assert {r.value for r in found.readings if r.supported} == {Decimal(value) for value in said}
+    for reading in found.readings:
+        assert reading.fits == (low <= 2 * reading.value <= high)
+    exact = any(reading.fits and reading.supported for reading in found.readings)
+    assert (_judge_number(cell, found).word == "EXACT") == exact
