@@ -60,6 +60,13 @@ def data(session: nox.Session) -> None:
 
 
 @nox.session
+def oracles(session: nox.Session) -> None:
+    """The losses against lightly's, which brings many packages of its own."""
+    install(session, "[test,oracles]")
+    session.run("pytest", "tests/methods/test_objectives.py", *session.posargs)
+
+
+@nox.session
 def speed(session: nox.Session) -> None:
     """Timings with pytest-benchmark, to be compared as ratios within one run."""
     install(session, "[test]")

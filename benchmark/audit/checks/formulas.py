@@ -2,7 +2,8 @@
 
 Formulas rest on the spec's reading of the architecture and of what is counted. Where a cell prints
 otherwise, another reading may still give it, so the finding is `undecidable`, and the working shows
-the reading that was taken. Cells that print symbols are left to the report.
+the reading that was taken; a fit under a reading chosen afterwards is `undecidable` too. Cells that
+print symbols are left to the report.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from collections.abc import Iterator
 
 from benchmark.analytic.base import judge_analytic
 from benchmark.audit.findings import Finding, Status, finding
-from benchmark.results import VerdictWord
+from benchmark.results import Verdict
 from benchmark.spec.types import Cell, Paper
 
 KIND = "formula"
-_STATUS: dict[VerdictWord, Status] = {"EXACT": "consistent", "MISPRINT?": "undecidable"}
+_DECIDED = ("EXACT", "MISPRINT?")
 
 
 def check(paper: Paper) -> Iterator[Finding]:
@@ -31,7 +32,7 @@ def check(paper: Paper) -> Iterator[Finding]:
 
 def _cell(paper: Paper, cell: Cell) -> Finding | None:
     verdict = judge_analytic(cell)
-    if verdict.word not in _STATUS:
+    if verdict.word not in _DECIDED:
         return None
     assert cell.formula is not None
     return finding(
@@ -39,9 +40,17 @@ def _cell(paper: Paper, cell: Cell) -> Finding | None:
         KIND,
         (cell.table, *cell.row, *cell.column),
         (cell,),
-        statement=f"Table {cell.table}, {cell.label}: {cell.formula.replace('_', ' ')} of the "
+        statement=f"Table {cell.table}, {cell.label}: {cell.formula.replace('-', ' ')} of the "
         "architecture and equation that the paper gives, as the spec reads them.",
         published=str(cell.printed),
         computed="; ".join((verdict.reason, *verdict.working)),
-        status=_STATUS[verdict.word],
+        status=_status(cell, verdict),
     )
+
+
+def _status(cell: Cell, verdict: Verdict) -> Status:
+    """A fit under another reading than the stated one shows only that the print is possible."""
+    fits = verdict.difference is not None and (
+        abs(verdict.difference) <= float(cell.printed.half_unit)
+    )
+    return "consistent" if verdict.word == "EXACT" and fits else "undecidable"
