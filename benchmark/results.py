@@ -68,8 +68,8 @@ class CellResult:
 class Comparison:
     """One elementary comparison of a claim: 'left op right' in the trials.
 
-    differences: left - right by seed. p: one-sided p-value that the comparison holds. p_reversed:
-    that its opposite does. adjusted: `p` after Holm over the table's claims.
+    differences: left - right by seed. interval: 95 % confidence interval of their mean. p:
+    one-sided p-value that the comparison holds. p_reversed: that its opposite does.
     """
 
     text: str

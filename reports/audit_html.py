@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from benchmark.files import write_whole
 from reports import audit_layout
 from reports.audit_layout import Audited
 from reports.pages import page
@@ -13,7 +14,7 @@ SUFFIX = ".html"
 
 def write(audited: Audited, path: Path) -> None:
     """Writes the audit to `path`."""
-    path.write_text(render(audited), encoding="utf-8")
+    write_whole(path, render(audited).encode())
 
 
 def render(audited: Audited) -> str:

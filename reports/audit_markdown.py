@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmark.audit.findings import Finding
+from benchmark.files import write_whole
 from benchmark.spec.types import Paper
 from reports import audit_layout
 from reports.audit_layout import Audited
@@ -15,7 +16,7 @@ SUFFIX = ".md"
 
 def write(audited: Audited, path: Path) -> None:
     """Writes the audit to `path`."""
-    path.write_text(render(audited), encoding="utf-8")
+    write_whole(path, render(audited).encode())
 
 
 def render(audited: Audited) -> str:

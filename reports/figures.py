@@ -10,6 +10,8 @@ from typing import Any
 import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
 
 from benchmark.results import Series
 
@@ -56,8 +58,11 @@ def _curves(axes: Any, series: Series) -> None:
         rounds = np.array(trials[0][0])
         values = np.array([values for _, values in trials])
         colour = PALETTE[i % len(PALETTE)]
-        axes.plot(rounds, values.mean(axis=0), color=colour, label=label, linewidth=1.6)
+        # A line through one round would not be seen.
+        marker = "o" if len(rounds) == 1 else None
+        axes.plot(rounds, values.mean(0), color=colour, label=label, linewidth=1.6, marker=marker)
         axes.fill_between(rounds, values.min(0), values.max(0), color=colour, alpha=0.15, lw=0)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.grid(alpha=0.25)
     axes.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
 
@@ -68,7 +73,13 @@ def _choices(axes: Any, series: Series) -> None:
     colours = matplotlib.colors.ListedColormap(PALETTE[: max(int(matrix.max()) + 1, 1)])
     limits = {"vmin": -0.5, "vmax": colours.N - 0.5}
     axes.imshow(matrix.T, aspect="auto", cmap=colours, interpolation="nearest", **limits)
-    axes.set_xticks(_ticks(matrix.shape[0]), [str(t + 1) for t in _ticks(matrix.shape[0])])
+    rounds, clients = (_ticks(size) for size in matrix.shape)
+    axes.set_xticks(rounds, [str(t + 1) for t in rounds])
+    axes.set_yticks(clients, [str(client + 1) for client in clients])
+    models = [Patch(color=colours(m), label=f"model {m + 1}") for m in range(colours.N)]
+    axes.legend(
+        handles=models, frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5)
+    )
     _mark_groups(axes, series)
 
 
@@ -80,6 +91,7 @@ def _counts(axes: Any, series: Series) -> None:
     colours = [PALETTE[int(g) % len(PALETTE)] for g in groups[clients]]
     axes.scatter(clients + 1, classes, s=matrix[clients, classes] * 2.0, c=colours)
     axes.set_yticks(range(matrix.shape[1]))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 
 def _mark_groups(axes: Any, series: Series) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from benchmark.files import write_whole
 from benchmark.results import CellResult, Report, Series
 from reports import figures, layout
 from reports.pages import page
@@ -16,7 +17,7 @@ SUFFIX = ".html"
 
 def write(report: Report, path: Path) -> None:
     """Writes the report to `path`."""
-    path.write_text(render(report), encoding="utf-8")
+    write_whole(path, render(report).encode())
 
 
 def render(report: Report) -> str:

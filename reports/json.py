@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from benchmark.files import write_whole
 from benchmark.results import Report, as_plain
 
 SUFFIX = ".json"
@@ -17,4 +18,4 @@ def render(report: Report) -> str:
 
 def write(report: Report, path: Path) -> None:
     """Writes the report to `path`."""
-    path.write_text(render(report), encoding="utf-8")
+    write_whole(path, render(report).encode())

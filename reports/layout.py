@@ -201,6 +201,12 @@ def title(table: TableResult) -> str:
     return f"Figure {rest}" if kind == "figure" else f"Table {table.id}"
 
 
+def section(table: TableResult) -> str:
+    """'Section 4.2', or 'Appendix E' as it is."""
+    appendix = table.section.startswith("Appendix")
+    return table.section if appendix else f"Section {table.section}"
+
+
 def short_title(table: TableResult) -> str:
     """'3' or 'fig. 4'."""
     return title(table).removeprefix("Table ").replace("Figure", "fig.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmark.files import write_whole
 from benchmark.results import CellResult, ClaimResult, Report, TableResult
 from reports import layout
 
@@ -13,7 +14,7 @@ SUFFIX = ".md"
 
 def write(report: Report, path: Path) -> None:
     """Writes the report to `path`."""
-    path.write_text(render(report), encoding="utf-8")
+    write_whole(path, render(report).encode())
 
 
 def render(report: Report) -> str:
@@ -60,7 +61,7 @@ def _claims_overview(report: Report) -> str:
 
 
 def _section(table: TableResult) -> str:
-    parts = [f"## {layout.title(table)}: {_escape(table.title)}", f"Section {table.section}."]
+    parts = [f"## {layout.title(table)}: {_escape(table.title)}", f"{layout.section(table)}."]
     parts += [f"*{_escape(note)}*" for note in table.notes]
     if table.cells:
         parts.append(_grid(table))
@@ -131,7 +132,7 @@ def _evidence(claims: tuple[ClaimResult, ...]) -> str:
                     layout.p_value(comparison.p),
                 ]
             )
-    header = ["claim", "comparison", "published", "mean difference", "90 % interval", "p"]
+    header = ["claim", "comparison", "published", "mean difference", "95 % interval", "p"]
     return _table(header, rows)
 
 

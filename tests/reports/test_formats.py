@@ -3,7 +3,9 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
-from benchmark.results import Report
+from matplotlib.figure import Figure
+
+from benchmark.results import Report, Series
 from reports import figures, html, markdown
 from reports import json as json_format
 
@@ -95,3 +97,26 @@ def test_an_audit_finding_stands_with_its_table_and_marks_its_cell(report: Repor
     assert text.count("76.80 is off the grid k/3000") == 2 * len(report.tables)
     assert text.count('class="flag"') == len(report.tables)
     assert "76.77 or 76.83" in markdown.render(report)
+
+
+def test_intervals_are_called_what_they_are(report: Report) -> None:
+    for text in (html.render(report), markdown.render(report)):
+        assert "95 % interval" in text
+        assert "90 %" not in text
+
+
+def test_rounds_and_clients_are_counted_in_whole_numbers_from_one(report: Report) -> None:
+    for series in report.tables[1].panels:
+        ticks = re.findall(r"<text[^>]*>([\d.−-]+)</text>", figures.svg(series))
+        assert "1" in ticks
+        if series.kind != "curves":
+            assert not [tick for tick in ticks if "." in tick or "−" in tick]
+
+
+def test_a_run_of_one_round_is_drawn_as_a_point() -> None:
+    figure = Figure()
+    for rounds in ([1.0], [1.0, 2.0]):
+        axes = figure.add_subplot()
+        figures._curves(axes, Series("curves", "", "", "", lines={"A": [(rounds, rounds)]}))
+    alone, line = (axes.lines[0].get_marker() for axes in figure.axes)
+    assert (alone, line) == ("o", "None")
