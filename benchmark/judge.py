@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -284,6 +285,9 @@ class _Judging:
             words += ["--on", self.plan.on]
         if self.plan.trials != self.plan.profile.trials:
             words += ["--trials", str(self.plan.trials)]
+        for path, value in self.plan.sets:
+            # JSON spells text, numbers, truth and flat lists as TOML does.
+            words += ["--set", f"{path}={json.dumps(value, default=str, ensure_ascii=False)}"]
         return shlex.join(words)
 
 

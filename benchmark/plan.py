@@ -11,12 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from benchmark import experiment
+from benchmark.claims.relations import instances
+from benchmark.claims.resolve import resolve as resolve_claim
 from benchmark.config import RunConfig
 from benchmark.errors import SpecError
 from benchmark.estimate import Estimator, elapsed
 from benchmark.progress import duration
 from benchmark.resolve import Resolved, all_overrides, resolve
 from benchmark.results import Departure
+from benchmark.spec import names
+from benchmark.spec.problems import suggestion
 from benchmark.spec.types import Cell, DrawnRun, Paper, Profile, Read, Table
 from benchmark.store import Store
 from benchmark.training import device_name
@@ -52,7 +56,10 @@ class PlannedDrawing:
 
 @dataclass(frozen=True)
 class Plan:
-    """What will be run. runs: unique, every run after those that it starts from."""
+    """What will be run.
+
+    runs: unique, every run after those that it starts from. sets: what `--set` changed, by path.
+    """
 
     paper: Paper
     profile: Profile
@@ -61,6 +68,7 @@ class Plan:
     cells: tuple[PlannedCell, ...]
     runs: tuple[RunConfig, ...]
     drawings: tuple[PlannedDrawing, ...] = ()
+    sets: tuple[tuple[str, Any], ...] = ()
 
     def seeds(self, config: RunConfig) -> tuple[int, ...]:
         """The trials of a run: fewer where every later run starts from one and the same trial."""
@@ -101,8 +109,10 @@ def make_plan(
     on: a data set of the profile's `on`. trials: instead of the profile's number. sets: changes by
     dotted path.
 
-    Raises `SpecError` for a profile, table, row, data set or path that does not exist.
+    Raises `SpecError` for a profile, table, row, data set or path that does not exist, and for a
+    claim or relation that names no cell: hours of training must not end in that message.
     """
+    _check_claims(paper)
     chosen = _one_of("profile", profile, paper.profiles, f"paper {paper.id}")
     if on is not None:
         _one_of("data set", on, chosen.on, f"--on under profile {profile}")
@@ -124,7 +134,9 @@ def make_plan(
     if rows is not None and not cells and not drawings:
         raise SpecError(f"--rows {rows}: no row of these tables has that label")
     runs = tuple(_in_order([*cells, *drawings]))
-    return Plan(paper, chosen, on, trials or chosen.trials, cells, runs, drawings)
+    return Plan(
+        paper, chosen, on, trials or chosen.trials, cells, runs, drawings, tuple(changes.items())
+    )
 
 
 def describe(
@@ -245,6 +257,14 @@ def _matches(pattern: str, label: Sequence[str]) -> bool:
     )
 
 
+def _check_claims(paper: Paper) -> None:
+    for table in paper.tables:
+        for claim in table.claims:
+            resolve_claim(claim, table, paper)
+        for relation in table.relations:
+            tuple(instances(relation, table, paper))
+
+
 def _check_set(path: str, value: Any) -> None:
     if path == "at":
         return
@@ -252,6 +272,10 @@ def _check_set(path: str, value: Any) -> None:
         experiment.check_key(path, value)
     except SpecError as error:
         raise SpecError(f"--set {path}: {error}") from error
+    what = names.PATHS.get(path)
+    if what is not None and str(value) not in names.known(what):
+        hint = suggestion(str(value), names.known(what))
+        raise SpecError(f"--set {path}: unknown {what} '{value}'{hint}")
 
 
 def _one_of(what: str, name: str, known: Mapping[str, Any], where: str) -> Any:

@@ -74,6 +74,8 @@ def resolve(
     if config.stage == "measurement":
         return Resolved(config, None, Read("final"), tuple(departures))
     last = config.options.get("rounds")
+    if last is not None and last < 1:
+        raise SpecError(f"{where}: training.rounds is {last}, so nothing would be measured")
     if last is not None and isinstance(at.at, int) and at.at > last:
         why = "the run ends there"
         departures.append(Departure("at", _shown(at.at), _shown(last), why))

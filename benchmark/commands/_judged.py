@@ -6,6 +6,7 @@ import argparse
 import importlib
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from benchmark.run import execute
 from benchmark.store import Store
 
 FORMATS = ("html", "md", "json")
+_REASONS = 5
 _WRITERS = {"html": "reports.html", "md": "reports.markdown", "json": "reports.json"}
 
 
@@ -84,11 +86,21 @@ def write(report: Report, folder: Path) -> None:
 
 
 def print_scoreboard(report: Report) -> None:
-    """Counts by verdict and by claim, and what a scaled run cannot say."""
+    """Counts by verdict and by claim, why cells were not run, and what a scaled run cannot say."""
     verdicts, claims = report.count_verdicts(), report.count_claims()
     print(f"{report.paper}, profile {report.profile}" + (f" on {report.on}" if report.on else ""))
     print("  cells:  " + ", ".join(f"{n} {word}" for word, n in sorted(verdicts.items())))
     print("  claims: " + (", ".join(f"{n} {word}" for word, n in sorted(claims.items())) or "none"))
+    reasons = Counter(
+        cell.verdict.reason
+        for table in report.tables
+        for cell in table.cells
+        if cell.verdict.word == "NOT RUN"
+    )
+    for reason, n in reasons.most_common(_REASONS):
+        print(f"  NOT RUN, {n} cell{'' if n == 1 else 's'}: {reason}")
+    if len(reasons) > _REASONS:
+        print(f"  NOT RUN, {len(reasons) - _REASONS} more reasons: see the report")
     if report.scaled:
         print("  scaled numbers are shown beside the published ones and never count as reproduced")
 

@@ -8,9 +8,12 @@ from functools import cache
 from typing import Any
 
 from benchmark.experiment import get
+from benchmark.spec.problems import nearest
 from methods import registry
 
 NO_PRETRAINING = "none"
+MISSPELT = 0.8
+"""How much a name that nothing implements may resemble one that exists before it is an error."""
 
 PATHS: Mapping[str, str] = {
     "method": "method",
@@ -40,6 +43,11 @@ def known(what: str) -> frozenset[str]:
         federated = registry.names("federated")
         return frozenset([NO_PRETRAINING, *registry.names("objective"), *federated])
     return frozenset(registry.names(what))
+
+
+def slip(what: str, name: str) -> str | None:
+    """The name that was meant, if `name` is none that exists but resembles one; else None."""
+    return None if name in known(what) else nearest(name, known(what), cutoff=MISSPELT)
 
 
 def _metrics() -> Iterator[str]:

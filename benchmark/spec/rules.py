@@ -14,15 +14,13 @@ from benchmark.errors import SpecError
 from benchmark.printed import Printed
 from benchmark.spec import names
 from benchmark.spec.lines import Path
-from benchmark.spec.problems import Reporter, nearest, suggestion
+from benchmark.spec.problems import Reporter, suggestion
 from benchmark.spec.raw import RawColumn, RawRow, read_published
 
 Toml = Mapping[str, Any]
 SECTIONS = frozenset(
     {path.split(".")[0] for path in experiment.FIXED} | {"training", "augmentation"}
 )
-MISSPELT = 0.8
-"""How much a name that nothing implements may resemble one that exists before it is an error."""
 
 
 def check_paper(data: Toml, folder: str, report: Reporter) -> None:
@@ -138,12 +136,10 @@ def _check_experiment(layer: Toml, at: Path, words: Collection[str], report: Rep
 
 def _check_name(what: str, name: Any, at: Path, words: Collection[str], report: Reporter) -> None:
     """Refuses names that look like slips; others may belong to methods still to be written."""
-    known = names.known(what)
-    if not isinstance(name, str) or name in known or name in words:
-        return
-    near = nearest(name, known, cutoff=MISSPELT)
-    if near is not None:
-        report.add(at, f"unknown {what} '{name}'; did you mean '{near}'?")
+    if isinstance(name, str) and name not in words:
+        near = names.slip(what, name)
+        if near is not None:
+            report.add(at, f"unknown {what} '{name}'; did you mean '{near}'?")
 
 
 def _check_metric(data: Toml, at: Path, words: Collection[str], report: Reporter) -> None:

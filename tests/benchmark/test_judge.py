@@ -1,4 +1,5 @@
 import json
+import shlex
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -6,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmark.commands._options import parse_sets
 from benchmark.config import RunConfig
 from benchmark.errors import SpecError
 from benchmark.judge import judge
@@ -271,6 +273,16 @@ def test_commands_re_run_a_cell_as_the_plan_did():
     found = judged(plan, Shelf()).tables[0]
     assert found.command == "fedrepro run p --tables 3 --profile paper --on mnist --trials 5"
     assert "--rows 'A b|B'" in found.cells[0].command
+
+
+def test_commands_repeat_what_was_set_on_the_command_line():
+    run, one = config("ours"), cell("A", "70.10")
+    planned = PlannedCell(one, run, None, Read(), ())
+    sets = (("training.rounds", 3), ("clients.data", "mnist"), ("pretraining.shared", True))
+    plan = replace(plan_of([table([one])], [planned]), sets=sets)
+    words = shlex.split(judged(plan, Shelf()).tables[0].command)
+    given = [words[i + 1] for i, word in enumerate(words) if word == "--set"]
+    assert tuple(parse_sets(given)) == sets
 
 
 def claims_report(selected=("3",)):

@@ -10,7 +10,7 @@ from benchmark.errors import SpecError
 from benchmark.plan import describe, make_plan
 from benchmark.printed import Printed
 from benchmark.spec.load import load_paper
-from benchmark.spec.types import Paper
+from benchmark.spec.types import Claim, Paper
 from benchmark.store import Store
 
 MakePaper = Callable[..., Paper]
@@ -92,6 +92,13 @@ def test_wrong_choices_are_one_line_with_a_suggestion(
     with pytest.raises(SpecError, match=message) as raised:
         make_plan(tiny_paper({"a": {}}), **wrong)  # type: ignore[arg-type]
     assert "\n" not in str(raised.value)
+
+
+def test_a_claim_without_a_cell_is_found_before_anything_is_trained(tiny_paper: MakePaper) -> None:
+    paper = tiny_paper({"a": {}})
+    lost = replace(paper.tables[0], claims=(Claim("c", "says", "'b' > 'a'"),))
+    with pytest.raises(SpecError, match="'b' matches no row"):
+        make_plan(replace(paper, tables=(lost,)), "smoke")
 
 
 def test_description_counts_runs_sharing_and_time(tiny_paper: MakePaper, tmp_path: Path) -> None:
