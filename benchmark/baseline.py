@@ -24,6 +24,7 @@ from typing import Any, Literal
 import numpy as np
 
 from benchmark.errors import FedreproError
+from benchmark.files import write_whole
 from benchmark.results import CellResult, Report, RunSummary
 from benchmark.sources import changed
 from benchmark.stats.tost import t_quantile
@@ -33,6 +34,7 @@ LEVEL = 0.01
 _EXACT = 1e-9
 _GOOD = ("REPRODUCED", "COMPATIBLE", "EXACT")
 _HEAD = ("paper", "profile", "on")
+_TABLES = ("cells", "claims", "sources")
 
 
 @dataclass(frozen=True)
@@ -145,11 +147,8 @@ def save(path: Path, report: Report) -> None:
     Raises `FedreproError` if nothing was trained or the file cannot be written.
     """
     text = json.dumps(record(report), indent=1, sort_keys=True, allow_nan=False) + "\n"
-    temporary = path.with_suffix(".tmp")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
+        write_whole(path, text.encode())
     except OSError as error:
         raise FedreproError(f"cannot write the baseline {path}: {error.strerror}") from None
 
@@ -165,10 +164,15 @@ def load(path: Path) -> dict[str, Any]:
         raise FedreproError(f"there is no baseline {path}; record one first") from None
     except (OSError, ValueError) as error:
         raise FedreproError(f"cannot read the baseline {path}: {error}") from None
-    missing = [key for key in (*_HEAD, "cells", "claims", "sources") if key not in found]
-    if missing:
-        raise FedreproError(f"{path} is no baseline: it lacks '{missing[0]}'")
-    return dict(found)
+    plain: dict[str, Any] = found if isinstance(found, dict) else {}
+    lacks = [key for key in _HEAD if key not in plain]
+    lacks += [key for key in _TABLES if not isinstance(plain.get(key), dict)]
+    if lacks:
+        raise FedreproError(f"{path} is no baseline: it lacks '{lacks[0]}'")
+    for place, cell in plain["cells"].items():
+        if not isinstance(cell, dict) or not cell.keys() >= {"trials", "verdict", "run"}:
+            raise FedreproError(f"{path} is damaged at cell '{place}'; record it again")
+    return plain
 
 
 def _check_head(baseline: Mapping[str, Any], report: Report) -> None:

@@ -41,7 +41,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit code."""
     given = build_parser().parse_args(arguments)
     try:
-        return int(given.execute(given))
+        code = int(given.execute(given))
+        # What waits in the buffer may still be refused; at exit nobody could say so in one line.
+        sys.stdout.flush()
+        return code
     except FedreproError as error:
         print(f"fedrepro: {error}", file=sys.stderr)
         return 2
@@ -53,8 +56,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     except BrokenPipeError:
         # The reader of our output has left (`| head`): nothing is wrong, and nothing can be said.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return 0
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        print(f"fedrepro: {place}{error.strerror or error}", file=sys.stderr)
+        _discard_output()
+        return 2
+
+
+def _discard_output() -> None:
+    """Sends what standard output still holds to nowhere, or Python would complain at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

@@ -223,7 +223,8 @@ def devices_for(device: str) -> tuple[str, ...]:
     if device == "cuda" and n_gpus:
         return tuple(f"cuda:{i}" for i in range(n_gpus))
     try:
-        torch.empty(0, device=device)
+        # Read back: the device 'meta' would take numbers, but never give one.
+        torch.zeros(1, device=device).item()
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         raise FedreproError(f"device '{device}' is not available here; try cpu or auto") from error
     return (device,)

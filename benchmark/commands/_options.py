@@ -26,7 +26,7 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tables",
         metavar="LIST",
-        type=lambda text: [part.strip() for part in text.split(",") if part.strip()],
+        type=comma_separated,
         help="tables and figures, comma-separated (3,A.13,figure-4); default: all",
     )
     parser.add_argument(
@@ -77,7 +77,11 @@ def add_places(parser: argparse.ArgumentParser) -> None:
 def add_execution(parser: argparse.ArgumentParser) -> None:
     """How trials are run."""
     parser.add_argument(
-        "--jobs", type=int, default=None, metavar="N", help="worker processes (default: cores)"
+        "--jobs",
+        type=not_negative,
+        default=None,
+        metavar="N",
+        help="worker processes; 0 trains in this one (default: cores)",
     )
     parser.add_argument(
         "--device", default="auto", metavar="NAME", help="cpu, cuda, cuda:1 or auto (default)"
@@ -93,6 +97,22 @@ def positive(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text} is not at least 1")
     return number
+
+
+def not_negative(text: str) -> int:
+    """A whole number of at least 0."""
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{text} is not at least 0")
+    return number
+
+
+def comma_separated(text: str) -> list[str]:
+    """The names in `3,A.13,figure-4`, at least one."""
+    names = [part.strip() for part in text.split(",") if part.strip()]
+    if not names:
+        raise argparse.ArgumentTypeError(f"'{text}' names nothing")
+    return names
 
 
 def parse_sets(pairs: list[str]) -> list[tuple[str, object]]:

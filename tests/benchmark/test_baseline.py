@@ -151,7 +151,15 @@ def test_a_baseline_survives_the_file(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "said"), [(None, "no baseline"), ("{", "cannot read"), ("{}", "no baseline")]
+    ("content", "said"),
+    [
+        (None, "no baseline"),
+        ("{", "cannot read"),
+        ("{}", "no baseline"),
+        ("3", "no baseline"),
+        (json.dumps(baseline.record(report()) | {"cells": []}), "lacks 'cells'"),
+        (json.dumps(baseline.record(report()) | {"cells": {"3: A": 5}}), "damaged at cell '3: A'"),
+    ],
 )
 def test_a_missing_or_damaged_baseline_is_one_clear_line(tmp_path, content, said):
     path = tmp_path / "b.json"

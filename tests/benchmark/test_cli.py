@@ -1,6 +1,8 @@
 """Bad input at the command line: one line, the right exit code, nothing lost."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -26,6 +28,9 @@ def one_line(capsys: pytest.CaptureFixture[str]) -> str:
         (["plan", "cpcfl", "--set", "training.ronds=3"], "training.rounds"),
         (["plan", "cpcfl", "--set", "training.rounds"], "PATH=VALUE"),
         (["plan", "cpcfl", "--set", "training.rounds=soon"], "training.rounds"),
+        (["plan", "cpcfl", "--set", "training.rounds=0"], "training.rounds"),
+        (["plan", "cpcfl", "--set", "method=cpfl"], "'cpcfl'"),
+        (["plan", "cpcfl", "--device", "meta"], "meta"),
     ],
 )
 def test_a_slip_is_named_in_one_line_with_what_was_meant(
@@ -33,6 +38,53 @@ def test_a_slip_is_named_in_one_line_with_what_was_meant(
 ) -> None:
     assert main(arguments) == 2
     assert named in one_line(capsys)
+
+
+@pytest.mark.parametrize("words", [["--jobs", "-1"], ["--tables", ","], ["--trials", "0"]])
+def test_a_number_or_list_that_would_train_nothing_is_refused(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["run", "cpcfl", *words])
+    assert left.value.code == 2
+    assert f"argument {words[0]}" in capsys.readouterr().err.splitlines()[-1]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize("arguments", [["tables", "cpcfl"], ["tables", "cpcfl", "--json"]])
+def test_output_that_the_disk_refuses_is_one_line(arguments: list[str]) -> None:
+    command = [sys.executable, "-m", "benchmark", *arguments]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "fedrepro: No space left on device\n"
+
+
+def test_a_report_that_cannot_be_written_leaves_the_one_before(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ["report", "cpcfl", "--tables", "3", "--store", str(tmp_path / "store")]
+    arguments += ["--out", str(tmp_path / "out")]
+    main(arguments)
+    before = (tmp_path / "out" / "report.html").read_bytes()
+    capsys.readouterr()
+
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    assert main(arguments) == 2
+    assert "No space left on device" in one_line(capsys)
+    assert (tmp_path / "out" / "report.html").read_bytes() == before
+    assert not list((tmp_path / "out").glob(".*"))
+
+
+def test_cells_that_were_not_run_are_counted_with_their_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    places = ["--store", str(tmp_path / "store"), "--out", str(tmp_path / "out")]
+    main(["report", "cpcfl", "--tables", "3", *places])
+    assert "NOT RUN, 28 cells: no finished trial is stored." in capsys.readouterr().out
 
 
 def test_a_store_that_a_newer_version_wrote_is_left_alone(
