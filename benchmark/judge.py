@@ -17,7 +17,6 @@ from benchmark.claims.nodes import CellKey, key_of
 from benchmark.claims.resolve import resolve
 from benchmark.claims.trials import Setting, judge_claims
 from benchmark.config import RunConfig
-from benchmark.errors import SpecError
 from benchmark.evidence import CellTrials, Evidence, Trials
 from benchmark.panels import panels
 from benchmark.plan import Plan, PlannedCell, PlannedDrawing
@@ -52,8 +51,8 @@ def judge(
     command: as the user gave it. wall_s: of the whole job. not_run: by run key, why the executor
     did not try it.
 
-    Raises `SpecError` for a claim that names no cell or a spread without ddof or runs, and
-    `StoreError` for arrays that cannot be read.
+    Raises `SpecError` for a claim that names no cell, and `StoreError` for arrays that cannot be
+    read.
     """
     judging = _Judging(plan, Evidence(plan, store, not_run or {}), findings_for(plan.paper))
     tables = tuple(judging.table(table) for table in judging.tables)
@@ -172,6 +171,9 @@ class _Judging:
         if table.margin is None or (cell.unit or "") != (table.unit or ""):
             why = "The spec gives no margin" + ("" if table.margin is None else " in this unit")
             return Verdict("INCONCLUSIVE", f"{why} to judge by.", difference)
+        if cell.printed.sd is not None and (table.sd_runs or 0) < 2:
+            why = "The paper does not say of how many runs the printed spread is."
+            return Verdict("INCONCLUSIVE", why, difference)
         return None
 
     def scaled(self, cell: Cell, trials: CellTrials, departures: Sequence[Departure]) -> Verdict:
@@ -296,12 +298,8 @@ def _sides(table: Table, cells: Sequence[Cell]) -> list[Published]:
     sides: dict[CellKey, Published] = {}
     for metric in dict.fromkeys(cell.metric for cell in cells):
         group = [cell for cell in cells if cell.metric == metric]
-        try:
-            found = published_sides(
-                [cell.printed for cell in group], ddof=table.sd_ddof, runs=table.sd_runs
-            )
-        except ValueError as error:
-            raise SpecError(f"{table.file}: {error}") from None
+        printed = [cell.printed for cell in group]
+        found = published_sides(printed, ddof=table.sd_ddof, runs=table.sd_runs)
         sides |= {key_of(cell): side for cell, side in zip(group, found, strict=True)}
     return [sides[key_of(cell)] for cell in cells]
 

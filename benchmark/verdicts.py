@@ -78,8 +78,10 @@ def published_sides(
 ) -> list[Published]:
     """The published sides of one table's numbers, their spreads pooled where they are alike.
 
-    Raises `ValueError` for a cell without a number, or for a printed spread whose ddof or number
-    of runs is not known.
+    ddof: None where the paper does not say which; 0 is taken, which makes the larger deviation of
+    it and so the wider interval.
+
+    Raises `ValueError` for a printed spread whose number of runs is not known.
     """
     deviations = [_unbiased(one, ddof, runs) for one in printed if one.sd is not None]
     pooled = iter(borrow(deviations, [runs or 0] * len(deviations)) if deviations else [])
@@ -94,12 +96,11 @@ def published_sides(
 
 def _unbiased(printed: Printed, ddof: int | None, runs: int | None) -> float:
     assert printed.sd is not None
-    if ddof is None or runs is None:
+    if runs is None:
         raise ValueError(
-            f"'{printed.text} ± {printed.sd}' has a spread, but the spec's [sd] gives no "
-            f"{'ddof' if ddof is None else 'runs'}"
+            f"'{printed.text} ± {printed.sd}' has a spread, but the spec's [sd] gives no runs"
         )
-    return unbiased_sd(float(printed.sd + half_unit(printed.sd)), ddof=ddof, runs=runs)
+    return unbiased_sd(float(printed.sd + half_unit(printed.sd)), ddof=ddof or 0, runs=runs)
 
 
 def assess(evidence: Evidence) -> Assessment | None:

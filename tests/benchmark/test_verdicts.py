@@ -74,10 +74,17 @@ def test_printed_deviations_are_converted_and_rounded_up():
     assert side.spread == Spread(pytest.approx(0.695 * np.sqrt(5 / 4)), 4, 5)
 
 
-@pytest.mark.parametrize(("ddof", "runs", "lacking"), [(None, 5, "ddof"), (0, None, "runs")])
-def test_a_deviation_of_unknown_kind_is_refused(ddof, runs, lacking):
-    with pytest.raises(ValueError, match=lacking):
-        published_sides([Printed.parse("42.73 ± 0.69")], ddof=ddof, runs=runs)
+def test_a_deviation_of_unknown_kind_counts_as_the_wider_one():
+    unknown, zero, one = (
+        published_sides([Printed.parse("42.73 ± 0.69")], ddof=ddof, runs=3)[0].spread.sd
+        for ddof in (None, 0, 1)
+    )
+    assert unknown == zero > one
+
+
+def test_a_deviation_of_an_unknown_number_of_runs_is_refused():
+    with pytest.raises(ValueError, match="runs"):
+        published_sides([Printed.parse("42.73 ± 0.69")], ddof=0, runs=None)
 
 
 def test_a_printed_spread_is_used_only_by_its_own_cell():
