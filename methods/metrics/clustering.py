@@ -1,8 +1,8 @@
 """How well the clusters that clients chose agree with the true ones.
 
-Paper: CP-CFL, Figure 5, which shows the choices by round and says that they are right almost at once;
-the share below puts a number on it. It is the clustering accuracy that is usual for labels without
-names: clusters and true groups are matched one to one so that most clients agree (Kuhn 1955).
+Paper: CP-CFL, Figure 5, which shows the choices by round and says that they are right almost at
+once; the share below puts a number on it. It is the clustering accuracy that is usual for labels
+without names: clusters and true groups are matched one to one so that most clients agree.
 Evidence: `tests/methods/test_clustering.py` (all matchings, by trying each).
 """
 
