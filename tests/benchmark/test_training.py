@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -103,8 +104,10 @@ def test_a_metric_that_is_not_finite_is_an_error(
 
 
 def test_a_training_that_measured_nothing_is_an_error(tiny_config: Make) -> None:
+    config = tiny_config()
+    empty = replace(config, options={**config.options, "rounds": 0})
     with pytest.raises(ValueError, match="nothing was measured"):
-        train(tiny_config({"training": {"rounds": 0}}))
+        train(empty)
 
 
 def test_training_that_diverges_is_an_error_with_its_round(tiny_config: Make) -> None:
