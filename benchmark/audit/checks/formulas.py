@@ -8,7 +8,7 @@ print symbols are left to the report.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from benchmark.analytic.base import judge_analytic
 from benchmark.audit.findings import Finding, Status, finding
@@ -16,6 +16,7 @@ from benchmark.results import Verdict
 from benchmark.spec.types import Cell, Paper
 
 KIND = "formula"
+_MOST_LINES = 5
 _DECIDED = ("EXACT", "MISPRINT?")
 
 
@@ -43,9 +44,14 @@ def _cell(paper: Paper, cell: Cell) -> Finding | None:
         statement=f"Table {cell.table}, {cell.label}: {cell.formula.replace('-', ' ')} of the "
         "architecture and equation that the paper gives, as the spec reads them.",
         published=str(cell.printed),
-        computed="; ".join((verdict.reason, *verdict.working)),
+        computed="; ".join((verdict.reason, *_told(verdict.working))),
         status=_status(cell, verdict),
     )
+
+
+def _told(working: Sequence[str]) -> Sequence[str]:
+    """The working, or its summary where dozens of readings were tried; reports show all of it."""
+    return working if len(working) <= _MOST_LINES else working[-2:]
 
 
 def _status(cell: Cell, verdict: Verdict) -> Status:
