@@ -1,5 +1,5 @@
-"""Sessions: `reproduce-<paper>` for each paper, `audit`, `tests`, `lint`, `slow`, `data`, `speed`,
-`regress`.
+"""Sessions: `reproduce-<paper>` for each paper, `audit`, `tests`, `lint`, `slow`, `data`,
+`oracles`, `speed`, `regress`.
 
 Sessions install the versions in `constraints.txt`, with which the suite was tried; pyproject.toml
 holds the ranges that it accepts. The virtualenv backend, because uv ignores pip's configuration.

@@ -158,7 +158,7 @@ class _Judging:
             return judge_analytic(cell)
         if cell.kind == "descriptive":
             return Verdict("DESCRIPTIVE", "Shown as printed; it is not a measurement of ours.")
-        if cell.skip is None and cell.printed.is_blank and cell.printed.text:
+        if cell.skip is None and cell.printed.is_dash:
             return Verdict("DESCRIPTIVE", "The paper prints a dash here.")
         if not trials.found:
             return Verdict("ERROR" if trials.failed else "NOT RUN", _sentence(trials.missing or ""))

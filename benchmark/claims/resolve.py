@@ -36,7 +36,7 @@ from benchmark.claims.nodes import (
     unit_of,
 )
 from benchmark.errors import SpecError
-from benchmark.spec.types import Cell, Claim, Paper, Table
+from benchmark.spec.types import Claim, Paper, Table
 
 
 def resolve(claim: Claim, table: Table, paper: Paper) -> tuple[Elementary, ...]:
@@ -162,7 +162,7 @@ class _Resolver:
             for label in columns
             if (cell := by_place.get((row, label))) is not None
         ]
-        printed = [cell for cell in found if not (cell.row in wild and _is_dash(cell))]
+        printed = [cell for cell in found if not (cell.row in wild and cell.printed.is_dash)]
         if not found:
             raise SpecError(f"table {table.id} has no cell at '{'|'.join(cells.rows[0])}'")
         for cell in found:
@@ -223,10 +223,6 @@ def matching(pattern: Label, labels: Sequence[Label], what: str, table: Table) -
     near = difflib.get_close_matches(text, known, 1, 0.0)
     hint = f" (nearest: '{near[0]}')" if near else ""
     raise SpecError(f"'{text}' {reason}{hint}")
-
-
-def _is_dash(cell: Cell) -> bool:
-    return cell.printed.is_blank and cell.printed.text != ""
 
 
 def _nodes(side: Expression) -> Iterator[Expression]:
