@@ -50,8 +50,8 @@ class Learner(ABC):
 class Objective(ABC):
     """Options of an objective; the fields of a subclass are its options in a spec.
 
-    The class attributes from `positive_samples` on are the columns of CP-CFL's Table 1;
-    `tests/methods/test_objectives.py` holds each of them against what the code does.
+    The class attributes from `positive_samples` on are the columns of CP-CFL's Table 1; for its
+    rows `tests/methods/test_objectives.py` holds each of them against what the code does.
     """
 
     uses_labels: ClassVar[bool] = False

@@ -2,15 +2,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
 from methods.encoders.cnn import CNN
 from methods.federated.base import Task
 from methods.federation import Federation, Portion
 from methods.models.classifier import Classifier, dense_head
+from methods.models.layers import Flatten, Linear, ReLU, Sequential
+from methods.objectives.base import Learner
+from methods.registry import find
 from methods.seeds import Seeds
+from methods.state import State
 
 MakeTask = Callable[..., Task]
 
@@ -72,5 +78,29 @@ def two_rules(make_task: MakeTask) -> Callable[..., Task]:
         portion = Portion((bright + noise).to(torch.uint8), labels)
         index = federation.train_of
         return replace(task, federation=Federation(portion, portion, index, index, group, 2))
+
+    return make
+
+
+Small = tuple[Learner, State, list[Tensor]]
+MakeLearner = Callable[..., Small]
+
+
+@pytest.fixture
+def small_learner() -> MakeLearner:
+    """An objective on a dense encoder of 6 outputs: learner, weights and two views, in float64.
+
+    Every model and every `seed` has weights and views 3x4x4 of its own.
+    """
+
+    def make(name: str, models: int = 1, batch: int = 7, seed: int = 0, **options: Any) -> Small:
+        encoder = Sequential(Flatten(), Linear("encoder.dense", 48, 6), ReLU())
+        learner: Learner = find("objective", name)(**options).build(encoder, 6, 5)
+        streams = [torch.Generator().manual_seed(10 * seed + i) for i in range(models)]
+        states = [learner.new(stream) for stream in streams]
+        state = {key: torch.cat([s[key] for s in states]).double() for key in states[0]}
+        shape = (2, batch, 3, 4, 4)
+        drawn = [torch.rand(shape, generator=stream, dtype=torch.float64) for stream in streams]
+        return learner, state, list(torch.stack(drawn, dim=1))
 
     return make

@@ -1,0 +1,55 @@
+"""A queue of features for each stacked model: the newest come in, the oldest leave.
+
+It starts empty, and a count tells how much of it is filled: noise in place of features that do not
+exist yet (as in the code of He et al. 2020) would stay for whole rounds where clients hold few
+images. Entries stand newest first, so the size need not be a multiple of the batch.
+Evidence: `tests/methods/test_moco.py` (order and size against Python's deque).
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from methods.state import State
+
+
+def new_queue(name: str, size: int, width: int, like: Tensor) -> State:
+    """`name.features` (models x size x width) and `name.filled` (int64, models), both zero.
+
+    The number of models, type and device are those of `like`.
+    """
+    models = like.shape[0]
+    filled = torch.zeros(models, dtype=torch.int64, device=like.device)
+    return {f"{name}.features": like.new_zeros(models, size, width), f"{name}.filled": filled}
+
+
+def enqueue(memory: State, name: str, features: Tensor) -> None:
+    """Puts `features` (models x batch x width, oldest first) at the front of the queue `name`.
+
+    The tensors in `memory` are replaced, never written: a loss may still need the old ones.
+    """
+    old = memory[f"{name}.features"]
+    size = old.shape[1]
+    newest = features.detach().flip(1)
+    memory[f"{name}.features"] = torch.cat([newest, old], dim=1)[:, :size]
+    memory[f"{name}.filled"] = (memory[f"{name}.filled"] + features.shape[1]).clamp(max=size)
+
+
+def is_filled(memory: State, name: str) -> Tensor:
+    """bool, models x size: which entries of the queue `name` hold a feature."""
+    place = torch.arange(
+        memory[f"{name}.features"].shape[1], device=memory[f"{name}.filled"].device
+    )
+    return place < memory[f"{name}.filled"].unsqueeze(1)
+
+
+def last_width(projector_widths: tuple[int, ...], dim: int) -> int:
+    """Width of the features that are queued: the projector's, or the encoder's without one."""
+    return projector_widths[-1] if projector_widths else dim
+
+
+def unit(x: Tensor) -> Tensor:
+    """Vectors of length one along the last dimension."""
+    return F.normalize(x, dim=-1)

@@ -1,0 +1,102 @@
+"""MoCo: a query attracts the key of the same image and repels a queue of earlier keys.
+
+Paper: He et al. 2020, Eqs. 1 and 2 and Algorithm 1, with the projector of two layers and the
+temperature 0.2 of Chen et al. 2020 (MoCo v2); FCL's Eq. 1 is the same loss. Keys come from a
+slowly moving copy of the network: θ_k ← m θ_k + (1 - m) θ_q.
+Departures: the queue starts empty (`_queue`). Shuffled batch normalisation is left out: it stops a
+device from recognising the images of its own sub-batch, and batches are not divided here. Running
+statistics of the copy move with its own batches, as in the code of He et al.
+Evidence: `tests/methods/test_moco.py` against a plain loop over Eq. 1, a deque and lightly.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from methods.models.layers import Layer, is_buffer
+from methods.objectives._networks import dense_layers
+from methods.objectives._queue import enqueue, is_filled, last_width, new_queue, unit
+from methods.objectives.base import Learner, Objective
+from methods.state import State, clone, part
+
+QUEUE = "queue"
+
+
+def info_nce(
+    q: Tensor, k: Tensor, negatives: Tensor, temperature: float, valid: Tensor | None = None
+) -> Tensor:
+    """Eq. 1 for each query, models x batch.
+
+    q, k: models x batch x width; negatives: models x n x width; all of length one. valid: bool,
+    models x n; the negatives that count, None for all. Without negatives the loss is zero.
+    """
+    positive = (q * k).sum(2, keepdim=True) / temperature
+    others = torch.bmm(q, negatives.transpose(1, 2)) / temperature
+    if valid is not None:
+        others = others.masked_fill(~valid.unsqueeze(1), -math.inf)
+    return torch.cat([positive, others], dim=2).logsumexp(2) - positive.squeeze(2)
+
+
+class MoCoLearner(Learner):
+    """Query encoder and projector are trained; those of the keys and the queue are the memory."""
+
+    def __init__(self, encoder: Layer, projector: Layer, width: int, options: MoCo) -> None:
+        self.encoder, self.projector, self.width = encoder, projector, width
+        self.options = options
+
+    def new(self, generator: torch.Generator) -> State:
+        return {**self.encoder.new(generator), **self.projector.new(generator)}
+
+    def memory(self, state: State) -> State:
+        """θ_k under the names of θ_q, as a copy of it, and an empty queue."""
+        target = clone({**part(state, "encoder"), **part(state, "projector")})
+        like = next(iter(target.values()))
+        return {**target, **new_queue(QUEUE, self.options.queue_size, self.width, like)}
+
+    def project(self, state: State, x: Tensor, training: bool = True) -> Tensor:
+        """Features of length one, models x batch x width, by the weights in `state`."""
+        return unit(self.projector(state, self.encoder(state, x, training), training))
+
+    def loss(
+        self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
+    ) -> Tensor:
+        """Eq. 1 averaged over the batch; the keys then enter the queue."""
+        q = self.project(state, views[0])
+        with torch.no_grad():
+            k = self.project(memory, views[1])
+        negatives, valid = memory[f"{QUEUE}.features"], is_filled(memory, QUEUE)
+        losses = info_nce(q, k, negatives, self.options.temperature, valid)
+        enqueue(memory, QUEUE, k)
+        return losses.mean(1)
+
+    @torch.no_grad()
+    def update(self, state: State, memory: State) -> None:
+        """θ_k ← m θ_k + (1 - m) θ_q."""
+        for name in state:
+            if name in memory and not is_buffer(name):
+                memory[name].lerp_(state[name], 1 - self.options.target_momentum)
+
+
+@dataclass(frozen=True)
+class MoCo(Objective):
+    """Options of MoCo; `queue_size` is K, `target_momentum` m, `temperature` τ."""
+
+    positive_samples: ClassVar[bool] = True
+    negative_samples: ClassVar[bool] = True
+    projector: ClassVar[bool] = True
+    stop_gradient: ClassVar[bool] = True
+
+    temperature: float = 0.2
+    projector_widths: tuple[int, ...] = (512, 128)
+    queue_size: int = 4096
+    target_momentum: float = 0.999
+
+    def build(self, encoder: Layer, dim: int, n_classes: int) -> MoCoLearner:
+        projector = dense_layers("projector", dim, self.projector_widths)
+        return MoCoLearner(encoder, projector, last_width(self.projector_widths, dim), self)

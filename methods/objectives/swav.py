@@ -1,0 +1,123 @@
+"""SwAV: predict the cluster assignment of one view from the other.
+
+Paper: Caron et al. 2020, Eqs. 1 to 5 and Section 3.1: scores of features against trained
+prototypes of length one; assignments are balanced over the batch, and over a queue of earlier
+features, by Sinkhorn's algorithm. Prototypes are brought to length one before each step.
+Departures: two views and no smaller crops. Queues (one for each view) start empty and count as far
+as they are filled, where the authors' code waits for some epochs; prototypes are trained from the
+first step.
+Evidence: `tests/methods/test_swav.py` against a plain loop over Eq. 2 and lightly;
+`tests/methods/test_sinkhorn.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from methods.models.layers import Layer, Linear
+from methods.objectives._networks import dense_layers
+from methods.objectives._queue import enqueue, is_filled, last_width, new_queue, unit
+from methods.objectives.base import Learner, Objective
+from methods.sinkhorn import sinkhorn
+from methods.state import State
+
+PROTOTYPES = "prototypes.weight"
+
+
+def swapped_prediction(scores: Tensor, codes: Tensor, temperature: float) -> Tensor:
+    """Eq. 2 averaged over the batch, (models,): cross-entropy of `scores` against `codes`.
+
+    Both are models x batch x prototypes; scores of one view, codes of the other.
+    """
+    return -(codes * (scores / temperature).log_softmax(2)).sum(2).mean(1)
+
+
+class SwAVLearner(Learner):
+    """Encoder, projector and prototypes; the memory holds a queue of features for each view."""
+
+    def __init__(self, encoder: Layer, projector: Layer, prototypes: Linear, options: SwAV) -> None:
+        self.encoder, self.projector, self.prototypes = encoder, projector, prototypes
+        self.options = options
+
+    def new(self, generator: torch.Generator) -> State:
+        networks = (self.encoder, self.projector, self.prototypes)
+        return {k: v for network in networks for k, v in network.new(generator).items()}
+
+    def memory(self, state: State) -> State:
+        """Two empty queues, or nothing if the queue's size is 0."""
+        size, like = self.options.queue_size, state[PROTOTYPES]
+        if size == 0:
+            return {}
+        width = self.prototypes.inputs
+        return {
+            k: v for i in range(2) for k, v in new_queue(f"queue{i}", size, width, like).items()
+        }
+
+    def loss(
+        self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
+    ) -> Tensor:
+        """Eq. 1, both directions averaged; the features then enter the queues."""
+        with torch.no_grad():
+            state[PROTOTYPES].copy_(unit(state[PROTOTYPES]))
+        z = [
+            unit(self.projector(state, self.encoder(state, x, training=True), training=True))
+            for x in views
+        ]
+        scores = [self.prototypes(state, each) for each in z]
+        codes = [self._codes(state, memory, i, scores[i]) for i in range(2)]
+        for i in range(2):
+            if f"queue{i}.features" in memory:
+                enqueue(memory, f"queue{i}", z[i])
+        temperature = self.options.temperature
+        return (
+            swapped_prediction(scores[0], codes[1], temperature)
+            + swapped_prediction(scores[1], codes[0], temperature)
+        ) / 2
+
+    @torch.no_grad()
+    def _codes(self, state: State, memory: State, view: int, scores: Tensor) -> Tensor:
+        """Balanced assignments of the batch, models x batch x prototypes."""
+        batch, queue, valid = scores.shape[1], f"queue{view}", None
+        if f"{queue}.features" in memory:
+            old = self.prototypes(state, memory[f"{queue}.features"])
+            valid = torch.cat(
+                [scores.new_ones(scores.shape[:2]).bool(), is_filled(memory, queue)], 1
+            )
+            scores = torch.cat([scores, old], dim=1)
+        options = self.options
+        return sinkhorn(scores, options.sinkhorn_epsilon, options.sinkhorn_iterations, valid)[
+            :, :batch
+        ]
+
+
+@dataclass(frozen=True)
+class SwAV(Objective):
+    """Options of SwAV.
+
+    prototypes: how many. normalised_layers: layers of the projector with batch normalisation.
+    queue_size: features of earlier batches in the balance, 0 for none.
+    """
+
+    positive_samples: ClassVar[bool] = True
+    weight_sharing: ClassVar[bool] = True
+    projector: ClassVar[bool] = True
+    stop_gradient: ClassVar[bool] = True
+
+    temperature: float = 0.1
+    projector_widths: tuple[int, ...] = (512, 128)
+    normalised_layers: int = 1
+    prototypes: int = 100
+    sinkhorn_epsilon: float = 0.05
+    sinkhorn_iterations: int = 3
+    queue_size: int = 0
+
+    def build(self, encoder: Layer, dim: int, n_classes: int) -> SwAVLearner:
+        widths = self.projector_widths
+        projector = dense_layers("projector", dim, widths, normalised=self.normalised_layers)
+        prototypes = Linear("prototypes", last_width(widths, dim), self.prototypes, bias=False)
+        return SwAVLearner(encoder, projector, prototypes, self)
