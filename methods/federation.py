@@ -32,7 +32,8 @@ class Federation:
     """Who holds which images.
 
     train_of, test_of: per client an int64 index into `train` and `test`. group: int64, clients;
-    the true cluster of each client, or zeros where the split has none.
+    the true cluster of each client, or zeros where the split has none. novel: the last so many
+    clients never train; they are there to be personalised and tested.
     """
 
     train: Portion
@@ -41,11 +42,17 @@ class Federation:
     test_of: tuple[Tensor, ...]
     group: Tensor
     n_classes: int
+    novel: int = 0
 
     @property
     def n_clients(self) -> int:
-        """Number of clients."""
+        """Number of clients, novel ones included."""
         return len(self.train_of)
+
+    @property
+    def n_training(self) -> int:
+        """Number of clients that may take part in training: the first ones."""
+        return self.n_clients - self.novel
 
     def sizes(self) -> Tensor:
         """Training images per client, int64."""
@@ -73,6 +80,7 @@ class Federation:
             tuple(i.to(device) for i in self.test_of),
             self.group.to(device),
             self.n_classes,
+            self.novel,
         )
 
 

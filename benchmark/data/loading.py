@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -161,7 +161,7 @@ def build_federation(
         raise DataError(f"{train.source}: {error}") from error
     train_images, train_of = _used(dealt.train, dealt.train_of, image_size, channels)
     test_images, test_of = _used(dealt.test, dealt.test_of, image_size, channels)
-    return Federation(train_images, test_images, train_of, test_of, dealt.group, dealt.n_classes)
+    return replace(dealt, train=train_images, test=test_images, train_of=train_of, test_of=test_of)
 
 
 def _used(

@@ -120,9 +120,9 @@ class FederatedMethod(ABC):
     def participants(self, task: Task, t: int) -> Tensor:
         """The clients of round `t`, int64, rising: a random share, the same in every method.
 
-        Clients that a method never returns are still evaluated.
+        Clients that a method never returns are still evaluated; novel ones are never returned.
         """
-        n_clients = task.federation.n_clients
+        n_clients = task.federation.n_training
         if self.participation >= 1.0:
             return torch.arange(n_clients)
         drawn = torch.randperm(n_clients, generator=task.seeds.generator("participants", t))

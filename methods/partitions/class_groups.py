@@ -20,13 +20,12 @@ Evidence: `tests/methods/test_partitions.py`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
 
 from methods.federation import Federation, Portion
+from methods.partitions._piles import deal_by_class, proportional
 from methods.partitions.base import Partition
 from methods.seeds import Seeds
 
@@ -85,8 +84,8 @@ class ClassGroups(Partition):
         return Federation(
             train,
             test,
-            _deal(wanted, train.labels, "training", seeds),
-            _deal(tested, test.labels, "test", seeds),
+            deal_by_class(wanted, train.labels, "training", seeds),
+            deal_by_class(tested, test.labels, "test", seeds),
             group,
             n_classes,
         )
@@ -98,64 +97,3 @@ class ClassGroups(Partition):
         order = torch.randperm(len(classes), generator=stream).tolist()
         large = {classes[i] for i in order[: self.n_major]}
         return {c: self.major if c in large else self.minor for c in classes}
-
-
-def proportional(counts: dict[int, int], total: int) -> dict[int, int]:
-    """`total` split in the proportions of `counts` by largest remainders.
-
-    Equal remainders go to the larger count first, then in the order of `counts`.
-    """
-    whole = sum(counts.values())
-    parts = {c: total * n // whole for c, n in counts.items()}
-    left = total - sum(parts.values())
-    order = sorted(counts, key=lambda c: (-(total * counts[c] % whole), -counts[c]))
-    for c in order[:left]:
-        parts[c] += 1
-    return parts
-
-
-def _deal(
-    wanted: Sequence[dict[int, int]], labels: Tensor | None, portion: str, seeds: Seeds
-) -> tuple[Tensor, ...]:
-    """Per client the sorted images that it is dealt."""
-    if labels is None:
-        raise ValueError(f"class-groups needs labels, but the {portion} images have none")
-    piles: dict[int, _Pile] = {}
-    hands = []
-    for counts in wanted:
-        hand: list[int] = []
-        for c, n in counts.items():
-            if c not in piles:
-                images = torch.nonzero(labels.cpu() == c).flatten()
-                piles[c] = _Pile(images, seeds.generator("partition", portion, c))
-            if n > len(piles[c]):
-                raise ValueError(
-                    f"class {c} has {len(piles[c])} {portion} images, but one client needs {n}"
-                )
-            hand += piles[c].draw(n)
-        hands.append(torch.tensor(sorted(hand), dtype=torch.int64))
-    return tuple(hands)
-
-
-class _Pile:
-    """Images of one class, dealt without repetition and shuffled again when they run out."""
-
-    def __init__(self, images: Tensor, stream: torch.Generator) -> None:
-        self._images, self._stream = images, stream
-        self._left: list[int] = []
-
-    def __len__(self) -> int:
-        return len(self._images)
-
-    def draw(self, n: int) -> list[int]:
-        """The next `n` different images, at most as many as there are."""
-        hand, self._left = self._left[:n], self._left[n:]
-        if len(hand) < n:
-            order = torch.randperm(len(self._images), generator=self._stream)
-            again = self._images[order].tolist()
-            held = set(hand)
-            more = [image for image in again if image not in held][: n - len(hand)]
-            # What the client holds already stays in the new pile, for the next clients.
-            hand, taken = hand + more, set(more)
-            self._left = [image for image in again if image not in taken]
-        return hand

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from methods.federation import Federation, Portion
-from methods.partitions.class_groups import ClassGroups, proportional
+from methods.partitions._piles import proportional
+from methods.partitions.class_groups import ClassGroups
 from methods.registry import find
 from methods.seeds import Seeds
 

@@ -1,0 +1,38 @@
+"""How evenly accuracy is spread over clients, for those that trained and for novel ones.
+
+Paper: Calibre, Section III-A (fairness is a low variance of the clients' test accuracies), Figures
+3 and 4 (variance), Table I (standard deviation).
+Unstated: population or sample variance; the population's is taken, since the clients are all there
+are. Accuracies are fractions: a standard deviation of 10.58 points is a variance of 0.0112, of
+the size of the differences that Section V prints.
+Evidence: `tests/methods/test_fairness.py` (by hand, and against numpy).
+"""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+OVER_CLIENTS = ("accuracy", "accuracy_variance", "accuracy_sd")
+METRICS = (*OVER_CLIENTS[1:], *(f"novel_{name}" for name in OVER_CLIENTS))
+
+
+def over_clients(accuracy: Tensor, novel: int = 0) -> dict[str, float]:
+    """Mean, variance and SD of the clients' accuracies (fractions, clients).
+
+    novel: the last so many clients never trained; their three numbers have names of their own
+    (`novel_accuracy`, ...), and without any there are none.
+    """
+    training = len(accuracy) - novel
+    groups = {"": accuracy[:training], "novel_": accuracy[training:]}
+    return {
+        prefix + name: value
+        for prefix, group in groups.items()
+        if len(group) > 0
+        for name, value in zip(OVER_CLIENTS, _moments(group), strict=True)
+    }
+
+
+def _moments(accuracy: Tensor) -> tuple[float, float, float]:
+    values = accuracy.double()
+    variance = values.var(correction=0)
+    return float(values.mean()), float(variance), float(variance.sqrt())
