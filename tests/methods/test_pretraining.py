@@ -1,3 +1,4 @@
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -32,7 +33,10 @@ def blobs(n: int = 40, classes: int = 4, seed: int = 0) -> Portion:
     return Portion(images, labels)
 
 
-def trained(name: str = "simclr", trial: int = 0, **given: Any) -> Outcome:
+def trained(
+    name: str = "simclr", of: Mapping[str, Any] | None = None, trial: int = 0, **given: Any
+) -> Outcome:
+    """The outcome of pre-training with the objective's options `of`."""
     arguments: dict[str, Any] = {
         "portion": blobs(),
         "options": OPTIONS,
@@ -40,7 +44,7 @@ def trained(name: str = "simclr", trial: int = 0, **given: Any) -> Outcome:
         **given,
     }
     return pretrain(
-        find("objective", name)(), ENCODER, n_classes=4, seeds=Seeds(trial), **arguments
+        find("objective", name)(**(of or {})), ENCODER, n_classes=4, seeds=Seeds(trial), **arguments
     )
 
 
@@ -51,9 +55,11 @@ def weights(outcome: Outcome) -> State:
 
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_the_loss_falls_and_every_epoch_has_one(name: str) -> None:
-    loss = trained(name, options=replace(OPTIONS, epochs=15)).metrics["loss"]
-    assert loss.rounds == tuple(range(1, 16))
-    assert sum(loss.values[-3:]) < sum(loss.values[:3])
+    options = {"queue_size": 16} if name == "moco" else {}
+    loss = trained(name, options, options=replace(OPTIONS, epochs=25)).metrics["loss"]
+    assert loss.rounds == tuple(range(1, 26))
+    # MoCo's first epoch has few negatives: its queue is still filling.
+    assert sum(loss.values[-3:]) < sum(loss.values[1:4])
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
