@@ -24,6 +24,7 @@ and the drawn parameters against their distributions.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -85,9 +86,26 @@ class Augmentation:
         repeated = to_float(images).repeat(n_views, 1, 1, 1)
         return list(apply(repeated, parameters).chunk(n_views))
 
+    def stacked_views(
+        self, images: Tensor, n_views: int, streams: Sequence[torch.Generator]
+    ) -> list[Tensor]:
+        """Views of several clients' uint8 images, models x batch x C x H x W, each of that shape.
+
+        Every client's come from its own one of `streams`, and are those that `views` would give.
+        """
+        models, n, _, height, width = images.shape
+        u = torch.stack([_uniform(n * n_views, stream) for stream in streams])
+        parameters = self.parameters(u.flatten(0, 1), height, width)
+        repeated = to_float(images).repeat(1, n_views, 1, 1, 1).flatten(0, 1)
+        changed = apply(repeated, parameters).view(models, n_views * n, *images.shape[2:])
+        return list(changed.chunk(n_views, dim=1))
+
     def draw(self, n: int, height: int, width: int, generator: torch.Generator) -> Parameters:
         """Independent parameters for `n` images of `height` x `width`."""
-        u = torch.rand(n, 2 * _TRIES + 15, generator=generator, device=generator.device)
+        return self.parameters(_uniform(n, generator), height, width)
+
+    def parameters(self, u: Tensor, height: int, width: int) -> Parameters:
+        """Parameters for images of `height` x `width`, one for each row of uniform numbers."""
         area, ratio, rest = torch.split(u, [_TRIES, _TRIES, 15], dim=1)
         place, coins, strengths, keys, sigma = torch.split(rest, [2, 4, 4, 4, 1], dim=1)
         crop_height, crop_width = self._crop(area, ratio, height, width)
@@ -136,6 +154,11 @@ class Augmentation:
         low = neutral - spread
         low[:HUE].clamp_(min=0.0)
         return torch.where(jitter, low + (neutral + spread - low) * u, neutral)
+
+
+def _uniform(n: int, generator: torch.Generator) -> Tensor:
+    """One row of uniform numbers for each of `n` images."""
+    return torch.rand(n, 2 * _TRIES + 15, generator=generator, device=generator.device)
 
 
 def apply(images: Tensor, parameters: Parameters) -> Tensor:

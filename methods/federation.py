@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -31,9 +32,10 @@ class Portion:
 class Federation:
     """Who holds which images.
 
-    train_of, test_of: per client an int64 index into `train` and `test`. group: int64, clients;
-    the true cluster of each client, or zeros where the split has none. novel: the last so many
-    clients never train; they are there to be personalised and tested.
+    train_of, test_of: per client an int64 index into `train` and `test`; clients that are
+    measured on the same images hold the same tensor, and evaluation passes over it once. group:
+    int64, clients; the true cluster of each client, or zeros where the split has none. novel: the
+    last so many clients never train; they are there to be personalised and tested.
     """
 
     train: Portion
@@ -76,12 +78,18 @@ class Federation:
         return Federation(
             self.train.to(device),
             self.test.to(device),
-            tuple(i.to(device) for i in self.train_of),
-            tuple(i.to(device) for i in self.test_of),
+            each_once(lambda index: index.to(device), self.train_of),
+            each_once(lambda index: index.to(device), self.test_of),
             self.group.to(device),
             self.n_classes,
             self.novel,
         )
+
+
+def each_once(change: Callable[[Tensor], Tensor], indices: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """`change` of every index; indices that are one tensor stay one tensor."""
+    changed = {id(index): change(index) for index in indices}
+    return tuple(changed[id(index)] for index in indices)
 
 
 def to_float(images: Tensor) -> Tensor:

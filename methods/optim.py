@@ -16,6 +16,7 @@ from torch import Tensor
 
 _OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
     "adam": torch.optim.Adam,
+    "adamw": torch.optim.AdamW,
     "sgd": torch.optim.SGD,
 }
 _FUSED = ("cpu", "cuda")
@@ -24,7 +25,7 @@ _FUSED = ("cpu", "cuda")
 def make_optimizer(
     name: str, parameters: Iterable[Tensor], learning_rate: float, **options: Any
 ) -> torch.optim.Optimizer:
-    """`adam` or `sgd` over leaf tensors; `options` go to the torch class (`momentum`, ...).
+    """`adam`, `adamw` or `sgd` over leaf tensors; `options` go to the torch class.
 
     Adam's other settings are the field's usual ones (betas 0.9 and 0.999, eps 1e-8).
 
@@ -33,6 +34,8 @@ def make_optimizer(
     if name not in _OPTIMIZERS:
         raise ValueError(f"optimizer '{name}' is not known (known: {', '.join(_OPTIMIZERS)})")
     tensors = list(parameters)
-    if all(p.device.type in _FUSED and p.is_floating_point() for p in tensors):
+    # Fused SGD with momentum fails where a weight gets its first gradient later than the others.
+    fusible = not options.get("momentum")
+    if fusible and all(p.device.type in _FUSED and p.is_floating_point() for p in tensors):
         options.setdefault("fused", True)
     return _OPTIMIZERS[name](tensors, lr=learning_rate, **options)

@@ -39,6 +39,13 @@ def concatenate(states: Iterable[State]) -> State:
     return {name: torch.cat([state[name] for state in listed]) for name in listed[0]}
 
 
+def put(state: State, index: Tensor | Sequence[int], new: State) -> None:
+    """Writes the models of `new`, in order, over those of `state` at `index`, in place."""
+    for name, value in state.items():
+        position = torch.as_tensor(index, dtype=torch.int64, device=value.device)
+        value[position] = new[name].to(value.dtype)
+
+
 def part(state: State, prefix: str) -> State:
     """The tensors whose name begins with `prefix.`, under their full names."""
     return {name: value for name, value in state.items() if name.startswith(prefix + ".")}

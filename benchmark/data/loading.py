@@ -15,7 +15,7 @@ from benchmark.data.cache import key_of, remembered, stamp
 from benchmark.data.images import prepare
 from benchmark.data.selection import half, subset
 from benchmark.errors import DataError
-from methods.federation import Federation, Portion
+from methods.federation import Federation, Portion, each_once
 from methods.partitions.base import Partition
 from methods.registry import UnknownNameError, class_in, names_in
 from methods.seeds import Seeds
@@ -176,4 +176,4 @@ def _used(
     used = held.nonzero().flatten()
     images = prepare(portion.images, used, image_size, channels)
     labels = None if portion.labels is None else portion.labels[used]
-    return Portion(images, labels), tuple(torch.searchsorted(used, index) for index in indices)
+    return Portion(images, labels), each_once(lambda i: torch.searchsorted(used, i), indices)

@@ -36,7 +36,7 @@ def features(
         return _encode(model, take(encoders, [chosen]), portion, index)
 
     same = _first_equal(encoders)[choice.cpu()]
-    return _by_model(same, [len(index) for index in index_of], encode)
+    return _by_model(same, index_of, encode)
 
 
 @torch.no_grad()
@@ -51,7 +51,7 @@ def probabilities(
         h = torch.cat([encoded[member] for member in members])
         return model.logits(take(heads, [chosen]), h.unsqueeze(0))[0].softmax(dim=1)
 
-    return _by_model(choice.cpu(), [len(index) for index in index_of], classify)
+    return _by_model(choice.cpu(), encoded, classify)
 
 
 @torch.no_grad()
@@ -104,12 +104,18 @@ def _first_equal(state: State) -> Tensor:
 
 
 def _by_model(
-    choice: Tensor, lengths: Sequence[int], compute: Callable[[int, list[int]], Tensor]
+    choice: Tensor, rows_of: Sequence[Tensor], compute: Callable[[int, list[int]], Tensor]
 ) -> list[Tensor]:
-    """Calls `compute(model, members)` once for every model chosen; splits the rows by client."""
-    rows: dict[int, Tensor] = {}
+    """Calls `compute(model, members)` once for every model chosen; splits its rows by client.
+
+    rows_of: per client a tensor with as many rows as it has images. Of clients with the same model
+    and the same tensor one computes, and the others share what it gets.
+    """
+    found: dict[tuple[int, int], Tensor] = {}
+    names = [(model, id(rows)) for model, rows in zip(choice.tolist(), rows_of, strict=True)]
+    first = {name: client for client, name in reversed(list(enumerate(names)))}
     for chosen in torch.unique(choice).tolist():
-        members: list[int] = (choice == chosen).nonzero().flatten().tolist()
-        split = torch.split(compute(chosen, members), [lengths[member] for member in members])
-        rows.update(zip(members, split, strict=True))
-    return [rows[client] for client in range(len(lengths))]
+        members = sorted(client for (model, _), client in first.items() if model == chosen)
+        split = torch.split(compute(chosen, members), [len(rows_of[m]) for m in members])
+        found.update({names[m]: rows for m, rows in zip(members, split, strict=True)})
+    return [found[name] for name in names]

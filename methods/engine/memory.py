@@ -8,12 +8,13 @@ Evidence: `tests/methods/test_memory.py`.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
-from methods.models.classifier import Classifier
 from methods.models.layers import is_buffer
+from methods.state import State
 
 # Steps that stay in the caches are the fastest on a CPU. Measured on one core, Adam, 32 MiB is at
 # or near the best at 8x8 (12 clients at once 4 times as fast as one), at 28x28 and 32x32 (7 at
@@ -29,8 +30,18 @@ def step_bytes(device: torch.device) -> int:
     return CPU_STEP
 
 
+class Network(Protocol):
+    """A layer, or a whole model, whose weights are stacked."""
+
+    def new(self, generator: torch.Generator) -> State:
+        """Fresh weights of one model."""
+
+    def __call__(self, state: State, x: Tensor, training: bool = False) -> Tensor:
+        """models x batch x ... in and out."""
+
+
 @lru_cache(maxsize=16)
-def image_bytes(model: Classifier, channels: int, height: int, width: int) -> int:
+def image_bytes(model: Network, channels: int, height: int, width: int) -> int:
     """Bytes that training keeps for one image of one of several stacked models.
 
     An upper estimate: a tensor that two layers keep counts twice.
@@ -39,7 +50,7 @@ def image_bytes(model: Classifier, channels: int, height: int, width: int) -> in
     return max(1, (_saved_bytes(model, 3, shape) - _saved_bytes(model, 2, shape)) // 2)
 
 
-def _saved_bytes(model: Classifier, batch: int, shape: tuple[int, int, int]) -> int:
+def _saved_bytes(model: Network, batch: int, shape: tuple[int, int, int]) -> int:
     drawn = model.new(torch.Generator())
     state = {
         # Two models, because a single one takes another path through the convolutions.

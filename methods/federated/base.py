@@ -18,21 +18,28 @@ clients are trained at once.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import torch
 from torch import Tensor
 
 from methods.engine.evaluate import probabilities
 from methods.engine.local import train_clients
+from methods.engine.steps import LocalOptions
 from methods.federation import Federation
 from methods.metrics import Evaluation, classification
 from methods.models.classifier import Classifier
 from methods.seeds import Seeds
 from methods.state import State, n_bytes
+
+if TYPE_CHECKING:
+    # Types alone, so that a run without views does not depend on how they are drawn.
+    from methods.augment import Augmentation
+    from methods.objectives.base import Objective
 
 Memory = dict[str, State]
 """Per name, a state stacked over ALL clients of the federation; empty at the start of a run."""
@@ -69,6 +76,7 @@ class Task:
 
     encoder: pre-trained encoder weights (one model), or None for a random start.
     clients_at_once: how many clients are trained as one batched step; None lets the engine choose.
+    objective, augmentation: for methods that train without labels, else None.
     """
 
     federation: Federation
@@ -77,6 +85,8 @@ class Task:
     device: torch.device
     encoder: State | None = None
     clients_at_once: int | None = None
+    objective: Objective | None = None
+    augmentation: Augmentation | None = None
 
     def new_model(self, *names: str | int) -> State:
         """One model from the stream `names`: random weights, with the pre-trained encoder if any.
@@ -99,15 +109,42 @@ class FederatedMethod(ABC):
 
     rounds: T. local_epochs: passes over a client's data per round. batch_size: images.
     learning_rate: of the local optimiser, which is made anew each round. optimizer: `adam` or
-    `sgd`. participation: share of the clients that take part in a round.
+    `sgd`. sgd_momentum, weight_decay: of the optimiser. schedule: `constant`, or `cosine` for a
+    rate that falls to zero over all rounds in half a period. participation: share of the clients
+    that take part in a round.
     """
+
+    draws_views: ClassVar[bool] = False
+    """Whether clients train on augmented views, so that the augmentation is part of a run."""
 
     rounds: int = 100
     local_epochs: int = 3
     batch_size: int = 32
     learning_rate: float = 1e-3
     optimizer: str = "adam"
+    sgd_momentum: float = 0.0
+    weight_decay: float = 0.0
+    schedule: Literal["constant", "cosine"] = "constant"
     participation: float = 1.0
+
+    def objective_name(self) -> str | None:
+        """The registered objective that clients minimise; None where it is the method's own."""
+        return None
+
+    def local_options(self, t: int) -> LocalOptions:
+        """How clients train in round `t` (from 0).
+
+        The cosine rate is constant within a round: lr (1 + cos(π t / T)) / 2.
+        """
+        share = (1 + math.cos(math.pi * t / self.rounds)) / 2 if self.schedule == "cosine" else 1.0
+        return LocalOptions(
+            epochs=self.local_epochs,
+            batch_size=self.batch_size,
+            learning_rate=self.learning_rate * share,
+            optimizer=self.optimizer,
+            sgd_momentum=self.sgd_momentum,
+            weight_decay=self.weight_decay,
+        )
 
     def prepare(self, federation: Federation) -> Federation:
         """The federation that is trained and evaluated on (centralised training pools it)."""
@@ -181,7 +218,7 @@ class FederatedMethod(ABC):
         return classification.evaluate(predicted, labels, final)
 
     def encoder(self, server: Server) -> State | None:
-        """One encoder (names `encoder.*`) that later runs can start from, or None."""
+        """One model that later runs can start from (`encoder.*`, what protocols read), or None."""
         return None
 
     def counts(self, server: Server) -> Mapping[str, float]:
@@ -204,12 +241,9 @@ class FederatedMethod(ABC):
             choice,
             task.federation,
             clients,
-            epochs=self.local_epochs,
-            batch_size=self.batch_size,
-            learning_rate=self.learning_rate,
-            optimizer=self.optimizer,
-            seeds=task.seeds,
-            t=t,
+            self.local_options(t),
+            task.seeds,
+            t,
             encoder_epochs=encoder_epochs,
             clients_at_once=task.clients_at_once,
         )

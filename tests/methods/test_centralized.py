@@ -7,6 +7,7 @@ import torch
 
 from methods.engine.local import train_clients
 from methods.engine.loop import run
+from methods.engine.steps import LocalOptions
 from methods.federated.base import Memory, Task
 from methods.federated.centralized import Centralized
 from methods.federation import Federation, to_float
@@ -49,12 +50,9 @@ def plain(task: Task, federation: Federation, pool: int) -> State:
             torch.zeros(1).long(),
             federation,
             torch.tensor([pool]),
-            epochs=2,
-            batch_size=4,
-            learning_rate=0.01,
-            optimizer="adam",
-            seeds=task.seeds,
-            t=t,
+            LocalOptions(epochs=2, batch_size=4, learning_rate=0.01),
+            task.seeds,
+            t,
         )
     return state
 

@@ -8,6 +8,7 @@ import torch
 
 from methods.engine.local import train_clients
 from methods.engine.loop import run
+from methods.engine.steps import LocalOptions
 from methods.federated.base import Memory, Message, Task
 from methods.federated.fedavg import FedAvg
 from methods.models.classifier import ENCODER
@@ -38,12 +39,9 @@ def test_one_client_is_plain_training(make_task: MakeTask) -> None:
             torch.zeros(1).long(),
             task.federation,
             torch.arange(1),
-            epochs=2,
-            batch_size=4,
-            learning_rate=0.01,
-            optimizer="adam",
-            seeds=task.seeds,
-            t=t,
+            LocalOptions(epochs=2, batch_size=4, learning_rate=0.01),
+            task.seeds,
+            t,
         )
     for name, value in trained_server(METHOD, task).items():
         assert torch.equal(value, state[name])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from torch import Tensor, nn
 
 from methods.engine.evaluate import client_losses, features, probabilities
 from methods.engine.local import train_clients
+from methods.engine.steps import LocalOptions
 from methods.federated.base import Task
 from methods.federation import to_float
 from methods.models.classifier import ENCODER, Classifier, dense_head
@@ -29,7 +31,14 @@ def new_pool(task: Task, models: int = 1) -> State:
 
 def train(task: Task, pool: State, choice: Tensor, clients: Tensor, **changes: Any) -> State:
     options = {**OPTIONS, "seeds": task.seeds, **changes}
-    return train_clients(task.model, pool, choice, task.federation, clients, **options)
+    local = LocalOptions(
+        **{
+            field.name: options.pop(field.name)
+            for field in fields(LocalOptions)
+            if field.name in options
+        }
+    )
+    return train_clients(task.model, pool, choice, task.federation, clients, local, **options)
 
 
 def assert_close(left: State, right: State) -> None:
@@ -232,7 +241,6 @@ def test_running_statistics_follow_torch_and_stop_when_the_encoder_is_frozen(
     task, model = make_task(sizes=(10, 10)), with_batch_norm()
     pool = model.new(torch.Generator().manual_seed(1))
     module = nn.BatchNorm2d(3)
-    settings = {**OPTIONS, "seeds": task.seeds, "learning_rate": 0.0, "optimizer": "sgd"}
     one_epoch, frozen = (
         train_clients(
             model,
@@ -240,7 +248,10 @@ def test_running_statistics_follow_torch_and_stop_when_the_encoder_is_frozen(
             torch.zeros(2).long(),
             task.federation,
             torch.arange(2),
-            **{**settings, "epochs": epochs, "encoder_epochs": 1},
+            LocalOptions(epochs, OPTIONS["batch_size"], 0.0, "sgd"),
+            task.seeds,
+            OPTIONS["t"],
+            encoder_epochs=1,
         )
         for epochs in (1, 3)
     )
