@@ -17,12 +17,15 @@ class RunConfig:
     """One training job, fully described; two cells with equal configs read the same run.
 
     stage: `pretraining` trains an encoder with an objective; `federated` trains clients;
-    `measurement` trains nothing and measures the encoder that it starts from.
-    method: registered name of the objective or of the federated method. options: all of its
-    options, defaults included. data: name, part, test_part, image_size, channels, images (None for
-    all). clients: partition name and options; None for pre-training. encoder: architecture name
-    and options. head: widths of hidden layers; None for pre-training. augmentation: options of the
-    views; None where none are drawn. start: the run whose encoder this one starts from.
+    `measurement` evaluates the weights that it starts from with a protocol.
+    method: registered name of the objective, of the federated method or of the protocol. options:
+    all of its options, defaults included. data: name, part, test_part, image_size, channels,
+    images (None for all). clients: partition name and options; None for pre-training. encoder:
+    architecture name and options. head: widths of hidden layers; None for pre-training. objective:
+    name and
+    options of what clients minimise, where the federated method leaves that open. augmentation:
+    options of the views; None where none are drawn. start: the run whose encoder this one starts
+    from.
     start_trial: the one trial of `start` that every trial uses, or None for the trial's own.
     """
 
@@ -33,6 +36,7 @@ class RunConfig:
     encoder: Mapping[str, Json]
     clients: Mapping[str, Json] | None = None
     head: Mapping[str, Json] | None = None
+    objective: Mapping[str, Json] | None = None
     augmentation: Mapping[str, Json] | None = None
     start: RunConfig | None = None
     start_trial: int | None = None

@@ -155,7 +155,8 @@ def work_of(config: RunConfig, data_dir: Path | None = None) -> Work:
     """Images that a trial passes through its encoder."""
     options = config.options
     if config.stage == "measurement":
-        return Work(forward=600, trained=0)
+        images = config.data["images"] or _n_images(config.data, data_dir)
+        return Work(forward=float(images), trained=0)
     if config.stage == "pretraining":
         images = config.data["images"] or _n_images(config.data, data_dir)
         views = made("objective", config.method, options).n_views
@@ -166,7 +167,10 @@ def work_of(config: RunConfig, data_dir: Path | None = None) -> Work:
     trained = epochs if frozen is None else min(frozen, epochs)
     encoded = test + share * train * (options.get("n_clusters", 1) + (trained < epochs))
     rounds = options["rounds"]
-    return Work(forward=rounds * encoded, trained=rounds * share * train * trained)
+    views = 1
+    if config.objective is not None:
+        views = made("objective", config.objective["name"], config.objective).n_views
+    return Work(forward=rounds * encoded, trained=rounds * share * train * trained * views)
 
 
 def multiply_adds(encoder: Layer, channels: int, size: int) -> float:

@@ -39,6 +39,10 @@ FIXED: Mapping[str, Any] = {
     "pretraining.part": str,
     "pretraining.images": int,
     "pretraining.shared": bool,
+    "evaluation.protocol": str,
+    "evaluation.data": str,
+    "evaluation.part": str,
+    "evaluation.test_part": str,
 }
 """Paths that every paper may use, with their types; all others are options of some class."""
 
@@ -46,7 +50,8 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     "clients": ("partition",),
     "encoder": ("encoder",),
     "pretraining": ("objective", "federated"),
-    "training": ("federated",),
+    "training": ("federated", "objective"),
+    "evaluation": ("protocol",),
 }
 """Sections of an experiment, and the kinds of registered classes whose options stand in them."""
 

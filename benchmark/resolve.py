@@ -17,13 +17,13 @@ from benchmark import experiment as experiments
 from benchmark.config import RunConfig
 from benchmark.errors import SpecError
 from benchmark.results import Departure
-from benchmark.spec.names import NO_PRETRAINING, known
+from benchmark.spec.names import NO_PRETRAINING, NO_PROTOCOL, known
 from benchmark.spec.types import Experiment, Override, Profile, Read
 from methods import registry
 from methods.registry import UnknownNameError
 
 MEASUREMENTS = ("relevance",)
-"""Metrics of an encoder that no client trains."""
+"""Metrics of an encoder that no client trains: protocols that measure the start of a run."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def resolve(
         changed, at, changes = experiments.apply(experiment, read, overrides)
         unknown = _unimplemented(changed)
         builder = _Builder(changed)
-        config = builder.measurement(metric) if metric in MEASUREMENTS else builder.federated()
+        config = builder.measurement(metric) if metric in MEASUREMENTS else builder.evaluated()
     except UnknownNameError as error:
         what = "method" if error.kind == "federated" else error.kind
         return Resolved(None, f"{what} '{error.name}' is not implemented", read)
@@ -126,15 +126,45 @@ class _Builder:
         start = self._start()
         if start is None or start.stage != "pretraining":
             raise _NothingToMeasureError(f"no pre-trained encoder whose {metric} could be measured")
-        data = {**self._client_data(), "test_part": None}
         return RunConfig(
             stage="measurement",
             method=str(metric),
-            options={},
-            data=data,
+            options=self._options("protocol", str(metric), "evaluation"),
+            data={**self._client_data(), "test_part": None},
             encoder=start.encoder,
             start=start,
             start_trial=0 if self._is_shared() else None,
+        )
+
+    def evaluated(self) -> RunConfig:
+        """The run of the experiment's method, or of the protocol that evaluates what it trained."""
+        trained = self.federated()
+        name = self._get("evaluation.protocol", NO_PROTOCOL)
+        if name == NO_PROTOCOL:
+            return trained
+        protocol = registry.find("protocol", name)
+        data = {
+            "name": self._get("evaluation.data", trained.data["name"]),
+            "part": self._get("evaluation.part", trained.data["part"]),
+            "test_part": (
+                self._get("evaluation.test_part", trained.data["test_part"])
+                if protocol.tests
+                else None
+            ),
+            "images": trained.data["images"],
+            **self._sizes(),
+        }
+        return RunConfig(
+            stage="measurement",
+            method=name,
+            options=self._options("protocol", name, "evaluation"),
+            data=data,
+            encoder=trained.encoder,
+            clients=trained.clients if protocol.federated else None,
+            augmentation=(
+                self._options_of_section("augmentation") if protocol.draws_views else None
+            ),
+            start=trained,
         )
 
     def _clients_run(
@@ -145,14 +175,23 @@ class _Builder:
         own: Mapping[str, Any] = MappingProxyType({}),
     ) -> RunConfig:
         partition = self._name("clients.partition")
+        options = self._options("federated", method, "training", own)
+        made = experiments.build("federated", method, options)
+        objective = made.objective_name()
         return RunConfig(
             stage="federated",
             method=method,
-            options=self._options("federated", method, "training", own),
+            options=options,
             data=self._client_data(),
             encoder=self._encoder(),
             clients={"partition": partition, **self._options("partition", partition, "clients")},
             head={"widths": list(self._get("head.widths", ()))},
+            objective=(
+                None
+                if objective is None
+                else {"name": objective, **self._options("objective", objective, "training")}
+            ),
+            augmentation=self._options_of_section("augmentation") if made.draws_views else None,
             start=start,
             start_trial=trial,
         )

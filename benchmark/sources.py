@@ -97,6 +97,12 @@ def _modules_of(config: RunConfig) -> Iterator[str]:
         yield registry.module_of("objective", config.method)
     elif config.stage == "federated":
         yield registry.module_of("federated", config.method)
+        if config.objective is not None:
+            yield registry.module_of("objective", config.objective["name"])
+    else:
+        yield registry.module_of("protocol", config.method)
+    if config.augmentation is not None:
+        yield "methods.augment"
     yield registry.module_of("encoder", config.encoder["name"])
     if config.clients is not None:
         yield registry.module_of("partition", config.clients["partition"])

@@ -1,4 +1,4 @@
-"""Finds methods, objectives, encoders and partitions by name; there is no list to keep.
+"""Finds methods, objectives, encoders, partitions and protocols by name; there is no list to keep.
 
 The registered name of a contribution is the name of its module, with hyphens for underscores:
 `find("partition", "class-groups")` imports `methods.partitions.class_groups` and returns the one
@@ -19,6 +19,7 @@ _BASES = {
     "objective": ("methods.objectives", "methods.objectives.base", "Objective"),
     "encoder": ("methods.encoders", "methods.encoders.base", "Encoder"),
     "partition": ("methods.partitions", "methods.partitions.base", "Partition"),
+    "protocol": ("methods.protocols", "methods.protocols.base", "Protocol"),
 }
 
 

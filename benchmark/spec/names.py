@@ -12,6 +12,7 @@ from benchmark.spec.problems import nearest
 from methods import registry
 
 NO_PRETRAINING = "none"
+NO_PROTOCOL = "none"
 MISSPELT = 0.8
 """How much a name that nothing implements may resemble one that exists before it is an error."""
 
@@ -22,6 +23,9 @@ PATHS: Mapping[str, str] = {
     "encoder.name": "encoder",
     "pretraining.method": "objective",
     "pretraining.data": "data set",
+    "training.objective": "own objective",
+    "evaluation.protocol": "protocol",
+    "evaluation.data": "data set",
 }
 """Paths of an experiment that hold names, and what each of them names."""
 
@@ -42,6 +46,10 @@ def known(what: str) -> frozenset[str]:
     if what == "objective":
         federated = registry.names("federated")
         return frozenset([NO_PRETRAINING, *registry.names("objective"), *federated])
+    if what == "own objective":
+        return frozenset(registry.names("objective"))
+    if what == "protocol":
+        return frozenset([NO_PROTOCOL, *registry.names("protocol")])
     return frozenset(registry.names(what))
 
 

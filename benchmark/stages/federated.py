@@ -25,5 +25,7 @@ def run(trial: Trial) -> Outcome:
         seeds=trial.seeds,
         device=trial.device,
         encoder=trial.encoder,
+        objective=trial.objective(),
+        augmentation=trial.augmentation(),
     )
     return loop.run(made("federated", config.method, config.options), task, trial.progress)

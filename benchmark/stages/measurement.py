@@ -1,29 +1,45 @@
-"""Trains nothing: measures the encoder that the run starts from."""
+"""Evaluates the weights that the run starts from with a protocol."""
 
 from __future__ import annotations
 
-from benchmark.stages.trial import Trial
-from methods.metrics.relevance import relevance
-from methods.outcome import Curve, Outcome
+from benchmark.stages.trial import Trial, made
+from methods.federation import Portion
+from methods.outcome import Outcome
+from methods.protocols.base import Protocol, Subject
 
 
 def run(trial: Trial) -> Outcome:
-    """Relevance of the pre-training images for the clients', as round 1 of its metric.
+    """Metrics of the protocol that the trial's config names.
 
-    Raises `ValueError` if no pair of different images is left.
+    Raises `ValueError` if the protocol cannot be applied to the data or the weights.
     """
     config = trial.config
     assert config.start is not None
     assert trial.encoder is not None
-    network, _ = trial.network()
-    wanted = config.start.data
-    value = relevance(
-        network,
-        trial.encoder,
-        trial.load(wanted, wanted["part"]).portion,
-        trial.load(config.data, config.data["part"]).portion,
-        trial.seeds,
-        device=trial.device,
+    trained_on = config.start.data
+
+    def source() -> Portion:
+        return trial.load(trained_on, trained_on["part"]).portion
+
+    protocol: Protocol = made("protocol", config.method, config.options)
+    network, dim = trial.network()
+    train = trial.load(config.data, config.data["part"])
+    tested = config.data["test_part"]
+    outcome = protocol.measure(
+        Subject(
+            network=network,
+            dim=dim,
+            weights=trial.encoder,
+            train=train.portion,
+            test=None if tested is None else trial.load(config.data, tested).portion,
+            n_classes=train.n_classes,
+            seeds=trial.seeds,
+            device=trial.device,
+            source=source,
+            federation=trial.federation() if config.clients is not None else None,
+            augmentation=trial.augmentation(),
+            progress=trial.progress,
+        )
     )
     trial.progress(1, 1)
-    return Outcome(metrics={config.method: Curve((1,), (value,))})
+    return outcome

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -19,6 +20,8 @@ from methods.state import State
 
 if TYPE_CHECKING:
     from benchmark.config import RunConfig
+    from methods.augment import Augmentation
+    from methods.objectives.base import Objective
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,24 @@ class Trial:
         encoder = made("encoder", chosen["name"], chosen)
         size, channels = self.config.data["image_size"], self.config.data["channels"]
         return encoder.build(channels, size), encoder.out_dim
+
+    def objective(self) -> Objective | None:
+        """What clients minimise, if the config says so."""
+        chosen = self.config.objective
+        if chosen is None:
+            return None
+        objective: Objective = made("objective", chosen["name"], chosen)
+        return objective
+
+    def augmentation(self) -> Augmentation | None:
+        """How views are drawn, if the run draws any."""
+        options = self.config.augmentation
+        if options is None:
+            return None
+        # By name: a run without views must not depend on how they are drawn (`sources`).
+        module = importlib.import_module("methods.augment")
+        made: Augmentation = with_options(module.Augmentation, options)
+        return made
 
 
 def made(kind: str, name: str, options: Mapping[str, Any]) -> Any:

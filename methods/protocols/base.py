@@ -1,0 +1,68 @@
+"""What an evaluation protocol is: from trained weights and data to metrics.
+
+A protocol is a run of its own that starts from another run's weights, so that tables that differ
+only in how they evaluate share the training.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+
+from methods.augment import Augmentation
+from methods.federation import Federation, Portion
+from methods.models.layers import Layer
+from methods.outcome import Outcome
+from methods.seeds import Seeds
+from methods.state import State
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is evaluated, and on what.
+
+    network: the encoder's architecture; its output has width `dim`. weights: one model, everything
+    that the training saved (`encoder.*`, and what its method added: heads, centres). train, test:
+    the images to learn from and to measure on; test is None for protocols without `tests`.
+    federation: who holds which of them, for protocols with `federated`, else None. source: loads
+    the images on which the weights were trained. augmentation: for protocols with `draws_views`.
+    """
+
+    network: Layer
+    dim: int
+    weights: State
+    train: Portion
+    test: Portion | None
+    n_classes: int
+    seeds: Seeds
+    device: torch.device
+    source: Callable[[], Portion]
+    federation: Federation | None = None
+    augmentation: Augmentation | None = None
+    progress: Callable[[int, int], None] = lambda done, total: None
+
+    def held_out(self) -> Portion:
+        """The test images.
+
+        Raises `ValueError` if there are none.
+        """
+        if self.test is None:
+            raise ValueError("this protocol measures on test images, and there are none")
+        return self.test
+
+
+@dataclass(frozen=True)
+class Protocol(ABC):
+    """Options of a protocol; the fields of a subclass are its options in a spec."""
+
+    tests: ClassVar[bool] = True
+    federated: ClassVar[bool] = False
+    draws_views: ClassVar[bool] = False
+
+    @abstractmethod
+    def measure(self, subject: Subject) -> Outcome:
+        """Metrics, each with one value at round 1, or a curve over the protocol's own rounds."""

@@ -1,0 +1,129 @@
+"""Local self-supervised training, and the federated methods that average what it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import pytest
+import torch
+
+from methods.augment import Augmentation
+from methods.engine import loop
+from methods.federated._self_supervised import SelfSupervised
+from methods.federated.base import Memory, Task
+from methods.federated.fedbyol import FedBYOL
+from methods.federated.fedsimclr import FedSimCLR
+from methods.objectives.byol import BYOL
+from methods.objectives.simclr import SimCLR
+from methods.state import State, n_models
+
+MakeTask = Callable[..., Task]
+OPTIONS: dict[str, Any] = {"rounds": 2, "local_epochs": 2, "batch_size": 4, "learning_rate": 0.01}
+METHODS = [
+    (FedSimCLR(**OPTIONS), SimCLR(projector_widths=(6, 4))),
+    (FedBYOL(**OPTIONS), BYOL(projector_widths=(6, 4), predictor_width=5)),
+]
+
+
+def with_objective(task: Task, objective: Any) -> Task:
+    return replace(task, objective=objective, augmentation=Augmentation(crop_scale=(0.5, 1.0)))
+
+
+def trained(method: SelfSupervised, task: Task, memory: Memory | None = None) -> State:
+    memory = Memory() if memory is None else memory
+    server = method.start(task, 0)
+    for t in range(method.rounds):
+        clients = method.participants(task, t)
+        download = method.broadcast(task, server, t, clients)
+        upload = method.local_update(task, download, t, clients, memory)
+        server = method.aggregate(task, server, upload, t, clients)
+    state: State = server
+    return state
+
+
+@pytest.mark.parametrize(("method", "objective"), METHODS)
+def test_clients_at_once_do_not_change_the_result(
+    make_task: MakeTask, method: SelfSupervised, objective: Any
+) -> None:
+    # Adam would blow up the rounding of gradients that are nearly zero.
+    method = replace(method, optimizer="sgd", learning_rate=0.1)
+    alone, together = (
+        trained(method, with_objective(make_task((10, 7, 10, 9), clients_at_once=k), objective))
+        for k in (1, 4)
+    )
+    for name, value in alone.items():
+        torch.testing.assert_close(together[name], value, rtol=1e-4, atol=1e-5, msg=name)
+
+
+@pytest.mark.parametrize(("method", "objective"), METHODS)
+def test_the_loss_falls_and_is_logged_for_every_client(
+    make_task: MakeTask, method: SelfSupervised, objective: Any
+) -> None:
+    task = with_objective(make_task((12, 12, 12)), objective)
+    task = replace(task, augmentation=Augmentation(crop_scale=(0.9, 1.0), flip_probability=0.0))
+    outcome = loop.run(replace(method, rounds=20), task)
+    losses = outcome.arrays["loss"]
+    assert losses.shape == (20, 3)
+    assert losses[-5:].mean() < 0.95 * losses[:5].mean()
+    spread = outcome.metrics["representation_std"]
+    assert spread.rounds == tuple(range(1, 21))
+    assert 0 < spread.values[0] <= 1.01
+    assert outcome.encoder is not None
+    assert n_models(outcome.encoder) == 1
+
+
+def test_one_clients_round_is_the_objective_trained_by_hand(make_task: MakeTask) -> None:
+    method, objective = METHODS[0]
+    task = with_objective(make_task((9,)), objective)
+    learner = method.learner(task)
+    state = method.start(task, 0)
+    for value in state.values():
+        value.requires_grad_()
+    steps = torch.optim.Adam(list(state.values()), lr=0.01)
+    order = task.seeds.generator("batches", 0, 0)
+    looks = task.seeds.generator("views", 0, 0)
+    assert task.augmentation is not None
+    for _ in range(2):
+        shuffled = torch.randperm(9, generator=order)
+        for batch in (shuffled[:4], shuffled[4:8]):  # the ninth image has no negatives
+            views = task.augmentation.views(task.federation.train.images[batch], 2, looks)
+            steps.zero_grad()
+            learner.loss(state, {}, [view[None] for view in views], None).sum().backward()
+            steps.step()
+    found = trained(replace(method, rounds=1), task)
+    for name, value in state.items():
+        torch.testing.assert_close(found[name], value.detach(), rtol=1e-5, atol=1e-6, msg=name)
+
+
+@dataclass(frozen=True)
+class Keeping(FedBYOL):
+    keeps_memory: ClassVar[bool] = True
+
+
+def test_a_kept_target_network_outlives_the_round_and_only_moves_with_its_client(
+    make_task: MakeTask,
+) -> None:
+    task = with_objective(make_task((8, 8, 8)), METHODS[1][1])
+    method = Keeping(**{**OPTIONS, "rounds": 1})
+    memory = Memory()
+    server = method.start(task, 0)
+    seen = []
+    for t, clients in enumerate([torch.tensor([0, 1]), torch.tensor([1])]):
+        download = method.broadcast(task, server, t, clients)
+        method.local_update(task, download, t, clients, memory)
+        seen.append({name: value.clone() for name, value in memory["objective"].items()})
+    name = "encoder.conv0.weight"
+    assert torch.equal(seen[0][name][0], seen[1][name][0])
+    assert not torch.equal(seen[0][name][1], seen[1][name][1])
+    assert not seen[1][name][2].any()
+
+
+def test_the_cosine_schedule_falls_from_the_rate_to_nearly_zero() -> None:
+    method = FedSimCLR(rounds=10, learning_rate=0.2, schedule="cosine")
+    rates = [method.local_options(t).learning_rate for t in range(10)]
+    assert rates[0] == pytest.approx(0.2)
+    assert rates[5] == pytest.approx(0.1)
+    assert rates == sorted(rates, reverse=True)
+    assert 0 < rates[-1] < 0.01
