@@ -1,0 +1,118 @@
+"""SMoG: name the group to which the other view belongs, among groups that move with every batch.
+
+Paper: Pang et al. 2022, "Unsupervised visual representation learning by synchronous momentum
+grouping", Section 3: an image belongs to the nearest group; in every step each group moves to
+g ← β g + (1 - β) mean of its new members, and since the moved groups are what images are compared
+with, gradients reach them through the members; the loss is the cross-entropy over similarities
+divided by a temperature. The grouped view comes from a slowly moving copy of the network; the
+other one passes a predictor. Both heads have two layers with batch normalisation after the first,
+the projector after the last one too.
+Departures: groups begin at random and are never set anew by K-means, as the authors do every 300
+steps: a client of Calibre makes about 120 steps in 200 rounds. The first view is always the
+predicted one (views are drawn alike, so their order carries nothing). The copy's momentum is
+constant. The last normalisation of the projector learns scale and shift.
+Unstated where clients train it: what becomes of the groups. They are kept like running statistics:
+they travel with the weights and are averaged with them.
+Evidence: `tests/methods/test_smog.py` against plain loops and lightly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from methods.models.layers import Layer, is_buffer
+from methods.objectives._groups import group_means
+from methods.objectives._networks import dense_layers
+from methods.objectives.base import Learner, Objective
+from methods.state import State, clone, part
+
+GROUPS = "groups.running_features"
+"""Named as a running statistic, so that no optimiser touches it."""
+
+
+def similarities(x: Tensor, groups: Tensor) -> Tensor:
+    """Cosines, models x batch x groups; x: models x batch x width, groups: models x n x width."""
+    return torch.bmm(F.normalize(x, dim=2), F.normalize(groups, dim=2).transpose(1, 2))
+
+
+def moved(groups: Tensor, x: Tensor, momentum: float) -> Tensor:
+    """The groups after a step with the new features `x` (models x batch x width).
+
+    Only groups with new members move; gradients reach `x`.
+    """
+    nearest = similarities(x, groups).detach().argmax(dim=2)
+    means, sizes = group_means(x, nearest, groups.shape[1])
+    return torch.where((sizes > 0).unsqueeze(2), momentum * groups + (1 - momentum) * means, groups)
+
+
+class SMoGLearner(Learner):
+    """Encoder, projector and predictor; groups stand beside them, the copy is the memory."""
+
+    def __init__(
+        self, encoder: Layer, projector: Layer, predictor: Layer, width: int, options: SMoG
+    ) -> None:
+        self.encoder, self.projector, self.predictor = encoder, projector, predictor
+        self.width, self.options = width, options
+
+    def new(self, generator: torch.Generator) -> State:
+        networks = (self.encoder, self.projector, self.predictor)
+        state = {k: v for network in networks for k, v in network.new(generator).items()}
+        groups = torch.randn(1, self.options.n_groups, self.width, generator=generator)
+        return {**state, GROUPS: F.normalize(groups, dim=2)}
+
+    def memory(self, state: State) -> State:
+        """The slowly moving encoder and projector; they begin as copies."""
+        return clone({**part(state, "encoder"), **part(state, "projector")})
+
+    def _project(self, state: State, x: Tensor) -> Tensor:
+        return self.projector(state, self.encoder(state, x, training=True), training=True)
+
+    def loss(
+        self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
+    ) -> Tensor:
+        """Cross-entropy of the first view against the group of the second; the groups move."""
+        z = self._project(state, views[0])
+        with torch.no_grad():
+            named = similarities(self._project(memory, views[1]), state[GROUPS]).argmax(dim=2)
+        groups = moved(state[GROUPS], z, self.options.group_momentum)
+        p = self.predictor(state, z, training=True)
+        logits = similarities(p, groups) / self.options.temperature
+        state[GROUPS] = groups.detach()
+        return F.cross_entropy(logits.transpose(1, 2), named, reduction="none").mean(1)
+
+    @torch.no_grad()
+    def update(self, state: State, memory: State) -> None:
+        """The copy follows the trained weights."""
+        for name, target in memory.items():
+            if not is_buffer(name):
+                target.lerp_(state[name], 1 - self.options.target_momentum)
+
+
+@dataclass(frozen=True)
+class SMoG(Objective):
+    """Options of SMoG; `group_momentum` is β. The predictor's output is as wide as the groups."""
+
+    positive_samples: ClassVar[bool] = True
+    projector: ClassVar[bool] = True
+    predictor: ClassVar[bool] = True
+    stop_gradient: ClassVar[bool] = True
+
+    temperature: float = 0.1
+    projector_widths: tuple[int, ...] = (1024, 128)
+    predictor_width: int = 1024
+    n_groups: int = 300
+    group_momentum: float = 0.99
+    target_momentum: float = 0.996
+
+    def build(self, encoder: Layer, dim: int, n_classes: int) -> SMoGLearner:
+        widths = self.projector_widths
+        projector = dense_layers("projector", dim, widths, normalised=len(widths))
+        inner = (self.predictor_width, widths[-1])
+        predictor = dense_layers("predictor", widths[-1], inner, normalised=1)
+        return SMoGLearner(encoder, projector, predictor, widths[-1], self)
