@@ -140,12 +140,11 @@ class _Judging:
             else:
                 verdicts[key_of(planned.cell)] = verdict
         if judged:
-            assert table.margin is not None
-            margin = table.margin.value
             sides = _sides(table, judged)
             measured = [
-                Measured(side, self.trials(cell).found, margin)
+                Measured(side, self.trials(cell).found, margin.value)
                 for side, cell in zip(sides, judged, strict=True)
+                if (margin := table.margin_of(cell)) is not None
             ]
             words = judge_table(measured, " points" if table.unit == "%" else "")
             verdicts |= {key_of(c): word for c, word in zip(judged, words, strict=True)}
@@ -168,7 +167,7 @@ class _Judging:
         if cell.printed.value is None:
             return Verdict("DESCRIPTIVE", "The paper prints no value here; a claim needs ours.")
         difference = float(np.mean(trials.found)) - float(cell.printed.value)
-        if table.margin is None or (cell.unit or "") != (table.unit or ""):
+        if table.margin_of(cell) is None:
             why = "The spec gives no margin" + ("" if table.margin is None else " in this unit")
             return Verdict("INCONCLUSIVE", f"{why} to judge by.", difference)
         if cell.printed.sd is not None and (table.sd_runs or 0) < 2:
@@ -189,7 +188,8 @@ class _Judging:
     def cell(self, planned: PlannedCell, verdict: Verdict) -> CellResult:
         cell, trials = planned.cell, self.trials(planned.cell)
         found = trials.found
-        notes = [note for note in (cell.note, trials.incomplete) if note]
+        own = cell.margin and f"margin here: ±{cell.margin.value:g} ({cell.margin.reason})"
+        notes = [note for note in (cell.note, own, trials.incomplete) if note]
         return CellResult(
             row=cell.row,
             column=cell.column,

@@ -14,6 +14,7 @@ from benchmark.spec.raw import (
     RawColumn,
     RawFigure,
     RawLocalProfile,
+    RawMargin,
     RawOverride,
     RawPaper,
     RawRow,
@@ -77,7 +78,7 @@ def expand_table(raw: RawTable, paper: RawPaper, file: Path) -> Table:
         claims=tuple(
             Claim(c.id, c.says, c.holds, c.where, c.note, c.vague, c.reading_of) for c in raw.claims
         ),
-        margin=None if raw.margin is None else Margin(float(raw.margin.value), raw.margin.reason),
+        margin=_margin(raw.margin),
         sd_ddof=None if raw.sd is None else raw.sd.ddof,
         sd_runs=None if raw.sd is None else raw.sd.runs,
         unstated=_unstated(raw.unstated),
@@ -125,7 +126,12 @@ def _cell(
         formula=row.formula or column.formula,
         note="; ".join(filter(None, (row.note, column.note, note))) or None,
         skip=skip,
+        margin=_margin(row.margin or column.margin),
     )
+
+
+def _margin(raw: RawMargin | None) -> Margin | None:
+    return None if raw is None else Margin(float(raw.value), raw.reason)
 
 
 def _figure(raw: RawTable, figure: RawFigure, defaults: Experiment) -> Figure:

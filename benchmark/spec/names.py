@@ -23,7 +23,7 @@ PATHS: Mapping[str, str] = {
     "encoder.name": "encoder",
     "pretraining.method": "objective",
     "pretraining.data": "data set",
-    "training.objective": "own objective",
+    "training.objective": "objective",
     "evaluation.protocol": "protocol",
     "evaluation.data": "data set",
 }
@@ -46,8 +46,6 @@ def known(what: str) -> frozenset[str]:
     if what == "objective":
         federated = registry.names("federated")
         return frozenset([NO_PRETRAINING, *registry.names("objective"), *federated])
-    if what == "own objective":
-        return frozenset(registry.names("objective"))
     if what == "protocol":
         return frozenset([NO_PROTOCOL, *registry.names("protocol")])
     return frozenset(registry.names(what))

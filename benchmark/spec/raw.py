@@ -150,6 +150,13 @@ class RawProfile(RawLocalProfile):
     on: dict[str, list[RawOverride]] = {}
 
 
+class RawMargin(Raw):
+    """How close is close enough, and why."""
+
+    value: Annotated[Number, Field(gt=0)]
+    reason: Text
+
+
 class RawBinding(Raw):
     """What rows and columns share; keys that are not listed are experiment keys."""
 
@@ -164,6 +171,7 @@ class RawBinding(Raw):
     formula: Text | None = None
     note: Text | None = None
     skip: Text | None = None
+    margin: RawMargin | None = None
     profiles: dict[str, RawLocalProfile] = {}
 
     @property
@@ -187,13 +195,6 @@ class RawSd(Raw):
 
     ddof: Literal[0, 1] | None = None
     runs: Annotated[int, Field(ge=2)] | None = None
-
-
-class RawMargin(Raw):
-    """How close is close enough, and why."""
-
-    value: Annotated[Number, Field(gt=0)]
-    reason: Text
 
 
 class RawStatement(Raw):

@@ -231,7 +231,8 @@ def _check_published(
                     (*path, "published", i),
                     f"'{printed.text}' is no number; give the row or column another kind, or skip",
                 )
-            needs_margin |= printed.value is not None
+            own = "margin" in row or "margin" in column
+            needs_margin |= printed.value is not None and not own
             if not any("metric" in place for place in (row, column, data)):
                 report.add(path, "no metric; give one in the row, the column or the table")
     if has_spread and "sd" not in data:

@@ -69,7 +69,8 @@ class Unstated:
 class Cell:
     """One printed value and the whole experiment that it is bound to.
 
-    skip: why the value is not an experiment (quoted from another paper, say). Skipped and
+    margin: of the cell's row or column, where it has one of its own. skip: why the value is not an
+    experiment (quoted from another paper, say). Skipped and
     descriptive cells and printed dashes have an empty experiment. A cell whose printed text is
     empty has one: the paper prints no value there, but a claim is about what is measured.
     """
@@ -89,6 +90,7 @@ class Cell:
     formula: str | None = None
     note: str | None = None
     skip: str | None = None
+    margin: Margin | None = None
 
     @property
     def label(self) -> str:
@@ -175,6 +177,12 @@ class Table:
     figure: Figure | None
     file: Path
     relations: tuple[Relation, ...] = ()
+
+    def margin_of(self, cell: Cell) -> Margin | None:
+        """How close is close enough for a cell: its own margin, else the table's in its unit."""
+        if cell.margin is not None:
+            return cell.margin
+        return self.margin if (cell.unit or "") == (self.unit or "") else None
 
 
 @dataclass(frozen=True)

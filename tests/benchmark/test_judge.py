@@ -134,9 +134,9 @@ def judged(plan, store, **more):
     return judge(plan, store, command="fedrepro run p", **more)
 
 
-def single(text, values, *, read=None, departures=(), margin=2.0, store=None, **more):
+def single(text, values, *, read=None, departures=(), margin=2.0, own=None, store=None, **more):
     """The result of one cell whose run has these curves."""
-    run, one = config("ours"), cell("A|B", text, **more)
+    run, one = config("ours"), cell("A|B", text, margin=own, **more)
     planned = PlannedCell(one, run, None, read or Read(), departures)
     shelf = (store or Shelf()).put(run, values)
     report = judged(plan_of([table([one], margin=margin)], [planned]), shelf)
@@ -256,6 +256,15 @@ def test_without_a_margin_in_its_unit_a_cell_is_inconclusive():
     assert single("70.10", CLOSE, margin=None).verdict.word == "INCONCLUSIVE"
     found = single("0.70", CLOSE, unit="")
     assert (found.verdict.word, "unit" in found.verdict.reason) == ("INCONCLUSIVE", True)
+
+
+def test_a_columns_own_margin_goes_before_the_tables_and_holds_in_its_unit():
+    strict, loose = Margin(0.01, "fine"), Margin(50.0, "coarse")
+    assert single("70.10", CLOSE).verdict.word == "REPRODUCED"
+    assert single("70.10", CLOSE, own=strict).verdict.word != "REPRODUCED"
+    found = single("70.10", CLOSE, margin=None, own=loose)
+    assert found.verdict.word == "REPRODUCED"
+    assert "±50 (coarse)" in (found.note or "")
 
 
 @pytest.mark.parametrize(
