@@ -34,6 +34,22 @@ def test_every_set_knows_its_name_and_where_its_files_are(name: str, tmp_path: P
             load(name, "test", data_dir=tmp_path)
 
 
+def test_tiny_imagenet_is_a_folder_of_two_hundred_classes(tmp_path: Path) -> None:
+    from PIL import Image
+
+    with pytest.raises(DataError, match=r"^tiny-imagenet: .*tiny-imagenet/test/<class>/"):
+        load("tiny-imagenet", "test", data_dir=tmp_path)
+    for label in range(200):
+        place = tmp_path / "tiny-imagenet" / "test" / f"n{label:08}"
+        place.mkdir(parents=True)
+        Image.new("RGB", (64, 64), (label, 0, 0)).save(place / "val_0.png")
+    loaded = load("tiny-imagenet", "test", data_dir=tmp_path)
+    assert loaded.portion.images.shape == (200, 3, 64, 64)
+    assert loaded.portion.labels is not None
+    assert loaded.portion.labels.equal(loaded.portion.images[:, 0, 0, 0].long())
+    assert not loaded.is_release
+
+
 def test_an_unknown_set_gets_a_suggestion() -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'cifar10'"):
         load("cifar-10", "train")

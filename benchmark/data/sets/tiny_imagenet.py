@@ -1,0 +1,38 @@
+"""Tiny-ImageNet: 100,000 and 10,000 photographs of 200 classes, 64x64 colour (Stanford CS231n).
+
+Read from an image folder only: the release's validation images (its test images have no labels)
+must lie in class folders as the training images do. No checksum holds such a folder to the
+release, so that its numbers are shown and never judged.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchmark.data.base import DataSet, Part, Stored
+from benchmark.data.folder import read_folder
+from benchmark.errors import DataError
+
+
+class TinyImagenet(DataSet):
+    """`tiny-imagenet/{train,test}/<class>/*`, the release's validation part being `test`."""
+
+    n_classes = 200
+
+    def read(self, part: Part, folder: Path, download: bool) -> Stored:
+        where = folder / self.name / part
+        if not where.is_dir():
+            raise DataError(
+                f"{self.name}: there is no {self.name}/{part}/<class>/ in {folder.absolute()}; "
+                "unpack tiny-imagenet-200 there, its validation images into class folders of "
+                "'test' (it is not fetched by --download)"
+            )
+        images, labels, cached = read_folder(where, 3, self.n_classes, folder)
+        return Stored(
+            images,
+            labels,
+            is_release=False,
+            source=str(where),
+            note=f"{self.name} was read from a folder that no checksum holds to the release",
+            files=cached,
+        )
