@@ -1,0 +1,62 @@
+"""Rotation prediction: by how many quarter turns was the image turned?
+
+Paper: Gidaris et al. 2018, Eqs. 1 and 2: all four rotations of an image are classified, and their
+losses averaged.
+Unstated by FCL: the classifier (one dense layer on the representation) and the views (one augmented
+view of each image, turned afterwards).
+Evidence: `tests/methods/test_rotation.py` against numpy's `rot90` and a plain loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from methods.models.layers import Layer
+from methods.objectives._networks import dense_layers
+from methods.objectives.base import Learner, Objective
+from methods.state import State
+
+TURNS = 4
+
+
+def rotations(x: Tensor) -> tuple[Tensor, Tensor]:
+    """All quarter turns of square images models x batch x C x H x W, and how many each has.
+
+    models x 4 batch x C x H x W, and int64, models x 4 batch.
+    """
+    turned = torch.cat([x.rot90(turns, dims=(3, 4)) for turns in range(TURNS)], dim=1)
+    turns = torch.arange(TURNS, device=x.device).repeat_interleave(x.shape[1])
+    return turned, turns.expand(x.shape[0], -1)
+
+
+class RotationLearner(Learner):
+    """Encoder and a linear classifier of turns."""
+
+    def __init__(self, encoder: Layer, classifier: Layer) -> None:
+        self.encoder, self.classifier = encoder, classifier
+
+    def new(self, generator: torch.Generator) -> State:
+        return {**self.encoder.new(generator), **self.classifier.new(generator)}
+
+    def loss(
+        self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
+    ) -> Tensor:
+        x, turns = rotations(views[0])
+        logits = self.classifier(state, self.encoder(state, x, training=True), training=True)
+        return F.cross_entropy(logits.transpose(1, 2), turns, reduction="none").mean(1)
+
+
+@dataclass(frozen=True)
+class Rotation(Objective):
+    """Rotation prediction has no options."""
+
+    n_views: ClassVar[int] = 1
+
+    def build(self, encoder: Layer, dim: int, n_classes: int) -> RotationLearner:
+        return RotationLearner(encoder, dense_layers("rotation", dim, (TURNS,)))
