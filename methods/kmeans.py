@@ -1,7 +1,9 @@
 """k-means for many models at once, by Euclidean distance or by cosine.
 
 Lloyd's algorithm from random points as first centres; a centre that no point chooses stays where it
-is (both as in DeepCluster-v2, Caron et al. 2020, which clusters by cosine).
+is (both as in DeepCluster-v2, Caron et al. 2020, which clusters by cosine). Where clusters are the
+result rather than a means, `best_kmeans` takes the best of several starts by k-means++ (Arthur and
+Vassilvitskii 2007).
 Evidence: `tests/methods/test_kmeans.py` against scikit-learn's Lloyd iterations and plain loops.
 """
 
@@ -32,11 +34,71 @@ def kmeans(
     drawn = torch.stack([torch.randperm(points, generator=g) for g in generators])
     first = drawn[:, torch.arange(n_clusters) % points].to(x.device)
     centres = torch.stack([own[index] for own, index in zip(x, first, strict=True)])
+    return lloyd(x, centres, iterations, spherical)
+
+
+@torch.no_grad()
+def best_kmeans(
+    x: Tensor,
+    n_clusters: int,
+    generators: Sequence[torch.Generator],
+    restarts: int = 10,
+    iterations: int = 100,
+) -> tuple[Tensor, Tensor]:
+    """As `kmeans`: per model, of `restarts` runs from k-means++ the one of least inertia.
+
+    Raises `ValueError` if there are fewer points than clusters.
+    """
+    best: tuple[Tensor, Tensor, Tensor] | None = None
+    for _ in range(restarts):
+        centres, choice = lloyd(x, plus_plus(x, n_clusters, generators), iterations)
+        inertia = (x - _chosen(centres, choice)).square().sum((1, 2))
+        if best is None:
+            best = centres, choice, inertia
+            continue
+        wins = inertia < best[2]
+        best = (
+            torch.where(wins[:, None, None], centres, best[0]),
+            torch.where(wins[:, None], choice, best[1]),
+            torch.where(wins, inertia, best[2]),
+        )
+    assert best is not None
+    return best[:2]
+
+
+@torch.no_grad()
+def lloyd(
+    x: Tensor, centres: Tensor, iterations: int, spherical: bool = False
+) -> tuple[Tensor, Tensor]:
+    """`kmeans` from given centres; ends early when no point changes its centre."""
+    choice = nearest(x, centres, spherical)
     for _ in range(iterations):
-        centres = _means(x, nearest(x, centres, spherical), centres)
+        centres = _means(x, choice, centres)
         if spherical:
             centres = F.normalize(centres, dim=2)
-    return centres, nearest(x, centres, spherical)
+        before, choice = choice, nearest(x, centres, spherical)
+        if torch.equal(before, choice):
+            break
+    return centres, choice
+
+
+@torch.no_grad()
+def plus_plus(x: Tensor, n_clusters: int, generators: Sequence[torch.Generator]) -> Tensor:
+    """Centres models x n_clusters x width: points drawn by squared distance to the nearest before.
+
+    Raises `ValueError` if there are fewer points than clusters.
+    """
+    models, points = x.shape[:2]
+    if points < n_clusters:
+        raise ValueError(f"{points} points cannot make {n_clusters} clusters")
+    rows = torch.arange(models, device=x.device)
+    mass = x.new_ones(models, points)
+    centres: list[Tensor] = []
+    for k in range(n_clusters):
+        centres.append(x[rows, _drawn(mass, generators).to(x.device)])
+        away = (x - centres[-1].unsqueeze(1)).square().sum(2)
+        mass = away if k == 0 else torch.minimum(mass, away)
+    return torch.stack(centres, dim=1)
 
 
 def nearest(x: Tensor, centres: Tensor, spherical: bool = False) -> Tensor:
@@ -52,3 +114,16 @@ def _means(x: Tensor, choice: Tensor, centres: Tensor) -> Tensor:
     size = chosen.sum(1).unsqueeze(2)
     mean = torch.bmm(chosen.transpose(1, 2), x) / size.clamp(min=1)
     return torch.where(size > 0, mean, centres)
+
+
+def _chosen(centres: Tensor, choice: Tensor) -> Tensor:
+    """The centre of each point, models x points x width."""
+    return centres.gather(1, choice.unsqueeze(2).expand(-1, -1, centres.shape[2]))
+
+
+def _drawn(mass: Tensor, generators: Sequence[torch.Generator]) -> Tensor:
+    """One point of each model, drawn by `mass`; any of them where it is zero throughout."""
+    mass = mass.cpu().double()
+    mass = torch.where(mass.sum(1, keepdim=True) > 0, mass, torch.ones_like(mass))
+    drawn = [torch.multinomial(m, 1, generator=g) for m, g in zip(mass, generators, strict=True)]
+    return torch.cat(drawn)
