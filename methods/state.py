@@ -22,7 +22,9 @@ def n_models(state: State) -> int:
 
 
 def take(state: State, index: Tensor | Sequence[int]) -> State:
-    """The models at `index` (int64, any length, repeats allowed), copied."""
+    """The models at `index` (int64, any length, repeats allowed), copied; nothing of nothing."""
+    if not state:
+        return {}
     device = next(iter(state.values())).device
     position = torch.as_tensor(index, dtype=torch.int64, device=device)
     return {name: value.index_select(0, position) for name, value in state.items()}

@@ -10,7 +10,12 @@ Evidence: `tests/methods/test_fairness.py` (by hand, and against numpy).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from torch import Tensor
+
+from methods.federation import Federation
+from methods.metrics import Evaluation, classification
 
 OVER_CLIENTS = ("accuracy", "accuracy_variance", "accuracy_sd")
 METRICS = (*OVER_CLIENTS[1:], *(f"novel_{name}" for name in OVER_CLIENTS))
@@ -36,3 +41,16 @@ def _moments(accuracy: Tensor) -> tuple[float, float, float]:
     values = accuracy.double()
     variance = values.var(correction=0)
     return float(values.mean()), float(variance), float(variance.sqrt())
+
+
+def evaluate(probabilities: Sequence[Tensor], federation: Federation) -> Evaluation:
+    """The metrics of all clients on their own test images; probabilities: images x classes each.
+
+    Raises `ValueError` if the test images have no labels.
+    """
+    if federation.test.labels is None:
+        raise ValueError("accuracies need labels, and the test images have none")
+    labels = [federation.test.labels[index] for index in federation.test_of]
+    evaluation = classification.evaluate(probabilities, labels, final=False)
+    metrics = over_clients(evaluation.per_client["accuracy"], federation.novel)
+    return Evaluation(metrics, evaluation.per_client)

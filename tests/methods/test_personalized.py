@@ -1,0 +1,353 @@
+"""What supervised personalised methods share, and what is each one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from methods.engine import loop
+from methods.engine.steps import Batch
+from methods.federated._personalized import ADAPTED, Personalized
+from methods.federated.base import Memory, Task
+from methods.federated.fedavg import FedAvg
+from methods.federated.perfedavg import PerFedAvg, stepped
+from methods.federation import Portion, to_float
+from methods.models.classifier import ENCODER, HEAD
+from methods.models.layers import is_buffer
+from methods.registry import find, names
+from methods.state import State, part, repeat, take
+
+MakeTask = Callable[..., Task]
+OPTIONS: dict[str, Any] = {
+    "rounds": 2,
+    "local_epochs": 3,
+    "batch_size": 4,
+    "learning_rate": 0.05,
+    "optimizer": "sgd",
+    "personal_epochs": 2,
+    "personal_batch_size": 4,
+}
+PERSONALIZED = [
+    name for name in names("federated") if issubclass(find("federated", name), Personalized)
+]
+
+
+def method(name: str, **options: Any) -> Personalized:
+    made: Personalized = find("federated", name)(**{**OPTIONS, **options})
+    return made
+
+
+def with_novel(task: Task, novel: int) -> Task:
+    return replace(task, federation=replace(task.federation, novel=novel))
+
+
+def trained(m: FedAvg | Personalized, task: Task) -> tuple[State, Memory]:
+    """Server and clients' memory after all rounds, before anything is personalised."""
+    server, memory = m.start(task, 0), Memory()
+    for t in range(m.rounds):
+        clients = m.participants(task, t)
+        download = m.broadcast(task, server, t, clients)
+        upload = m.local_update(task, download, t, clients, memory)
+        server = m.aggregate(task, server, upload, t, clients)
+    return server, memory
+
+
+def test_all_of_calibres_supervised_baselines_are_there() -> None:
+    assert set(PERSONALIZED) == {
+        "apfl",
+        "ditto",
+        "fedavg-ft",
+        "fedbabu",
+        "fedper",
+        "fedrep",
+        "lg-fedavg",
+        "local-only",
+        "perfedavg",
+        "scaffold-ft",
+    }
+
+
+# What they share
+
+
+@pytest.mark.parametrize("name", PERSONALIZED)
+def test_both_groups_are_measured_after_the_last_round(make_task: MakeTask, name: str) -> None:
+    outcome = loop.run(method(name), with_novel(make_task((8, 8, 8, 8, 8)), 2))
+    accuracy = torch.from_numpy(outcome.arrays["client_accuracy"])
+    assert accuracy.shape == (1, 5)
+    for prefix, group in (("", accuracy[0, :3]), ("novel_", accuracy[0, 3:])):
+        assert outcome.metrics[f"{prefix}accuracy"].read("final") == pytest.approx(
+            float(group.mean())
+        )
+        assert outcome.metrics[f"{prefix}accuracy_variance"].read(2) == pytest.approx(
+            float(group.var(correction=0)), abs=1e-7
+        )
+
+
+@pytest.mark.parametrize("name", PERSONALIZED)
+def test_novel_clients_data_are_not_touched_before_personalisation(
+    make_task: MakeTask, name: str
+) -> None:
+    """Whatever novel clients hold, training ends with the same bits everywhere."""
+    task = with_novel(make_task((8, 8, 8, 8, 8)), 2)
+    held = torch.cat(task.federation.train_of[3:])
+    images, labels = task.federation.train.images.clone(), task.federation.train.labels
+    assert labels is not None
+    other = labels.clone()
+    images[held], other[held] = 255 - images[held], (other[held] + 1) % 3
+    changed = replace(task, federation=replace(task.federation, train=Portion(images, other)))
+
+    m = method(name)
+    (server, memory), (same, kept) = trained(m, task), trained(m, changed)
+    assert server.keys() == same.keys()
+    assert all(torch.equal(value, same[key]) for key, value in server.items())
+    assert memory.keys() == kept.keys()
+    for stored, state in memory.items():
+        assert all(torch.equal(value, kept[stored][key]) for key, value in state.items())
+    m.finish(task, server, memory)
+    m.finish(changed, same, kept)
+    ours, theirs = memory[ADAPTED], kept[ADAPTED]
+    assert all(torch.equal(v[:3], theirs[key][:3]) for key, v in ours.items())
+    assert any(not torch.equal(v[3:], theirs[key][3:]) for key, v in ours.items())
+
+
+@pytest.mark.parametrize("name", PERSONALIZED)
+def test_clients_at_once_do_not_change_the_result(make_task: MakeTask, name: str) -> None:
+    alone, together = (
+        loop.run(method(name), with_novel(make_task((10, 7, 10), clients_at_once=k), 1))
+        for k in (1, 3)
+    )
+    torch.testing.assert_close(
+        torch.from_numpy(together.arrays["client_accuracy"]),
+        torch.from_numpy(alone.arrays["client_accuracy"]),
+    )
+
+
+@pytest.mark.parametrize("name", ["fedper", "fedrep", "fedbabu", "lg-fedavg"])
+def test_what_is_private_is_never_sent(make_task: MakeTask, name: str) -> None:
+    task, m = make_task((8, 8)), method(name)
+    sent = HEAD if name == "lg-fedavg" else ENCODER
+    server, memory, clients = m.start(task, 0), Memory(), torch.arange(2)
+    download = m.broadcast(task, server, 0, clients)
+    upload = m.local_update(task, download, 0, clients, memory)
+    for message in (download.shared, upload.each):
+        assert message.keys() == {"weights"}
+        assert {key.partition(".")[0] for key in message["weights"]} == {sent}
+
+
+@pytest.mark.parametrize("name", ["fedper", "fedrep", "lg-fedavg"])
+def test_private_weights_outlive_a_round(make_task: MakeTask, name: str) -> None:
+    """The second round starts from the kept part of the first one and the new shared part."""
+    task, m = make_task((8, 8)), method(name)
+    server, memory, clients = m.start(task, 0), Memory(), torch.arange(2)
+    upload = m.local_update(task, m.broadcast(task, server, 0, clients), 0, clients, memory)
+    kept = take(memory["private"], clients)
+    server = m.aggregate(task, server, upload, 0, clients)
+    received = m.broadcast(task, server, 1, clients).shared["weights"]
+    start = {**repeat(received, 2), **kept}
+    expected = m.steps(task, m.work(task, received), start, clients, m.local_options(1), 1).state
+    m.local_update(task, m.broadcast(task, server, 1, clients), 1, clients, memory)
+    for key, value in memory["private"].items():
+        assert torch.equal(value, expected[key])
+        assert not torch.equal(value[0], value[1])
+
+
+def test_heads_are_adapted_as_torch_trains_them_one_by_one(make_task: MakeTask) -> None:
+    task, m = make_task((8, 6)), method("fedavg-ft", rounds=0)
+    server, memory = m.start(task, 0), Memory()
+    m.finish(task, server, memory)
+    labels = task.federation.train.labels
+    assert labels is not None
+    for client, own in enumerate(task.federation.train_of):
+        with torch.no_grad():
+            h = task.model.features(server, to_float(task.federation.train.images[own])[None])[0]
+        head = nn.Linear(h.shape[1], 3)
+        head.weight.data = server["head.0.weight"][0].clone()
+        head.bias.data = server["head.0.bias"][0].clone()
+        steps = torch.optim.SGD(head.parameters(), lr=0.05)
+        stream = task.seeds.generator("batches", 0, client)
+        for _ in range(2):
+            for batch in torch.randperm(len(own), generator=stream).split(4):
+                steps.zero_grad()
+                F.cross_entropy(head(h[batch]), labels[own][batch]).backward()
+                steps.step()
+        torch.testing.assert_close(memory[ADAPTED]["head.0.weight"][client], head.weight.data)
+        torch.testing.assert_close(memory[ADAPTED]["head.0.bias"][client], head.bias.data)
+        for key, value in part(memory[ADAPTED], ENCODER).items():
+            assert torch.equal(value[client], server[key][0])
+
+
+# What is each one's own
+
+
+def test_fedavg_ft_trains_as_fedavg_does(make_task: MakeTask) -> None:
+    task = make_task((8, 6, 8))
+    plain = {k: v for k, v in OPTIONS.items() if not k.startswith("personal")}
+    server, _ = trained(method("fedavg-ft"), task)
+    expected, _ = trained(FedAvg(**plain), task)
+    assert all(torch.equal(value, expected[key]) for key, value in server.items())
+
+
+def test_fedper_trains_its_head_together_with_the_encoder(make_task: MakeTask) -> None:
+    task = make_task((8,))
+    server, memory = trained(method("fedper", rounds=1), task)
+    expected, _ = trained(method("fedavg-ft", rounds=1), task)
+    assert all(torch.equal(memory["private"][k], v) for k, v in part(expected, HEAD).items())
+    assert all(torch.equal(server[k], v) for k, v in part(expected, ENCODER).items())
+
+
+def test_fedreps_head_steps_leave_the_body_untouched_and_the_other_way_round(
+    make_task: MakeTask,
+) -> None:
+    task = make_task((8, 8))
+    for body_epochs, moves, stays in ((0, HEAD, ENCODER), (3, ENCODER, HEAD)):
+        m = method("fedrep", body_epochs=body_epochs)
+        start = repeat(m.start(task, 0), 2)
+        work, clients = m.work(task, start), torch.arange(2)
+        state = m.steps(task, work, start, clients, m.local_options(0), 0).state
+        assert all(torch.equal(value, start[key]) for key, value in part(state, stays).items())
+        assert all(not torch.equal(value, start[key]) for key, value in part(state, moves).items())
+
+
+def test_fedrep_trains_the_head_first_and_the_body_under_the_trained_head(
+    make_task: MakeTask,
+) -> None:
+    """By hand, with a single batch an epoch: two steps of the head, then one of the body."""
+    task, m = make_task((8,)), method("fedrep", batch_size=8)
+    start, own = m.start(task, 0), task.federation.train_of[0]
+    assert task.federation.train.labels is not None
+    x, y = to_float(task.federation.train.images[own])[None], task.federation.train.labels[own]
+    by_hand = {key: value.clone() for key, value in start.items()}
+    for group in (HEAD, HEAD, ENCODER):
+        weights = {k: v for k, v in part(by_hand, group).items() if not is_buffer(k)}
+        for value in weights.values():
+            value.requires_grad_()
+        loss = F.cross_entropy(task.model(by_hand, x)[0], y)
+        for key, gradient in zip(
+            weights, torch.autograd.grad(loss, list(weights.values())), strict=True
+        ):
+            by_hand[key] = (weights[key] - 0.05 * gradient).detach()
+        by_hand = {key: value.detach() for key, value in by_hand.items()}
+    found = m.steps(task, m.work(task, start), start, torch.arange(1), m.local_options(0), 0).state
+    for key, value in found.items():
+        torch.testing.assert_close(value, by_hand[key])
+
+
+def test_fedbabus_head_does_not_move_before_personalisation(make_task: MakeTask) -> None:
+    task, m = make_task((8, 8)), method("fedbabu")
+    first = m.start(task, 0)
+    server, memory = trained(m, task)
+    assert all(torch.equal(server[key], value) for key, value in part(first, HEAD).items())
+    assert all(
+        torch.equal(value, repeat(part(first, HEAD), 2)[key])
+        for key, value in memory["private"].items()
+    )
+    moved = [not torch.equal(server[k], v) for k, v in part(first, ENCODER).items()]
+    assert all(moved)
+    m.finish(task, server, memory)
+    assert not torch.equal(memory[ADAPTED]["head.0.weight"][:1], first["head.0.weight"])
+
+
+def test_lg_fedavg_averages_heads_and_adapts_whole_models(make_task: MakeTask) -> None:
+    task, m = with_novel(make_task((8, 8, 8)), 1), method("lg-fedavg")
+    first = m.start(task, 0)
+    server, memory = trained(m, task)
+    assert all(torch.equal(server[key], value) for key, value in part(first, ENCODER).items())
+    novel = m.kept(task, server, torch.tensor([2]), memory)
+    assert all(torch.equal(value, first[key]) for key, value in novel.items())
+    m.finish(task, server, memory)
+    for key, value in part(memory[ADAPTED], ENCODER).items():
+        assert not torch.equal(value[:2], memory["private"][key][:2])
+
+
+def test_the_meta_step_by_hand_on_a_quadratic() -> None:
+    """f(w) = (w - 1)²/2, α = 0.1, w = 3: w' = 2.8, and g(w) = w²/2 is then met at 2.8."""
+    w = torch.tensor([[3.0]], requires_grad=True)
+    ahead = stepped({"w": w}, (w[:, 0] - 1).square() / 2, 0.1)["w"]
+    assert ahead.item() == pytest.approx(2.8)
+    (ahead.square() / 2).sum().backward()
+    assert w.grad is not None
+    assert w.grad.item() == pytest.approx(2.8)  # second order would give 2.8 * (1 - 0.1)
+
+
+def test_perfedavg_steps_along_the_second_halfs_gradient_after_a_step_on_the_first(
+    make_task: MakeTask,
+) -> None:
+    task = make_task((8, 8))
+    m = PerFedAvg(**{**OPTIONS, "step_size": 0.3})
+    start = repeat(m.start(task, 0), 2)
+    for value in start.values():
+        value.requires_grad_()
+    index = torch.stack([own[:6] for own in task.federation.train_of])
+    loss = m.work(task, start).loss(start, {}, Batch((0, 1), index, index, 0)).sum()
+    found = torch.autograd.grad(loss, list(start.values()))
+    labels = task.federation.train.labels
+    assert labels is not None
+
+    def loss_on(state: State, own: Tensor) -> Tensor:
+        x = to_float(task.federation.train.images[own])[None]
+        return F.cross_entropy(task.model(state, x, training=True)[0], labels[own])
+
+    for client in range(2):
+        alone = {key: v[client : client + 1].detach() for key, v in start.items()}
+        near = {key: v.clone().requires_grad_() for key, v in alone.items()}
+        first = torch.autograd.grad(loss_on(near, index[client, :3]), list(near.values()))
+        far = {
+            key: (v - 0.3 * g).detach().requires_grad_()
+            for (key, v), g in zip(alone.items(), first, strict=True)
+        }
+        second = torch.autograd.grad(loss_on(far, index[client, 3:]), list(far.values()))
+        for ours, theirs in zip(found, second, strict=True):
+            torch.testing.assert_close(ours[client], theirs[0])
+
+
+def test_local_training_exchanges_nothing_and_runs_its_epochs(make_task: MakeTask) -> None:
+    task, m = make_task((8, 8)), method("local-only", epochs=3, batch_size=8)
+    counts = loop.run(m, task).counts
+    assert counts["downloaded_bytes"] == counts["uploaded_bytes"] == 0
+    server, memory = m.start(task, 0), Memory()
+    m.finish(task, server, memory)
+    once = m.steps(
+        task,
+        m.work(task, server),
+        repeat(server, 2),
+        torch.arange(2),
+        replace(m.local_options(0), epochs=3),
+        0,
+    )
+    assert all(torch.equal(value, once.state[key]) for key, value in memory[ADAPTED].items())
+
+
+def test_converged_training_goes_on_until_its_loss_stops_falling(make_task: MakeTask) -> None:
+    task = make_task((8, 8))
+    final = []
+    for longest in (5, 200):
+        options = {"epochs": 5, "longest": longest, "batch_size": 8, "learning_rate": 0.5}
+        m = method("local-only", until_converged=True, **options)
+        server, memory = m.start(task, 0), Memory()
+        m.finish(task, server, memory)
+        piece = m.steps(
+            task, m.work(task, server), memory[ADAPTED], torch.arange(2), m.local_options(0), 99
+        )
+        final.append(piece.loss)
+    assert (final[1] < 0.9 * final[0]).all()
+    steady = method("local-only", epochs=5, until_converged=True, tolerance=0.99, batch_size=8)
+    server, memory = steady.start(task, 0), Memory()
+    steady.finish(task, server, memory)
+    two = method("local-only", epochs=5, until_converged=True, longest=10, batch_size=8)
+    again = Memory()
+    two.finish(task, server, again)
+    assert all(torch.equal(v, again[ADAPTED][key]) for key, v in memory[ADAPTED].items())
+
+
+def test_the_global_encoder_is_handed_on_where_there_is_one(make_task: MakeTask) -> None:
+    task = make_task((8, 8))
+    for name in PERSONALIZED:
+        handed = loop.run(method(name), task).encoder
+        assert (handed is None) == (name in ("lg-fedavg", "local-only")), name

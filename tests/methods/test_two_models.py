@@ -1,0 +1,164 @@
+"""Ditto and APFL: a personal model beside the global one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from methods.engine.proximal import squared_distance
+from methods.engine.steps import Batch
+from methods.federated._two_models import PERSONAL, common, personal
+from methods.federated.apfl import APFL, SHARE, mixture
+from methods.federated.base import Memory, Task
+from methods.federated.ditto import Ditto
+from methods.federated.fedavg import FedAvg
+from methods.federation import to_float
+from methods.state import State, concatenate, repeat
+
+MakeTask = Callable[..., Task]
+OPTIONS = {"rounds": 2, "local_epochs": 2, "batch_size": 4, "learning_rate": 0.1}
+
+
+def scalar(**values: float) -> State:
+    return {name: torch.tensor([[value]]) for name, value in values.items()}
+
+
+def batch_of(task: Task) -> Batch:
+    index = torch.stack(list(task.federation.train_of))
+    return Batch(tuple(range(len(index))), index, index, 0)
+
+
+def models(task: Task, *names: str) -> State:
+    return concatenate([task.new_model(name) for name in names])
+
+
+def gradients(loss: torch.Tensor, state: State) -> State:
+    found = torch.autograd.grad(loss.sum(), list(state.values()), allow_unused=True)
+    return {
+        name: torch.zeros_like(value) if gradient is None else gradient
+        for (name, value), gradient in zip(state.items(), found, strict=True)
+    }
+
+
+def plain_gradients(task: Task, model: State) -> State:
+    leaf = {name: value.detach().clone().requires_grad_() for name, value in model.items()}
+    labels = task.federation.train.labels
+    assert labels is not None
+    index = batch_of(task).index
+    logits = task.model(leaf, to_float(task.federation.train.images[index]), training=True)
+    losses = [F.cross_entropy(own, labels[i]) for own, i in zip(logits, index, strict=True)]
+    return gradients(torch.stack(losses), leaf)
+
+
+def test_a_squared_distance_by_hand_leaves_running_statistics_out() -> None:
+    state = {"w": torch.tensor([[1.0, 2.0], [3.0, 4.0]]), "n.running_mean": torch.ones(2, 1)}
+    anchor = {"w": torch.tensor([[1.0, 0.0]]), "n.running_mean": torch.zeros(1, 1)}
+    assert squared_distance(state, anchor).tolist() == [4.0, 20.0]
+
+
+def test_dittos_proximal_step_by_hand(make_task: MakeTask) -> None:
+    """The gradient of v is that of its loss plus λ (v - w); that of w is FedAvg's."""
+    task = make_task((6, 6))
+    method = Ditto(proximity=0.7)
+    received, v, w = models(task, "received"), models(task, "a", "b"), models(task, "c", "d")
+    state = {**w, **{PERSONAL + name: value for name, value in v.items()}}
+    for value in state.values():
+        value.requires_grad_()
+    found = gradients(method.work(task, received).loss(state, {}, batch_of(task)), state)
+    of_v, of_w = plain_gradients(task, v), plain_gradients(task, w)
+    for name in v:
+        away = (v[name] - received[name]).detach()
+        torch.testing.assert_close(found[PERSONAL + name], of_v[name] + 0.7 * away)
+        torch.testing.assert_close(found[name], of_w[name])
+
+
+def test_dittos_global_model_is_fedavgs(make_task: MakeTask) -> None:
+    task, method = make_task((8, 6)), Ditto(**OPTIONS)  # type: ignore[arg-type]
+    expected, found = FedAvg(**OPTIONS).start(task, 0), method.start(task, 0)  # type: ignore[arg-type]
+    memory, clients = Memory(), torch.arange(2)
+    for m in (FedAvg(**OPTIONS), method):  # type: ignore[arg-type]
+        server = m.start(task, 0)
+        for t in range(2):
+            upload = m.local_update(task, m.broadcast(task, server, t, clients), t, clients, memory)
+            server = m.aggregate(task, server, upload, t, clients)
+        expected, found = found, server
+    for name, value in found.items():
+        torch.testing.assert_close(value, expected[name], rtol=1e-4, atol=1e-6)
+
+
+def test_a_strong_pull_keeps_dittos_personal_model_at_the_global_one(make_task: MakeTask) -> None:
+    task, distances = make_task((8, 8)), []
+    for proximity in (0.0, 5.0):
+        method = Ditto(**{**OPTIONS, "optimizer": "sgd"}, proximity=proximity)  # type: ignore[arg-type]
+        server, memory, clients = method.start(task, 0), Memory(), torch.arange(2)
+        method.local_update(task, method.broadcast(task, server, 0, clients), 0, clients, memory)
+        own = personal(memory["private"])
+        distances.append(float(squared_distance(own, server).sum()))
+    assert distances[1] < 0.7 * distances[0]
+
+
+def test_a_mixture_by_hand() -> None:
+    state = {
+        **scalar(w=2.0),
+        PERSONAL + "w": torch.tensor([[6.0]]),
+        PERSONAL + SHARE: torch.tensor([0.25]),
+    }
+    assert mixture(state)["w"].item() == pytest.approx(0.25 * 6 + 0.75 * 2)
+
+
+def test_apfls_three_gradients_by_hand(make_task: MakeTask) -> None:
+    """∇_w f(w); α ∇f(v̄) for v; ⟨∇f(v̄), v - w⟩ for α."""
+    task, method = make_task((6, 6)), APFL()
+    v, w, share = models(task, "a", "b"), models(task, "c", "d"), torch.tensor([0.3, 0.8])
+    state = {**w, **{PERSONAL + n: x for n, x in v.items()}, PERSONAL + SHARE: share}
+    for value in state.values():
+        value.requires_grad_()
+    found = gradients(method.work(task, w).loss(state, {}, batch_of(task)), state)
+    mixed = {
+        n: torch.stack([a * x + (1 - a) * y for a, x, y in zip(share, v[n], w[n], strict=True)])
+        for n in v
+    }
+    of_mixed, of_w = plain_gradients(task, mixed), plain_gradients(task, w)
+    for client in range(2):
+        along = 0.0
+        for name in v:
+            torch.testing.assert_close(found[name][client], of_w[name][client])
+            torch.testing.assert_close(
+                found[PERSONAL + name][client], share[client].detach() * of_mixed[name][client]
+            )
+            along += float((of_mixed[name][client] * (v[name] - w[name])[client].detach()).sum())
+        assert found[PERSONAL + SHARE][client].item() == pytest.approx(along, rel=1e-4)
+
+
+def test_apfls_share_stays_between_zero_and_one(make_task: MakeTask) -> None:
+    work = APFL().work(make_task((6,)), {})
+    state = {PERSONAL + SHARE: torch.tensor([-0.2, 0.4, 1.7])}
+    work.after(state, {}, batch_of(make_task((6,))))
+    assert state[PERSONAL + SHARE].tolist() == pytest.approx([0.0, 0.4, 1.0])
+
+
+@pytest.mark.parametrize("method", [Ditto(**OPTIONS), APFL(**OPTIONS)], ids=["ditto", "apfl"])  # type: ignore[arg-type]
+def test_adapting_moves_personal_models_alone(make_task: MakeTask, method: Ditto | APFL) -> None:
+    task = make_task((8, 8))
+    server = method.start(task, 0)
+    start = {**repeat(server, 2), **repeat(method.private(server, server), 2)}
+    work = method.both(task, server, adapting=True)
+    after = method.adapted_by(task, work, start)
+    assert all(torch.equal(value, start[name]) for name, value in common(after).items())
+    assert any(not torch.equal(value, start[PERSONAL + n]) for n, value in personal(after).items())
+
+
+def test_a_client_at_its_first_round_starts_its_own_model_at_the_global_one(
+    make_task: MakeTask,
+) -> None:
+    task, method = make_task((8, 8)), Ditto(**OPTIONS)  # type: ignore[arg-type]
+    memory, received = Memory(), models(task, "now")
+    method.kept(task, models(task, "before"), torch.tensor([0]), memory)
+    memory["met"]["met"][0] = True
+    new = personal(method.kept(task, received, torch.tensor([1]), memory))
+    old = personal(method.kept(task, received, torch.tensor([0]), memory))
+    assert all(torch.equal(value, received[name]) for name, value in new.items())
+    assert not torch.equal(old["head.0.weight"], received["head.0.weight"])
