@@ -22,6 +22,10 @@ class Encoder:
         """Width of the representation."""
 
     @abstractmethod
+    def narrowed(self, share: float) -> Encoder:
+        """The same architecture with `share` of the channels in every layer, at least one."""
+
+    @abstractmethod
     def build(self, channels: int, image_size: int) -> Layer:
         """The network for square images of `image_size` with `channels` channels.
 

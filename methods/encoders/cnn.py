@@ -8,7 +8,7 @@ Evidence: `tests/methods/test_encoders.py`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from methods.encoders.base import Encoder
 from methods.models.layers import Conv2d, Flatten, Layer, Linear, ReLU, Sequential
@@ -26,6 +26,10 @@ class CNN(Encoder):
     @property
     def out_dim(self) -> int:
         return self.dim
+
+    def narrowed(self, share: float) -> CNN:
+        widths = tuple(max(1, round(width * share)) for width in self.widths)
+        return replace(self, widths=widths, dim=max(1, round(self.dim * share)))
 
     def build(self, channels: int, image_size: int) -> Layer:
         layers: list[Layer] = []

@@ -14,16 +14,15 @@ Evidence: `tests/methods/test_encoders.py` compares outputs and parameter counts
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from methods.encoders.base import Encoder
+from methods.encoders._client_layers import ClientLayers
 from methods.models.layers import (
-    BatchNorm,
     Conv2d,
     GlobalAveragePool,
     Layer,
@@ -62,13 +61,14 @@ class Residual(Layer):
 
 
 @dataclass(frozen=True)
-class ResNet(Encoder):
+class ResNet(ClientLayers):
     """Residual encoder for images of any size.
 
     depth: 10, 18, 34 (two 3x3 convolutions a block), 50, 101, 152 (bottlenecks). version: where a
     bottleneck has its stride, `v1` on the first 1x1, `v1.5` on the 3x3. stem: `imagenet` (7x7 of
     stride 2, then a maximum over 3x3 of stride 2) or `cifar` (3x3). width: channels of the first
-    stage; each later stage doubles them. blocks: per stage, in place of the depth's own.
+    stage; each later stage doubles them. blocks: per stage, in place of the depth's own. More in
+    `ClientLayers`.
     """
 
     depth: int = 18
@@ -79,6 +79,7 @@ class ResNet(Encoder):
     norm_momentum: float = 0.1
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.depth not in _BLOCKS:
             known = ", ".join(map(str, _BLOCKS))
             raise ValueError(f"encoder.depth = {self.depth} is not a ResNet (known: {known})")
@@ -96,51 +97,90 @@ class ResNet(Encoder):
         return _EXPANSION if self.depth >= 50 else 1
 
     @property
-    def out_dim(self) -> int:
+    def _dim(self) -> int:
         return (self.width << (len(self._stages) - 1)) * self._expansion
 
+    @property
+    def out_dim(self) -> int:
+        return self.projector_widths[-1] if self.projector_widths else self._dim
+
+    def narrowed(self, share: float) -> ResNet:
+        return replace(self, width=max(1, round(self.width * share)))
+
     def build(self, channels: int, image_size: int) -> Layer:
-        layers = self._build_stem(channels)
-        inputs = self.width
+        if not self.modular:
+            stem = self._build_stem(channels)
+            return Sequential(*stem, *self._blocks(self.width, 0), GlobalAveragePool())
+        inputs = self._module_channels(channels, self.width)
+        rest = Sequential(*self._blocks(inputs, self.client_layers), GlobalAveragePool())
+        return self._modular(channels, self.width, rest, self._dim)
+
+    def _blocks(self, inputs: int, skipped: int) -> list[Layer]:
+        """All blocks but the network's first `skipped` convolutions, for `inputs` channels."""
+        layers: list[Layer] = []
+        index = 1
         for stage, count in enumerate(self._stages):
             inner = self.width * 2**stage
             for i in range(count):
                 stride = 2 if stage > 0 and i == 0 else 1
-                layers.append(self._block(f"encoder.layer{stage + 1}.{i}", inputs, inner, stride))
-                inputs = inner * self._expansion
-        return Sequential(*layers, GlobalAveragePool())
+                convolutions = 2 if self._expansion == 1 else 3
+                gone = min(max(skipped - index, 0), convolutions)
+                if gone < convolutions:
+                    name = f"encoder.layer{stage + 1}.{i}"
+                    layers.append(self._block(name, inputs, inner, stride, index, gone))
+                    inputs = inner * self._expansion
+                index += convolutions
+        return layers
 
     def _build_stem(self, channels: int) -> list[Layer]:
         kernel, stride = (7, 2) if self.stem == "imagenet" else (3, 1)
-        stem = self._conv("encoder", 1, channels, self.width, kernel, stride)
+        stem = self._conv("encoder", 1, channels, self.width, kernel, stride, 0)
         pool: list[Layer] = [MaxPool2d(3, 2, 1)] if self.stem == "imagenet" else []
         return [*stem, ReLU(), *pool]
 
     def _conv(
-        self, name: str, number: int, inputs: int, outputs: int, kernel: int, stride: int
+        self,
+        name: str,
+        number: int,
+        inputs: int,
+        outputs: int,
+        kernel: int,
+        stride: int,
+        index: int,
     ) -> list[Layer]:
         return [
             Conv2d(
                 f"{name}.conv{number}", inputs, outputs, kernel, stride, kernel // 2, bias=False
             ),
-            BatchNorm(f"{name}.bn{number}", outputs, self.norm_momentum),
+            self._normalised(index, f"{name}.bn{number}", outputs, self.norm_momentum),
         ]
 
-    def _block(self, name: str, inputs: int, inner: int, stride: int) -> Residual:
+    def _block(
+        self, name: str, inputs: int, inner: int, stride: int, index: int, gone: int
+    ) -> Layer:
+        """A block whose first convolution is the network's number `index`.
+
+        Without its first `gone` convolutions it is a plain chain.
+        """
         outputs = inner * self._expansion
         if self._expansion == 1:
-            first = self._conv(name, 1, inputs, inner, 3, stride)
-            body = Sequential(*first, ReLU(), *self._conv(name, 2, inner, outputs, 3, 1))
+            shapes = [(inner, 3, stride), (outputs, 3, 1)]
         else:
             early, late = (stride, 1) if self.version == "v1" else (1, stride)
-            first = self._conv(name, 1, inputs, inner, 1, early)
-            second = self._conv(name, 2, inner, inner, 3, late)
-            third = self._conv(name, 3, inner, outputs, 1, 1)
-            body = Sequential(*first, ReLU(), *second, ReLU(), *third)
+            shapes = [(inner, 1, early), (inner, 3, late), (outputs, 1, 1)]
+        body: list[Layer] = []
+        channels = inputs
+        for number, (width, kernel, step) in list(enumerate(shapes))[gone:]:
+            at = index + number
+            body += [ReLU()] if body else []
+            body += self._conv(name, number + 1, channels, width, kernel, step, at)
+            channels = width
+        if gone:
+            return Sequential(*body, ReLU())
         if stride == 1 and inputs == outputs:
-            return Residual(body, None)
+            return Residual(Sequential(*body), None)
         shortcut = Sequential(
             Conv2d(f"{name}.downsample.0", inputs, outputs, 1, stride, bias=False),
-            BatchNorm(f"{name}.downsample.1", outputs, self.norm_momentum),
+            self._normalised(-1, f"{name}.downsample.1", outputs, self.norm_momentum),
         )
-        return Residual(body, shortcut)
+        return Residual(Sequential(*body), shortcut)

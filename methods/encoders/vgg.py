@@ -13,15 +13,14 @@ Evidence: `tests/methods/test_vgg.py` compares outputs, names and shapes with to
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch.nn.functional as F
 from torch import Tensor
 
-from methods.encoders.base import Encoder
+from methods.encoders._client_layers import ClientLayers
 from methods.models.layers import (
-    BatchNorm,
     Conv2d,
     Flatten,
     GlobalAveragePool,
@@ -56,12 +55,13 @@ class _PoolTo(Layer):
 
 
 @dataclass(frozen=True)
-class VGG(Encoder):
+class VGG(ClientLayers):
     """Five stages of 3x3 convolutions, each with batch normalisation and ReLU, then pooling.
 
     depth: 11, 13, 16 or 19 layers with weights, three dense ones included. width: channels of the
     first stage; the others have 2, 4, 8 and 8 times as many. classifier: `none` (mean over places,
-    8 width out) or `imagenet` (means over 7x7 windows, two dense layers of 4096, 1000 out).
+    8 width out) or `imagenet` (means over 7x7 windows, two dense layers of 4096, 1000 out). More in
+    `ClientLayers`.
     """
 
     depth: int = 16
@@ -70,6 +70,7 @@ class VGG(Encoder):
     norm_momentum: float = 0.1
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.depth not in _CONVOLUTIONS:
             known = ", ".join(map(str, _CONVOLUTIONS))
             raise ValueError(f"encoder.depth = {self.depth} is not a VGG (known: {known})")
@@ -79,30 +80,49 @@ class VGG(Encoder):
             )
 
     @property
-    def out_dim(self) -> int:
+    def _dim(self) -> int:
         return self._channels if self.classifier == "none" else _CLASSES
+
+    @property
+    def out_dim(self) -> int:
+        return self.projector_widths[-1] if self.projector_widths else self._dim
 
     @property
     def _channels(self) -> int:
         return self.width * _MULTIPLES[-1]
 
+    def narrowed(self, share: float) -> VGG:
+        return replace(self, width=max(1, round(self.width * share)))
+
     def build(self, channels: int, image_size: int) -> Layer:
+        if not self.modular:
+            return Sequential(*self._features(channels, image_size, 0), *self._top())
+        inputs = self._module_channels(channels, self.width)
+        features = self._features(inputs, image_size // 2, self.client_layers)
+        rest = Sequential(*features, *self._top())
+        return self._modular(channels, self.width, rest, self._dim)
+
+    def _features(self, channels: int, side: int, skipped: int) -> list[Layer]:
+        """All convolutions but the first `skipped` and all poolings after one that is left."""
         layers: list[Layer] = []
-        number, side = 0, image_size
+        number = index = 0
         for count, multiple in zip(_CONVOLUTIONS[self.depth], _MULTIPLES, strict=True):
             for _ in range(count):
                 outputs = self.width * multiple
-                layers += [
-                    Conv2d(f"encoder.features.{number}", channels, outputs, 3, 1, 1),
-                    BatchNorm(f"encoder.features.{number + 1}", outputs, self.norm_momentum),
-                    ReLU(),
-                ]
-                channels, number = outputs, number + 3
-            if side > 1:
+                if index >= skipped:
+                    name = f"encoder.features.{number + 1}"
+                    layers += [
+                        Conv2d(f"encoder.features.{number}", channels, outputs, 3, 1, 1),
+                        self._normalised(index, name, outputs, self.norm_momentum),
+                        ReLU(),
+                    ]
+                    channels = outputs
+                number, index = number + 3, index + 1
+            if side > 1 and index > skipped:
                 layers.append(MaxPool2d(2, 2))
                 side //= 2
             number += 1
-        return Sequential(*layers, *self._top())
+        return layers
 
     def _top(self) -> list[Layer]:
         if self.classifier == "none":

@@ -5,8 +5,8 @@ of both augmented views of one image together. A batch of 2K views holds the fir
 images and then the second ones, as MFCL's client mini-batch does (Section 2.1).
 
 Departures: Eq. 2 read literally does not divide by the number of pixels; here mean and variance
-are over channels and pixels. `variance = "averaged"` is the form of Table 18: the mean of the views'
-own variances, which is smaller than the pooled one by a quarter of the squared difference of the
+are over channels and pixels. `variance = "averaged"` is the form of Table 18: the mean of the
+views' own variances, smaller than the pooled one by a quarter of the squared difference of the
 views' means. Scale and shift are per channel, as in Table 18 (Eq. 3 has one of each for a layer).
 Unstated: groups where their size does not divide the channels (three outputs of the decoder's last
 transposed convolution): the last group is smaller. An image without a twin, as in evaluation, is
@@ -51,7 +51,7 @@ class GroupNorm(Layer):
 
     def __call__(self, state: State, x: Tensor, training: bool = False) -> Tensor:
         whole = self.channels // self.group_channels * self.group_channels
-        parts = [part for part in x.split((whole, self.channels - whole), dim=2) if part.shape[2]]
+        parts = [part for part in (x[:, :, :whole], x[:, :, whole:]) if part.shape[2]]
         groups = (whole // self.group_channels, 1)
         normalised = torch.cat(
             [self._normalised(p, n, training) for p, n in zip(parts, groups, strict=False)], dim=2

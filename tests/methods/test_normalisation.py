@@ -46,7 +46,7 @@ def test_group_norm_is_torchs(size: int) -> None:
         assert torch.allclose(found[model], theirs(x[model]))
 
 
-@pytest.mark.parametrize("channels, size", [(8, 2), (8, 8), (3, 16), (3, 2), (5, 3), (4, 1)])
+@pytest.mark.parametrize(("channels", "size"), [(8, 2), (8, 8), (3, 16), (3, 2), (5, 3), (4, 1)])
 @pytest.mark.parametrize("averaged", [False, True])
 def test_twin_norm_is_the_paper_s_formula(channels: int, size: int, averaged: bool) -> None:
     x = drawn(2, 6, channels, 3, 2)
@@ -127,8 +127,8 @@ def test_runs_in_a_compiled_and_in_a_vectorised_step() -> None:
 
 
 def test_wrong_use_is_refused() -> None:
+    layer = TwinNorm("n", 2, 2)
     with pytest.raises(ValueError, match="two views"):
-        layer = TwinNorm("n", 2, 2)
         layer(plain(layer), drawn(1, 3, 2, 2, 2), training=True)
     with pytest.raises(ValueError, match="neither"):
         TwinNorm("n", 2, 2, "literal")  # type: ignore[arg-type]

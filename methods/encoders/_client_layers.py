@@ -1,0 +1,63 @@
+"""Options of encoders whose first convolutions are the clients' affair: MFCL's, and their norms.
+
+Paper: MFCL, Section 5.1 (cut-off layer), Tables 9 to 11, and Section 5.5 (TN after the first two
+convolutions of FedSimCLR).
+Departures: Table 10's widths occur in no ResNet-50, so the client module as printed takes the place
+of the network's first convolutions, with the pooling at its end in the place of those before it. A
+residual block that is cut through goes on as a plain chain of its other convolutions.
+Evidence: `tests/methods/test_modular.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from methods.encoders.base import Encoder
+from methods.models.layers import Layer, Sequential
+from methods.models.mfcl_modules import Convolution, client_autoencoder
+from methods.models.modular import MODULE, ModularNetwork, plain_layers
+from methods.models.normalisation import NORMS, Norm, normalisation
+from methods.objectives._networks import dense_layers
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClientLayers(Encoder):
+    """client_layers: how many first convolutions have the norm `client_norm`; the rest have BN.
+
+    group_channels: Λ of `group` and `twin`. modular: those convolutions are MFCL's client module.
+    projector_widths: dense layers with batch normalisation on top of a modular network, as a part
+    of it.
+    """
+
+    client_layers: int = 0
+    client_norm: Norm = "batch"
+    group_channels: int = 16
+    modular: bool = False
+    projector_widths: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.client_norm not in NORMS:
+            raise ValueError(f"client_norm = '{self.client_norm}' is not one of {', '.join(NORMS)}")
+        if self.client_layers < 0 or self.group_channels < 1:
+            raise ValueError("client_layers must be 0 or more, group_channels 1 or more")
+        if self.projector_widths and not self.modular:
+            raise ValueError("projector_widths belong to a modular network")
+
+    def _normalised(self, index: int, name: str, channels: int, momentum: float) -> Layer:
+        """The normalisation after convolution `index`, counted from 0 (-1: on a shortcut)."""
+        norm = self.client_norm if 0 <= index < self.client_layers else "batch"
+        return normalisation(norm, name, channels, self.group_channels, momentum)
+
+    def _modular(self, channels: int, width: int, rest: Sequential, dim: int) -> ModularNetwork:
+        plan = client_autoencoder(self.client_layers, channels, width).module
+        module = plain_layers(MODULE, plan, self.client_norm, self.group_channels)
+        projector = None
+        if self.projector_widths:
+            count = len(self.projector_widths)
+            projector = dense_layers("encoder.projector", dim, self.projector_widths, count)
+        return ModularNetwork(module, rest, projector, plan)
+
+    def _module_channels(self, channels: int, width: int) -> int:
+        """Channels of what the client module puts out."""
+        plan = client_autoencoder(self.client_layers, channels, width).module
+        return [one.outputs for one in plan if isinstance(one, Convolution)][-1]

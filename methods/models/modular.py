@@ -1,0 +1,73 @@
+"""MFCL's network in its two modules: what clients train, and what the second server trains.
+
+Paper: MFCL, Section 2.1; Tables 9 and 10 (client modules and decoders, `mfcl_modules`), Table 11
+(projection layers).
+Departures: a transposed convolution of stride 1 with padding 1 is a convolution with the kernel
+turned round, and is written as one here: the same functions, the same number of weights.
+Evidence: `tests/methods/test_modular.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from methods.models.layers import Conv2d, Layer, MaxPool2d, ReLU, Sequential
+from methods.models.mfcl_modules import Convolution, Pooling
+from methods.models.normalisation import Norm, normalisation
+from methods.state import State
+
+MODULE = "encoder.module"
+
+
+def plain_layers(
+    name: str, listed: Sequence[Convolution | Pooling], norm: Norm, group_channels: int
+) -> Sequential:
+    """Layers of a client module or its decoder; tensors begin with `name.`, counted from 0."""
+    layers: list[Layer] = []
+    for i, one in enumerate(listed):
+        if isinstance(one, Pooling):
+            layers.append(MaxPool2d(one.kernel, one.stride, one.padding))
+            continue
+        layers.append(
+            Conv2d(f"{name}.{i}", one.inputs, one.outputs, one.kernel, one.stride, one.padding)
+        )
+        if one.normalised:
+            layers += [
+                normalisation(norm, f"{name}.norm{i}", one.outputs, group_channels),
+                ReLU(),
+            ]
+    return Sequential(*layers)
+
+
+class ModularNetwork(Layer):
+    """projector(rest(module(x))).
+
+    module: images to representations models x batch x channels x height x width; its tensors begin
+    with `encoder.module.`. rest: representations to models x batch x dim. projector: on top, or
+    None. plan: the module's layers as listed, to which a decoder is made.
+    """
+
+    def __init__(
+        self,
+        module: Sequential,
+        rest: Sequential,
+        projector: Sequential | None,
+        plan: Sequence[Convolution | Pooling],
+    ) -> None:
+        self.module, self.rest, self.projector = module, rest, projector
+        self.plan = tuple(plan)
+
+    def new(self, generator: torch.Generator) -> State:
+        parts = (self.module, self.rest, self.projector)
+        return {k: v for p in parts if p is not None for k, v in p.new(generator).items()}
+
+    def behind(self, state: State, z: Tensor, training: bool = False) -> Tensor:
+        """What the second server computes from representations `z`: models x batch x width."""
+        h = self.rest(state, z, training)
+        return h if self.projector is None else self.projector(state, h, training)
+
+    def __call__(self, state: State, x: Tensor, training: bool = False) -> Tensor:
+        return self.behind(state, self.module(state, x, training), training)

@@ -1,0 +1,148 @@
+"""Networks in two modules, and norms of first layers, against layers counted and built by hand."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from methods.encoders.base import Encoder
+from methods.encoders.resnet import ResNet
+from methods.encoders.vgg import VGG
+from methods.models.layers import Conv2d
+from methods.models.mfcl_modules import client_autoencoder
+from methods.models.modular import ModularNetwork, plain_layers
+from methods.models.normalisation import TwinNorm
+from methods.state import State
+
+
+def fresh(layer: object, seed: int = 0) -> State:
+    return layer.new(torch.Generator().manual_seed(seed))  # type: ignore[attr-defined]
+
+
+def modular(encoder: Encoder, channels: int = 3, side: int = 32) -> ModularNetwork:
+    network = encoder.build(channels, side)
+    assert isinstance(network, ModularNetwork)
+    return network
+
+
+def convolutions(state: State) -> list[str]:
+    return [name for name, value in state.items() if value.dim() == 5]
+
+
+def test_resnet_18_without_its_first_two_convolutions() -> None:
+    network = modular(ResNet(18, stem="cifar", client_layers=2, client_norm="twin", modular=True))
+    state = fresh(network)
+    names = convolutions(state)
+    assert names[:3] == [
+        "encoder.module.0.weight",
+        "encoder.module.1.weight",
+        "encoder.layer1.0.conv2.weight",
+    ]
+    # 17 convolutions and 3 on shortcuts in the whole network.
+    assert len(names) == 20
+    # Table 9, rows 1 to 4: weights, biases, a scale and a shift for each channel.
+    own = sum(v.numel() for name, v in state.items() if name.startswith("encoder.module."))
+    assert own == (3 * 64 * 9 + 64 + 128) + (64 * 64 * 9 + 64 + 128)
+    z = network.module(state, torch.rand(1, 2, 3, 32, 32), training=True)
+    assert z.shape == (1, 2, 64, 16, 16)
+    assert network.behind(state, z).shape == (1, 2, 512)
+
+
+@pytest.mark.parametrize("depth", [18, 50])
+@pytest.mark.parametrize("cut", range(1, 8))
+@pytest.mark.parametrize("norm", ["batch", "group", "twin"])
+def test_every_cut_of_table_1_runs(depth: int, cut: int, norm: str) -> None:
+    encoder = ResNet(
+        depth,
+        width=2,
+        stem="cifar",
+        client_layers=cut,
+        client_norm=norm,  # type: ignore[arg-type]
+        group_channels=2,
+        modular=True,
+        projector_widths=(6, 5),
+    )
+    network = modular(encoder, 1, 8)
+    state = fresh(network)
+    out = network(state, torch.rand(1, 4, 1, 8, 8), training=True)
+    assert out.shape == (1, 4, 5)
+    assert encoder.out_dim == 5
+    in_all = len([n for n in convolutions(state) if "downsample" not in n])
+    assert in_all == (17 if depth == 18 else 49)
+
+
+def test_a_cut_block_is_a_plain_chain() -> None:
+    encoder = ResNet(18, width=2, stem="cifar", client_layers=2, modular=True)
+    network = modular(encoder, 1, 8)
+    state = fresh(network)
+    block = next(iter(network.rest))
+    z = torch.randn(1, 3, 2, 4, 4)
+    weight = state["encoder.layer1.0.conv2.weight"][0]
+    expected = F.relu(F.conv2d(z[0], weight, padding=1) / (1 + 1e-5) ** 0.5)
+    assert torch.allclose(block(state, z)[0], expected, atol=1e-6)
+
+
+def test_vgg_16_cut_behind_two_layers_has_all_its_convolutions() -> None:
+    whole, cut = VGG(16, width=4), VGG(16, width=4, client_layers=2, modular=True)
+    first, second = fresh(whole.build(3, 32)), fresh(modular(cut))
+    assert len(convolutions(first)) == len(convolutions(second)) == 13
+    assert "encoder.features.7.weight" in second
+    assert "encoder.features.3.weight" not in second
+    assert second["encoder.features.7.weight"].shape == first["encoder.features.7.weight"].shape
+    out = modular(cut)(second, torch.rand(1, 2, 3, 32, 32))
+    assert out.shape == (1, 2, 32)
+
+
+def test_a_transposed_convolution_of_stride_one_is_a_convolution_turned_round() -> None:
+    x, weight = torch.randn(2, 4, 5, 5), torch.randn(4, 3, 3, 3)
+    turned = weight.flip(2, 3).transpose(0, 1)
+    transposed = F.conv_transpose2d(x, weight, padding=1)
+    assert torch.allclose(transposed, F.conv2d(x, turned, padding=1), atol=1e-5)
+
+
+def test_decoder_returns_images_of_half_the_side() -> None:
+    plan = client_autoencoder(2, 3, 8)
+    decoder = plain_layers("decoder", plan.decoder, "twin", 16)
+    out = decoder(fresh(decoder), torch.rand(1, 4, 8, 16, 16), training=True)
+    assert out.shape == (1, 4, 3, 16, 16)
+    assert out.min() < 0 < out.max()
+
+
+@pytest.mark.parametrize("encoder", [ResNet(18, width=4, client_layers=2), VGG(11, width=4)])
+def test_norms_of_the_first_convolutions_alone_are_replaced(encoder: Encoder) -> None:
+    from dataclasses import replace
+
+    norms = {}
+    for norm in ("batch", "twin"):
+        chosen = replace(encoder, client_layers=2, client_norm=norm)  # type: ignore[call-arg]
+        state = fresh(chosen.build(3, 32))
+        norms[norm] = {name for name in state if name.endswith("running_mean")}
+        assert convolutions(state) == convolutions(fresh(encoder.build(3, 32)))
+    assert len(norms["batch"] - norms["twin"]) == 2
+
+
+def test_twins_meet_in_an_uncut_network() -> None:
+    encoder = ResNet(18, width=4, stem="cifar", client_layers=2, client_norm="twin")
+    network = encoder.build(3, 16)
+    found = [layer for layer in network if isinstance(layer, TwinNorm)]  # type: ignore[attr-defined]
+    assert len(found) == 1  # the stem's; the second stands in a block
+    with pytest.raises(ValueError, match="two views"):
+        network(fresh(network), torch.rand(1, 3, 3, 16, 16), training=True)
+
+
+def test_impossible_options_are_refused() -> None:
+    with pytest.raises(ValueError, match="client_norm = 'layer'"):
+        ResNet(18, client_norm="layer")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="modular network"):
+        ResNet(18, projector_widths=(4,))
+    with pytest.raises(ValueError, match="cut_layer = 8"):
+        ResNet(18, client_layers=8, modular=True).build(3, 32)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.25, 0.001])
+def test_narrowed_networks_have_a_share_of_the_channels(share: float) -> None:
+    for encoder in (ResNet(18, width=8), VGG(11, width=8)):
+        network = encoder.narrowed(share).build(3, 32)
+        first = next(layer for layer in network if isinstance(layer, Conv2d))  # type: ignore[attr-defined]
+        assert first.outputs == max(1, round(8 * share))
