@@ -24,15 +24,26 @@ from methods.objectives._networks import dense_layers
 from methods.objectives.base import Learner, Objective
 from methods.state import State
 
+_NEVER = -1e9
 
-def nt_xent(z_i: Tensor, z_j: Tensor, temperature: float) -> Tensor:
-    """Eq. 8 averaged over all anchors, (models,); z_i, z_j: models x batch x width."""
+
+def nt_xent(z_i: Tensor, z_j: Tensor, temperature: float, valid: Tensor | None = None) -> Tensor:
+    """Eq. 8 averaged over all anchors, (models,); z_i, z_j: models x batch x width.
+
+    valid: bool, models x batch; the pairs that count, None for all. Without any the loss is zero.
+    """
     z_i, z_j = F.normalize(z_i, dim=2), F.normalize(z_j, dim=2)
     z = torch.cat([z_i, z_j], dim=1)
     not_itself = torch.full((z.shape[1],), -math.inf, device=z.device, dtype=z.dtype).diag()
     similarity = torch.baddbmm(not_itself, z, z.transpose(1, 2), alpha=1 / temperature)
     positive = (z_i * z_j).sum(2) / temperature
-    return similarity.logsumexp(2).mean(1) - positive.mean(1)
+    if valid is None:
+        return similarity.logsumexp(2).mean(1) - positive.mean(1)
+    anchors = valid.repeat(1, 2)
+    # Not minus infinity: a row without anything valid would have no gradient but NaN.
+    all_pairs = similarity.masked_fill(~anchors.unsqueeze(1), _NEVER).logsumexp(2)
+    total = (all_pairs * anchors).sum(1) - 2 * (positive * valid).sum(1)
+    return total / anchors.sum(1).clamp(min=1)
 
 
 class SimCLRLearner(Learner):

@@ -1,0 +1,304 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from methods.augment import Augmentation
+from methods.engine import loop
+from methods.federated._calibrated import Calibrated, Regularizers, Remembering
+from methods.federated.base import Memory, Message, Task
+from methods.federated.calibre import Calibre, divergence
+from methods.federated.pfl_ssl import PFLSSL
+from methods.models.layers import is_buffer
+from methods.objectives._prototypes import clusters, prototype_contrast, prototype_meta
+from methods.objectives.base import Learner
+from methods.objectives.simclr import SimCLR, nt_xent
+from methods.registry import find
+from methods.state import State, clone, take
+
+MakeTask = Callable[..., Task]
+MakeLearner = Callable[..., tuple[Learner, State, list[Tensor]]]
+OBJECTIVES = ["simclr", "byol", "simsiam", "moco", "swav", "smog"]
+OPTIONS: dict[str, Any] = {"rounds": 2, "local_epochs": 2, "batch_size": 5, "learning_rate": 0.01}
+BOTH = Regularizers(meta=True, contrast=True, weight=0.3, n_prototypes=3, temperature=0.5)
+
+
+def cosine(a: Tensor, b: Tensor) -> float:
+    return float((a * b).sum() / a.norm() / b.norm())
+
+
+def encodings(models: int = 2, batch: int = 9, width: int = 4) -> tuple[Tensor, ...]:
+    return tuple(torch.randn(2, models, batch, width, dtype=torch.float64))
+
+
+# Clusters
+
+
+def test_clusters_are_of_both_views_and_alike_images_share_one() -> None:
+    """Two kinds of image, far apart; any second view is near its first."""
+    kind = torch.arange(10) % 2
+    z_a = F.one_hot(kind, 3).double()[None] + 0.1 * torch.randn(1, 10, 3, dtype=torch.float64)
+    z_b = z_a + 0.01 * torch.randn(1, 10, 3, dtype=torch.float64)
+    of_a, of_b, k = clusters(z_a, 5 * z_b, 2)
+    assert k == 2
+    assert torch.equal(of_a, of_b)
+    assert len(set(of_a[0, kind == 0].tolist())) == len(set(of_a[0, kind == 1].tolist())) == 1
+    assert of_a[0, 0] != of_a[0, 1]
+
+
+def test_there_are_no_more_clusters_than_images() -> None:
+    assert clusters(*encodings(batch=4), n_prototypes=10)[2] == 4
+
+
+def test_stacked_models_have_the_clusters_that_they_have_alone() -> None:
+    z_a, z_b = encodings(models=3)
+    together = clusters(z_a, z_b, 4)
+    for i in range(3):
+        alone = clusters(z_a[i : i + 1], z_b[i : i + 1], 4)
+        assert torch.equal(together[0][i], alone[0][0])
+        assert torch.equal(together[1][i], alone[1][0])
+
+
+# L_n and L_p
+
+
+def test_l_n_equals_a_plain_loop_over_its_definition() -> None:
+    z_a, z_b = encodings()
+    of_a, of_b = torch.randint(3, (2, 2, 9))
+    of_a[0, 0], of_b[0][of_b[0] == 2] = 2, 1  # model 0 has no prototype of cluster 2
+    found = prototype_meta(z_a, z_b, of_a, of_b, 3, 0.5)
+    for model in range(2):
+        prototypes = {
+            k: F.normalize(z_b[model], dim=1)[of_b[model] == k].mean(0)
+            for k in range(3)
+            if bool((of_b[model] == k).any())
+        }
+        losses = []
+        for z, k in zip(z_a[model], of_a[model].tolist(), strict=True):
+            if k in prototypes:
+                scores = {j: math.exp(cosine(z, v) / 0.5) for j, v in prototypes.items()}
+                losses.append(-math.log(scores[k] / sum(scores.values())))
+        assert len(losses) < 9 or model == 1
+        assert found[model].item() == pytest.approx(sum(losses) / len(losses), abs=1e-9)
+
+
+def test_at_a_temperature_of_one_half_l_n_is_the_softmax_of_squared_distances() -> None:
+    """The text's p(k | x) = softmax(-d(z, v_k)), for vectors of length one."""
+    z_a, z_b = encodings(models=1)
+    of_a, of_b = torch.arange(9)[None] % 3, torch.arange(9)[None] % 3
+    v = F.normalize(
+        torch.stack([F.normalize(z_b[0], dim=1)[of_b[0] == k].mean(0) for k in range(3)]), dim=1
+    )
+    distances = torch.cdist(F.normalize(z_a[0], dim=1), v).square()
+    expected = F.cross_entropy(-distances, of_a[0])
+    torch.testing.assert_close(prototype_meta(z_a, z_b, of_a, of_b, 3, 0.5)[0], expected)
+
+
+def test_l_p_equals_nt_xent_over_the_prototypes_of_both_views() -> None:
+    h_a, h_b = encodings()
+    of_a, of_b = torch.randint(3, (2, 2, 9))
+    of_a[:, :3], of_b[:, :3] = torch.arange(3), torch.arange(3)
+    of_b[0][of_b[0] == 1] = 0  # model 0 has cluster 1 in one view alone
+    found = prototype_contrast(h_a, h_b, of_a, of_b, 3, 0.4)
+    for model, present in enumerate(([0, 2], [0, 1, 2])):
+        pairs = [
+            (h_a[model][of_a[model] == k].mean(0), h_b[model][of_b[model] == k].mean(0))
+            for k in present
+        ]
+        anchors = [a for a, _ in pairs] + [b for _, b in pairs]
+        n, losses = len(pairs), []
+        for i, anchor in enumerate(anchors):
+            top = math.exp(cosine(anchor, anchors[(i + n) % (2 * n)]) / 0.4)
+            rest = sum(math.exp(cosine(anchor, x) / 0.4) for j, x in enumerate(anchors) if j != i)
+            losses.append(-math.log(top / rest))
+        assert found[model].item() == pytest.approx(sum(losses) / len(losses), abs=1e-9)
+
+
+def test_nt_xent_without_a_valid_pair_is_zero_with_zero_gradients() -> None:
+    z_i, z_j = (z.requires_grad_() for z in encodings())
+    valid = torch.tensor([[False] * 9, [True] * 9])
+    loss = nt_xent(z_i, z_j, 0.5, valid)
+    loss.sum().backward()
+    assert loss[0] == 0
+    torch.testing.assert_close(loss[1], nt_xent(z_i, z_j, 0.5)[1])
+    assert z_i.grad is not None
+    assert not z_i.grad[0].any()
+    assert z_i.grad[1].isfinite().all()
+
+
+# The calibrated objective
+
+
+def calibrate(learner: Any, options: Regularizers) -> tuple[Calibrated, Remembering]:
+    encoder = Remembering(learner.encoder)
+    learner.encoder = encoder
+    return Calibrated(learner, encoder, options), encoder
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_the_remembered_encodings_are_those_of_the_two_views(
+    small_learner: MakeLearner, name: str
+) -> None:
+    learner, state, views = small_learner(name, models=2)
+    _, encoder = calibrate(learner, BOTH)
+    before = clone(state)
+    learner.loss(state, learner.memory(state), views, None)
+    z = encoder.recall(2 * views[0].shape[1])
+    expected = [encoder.layer(before, view, training=True) for view in views]
+    torch.testing.assert_close(z, torch.cat(expected, dim=1))
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_the_loss_is_the_objectives_plus_the_weighted_regularisers(
+    small_learner: MakeLearner, name: str
+) -> None:
+    losses = {}
+    for meta, contrast in ((False, False), (True, False), (False, True), (True, True)):
+        learner, state, views = small_learner(name, models=2, batch=9)
+        bare: Any = learner
+        kept = clone(state)
+        options = replace(BOTH, meta=meta, contrast=contrast)
+        calibrated, _ = calibrate(learner, options)
+        losses[meta, contrast] = calibrated.loss(state, learner.memory(state), views, None)
+    plain, fresh, _ = small_learner(name, models=2, batch=9)
+    torch.testing.assert_close(
+        losses[False, False], plain.loss(fresh, plain.memory(fresh), views, None)
+    )
+    z_a, z_b = (bare.encoder.layer(kept, view, training=True) for view in views)
+    h_a, h_b = (bare.projector(kept, z, training=True) for z in (z_a, z_b))
+    of_a, of_b, k = clusters(z_a, z_b, 3)
+    l_n = 0.3 * prototype_meta(z_a, z_b, of_a, of_b, k, 0.5)
+    l_p = 0.3 * prototype_contrast(h_a, h_b, of_a, of_b, k, 0.5)
+    torch.testing.assert_close(losses[True, False] - losses[False, False], l_n)
+    torch.testing.assert_close(losses[False, True] - losses[False, False], l_p)
+    torch.testing.assert_close(losses[True, True] - losses[False, False], l_n + l_p)
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_stacked_models_have_the_losses_and_gradients_that_they_have_alone(
+    small_learner: MakeLearner, name: str
+) -> None:
+    learner, state, views = small_learner(name, models=3)
+    calibrated, _ = calibrate(learner, BOTH)
+    singles = [take(state, [i]) for i in range(3)]
+
+    def run(own: State, own_views: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
+        memory = calibrated.memory(own)
+        weights = [v.requires_grad_() for k, v in own.items() if not is_buffer(k)]
+        loss = calibrated.loss(own, memory, own_views, None)
+        return loss, list(torch.autograd.grad(loss.sum(), weights, allow_unused=True))
+
+    together, gradients = run(state, views)
+    for i, own in enumerate(singles):
+        alone, own_gradients = run(own, [view[i : i + 1] for view in views])
+        torch.testing.assert_close(alone, together[i : i + 1])
+        for ours, theirs in zip(own_gradients, gradients, strict=True):
+            assert (ours is None) == (theirs is None)
+            if ours is not None:
+                torch.testing.assert_close(ours[0], theirs[i])
+
+
+# The federated method
+
+
+def task_with(make_task: MakeTask, sizes: tuple[int, ...] = (10, 10, 10), **options: Any) -> Task:
+    return replace(
+        make_task(sizes, **options),
+        objective=SimCLR(projector_widths=(6, 4), temperature=0.5),
+        augmentation=Augmentation(crop_scale=(0.5, 1.0)),
+    )
+
+
+def test_the_divergence_by_hand() -> None:
+    """Unit vectors at ±30° are sin 30° away from their mean; equal ones not at all."""
+    angle = torch.tensor([30.0, -30.0]) * math.pi / 180
+    spread = torch.stack([angle.cos(), angle.sin()], dim=1)
+    streams = [torch.Generator().manual_seed(i) for i in range(2)]
+    found = divergence([7 * spread, torch.ones(5, 2)], 1, streams)
+    assert found.tolist() == pytest.approx(
+        [0.5 * 2 * np.hypot(1 - np.cos(np.pi / 6), 0.5), 0.0], abs=0.3
+    )
+    centre = spread.mean(0)
+    expected = float((spread - centre).norm(dim=1).mean())
+    assert found[0].item() == pytest.approx(expected, abs=1e-6)
+
+
+def test_tight_clients_weigh_more_as_numpy_averages(make_task: MakeTask) -> None:
+    task = task_with(make_task, (10, 4, 6))
+    weights = {"encoder.w": torch.randn(2, 3, 4)}
+    apart = torch.tensor([0.5, 0.1])
+    upload = Message(each={"weights": weights, "divergence": {"divergence": apart}})
+    found = Calibre().aggregate(task, None, upload, 0, torch.tensor([2, 0]))
+    expected = np.average(weights["encoder.w"].numpy(), axis=0, weights=[6 / 0.5, 10 / 0.1])
+    np.testing.assert_allclose(found["encoder.w"][0].numpy(), expected, rtol=1e-5)
+
+
+def test_collapsed_clients_share_the_average(make_task: MakeTask) -> None:
+    task = task_with(make_task)
+    upload = Message(
+        each={
+            "weights": {"encoder.w": torch.tensor([[1.0], [3.0]])},
+            "divergence": {"divergence": torch.zeros(2)},
+        }
+    )
+    found = Calibre().aggregate(task, None, upload, 0, torch.tensor([0, 1]))
+    assert found["encoder.w"].item() == pytest.approx(2.0)
+
+
+def test_without_regularisers_clients_train_as_in_pfl_ssl(make_task: MakeTask) -> None:
+    task, clients = task_with(make_task), torch.arange(3)
+    calibre = Calibre(**OPTIONS, prototype_meta=False, prototype_contrast=False)
+    uploads = []
+    for method in (calibre, PFLSSL(**OPTIONS)):
+        server = method.start(task, 0)
+        download = method.broadcast(task, server, 0, clients)
+        uploads.append(method.local_update(task, download, 0, clients, Memory()))
+    for name, value in uploads[0].each["weights"].items():
+        assert torch.equal(value, uploads[1].each["weights"][name])
+    assert uploads[0].each.keys() == {"weights", "divergence"}
+
+
+def test_regularisers_change_what_clients_learn(make_task: MakeTask) -> None:
+    task = task_with(make_task)
+    found = [
+        loop.run(Calibre(**OPTIONS, prototype_meta=a, prototype_contrast=b), task).encoder
+        for a, b in ((False, False), (True, False), (False, True), (True, True))
+    ]
+    kernels = [encoder["encoder.dense.weight"] for encoder in found if encoder is not None]
+    assert len({tuple(kernel.flatten().tolist()) for kernel in kernels}) == 4
+
+
+@pytest.mark.parametrize("method", [Calibre(**OPTIONS), PFLSSL(**OPTIONS)], ids=["calibre", "pfl"])
+def test_novel_clients_are_not_touched_by_training(
+    make_task: MakeTask, method: Calibre | PFLSSL
+) -> None:
+    task = task_with(make_task)
+    federation = replace(task.federation, novel=1)
+    images = federation.train.images.clone()
+    images[federation.train_of[2]] = 255 - images[federation.train_of[2]]
+    changed = replace(federation, train=replace(federation.train, images=images))
+    ours, theirs = (
+        loop.run(method, replace(task, federation=f)).encoder for f in (federation, changed)
+    )
+    assert ours is not None
+    assert theirs is not None
+    assert all(torch.equal(value, theirs[name]) for name, value in ours.items())
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_every_objective_trains_with_calibre(make_task: MakeTask, name: str) -> None:
+    small = {"projector_widths": (6, 4)}
+    if find("objective", name).predictor:
+        small["predictor_width"] = 5  # type: ignore[assignment]
+    task = replace(task_with(make_task), objective=find("objective", name)(**small))
+    outcome = loop.run(Calibre(**OPTIONS, objective=name, n_prototypes=3), task)
+    assert np.isfinite(outcome.arrays["loss"]).all()
+    assert (outcome.arrays["divergence"] > 0).all()
