@@ -7,9 +7,10 @@ between its samples and their prototypes (Section I); then a linear head for eve
 `personalized-head`).
 Readings. The aggregation has no formula: a client with n images and mean distance d weighs n / d,
 so that tight clusters count for more, but nobody for more than ten times the mean: a client whose
-encodings have collapsed to points would outweigh all others. Distances are Euclidean, between encodings of length one in
-evaluation mode and the centres of K-means over all images of the client after its local training.
-Algorithm 1's l_c is not defined and training has no labels: it is left out.
+encodings have collapsed to points would outweigh all others. Distances are Euclidean, between
+encodings of length one in evaluation mode and the centres of K-means over all images of the client
+after its local training. Algorithm 1's l_c is not defined and training has no labels: it is left
+out.
 Unstated: K (10) and τ (0.5, the temperature at which the text's distance and line 17's product
 are one).
 Evidence: `tests/methods/test_calibre.py`.
