@@ -1,23 +1,65 @@
-"""How well the clusters that clients chose agree with the true ones.
+"""How well clusters, which have no names, agree with true classes or groups.
 
-Paper: CP-CFL, Figure 5, which shows the choices by round and says that they are right almost at
-once; the share below puts a number on it. It is the clustering accuracy that is usual for labels
-without names: clusters and true groups are matched one to one so that most clients agree.
-Evidence: `tests/methods/test_clustering.py` (all matchings, by trying each).
+Papers: fedrlc, Section VII-A (clustering accuracy, NMI, ARI); its Figure 5 (silhouette, our measure
+of what a map shows). CP-CFL, Figure 5, shows which clusters clients choose and says that they are
+right almost at once; `cluster_recovery` puts a number on it, the clustering accuracy of clients.
+Unstated: the mean by which NMI is normalised (arithmetic, as scikit-learn's default and contrastive
+clustering's code).
+Evidence: `tests/methods/test_clustering.py` (all matchings, by trying each; formulas over counts).
 """
 
 from __future__ import annotations
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
+from sklearn.metrics import (
+    adjusted_rand_score,
+    normalized_mutual_info_score,
+    silhouette_score,
+)
 from torch import Tensor
 
-METRICS = ("cluster_recovery",)
+METRICS = (
+    "cluster_recovery",
+    "clustering_accuracy",
+    "nmi",
+    "ari",
+    "silhouette",
+    "occupied_clusters",
+)
+
+
+def clustering_accuracy(choice: Tensor, truth: Tensor) -> float:
+    """Share that agrees when clusters and classes are matched one to one at best.
+
+    choice, truth: int64, n, from 0. There may be more clusters than classes, or fewer.
+    """
+    agreeing = np.zeros((int(choice.max()) + 1, int(truth.max()) + 1), dtype=np.int64)
+    np.add.at(agreeing, (choice.cpu().numpy(), truth.cpu().numpy()), 1)
+    matched = linear_sum_assignment(agreeing, maximize=True)
+    return float(agreeing[matched].sum() / len(choice))
 
 
 def cluster_recovery(choice: Tensor, group: Tensor) -> float:
     """Share of clients whose choice is matched with their group; both int64, clients, from 0."""
-    agreeing = np.zeros((int(choice.max()) + 1, int(group.max()) + 1), dtype=np.int64)
-    np.add.at(agreeing, (choice.cpu().numpy(), group.cpu().numpy()), 1)
-    matched = linear_sum_assignment(agreeing, maximize=True)
-    return float(agreeing[matched].sum() / len(choice))
+    return clustering_accuracy(choice, group)
+
+
+def agreement(choice: Tensor, truth: Tensor) -> dict[str, float]:
+    """`clustering_accuracy`, `nmi` and `ari` of int64 choices and classes (n), and how many
+    clusters have a member (`occupied_clusters`)."""
+    ours, theirs = choice.cpu().numpy(), truth.cpu().numpy()
+    return {
+        "clustering_accuracy": clustering_accuracy(choice, truth),
+        "nmi": float(normalized_mutual_info_score(theirs, ours)),
+        "ari": float(adjusted_rand_score(theirs, ours)),
+        "occupied_clusters": float(len(np.unique(ours))),
+    }
+
+
+def silhouette(h: Tensor, groups: Tensor) -> float:
+    """Mean silhouette coefficient (Rousseeuw 1987) of points n x dim in int64 groups (n).
+
+    Between -1 and 1; distances are Euclidean. Raises `ValueError` for fewer than two groups.
+    """
+    return float(silhouette_score(h.double().cpu().numpy(), groups.cpu().numpy()))

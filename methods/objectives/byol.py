@@ -6,10 +6,11 @@ update rate β = 0.9.
 Departures: Eq. 9's norm equals its right-hand side only for vectors of length one, so the code
 computes 2 - 2 Sim. Eq. 11 says θ'_q; the target has no predictor, so it is read as the projector
 θ'_g.
-Unstated: the two directions are averaged (Adam ignores the factor); batch normalisation sees one
-view at a time, and in the target too uses the statistics of the batch, as in Grill et al.; Eqs. 10
-and 11 move trained weights only, the target keeps running statistics of its own; dense layers
-before batch normalisation have no bias.
+Unstated: the two directions are averaged (Adam ignores the factor), or added (`sum_directions`) as
+in fedrlc's Eq. 3, where SGD does not; batch normalisation sees one view at a time, and in the
+target too uses the statistics of the batch, as in Grill et al.; Eqs. 10 and 11 move trained weights
+only, the target keeps running statistics of its own; dense layers before batch normalisation have
+no bias.
 Evidence: `tests/methods/test_objectives.py` against torch.nn networks and plain loops over Eqs. 9
 to 11, and against lightly.
 """
@@ -38,9 +39,16 @@ def distance(p: Tensor, z: Tensor) -> Tensor:
 class BYOLLearner(Learner):
     """Online encoder, projector and predictor; the target network is the memory."""
 
-    def __init__(self, encoder: Layer, projector: Layer, predictor: Layer, momentum: float) -> None:
+    def __init__(
+        self,
+        encoder: Layer,
+        projector: Layer,
+        predictor: Layer,
+        momentum: float,
+        sum_directions: bool = False,
+    ) -> None:
         self.encoder, self.projector, self.predictor = encoder, projector, predictor
-        self.momentum = momentum
+        self.momentum, self.sum_directions = momentum, sum_directions
 
     def new(self, generator: torch.Generator) -> State:
         networks = (self.encoder, self.projector, self.predictor)
@@ -56,10 +64,27 @@ class BYOLLearner(Learner):
     def loss(
         self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
     ) -> Tensor:
-        p_i, p_j = (self.predictor(state, self._project(state, x), training=True) for x in views)
-        with torch.no_grad():
-            z_i, z_j = (self._project(memory, x) for x in views)
-        return (distance(p_i, z_j) + distance(p_j, z_i)) / 2
+        p = self.predictions(state, self.encoded(state, views))
+        return self.prediction_loss(p, self.targets(memory, views))
+
+    def encoded(self, state: State, views: Sequence[Tensor]) -> list[Tensor]:
+        """The online encoder's output of each view."""
+        return [self.encoder(state, x, training=True) for x in views]
+
+    def prediction_loss(self, p: Sequence[Tensor], z: Sequence[Tensor]) -> Tensor:
+        """Both directions, (models,), from `predictions` p and `targets` z of two views."""
+        total = distance(p[0], z[1]) + distance(p[1], z[0])
+        return total if self.sum_directions else total / 2
+
+    def predictions(self, state: State, h: Sequence[Tensor]) -> list[Tensor]:
+        """The predictor's output of each view, from the encoder's."""
+        project, predict = self.projector, self.predictor
+        return [predict(state, project(state, own, training=True), training=True) for own in h]
+
+    @torch.no_grad()
+    def targets(self, memory: State, views: Sequence[Tensor]) -> list[Tensor]:
+        """The target projector's output of each view."""
+        return [self._project(memory, x) for x in views]
 
     @torch.no_grad()
     def update(self, state: State, memory: State) -> None:
@@ -71,7 +96,10 @@ class BYOLLearner(Learner):
 
 @dataclass(frozen=True)
 class BYOL(Objective):
-    """Options of BYOL; `momentum` is β. The predictor's output is as wide as the projector's."""
+    """Options of BYOL; `momentum` is β. The predictor's output is as wide as the projector's.
+
+    sum_directions: add the losses of the two directions instead of averaging them.
+    """
 
     positive_samples: ClassVar[bool] = True
     projector: ClassVar[bool] = True
@@ -81,10 +109,15 @@ class BYOL(Objective):
     projector_widths: tuple[int, ...] = (512, 512)
     predictor_width: int = 64
     momentum: float = 0.9
+    sum_directions: bool = False
 
     def build(self, encoder: Layer, dim: int, n_classes: int) -> BYOLLearner:
+        return BYOLLearner(*self.networks(encoder, dim), self.momentum, self.sum_directions)
+
+    def networks(self, encoder: Layer, dim: int) -> tuple[Layer, Layer, Layer]:
+        """Encoder, projector and predictor."""
         widths = self.projector_widths
         projector = dense_layers("projector", dim, widths, normalised=len(widths))
         bottleneck = (self.predictor_width, widths[-1])
         predictor = dense_layers("predictor", widths[-1], bottleneck, normalised=1)
-        return BYOLLearner(encoder, projector, predictor, self.momentum)
+        return encoder, projector, predictor

@@ -1,0 +1,57 @@
+"""BYOL, and DEC's clustering of the online predictor's output beside it.
+
+Paper: fedrlc, Eqs. 19 and 20 (NC+NC), after Xie et al. 2016: soft labels by a Student-t kernel
+around trained centres, drawn to their own sharpened target distribution (`methods.soft_clusters`).
+Unstated: centres begin at random here; the federated methods set them by K-means before the first
+round. As many centres as classes.
+Evidence: `tests/methods/test_deep_clustering.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from methods.models.layers import Layer
+from methods.objectives._centres import CentredLearner, new_centres
+from methods.objectives.byol import BYOL, BYOLLearner
+from methods.soft_assignment import CENTRES
+from methods.soft_clusters import embedded_clustering
+from methods.state import State
+
+
+class BYOLDECLearner(BYOLLearner, CentredLearner):
+    """BYOL's networks, and centres in the predictor's output."""
+
+    def __init__(self, byol: BYOLLearner, n_clusters: int, width: int) -> None:
+        super().__init__(
+            byol.encoder, byol.projector, byol.predictor, byol.momentum, byol.sum_directions
+        )
+        self.n_clusters, self.width = n_clusters, width
+
+    def new(self, generator: torch.Generator) -> State:
+        networks = super().new(generator)
+        return {**networks, **new_centres(self.n_clusters, self.width, generator)}
+
+    def embed(self, state: State, x: Tensor, training: bool) -> Tensor:
+        z = self.projector(state, self.encoder(state, x, training), training)
+        return self.predictor(state, z, training)
+
+    def loss(
+        self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
+    ) -> Tensor:
+        p = [self.embed(state, x, True) for x in views]
+        prediction = self.prediction_loss(p, self.targets(memory, views))
+        return prediction + embedded_clustering(p[0], p[1], state[CENTRES])
+
+
+@dataclass(frozen=True)
+class BYOLDEC(BYOL):
+    """Options of BYOL."""
+
+    def build(self, encoder: Layer, dim: int, n_classes: int) -> BYOLDECLearner:
+        byol = super().build(encoder, dim, n_classes)
+        return BYOLDECLearner(byol, n_classes, self.projector_widths[-1])

@@ -1,0 +1,59 @@
+"""FedRLC's local loss: BYOL, and a crossed divergence of soft labels between its two networks.
+
+Paper: fedrlc, Section V-B, Eqs. 23 to 25. Online soft labels of one view are drawn to the target
+distribution of the other view's in the target network, over images whose two hard labels agree
+(`methods.soft_clusters.crossed_divergence`).
+Readings: online representations are the predictor's output and target ones the target projector's,
+as in Section III-A, so that both lie in the space in which the centres are trained.
+Unstated: centres begin at random here; `methods.federated.fedrlc` sets them by K-means before the
+first round. As many centres as classes.
+Evidence: `tests/methods/test_deep_clustering.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from methods.models.layers import Layer
+from methods.objectives.byol import BYOL, BYOLLearner
+from methods.objectives.byol_dec import BYOLDECLearner
+from methods.soft_assignment import CENTRES
+from methods.soft_clusters import crossed_divergence, student_t
+from methods.state import State
+
+
+class CrossedKLLearner(BYOLDECLearner):
+    """BYOL's networks, and centres in the predictor's output."""
+
+    def __init__(self, byol: BYOLLearner, n_clusters: int, width: int, select: bool) -> None:
+        super().__init__(byol, n_clusters, width)
+        self.select = select
+
+    def loss(
+        self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
+    ) -> Tensor:
+        p = [self.embed(state, x, True) for x in views]
+        z = self.targets(memory, views)
+        q_a, q_b = (student_t(own, state[CENTRES]) for own in p)
+        target_a, target_b = (student_t(own, state[CENTRES].detach()) for own in z)
+        crossed = crossed_divergence(q_a, q_b, target_a, target_b, self.select)
+        return self.prediction_loss(p, z) + crossed
+
+
+@dataclass(frozen=True)
+class CrossedKL(BYOL):
+    """Options of BYOL. data_selection: only images whose hard labels agree enter the divergence.
+    clustering_loss: whether there is a divergence at all, and centres; otherwise this is BYOL.
+    """
+
+    data_selection: bool = True
+    clustering_loss: bool = True
+
+    def build(self, encoder: Layer, dim: int, n_classes: int) -> BYOLLearner:
+        byol = super().build(encoder, dim, n_classes)
+        if not self.clustering_loss:
+            return byol
+        return CrossedKLLearner(byol, n_classes, self.projector_widths[-1], self.data_selection)

@@ -1,0 +1,55 @@
+"""Which cluster an image belongs to, by what a training left: a cluster head, or centres.
+
+A cluster head (`cluster_head.*`) reads the encoder's output, as in contrastive clustering. Centres
+(`centres.mu`, models x clusters x width) lie where the method trained them: in the predictor's
+output if there is a predictor, else in the projector's (fedrlc, Eqs. 9 and 19).
+Evidence: `tests/methods/test_soft_assignment.py`.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from methods.models.layers import BatchNorm, Layer, Linear, ReLU, Sequential
+from methods.soft_clusters import student_t
+from methods.state import State, part
+
+CENTRES = "centres.mu"
+HEAD = "cluster_head"
+
+
+def assigns(weights: State) -> bool:
+    """Whether the weights say which cluster an image belongs to."""
+    return CENTRES in weights or bool(part(weights, HEAD))
+
+
+def soft_assignment(h: Tensor, weights: State) -> Tensor:
+    """Soft labels models x batch x clusters from representations models x batch x dim.
+
+    Networks are in evaluation mode. Raises `ValueError` if the weights have neither a cluster head
+    nor centres.
+    """
+    if part(weights, HEAD):
+        return torch.softmax(dense_layers_of(HEAD, weights)(weights, h), dim=2)
+    if CENTRES not in weights:
+        raise ValueError("these weights have neither a cluster head nor centres")
+    for name in ("projector", "predictor"):
+        if part(weights, name):
+            h = dense_layers_of(name, weights)(weights, h)
+    return student_t(h, weights[CENTRES])
+
+
+def dense_layers_of(name: str, weights: State) -> Sequential:
+    """The network that `objectives._networks.dense_layers` made, read off its own weights."""
+    layers: list[Layer] = []
+    i = 0
+    while (weight := weights.get(f"{name}.{i}.weight")) is not None:
+        if i > 0:
+            layers.append(ReLU())
+        outputs, inputs = weight.shape[1:]
+        layers.append(Linear(f"{name}.{i}", inputs, outputs, bias=f"{name}.{i}.bias" in weights))
+        if f"{name}.norm{i}.weight" in weights:
+            layers.append(BatchNorm(f"{name}.norm{i}", outputs))
+        i += 1
+    return Sequential(*layers)
