@@ -20,12 +20,11 @@ class RunConfig:
     `measurement` evaluates the weights that it starts from with a protocol.
     method: registered name of the objective, of the federated method or of the protocol. options:
     all of its options, defaults included. data: name, part, test_part, image_size, channels,
-    images (None for all). clients: partition name and options; None for pre-training. encoder:
-    architecture name and options. head: widths of hidden layers; None for pre-training. objective:
-    name and
-    options of what clients minimise, where the federated method leaves that open. augmentation:
-    options of the views; None where none are drawn. start: the run whose encoder this one starts
-    from.
+    images (None for all), unlabeled_part (where clients have one). clients: partition name and
+    options; None for pre-training. encoder: architecture name and options. head: widths of hidden
+    layers; None for pre-training. objective: name and options of what clients minimise, where the
+    federated method leaves that open. augmentation: options of the views; None where none are
+    drawn. start: the run whose encoder this one starts from.
     start_trial: the one trial of `start` that every trial uses, or None for the trial's own.
     """
 

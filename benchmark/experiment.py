@@ -31,6 +31,7 @@ FIXED: Mapping[str, Any] = {
     "clients.image_size": int,
     "clients.channels": int,
     "clients.images": int,
+    "clients.unlabeled_part": str,
     "clients.partition": str,
     "encoder.name": str,
     "head.widths": tuple[int, ...],

@@ -17,7 +17,7 @@ from benchmark import experiment as experiments
 from benchmark.config import RunConfig
 from benchmark.errors import SpecError
 from benchmark.results import Departure
-from benchmark.spec.names import NO_PRETRAINING, NO_PROTOCOL, known
+from benchmark.spec.names import NO_PART, NO_PRETRAINING, NO_PROTOCOL, known
 from benchmark.spec.types import Experiment, Override, Profile, Read
 from methods import registry
 from methods.registry import UnknownNameError
@@ -182,7 +182,7 @@ class _Builder:
             stage="federated",
             method=method,
             options=options,
-            data=self._client_data(),
+            data={**self._client_data(), **(self._unlabeled() if objective else {})},
             encoder=self._encoder(),
             clients={"partition": partition, **self._options("partition", partition, "clients")},
             head={"widths": list(self._get("head.widths", ()))},
@@ -237,6 +237,11 @@ class _Builder:
             "images": self._get("clients.images", None),
             **self._sizes(),
         }
+
+    def _unlabeled(self) -> dict[str, str]:
+        """The part whose images clients learn from without labels; nothing where none is named."""
+        part = self._get("clients.unlabeled_part", NO_PART)
+        return {} if part == NO_PART else {"unlabeled_part": part}
 
     def _sizes(self) -> dict[str, Any]:
         paths = ("clients.image_size", "clients.channels")

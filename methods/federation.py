@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
+
+from methods.seeds import Seeds
+
+UNLABELED = -1
+"""Label of an image that has none, among images that have."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +40,9 @@ class Federation:
     train_of, test_of: per client an int64 index into `train` and `test`; clients that are
     measured on the same images hold the same tensor, and evaluation passes over it once. group:
     int64, clients; the true cluster of each client, or zeros where the split has none. novel: the
-    last so many clients never train; they are there to be personalised and tested.
+    last so many clients never train; they are there to be personalised and tested. unlabeled_of:
+    per client an index into `train` of images whose labels are `UNLABELED`, for methods that learn
+    without labels; empty where there are none.
     """
 
     train: Portion
@@ -45,6 +52,7 @@ class Federation:
     group: Tensor
     n_classes: int
     novel: int = 0
+    unlabeled_of: tuple[Tensor, ...] = ()
 
     @property
     def n_clients(self) -> int:
@@ -63,15 +71,37 @@ class Federation:
     def class_counts(self) -> Tensor:
         """Training images per client and class, int64, clients x classes."""
         assert self.train.labels is not None
-        labels = self.train.labels.cpu()
+        held = [self.train.labels[index].cpu() for index in self.train_of]
         return torch.stack(
-            [torch.bincount(labels[i.cpu()], minlength=self.n_classes) for i in self.train_of]
+            [torch.bincount(own[own != UNLABELED], minlength=self.n_classes) for own in held]
         )
 
     def n_shared_images(self) -> int:
         """Training images that more than one client holds."""
         counts = torch.bincount(torch.cat([i.cpu() for i in self.train_of]))
         return int((counts > 1).sum())
+
+    def with_unlabeled(self, images: Tensor, seeds: Seeds) -> Federation:
+        """`images` (uint8) dealt evenly, at random, to the clients that train."""
+        assert self.train.labels is not None
+        labels = torch.full((len(images),), UNLABELED)
+        order = torch.randperm(len(images), generator=seeds.generator("partition", "unlabelled"))
+        hands = torch.tensor_split(len(self.train) + order, self.n_training)
+        nothing = torch.empty(0, dtype=torch.int64)
+        return replace(
+            self,
+            train=Portion(
+                torch.cat([self.train.images, images]), torch.cat([self.train.labels, labels])
+            ),
+            unlabeled_of=(*(hand.sort().values for hand in hands), *[nothing] * self.novel),
+        )
+
+    def pooled(self) -> Federation:
+        """Labelled and unlabelled images of each client together, for learning without labels."""
+        if not self.unlabeled_of:
+            return self
+        both = zip(self.train_of, self.unlabeled_of, strict=True)
+        return replace(self, train_of=tuple(map(torch.cat, both)), unlabeled_of=())
 
     def to(self, device: torch.device | str) -> Federation:
         """The same federation on `device`."""
@@ -83,6 +113,7 @@ class Federation:
             self.group.to(device),
             self.n_classes,
             self.novel,
+            tuple(index.to(device) for index in self.unlabeled_of),
         )
 
 

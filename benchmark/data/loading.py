@@ -143,11 +143,13 @@ def build_federation(
     seeds: Seeds,
     image_size: int | None = None,
     channels: int | None = None,
+    unlabeled: Loaded | None = None,
 ) -> Federation:
     """Deals images to clients, keeps those in use, and brings only them to size.
 
     train, test: loaded at their original size. Dealing sees all images, so the split does not
-    depend on `image_size` or `channels`.
+    depend on `image_size` or `channels`. unlabeled: images for learning without labels, all of
+    them dealt evenly to the clients that train.
 
     Raises `DataError` if the data cannot be dealt that way.
     """
@@ -161,7 +163,14 @@ def build_federation(
         raise DataError(f"{train.source}: {error}") from error
     train_images, train_of = _used(dealt.train, dealt.train_of, image_size, channels)
     test_images, test_of = _used(dealt.test, dealt.test_of, image_size, channels)
-    return replace(dealt, train=train_images, test=test_images, train_of=train_of, test_of=test_of)
+    federation = replace(
+        dealt, train=train_images, test=test_images, train_of=train_of, test_of=test_of
+    )
+    if unlabeled is None:
+        return federation
+    return federation.with_unlabeled(
+        prepare(unlabeled.portion.images, None, image_size, channels), seeds
+    )
 
 
 def _used(

@@ -12,6 +12,7 @@ from benchmark.spec.problems import nearest
 from methods import registry
 
 NO_PRETRAINING = "none"
+NO_PART = "none"
 NO_PROTOCOL = "none"
 MISSPELT = 0.8
 """How much a name that nothing implements may resemble one that exists before it is an error."""

@@ -66,6 +66,7 @@ class Trial:
         config = self.config
         assert config.clients is not None
         wanted = config.data
+        unlabeled = wanted.get("unlabeled_part")
         return data.build_federation(
             made("partition", config.clients["partition"], config.clients),
             self.load(wanted, wanted["part"], resized=False),
@@ -73,6 +74,7 @@ class Trial:
             self.seeds,
             wanted["image_size"],
             wanted["channels"],
+            None if unlabeled is None else self.load(wanted, unlabeled, resized=False),
         ).to(self.device)
 
     def network(self) -> tuple[Layer, int]:

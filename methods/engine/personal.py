@@ -10,6 +10,7 @@ Evidence: `tests/methods/test_personalized.py` (against one head after the other
 from __future__ import annotations
 
 import torch
+from torch import Tensor
 
 from methods.engine.local import train_clients
 from methods.engine.steps import LocalOptions
@@ -26,12 +27,13 @@ def adapted_heads(
     options: LocalOptions,
     seeds: Seeds,
     t: int,
-) -> State:
-    """The models of all clients with their heads trained, all heads at once.
+) -> tuple[State, Tensor]:
+    """The models of all clients with their heads trained, all heads at once, and their numbers.
 
     start: stacked over all clients. t: names the random stream that orders a client's images.
     """
     everyone = torch.arange(federation.n_clients)
-    return train_clients(
+    adapted = train_clients(
         model, start, everyone, federation, everyone, options, seeds, t, encoder_epochs=0
     )
+    return adapted, everyone

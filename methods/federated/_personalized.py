@@ -69,9 +69,10 @@ class Personalized(FederatedMethod):
 
         By default heads alone are trained, on representations of the frozen encoders.
         """
-        return adapted_heads(
-            task.model, start, task.federation, self.personal_options(), task.seeds, self.rounds
-        )
+        options = self.personal_options()
+        return adapted_heads(task.model, start, task.federation, options, task.seeds, self.rounds)[
+            0
+        ]
 
     # The steps of the loop.
 

@@ -24,6 +24,7 @@ from torch import Tensor
 from methods.engine.self_supervised import ClientViews, SelfSupervisedWork, train_self_supervised
 from methods.engine.steps import Work
 from methods.federated.base import FederatedMethod, Memory, Message, Server, Task
+from methods.federation import Federation
 from methods.metrics import Evaluation
 from methods.metrics.collapse import representation_std
 from methods.models.classifier import Classifier
@@ -45,6 +46,10 @@ class SelfSupervised(FederatedMethod):
 
     def objective_name(self) -> str:
         raise NotImplementedError
+
+    def prepare(self, federation: Federation) -> Federation:
+        """Images without labels, where clients hold any, are learnt from too."""
+        return federation.pooled()
 
     def learner(self, task: Task) -> Learner:
         """The objective bound to the task's encoder."""

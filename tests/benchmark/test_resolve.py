@@ -46,6 +46,16 @@ def test_an_objective_becomes_a_pretraining_run(tiny_config: Make) -> None:
     assert config.start_trial == 0
 
 
+def test_only_learning_without_labels_reads_unlabelled_images(tiny_config: Make) -> None:
+    wanted = {"clients": {"unlabeled_part": "unlabeled"}}
+    supervised = tiny_config(merge(wanted, {"method": "fedavg"}))
+    assert supervised == tiny_config({"method": "fedavg"})
+    config = tiny_config(merge(wanted, {"method": "fedsimclr"}))
+    assert config.data["unlabeled_part"] == "unlabeled"
+    without = {"clients": {"unlabeled_part": "none"}, "method": "fedsimclr"}
+    assert tiny_config(without) == tiny_config({"method": "fedsimclr"}) != config
+
+
 def test_unshared_pretraining_starts_each_trial_from_its_own(tiny_config: Make) -> None:
     config = tiny_config({"pretraining": {"method": "simclr", "shared": False}})
     assert config.start_trial is None

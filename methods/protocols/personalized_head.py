@@ -1,0 +1,61 @@
+"""Personalised heads: every client trains a linear head of its own on the global encoder.
+
+Paper: Calibre, Section V-A: after training, the clients that took part and the novel ones download
+the encoder and train a linear head for 10 epochs (SGD, 0.05, batches of 32); accuracies are those
+on each client's own test images.
+Unstated: how heads begin (all alike, at random); representations are used as they are.
+Evidence: `tests/methods/test_personalized_head.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from methods.engine.evaluate import probabilities
+from methods.engine.personal import adapted_heads
+from methods.engine.steps import LocalOptions
+from methods.metrics import fairness
+from methods.models.classifier import ENCODER, Classifier, dense_head
+from methods.outcome import Curve, Outcome
+from methods.protocols.base import Protocol, Subject
+from methods.state import part, repeat
+
+
+@dataclass(frozen=True)
+class PersonalizedHead(Protocol):
+    """How a head is trained; `epochs` are passes over a client's images."""
+
+    federated: ClassVar[bool] = True
+
+    epochs: int = 10
+    batch_size: int = 32
+    optimizer: str = "sgd"
+    learning_rate: float = 0.05
+
+    def measure(self, subject: Subject) -> Outcome:
+        """`accuracy`, `accuracy_variance`, `accuracy_sd`, and the same of novel clients.
+
+        Raises `ValueError` without clients.
+        """
+        federation = subject.federation
+        if federation is None:
+            raise ValueError("personalised heads need clients")
+        head = dense_head(subject.dim, (), federation.n_classes)
+        model = Classifier(subject.network, subject.dim, head)
+        first = head.new(subject.seeds.generator("weights", "personalized head"))
+        one = {**part(subject.weights, ENCODER), **first}
+        start = repeat(
+            {name: value.to(subject.device) for name, value in one.items()}, federation.n_clients
+        )
+        options = LocalOptions(self.epochs, self.batch_size, self.learning_rate, self.optimizer)
+        adapted, everyone = adapted_heads(model, start, federation, options, subject.seeds, 0)
+        predicted = probabilities(model, adapted, everyone, federation.test, federation.test_of)
+        evaluation = fairness.evaluate(predicted, federation)
+        return Outcome(
+            metrics={name: Curve((1,), (value,)) for name, value in evaluation.metrics.items()},
+            arrays={
+                f"client_{name}": values.cpu().numpy()[None]
+                for name, values in evaluation.per_client.items()
+            },
+        )
