@@ -27,5 +27,6 @@ def run(trial: Trial) -> Outcome:
         encoder=trial.encoder,
         objective=trial.objective(),
         augmentation=trial.augmentation(),
+        source=trial.source(),
     )
     return loop.run(made("federated", config.method, config.options), task, trial.progress)

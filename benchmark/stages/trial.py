@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ import torch
 from benchmark import data
 from methods import registry
 from methods.federated.base import Progress
-from methods.federation import Federation
+from methods.federation import Federation, Portion
 from methods.models.layers import Layer
 from methods.seeds import Seeds
 from methods.state import State
@@ -76,6 +77,14 @@ class Trial:
             wanted["channels"],
             None if unlabeled is None else self.load(wanted, unlabeled, resized=False),
         ).to(self.device)
+
+    def source(self) -> Callable[[], Portion] | None:
+        """Loads, once, the images on which the encoder was pre-trained; None where it was not."""
+        start = self.config.start
+        if start is None or start.stage != "pretraining":
+            return None
+        wanted = start.data
+        return cache(lambda: self.load(wanted, wanted["part"]).portion)
 
     def network(self) -> tuple[Layer, int]:
         """The encoder's architecture for the images of this run, and the width of its output."""

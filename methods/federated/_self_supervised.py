@@ -44,7 +44,7 @@ class SelfSupervised(FederatedMethod):
     keeps_memory: ClassVar[bool] = False
     """Whether a client's target network or queue outlives a round."""
 
-    def objective_name(self) -> str:
+    def objective_name(self) -> str | None:
         raise NotImplementedError
 
     def prepare(self, federation: Federation) -> Federation:
@@ -54,7 +54,7 @@ class SelfSupervised(FederatedMethod):
     def learner(self, task: Task) -> Learner:
         """The objective bound to the task's encoder."""
         assert task.objective is not None
-        return _learner(task.objective, task.model, task.federation.n_classes)
+        return build_learner(task.objective, task.model, task.federation.n_classes)
 
     def work(self, task: Task, t: int, clients: Tensor) -> Work:
         """What participants minimise in round `t`."""
@@ -146,6 +146,6 @@ class SelfSupervised(FederatedMethod):
 
 
 @lru_cache(maxsize=8)
-def _learner(objective: Objective, model: Classifier, n_classes: int) -> Learner:
+def build_learner(objective: Objective, model: Classifier, n_classes: int) -> Learner:
     """One learner for all rounds: networks are described once."""
     return objective.build(model.encoder, model.dim, n_classes)

@@ -30,7 +30,7 @@ from torch import Tensor
 from methods.engine.evaluate import probabilities
 from methods.engine.local import train_clients
 from methods.engine.steps import LocalOptions
-from methods.federation import Federation
+from methods.federation import Federation, Portion
 from methods.metrics import Evaluation, classification
 from methods.models.classifier import Classifier
 from methods.seeds import Seeds
@@ -76,7 +76,8 @@ class Task:
 
     encoder: pre-trained encoder weights (one model), or None for a random start.
     clients_at_once: how many clients are trained as one batched step; None lets the engine choose.
-    objective, augmentation: for methods that train without labels, else None.
+    objective, augmentation: for methods that train without labels, else None. source: loads the
+    images on which `encoder` was trained, where it was pre-trained centrally.
     """
 
     federation: Federation
@@ -87,6 +88,7 @@ class Task:
     clients_at_once: int | None = None
     objective: Objective | None = None
     augmentation: Augmentation | None = None
+    source: Callable[[], Portion] | None = None
 
     def new_model(self, *names: str | int) -> State:
         """One model from the stream `names`: random weights, with the pre-trained encoder if any.

@@ -1,0 +1,86 @@
+"""DeepCluster-v2: cluster the features of all images, then predict each image's cluster.
+
+Paper: Caron et al. 2020, Appendix (after Caron et al. 2018): spherical k-means on the projected
+features before each epoch; the centroids are the classifier's weights until the next clustering, so
+that no classifier starts from nothing.
+Departures: one clustering instead of three; images are clustered by fresh features of the whole
+network in evaluation mode, not by those that the last epoch left; two views, no smaller crops.
+It is no objective of its own to choose: somebody who knows all images has to cluster them
+(`methods.federated.feddc`).
+Evidence: `tests/methods/test_feddc.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from methods.kmeans import kmeans
+from methods.models.layers import Layer
+from methods.objectives._networks import dense_layers
+from methods.objectives._queue import last_width, unit
+from methods.objectives.base import Learner, Objective
+from methods.state import State
+
+CENTROIDS = "centroids"
+
+
+class DeepClusterLearner(Learner):
+    """Encoder and projector; the centroids are the memory."""
+
+    def __init__(self, encoder: Layer, projector: Layer, width: int, options: DeepCluster) -> None:
+        self.encoder, self.projector, self.width = encoder, projector, width
+        self.options = options
+
+    def new(self, generator: torch.Generator) -> State:
+        return {**self.encoder.new(generator), **self.projector.new(generator)}
+
+    def memory(self, state: State) -> State:
+        """Centroids at zero, until the first clustering."""
+        like = next(iter(state.values()))
+        return {CENTROIDS: like.new_zeros(like.shape[0], self.options.prototypes, self.width)}
+
+    def project(self, state: State, x: Tensor, training: bool = True) -> Tensor:
+        """Features of length one, models x batch x width."""
+        return unit(self.projector(state, self.encoder(state, x, training), training))
+
+    def cluster(
+        self, memory: State, features: Tensor, generators: Sequence[torch.Generator]
+    ) -> Tensor:
+        """Sets the centroids; each image's cluster, int64, models x images.
+
+        features: models x images x width, of length one.
+        """
+        memory[CENTROIDS], clusters = kmeans(
+            features, self.options.prototypes, generators, spherical=True
+        )
+        return clusters
+
+    def loss(
+        self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
+    ) -> Tensor:
+        """Cross-entropy of both views against the images' clusters, `labels`."""
+        assert labels is not None
+        z = self.project(state, torch.cat(list(views), dim=1))
+        logits = torch.bmm(z, memory[CENTROIDS].transpose(1, 2)) / self.options.temperature
+        clusters = labels.repeat(1, len(views))
+        return F.cross_entropy(logits.transpose(1, 2), clusters, reduction="none").mean(1)
+
+
+@dataclass(frozen=True)
+class DeepCluster(Objective):
+    """prototypes: clusters. normalised_layers: layers of the projector with batch normalisation."""
+
+    temperature: float = 0.1
+    projector_widths: tuple[int, ...] = (512, 128)
+    normalised_layers: int = 1
+    prototypes: int = 100
+
+    def build(self, encoder: Layer, dim: int, n_classes: int) -> DeepClusterLearner:
+        widths = self.projector_widths
+        projector = dense_layers("projector", dim, widths, normalised=self.normalised_layers)
+        return DeepClusterLearner(encoder, projector, last_width(widths, dim), self)

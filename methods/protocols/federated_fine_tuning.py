@@ -1,0 +1,67 @@
+"""Federated fine-tuning: FedAvg with few local labels, from the encoder that a run has trained.
+
+Paper: fcl, Section 6.3. Clients hold what they held before, and each knows the labels of a share of
+its images of each class; encoder and a fresh classifier are trained together by supervised FedAvg.
+Unstated: everything else (see the specs for what was taken). The classifier is the one that FedAvg
+would start from in the same trial.
+Evidence: `tests/methods/test_federated_fine_tuning.py` (from an untrained encoder it is FedAvg).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import ClassVar
+
+from methods.engine import loop
+from methods.federated.base import Task
+from methods.federated.fedavg import FedAvg
+from methods.federation import Federation
+from methods.labels import labelled
+from methods.models.classifier import ENCODER, Classifier, dense_head
+from methods.outcome import Outcome
+from methods.protocols.base import Protocol, Subject
+from methods.seeds import Seeds
+from methods.state import part
+
+
+@dataclass(frozen=True)
+class FederatedFineTuning(FedAvg, Protocol):
+    """Options of FedAvg; label_share: share of each client's images whose labels are used."""
+
+    federated: ClassVar[bool] = True
+
+    label_share: float = 1.0
+
+    def measure(self, subject: Subject) -> Outcome:
+        """The metric `accuracy` of the averaged model, after the last round.
+
+        Raises `ValueError` if there are no labels.
+        """
+        assert subject.federation is not None
+        federation = few_labels(subject.federation, self.label_share, subject.seeds)
+        head = dense_head(subject.dim, (), subject.n_classes)
+        task = Task(
+            federation=federation,
+            model=Classifier(subject.network, subject.dim, head),
+            seeds=subject.seeds,
+            device=subject.device,
+            encoder=part(subject.weights, ENCODER),
+        )
+        method = FedAvg(**{f.name: getattr(self, f.name) for f in fields(FedAvg)})
+        outcome = loop.run(method, task, subject.progress, evaluate_every=0)
+        return replace(outcome, encoder=None)
+
+
+def few_labels(federation: Federation, share: float, seeds: Seeds) -> Federation:
+    """The same clients with only their labelled images.
+
+    Raises `ValueError` if there are no labels.
+    """
+    labels = federation.train.labels
+    if labels is None:
+        raise ValueError("fine-tuning needs labels, and these images have none")
+    train_of = tuple(
+        labelled(own, labels, share, seeds.generator("labels", client))
+        for client, own in enumerate(federation.train_of)
+    )
+    return replace(federation, train_of=train_of)

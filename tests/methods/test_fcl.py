@@ -1,0 +1,319 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from methods.augment import Augmentation
+from methods.engine import loop
+from methods.engine.self_supervised import ClientViews
+from methods.engine.steps import Batch
+from methods.federated._features import all_but, unpacked
+from methods.federated._fusion import FusionWork, Remote, new_bank
+from methods.federated.base import Memory, Message, Task
+from methods.federated.fcl import FCL, FusionServer
+from methods.instahide import instahide
+from methods.neighbourhood_matching import draw_candidates, neighbourhood_loss
+from methods.objectives._queue import enqueue, unit
+from methods.objectives.moco import MoCo, MoCoLearner, info_nce
+from methods.state import State, clone, take
+
+MakeTask = Callable[..., Task]
+OPTIONS: dict[str, Any] = {
+    "rounds": 3,
+    "local_epochs": 1,
+    "batch_size": 4,
+    "learning_rate": 0.01,
+    "neighbours": 2,
+    "mixed_images": 3,
+}
+OBJECTIVE = MoCo(projector_widths=(6, 4), queue_size=6, target_momentum=0.9, temperature=0.3)
+
+
+def fcl(**options: Any) -> FCL:
+    return FCL(**{**OPTIONS, **options})
+
+
+def with_objective(task: Task) -> Task:
+    return replace(task, objective=OBJECTIVE, augmentation=Augmentation(crop_scale=(0.5, 1.0)))
+
+
+def round_of(
+    method: FCL, task: Task, server: FusionServer, t: int, memory: Memory, clients: Tensor
+) -> tuple[Message, Message, FusionServer]:
+    download = method.broadcast(task, server, t, clients)
+    upload = method.local_update(task, download, t, clients, memory)
+    return download, upload, method.aggregate(task, server, upload, t, clients)
+
+
+# The loss, Eq. 12
+
+
+def fusion_step(
+    task: Task, method: FCL, remote: list[Remote]
+) -> tuple[FusionWork, MoCoLearner, State, State, Batch]:
+    """Two clients in their first step, with a half-filled bank."""
+    learner = method.learner(task)
+    assert isinstance(learner, MoCoLearner)
+    assert task.augmentation is not None
+    server = method.start(task, 0)
+    clients = torch.arange(2)
+    views = ClientViews(task.augmentation, task.federation.train, task.seeds, 4, clients)
+    work = FusionWork(learner, task, views, method, remote, 4, [0, 1], 4)
+    state = take(server.query, [0, 0])
+    memory = {**take(server.key, [0, 0]), **new_bank(learner, 2, state["projector.0.weight"])}
+    enqueue(memory, "queue", unit(torch.randn(2, 3, 4)))
+    enqueue(memory, "images", torch.tensor([[[1], [2], [3]], [[11], [12], [13]]]))
+    own = torch.stack(task.federation.train_of[:2])
+    at = torch.tensor([[0, 5, 2, 7], [1, 3, 4, 6]])
+    work.begin_epoch(state, memory, (0, 1), own, 0)
+    return work, learner, state, memory, Batch((0, 1), own.gather(1, at), at, 0)
+
+
+@pytest.mark.parametrize("local_negatives", [False, True])
+@pytest.mark.parametrize("matching", [False, True])
+@pytest.mark.parametrize("has_remote", [False, True])
+def test_the_loss_is_equation_12_client_by_client(
+    make_task: MakeTask, local_negatives: bool, matching: bool, has_remote: bool
+) -> None:
+    task = with_objective(make_task((10, 10)))
+    method = fcl(
+        local_negatives=local_negatives,
+        neighbourhood_matching=matching,
+        matching_weight=0.7,
+        matching_temperature=0.4,
+    )
+    remote = [Remote(unit(torch.randn(n, 4)), torch.arange(n)) for n in (5, 3)]
+    work, learner, state, memory, batch = fusion_step(task, method, remote if has_remote else [])
+    before = clone({k: v for k, v in memory.items() if k.startswith("queue")})
+    losses = work.loss(state, memory, batch)
+
+    assert task.augmentation is not None
+    for client in range(2):
+        own = take(state, [client])
+        looks = task.seeds.generator("views", 4, client)
+        images = task.federation.train.images[batch.index[client]]
+        v_q, v_k = task.augmentation.views(images, 2, looks)
+        q, k = learner.project(own, v_q[None]), learner.project(own, v_k[None])
+        local = before["queue.features"][client, :3]
+        theirs = remote[client].features if has_remote else local[:0]
+        use_local = local_negatives or not has_remote
+        negatives = torch.cat([theirs, local]) if use_local else theirs
+        expected = info_nce(q, k, negatives[None], 0.3).mean()
+        if matching:
+            slots = torch.zeros(1, (5 if has_remote else 0) + 6, dtype=torch.bool)
+            slots[0, : len(theirs)] = True
+            slots[0, slots.shape[1] - 6 :][:3] = True
+            stream = task.seeds.generator("candidates", 4, client)
+            drawn = draw_candidates(slots, 6, [stream])[0]
+            drawn = drawn[slots[0, drawn]]
+            padding = torch.zeros((5 if has_remote else 0) - len(theirs), 4)
+            bank = torch.cat([theirs, padding, before["queue.features"][client]])
+            expected = expected + 0.7 * neighbourhood_loss(q, bank[drawn][None], 2, 0.4)[0]
+        torch.testing.assert_close(losses[client], expected)
+        queued = memory["queue.features"][client, :4]
+        torch.testing.assert_close(queued, k[0].flip(0))
+        assert (
+            memory["images.features"][client, :4, 0].tolist()
+            == batch.index[client].flip(0).tolist()
+        )
+
+
+def test_no_gradient_reaches_the_momentum_encoder_or_a_bank(make_task: MakeTask) -> None:
+    task = with_objective(make_task((10, 10)))
+    remote = [Remote(unit(torch.randn(5, 4)), torch.arange(5)) for _ in range(2)]
+    work, _, state, memory, batch = fusion_step(task, fcl(local_negatives=True), remote)
+    for tensors in (state, memory):
+        for value in tensors.values():
+            if value.is_floating_point():
+                value.requires_grad_()
+    kept = dict(memory)
+    work.loss(state, memory, batch).sum().backward()
+    assert all(value.grad is not None for value in state.values())
+    encoders = [kept[name] for name in state]
+    assert all(value.grad is None for value in encoders)
+
+
+# What is sent
+
+
+def test_remote_features_are_everybody_elses_of_the_last_round(make_task: MakeTask) -> None:
+    task = with_objective(make_task((10, 4, 8)))
+    method, memory, clients = fcl(), Memory(), torch.arange(3)
+    server = method.start(task, 0)
+    download, upload, server = round_of(method, task, server, 0, memory, clients)
+    assert set(download.shared) == {"weights", "momentum"}
+    assert not download.each
+    sent = unpacked(dict(upload.each["features"]))
+    assert [len(features) for features in sent] == [6, 4, 6]  # K, or all of a client's images
+    download = method.broadcast(task, server, 1, clients)
+    received = unpacked(dict(download.each["features"]))
+    for client in range(3):
+        expected = [sent[other] for other in range(3) if other != client]
+        assert torch.equal(received[client], torch.cat(expected))
+
+
+def test_features_of_absent_clients_stay_on_the_server(make_task: MakeTask) -> None:
+    task = with_objective(make_task((8, 8, 8)))
+    method, memory = fcl(), Memory()
+    server = method.start(task, 0)
+    _, _, server = round_of(method, task, server, 0, memory, torch.tensor([0, 1]))
+    first = server.banks[0]
+    _, _, server = round_of(method, task, server, 1, memory, torch.tensor([1, 2]))
+    assert sorted(server.banks) == [0, 1, 2]
+    assert torch.equal(server.banks[0], first)
+    assert all_but(server.banks, 2).shape == (12, 4)
+
+
+def test_uploaded_features_are_those_of_encrypted_views_by_the_momentum_encoder(
+    make_task: MakeTask,
+) -> None:
+    task = with_objective(make_task((8, 8)))
+    method = fcl(batch_size=8)
+    remote: list[Remote] = []
+    work, learner, state, memory, _ = fusion_step(task, method, remote)
+    memory = {**memory, **{name: value + 0.1 for name, value in state.items()}}
+    work.end(state, memory, (0, 1), torch.stack(task.federation.train_of))
+    assert task.augmentation is not None
+    for client in range(2):
+        stream = task.seeds.generator("encryption", 4, client)
+        looks = task.seeds.generator("views", 4, client)
+        own = task.federation.train_of[client]
+        chosen = own[torch.randperm(8, generator=stream)[:6]]
+        assert torch.equal(work.uploaded[client], chosen)
+        view = task.augmentation.views(task.federation.train.images[chosen], 1, looks)[0]
+        encrypted = instahide(view, 3, stream)
+        key = {name: memory[name][client : client + 1] for name in state}
+        expected = learner.project(key, encrypted[None])[0]
+        torch.testing.assert_close(work.uploads[client], expected)
+
+
+def test_both_encoders_are_averaged_by_numbers_of_images(make_task: MakeTask) -> None:
+    task = with_objective(make_task((10, 5)))
+    method, clients = fcl(), torch.arange(2)
+    server = method.start(task, 0)
+    _, upload, after = round_of(method, task, server, 0, Memory(), clients)
+    for payload, averaged in (("weights", after.query), ("momentum", after.key)):
+        for name, value in upload.each[payload].items():
+            torch.testing.assert_close(averaged[name][0], (2 * value[0] + value[1]) / 3)
+    name = "encoder.conv0.weight"
+    assert not torch.equal(after.query[name], after.key[name])
+
+
+def test_the_bytes_of_features_are_counted_apart(make_task: MakeTask) -> None:
+    task = with_objective(make_task((8, 8, 8)))
+    outcome = loop.run(fcl(), task)
+    each = (6 * 4) * 4 + 8  # six features of four floats, and their number
+    assert outcome.counts["uploaded_bytes.features"] == 3 * 3 * each
+    assert outcome.counts["downloaded_bytes.features"] == 2 * 3 * (12 * 4 * 4 + 8)
+    alone = loop.run(fcl(feature_fusion=False), task)
+    assert "uploaded_bytes.features" not in alone.counts
+
+
+# Clients' state, ablations, measurement
+
+
+def test_the_bank_stays_with_its_client_between_rounds(make_task: MakeTask) -> None:
+    task = with_objective(make_task((8, 8, 8)))
+    method, memory = fcl(), Memory()
+    server = method.start(task, 0)
+    _, _, server = round_of(method, task, server, 0, memory, torch.tensor([0, 1]))
+    first = clone(memory["bank"])
+    assert first["queue.filled"].tolist() == [6, 6, 0]
+    round_of(method, task, server, 1, memory, torch.tensor([1, 2]))
+    assert torch.equal(memory["bank"]["queue.features"][0], first["queue.features"][0])
+    assert not torch.equal(memory["bank"]["queue.features"][1], first["queue.features"][1])
+
+
+def test_without_fusion_and_matching_a_lone_client_trains_moco(make_task: MakeTask) -> None:
+    task = with_objective(make_task((9,)))
+    method = fcl(rounds=1, local_epochs=3, feature_fusion=False, neighbourhood_matching=False)
+    learner = method.learner(task)
+    state = clone(method.start(task, 0).query)
+    kept = learner.memory(state)
+    for value in state.values():
+        value.requires_grad_()
+    steps = torch.optim.Adam(list(state.values()), lr=0.01)
+    order, looks = (task.seeds.generator(name, 0, 0) for name in ("batches", "views"))
+    assert task.augmentation is not None
+    for _ in range(3):
+        for batch in torch.randperm(9, generator=order)[:8].split(4):
+            views = task.augmentation.views(task.federation.train.images[batch], 2, looks)
+            steps.zero_grad()
+            learner.loss(state, kept, [view[None] for view in views], None).sum().backward()
+            steps.step()
+            learner.update(state, kept)
+    found = loop.run(method, task).encoder
+    assert found is not None
+    for name, value in state.items():
+        torch.testing.assert_close(found[name], value.detach(), rtol=1e-4, atol=1e-5, msg=name)
+
+
+def test_clients_at_once_do_not_change_the_result(make_task: MakeTask) -> None:
+    method = fcl(optimizer="sgd", learning_rate=0.01)
+    alone, together = (
+        loop.run(method, with_objective(make_task((10, 7, 10, 9), clients_at_once=k))).encoder
+        for k in (1, 4)
+    )
+    assert alone is not None
+    assert together is not None
+    for name, value in alone.items():
+        torch.testing.assert_close(together[name], value, rtol=1e-3, atol=1e-4, msg=name)
+
+
+def test_labels_change_nothing_but_the_measurement(make_task: MakeTask) -> None:
+    task = with_objective(make_task((10, 10)))
+    train = task.federation.train
+    for labels in (torch.zeros(20, dtype=torch.int64), None):
+        other = replace(task.federation, train=replace(train, labels=labels))
+        one, two = (loop.run(fcl(), replace(task, federation=f)) for f in (task.federation, other))
+        assert one.encoder is not None
+        assert two.encoder is not None
+        for name, value in one.encoder.items():
+            assert torch.equal(value, two.encoder[name])
+        assert ("false_negative_ratio" in two.metrics) == (labels is not None)
+
+
+def by_class(task: Task, images: int) -> Task:
+    """Client c holds `images` images of class c alone."""
+    federation = task.federation
+    labels = torch.arange(federation.n_clients).repeat_interleave(images)
+    train = replace(federation.train, labels=labels)
+    return with_objective(
+        replace(task, federation=replace(federation, train=train, n_classes=federation.n_clients))
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "last"),
+    [
+        ({"feature_fusion": False}, 1.0),
+        ({"local_negatives": False}, 0.0),
+    ],
+)
+def test_the_measured_ratio_of_disjoint_classes_is_the_closed_form(
+    make_task: MakeTask, options: dict[str, Any], last: float
+) -> None:
+    """m = 1: alone every negative is false; with remote negatives alone none is."""
+    outcome = loop.run(fcl(**options), by_class(make_task((8, 8, 8, 8)), 8))
+    measured, expected = (
+        outcome.metrics[name].values
+        for name in ("false_negative_ratio", "expected_false_negative_ratio")
+    )
+    assert measured[0] == expected[0] == 1.0  # nobody has uploaded anything yet
+    assert measured[-1] == expected[-1] == last
+
+
+def test_with_full_banks_the_measured_ratio_comes_to_one_over_m_and_clients(
+    make_task: MakeTask,
+) -> None:
+    task = by_class(make_task((8, 8, 8, 8)), 8)
+    outcome = loop.run(fcl(local_negatives=True), task)
+    assert outcome.metrics["expected_false_negative_ratio"].values[-1] == pytest.approx(1 / 4)
+    # From the second round on every bank is full: six local features, eighteen remote ones.
+    assert outcome.metrics["false_negative_ratio"].values[-1] == pytest.approx(1 / 4)
+    assert outcome.arrays["false_negative_ratio"].shape == (3, 4)
