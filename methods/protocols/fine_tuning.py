@@ -1,0 +1,105 @@
+"""Fine-tuning: encoder and a fresh classifier trained together on few labelled images.
+
+Papers: fcl, Section 6.2 (20 epochs of SGD, after Caron et al. 2020: a rate for the encoder and a
+larger one for the classifier); fedrlc, Section VII-B (a new multi-layer perceptron, all weights
+trained). The labels are a share of each class, the same images for all methods of a trial, wherever
+clients hold them.
+Unstated: augmentation (none); batch normalisation in training (statistics of the batch; the running
+ones, which the test images see, go on from those of pre-training).
+Evidence: `tests/methods/test_fine_tuning.py` against torch.nn and torch.optim.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from methods.federation import Portion, to_float
+from methods.labels import labelled
+from methods.models.classifier import ENCODER, HEAD, Classifier, dense_head
+from methods.models.layers import is_buffer
+from methods.outcome import Curve, DivergedError, Outcome
+from methods.pretraining import batches, encode
+from methods.protocols._head import HeadOptions
+from methods.protocols.base import Protocol, Subject
+from methods.seeds import Seeds
+from methods.state import State, part
+
+
+@dataclass(frozen=True)
+class FineTuning(HeadOptions, Protocol):
+    """Options of the training (`HeadOptions`), whose learning rate is the encoder's.
+
+    label_share: share of the images of each class whose labels are used. head_learning_rate: of
+    the classifier, 0 for that of the encoder; both follow the schedule. head_widths: hidden layers
+    of the classifier.
+    """
+
+    label_share: float = 0.1
+    head_learning_rate: float = 0.0
+    head_widths: tuple[int, ...] = ()
+
+    def measure(self, subject: Subject) -> Outcome:
+        """The metric `accuracy` on the test images, and how many images had labels.
+
+        Raises `ValueError` if there are no labels, `methods.outcome.DivergedError` with the epoch
+        where weights leave the finite numbers.
+        """
+        test = subject.held_out().to(subject.device)
+        train = few_labels(subject.train, self.label_share, subject.seeds).to(subject.device)
+        if test.labels is None:
+            raise ValueError("fine-tuning is measured on labelled images, and these have none")
+        head = dense_head(subject.dim, self.head_widths, subject.n_classes)
+        model = Classifier(subject.network, subject.dim, head)
+        state = model.new(subject.seeds.generator("weights", "fine-tuning"))
+        state.update(part(subject.weights, ENCODER))
+        state = {name: value.to(subject.device).clone() for name, value in state.items()}
+        self._train(model, state, train, subject)
+        with torch.no_grad():
+            h = encode(model.encoder, state, test.images)
+            predicted = model.logits(state, h[None])[0].argmax(dim=1)
+        accuracy = float((predicted == test.labels).double().mean())
+        return Outcome(
+            metrics={"accuracy": Curve((1,), (accuracy,))}, counts={"labels": len(train)}
+        )
+
+    def _train(self, model: Classifier, state: State, train: Portion, subject: Subject) -> None:
+        """Changes `state` in place."""
+        assert train.labels is not None
+        rates = {ENCODER: 1.0, HEAD: (self.head_learning_rate or self.learning_rate)}
+        rates[HEAD] /= self.learning_rate
+        steps = {name: self.optimizer_over(_trained(part(state, name))) for name in (ENCODER, HEAD)}
+        order = subject.seeds.generator("fine-tuning", "order")
+        for epoch in range(self.epochs):
+            for name, optimizer in steps.items():
+                for group in optimizer.param_groups:
+                    group["lr"] = self.rate(epoch) * rates[name]
+            for batch in batches(len(train), self.batch_size, order, subject.device):
+                logits = model(state, to_float(train.images[batch])[None], training=True)[0]
+                for optimizer in steps.values():
+                    optimizer.zero_grad(set_to_none=True)
+                torch.autograd.backward(F.cross_entropy(logits, train.labels[batch]))
+                for optimizer in steps.values():
+                    optimizer.step()
+            if not all(bool(value.isfinite().all()) for value in state.values()):
+                raise DivergedError(epoch + 1)
+            subject.progress(epoch + 1, self.epochs)
+
+
+def few_labels(portion: Portion, share: float, seeds: Seeds) -> Portion:
+    """The images that keep their labels, `share` of each class.
+
+    Raises `ValueError` if there are no labels.
+    """
+    if portion.labels is None:
+        raise ValueError("fine-tuning needs labels, and these images have none")
+    everything = torch.arange(len(portion), device=portion.labels.device)
+    kept = labelled(everything, portion.labels, share, seeds.generator("labels", "pooled"))
+    return Portion(portion.images[kept], portion.labels[kept])
+
+
+def _trained(state: State) -> list[Tensor]:
+    return [value.requires_grad_() for name, value in state.items() if not is_buffer(name)]
