@@ -8,7 +8,8 @@ anew from the received weights in every round, as for a client that keeps nothin
 unless `keeps_memory` says otherwise.
 
 What is learned is measured afterwards by a protocol (`methods.protocols`). After each round the
-loss and the spread of the representations are recorded, so that a collapse is seen.
+loss and the spread of the representations are recorded, and how many clusters are occupied where
+the weights say which cluster an image belongs to, so that a collapse is seen.
 Evidence: `tests/methods/test_self_supervised.py`.
 """
 
@@ -30,6 +31,7 @@ from methods.metrics.collapse import representation_std
 from methods.models.classifier import Classifier
 from methods.objectives.base import Learner, Objective
 from methods.pretraining import encode
+from methods.soft_assignment import assigns, soft_assignment
 from methods.state import State, put, repeat, take, weighted_average
 
 LOOKED_AT = 500
@@ -137,8 +139,13 @@ class SelfSupervised(FederatedMethod):
         self, task: Task, server: Server, memory: Memory, final: bool
     ) -> Evaluation | None:
         images = task.federation.test.images[:LOOKED_AT]
-        h = encode(task.model.encoder, self.encoder(server) or {}, images)
-        return Evaluation({"representation_std": representation_std(h)})
+        weights = self.encoder(server) or {}
+        h = encode(task.model.encoder, weights, images)
+        metrics = {"representation_std": representation_std(h)}
+        if assigns(weights):
+            choice = soft_assignment(h[None], weights)[0].argmax(dim=1)
+            metrics["occupied_clusters"] = float(len(set(choice.tolist())))
+        return Evaluation(metrics)
 
     def encoder(self, server: Server) -> State | None:
         weights: State = server
