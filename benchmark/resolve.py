@@ -183,7 +183,7 @@ class _Builder:
             method=method,
             options=options,
             data={**self._client_data(), **(self._unlabeled() if objective else {})},
-            encoder=self._encoder(),
+            encoder=self._encoder(method, made.encoder_options()),
             clients={"partition": partition, **self._options("partition", partition, "clients")},
             head={"widths": list(self._get("head.widths", ()))},
             objective=(
@@ -247,9 +247,17 @@ class _Builder:
         paths = ("clients.image_size", "clients.channels")
         return {path.partition(".")[2]: self._whole_number(path) for path in paths}
 
-    def _encoder(self) -> dict[str, Any]:
+    def _encoder(
+        self, method: str = "", decided: Mapping[str, Any] = MappingProxyType({})
+    ) -> dict[str, Any]:
+        """The encoder with the options that `method` has decided."""
         name = self._name("encoder.name")
-        return {"name": name, **self._options("encoder", name, "encoder")}
+        lacking = sorted(set(decided) - _field_names(registry.find("encoder", name)))
+        if lacking:
+            raise SpecError(
+                f"method '{method}' sets {', '.join(lacking)} of its encoder, which '{name}' lacks"
+            )
+        return {"name": name, **self._options("encoder", name, "encoder", decided)}
 
     def _is_shared(self) -> bool:
         return bool(self._get("pretraining.shared", True))

@@ -102,7 +102,7 @@ def communication(method: FederatedMethod, task: Task) -> Exchange:
     task = replace(task, federation=method.prepare(task.federation))
     model_bytes = n_bytes(task.model.new(torch.Generator().manual_seed(0)))
     server, memory, total = method.start(task, 0), Memory(), Exchange()
-    for t in range(method.rounds):
+    for t in range(method.exchanges):
         clients = method.participants(task, t)
         download = method.broadcast(task, server, t, clients)
         upload = method.local_update(task, download, t, clients, memory)

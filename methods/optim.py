@@ -14,9 +14,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from methods.lars import LARS
+
 _OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
     "adam": torch.optim.Adam,
     "adamw": torch.optim.AdamW,
+    "lars": LARS,
     "sgd": torch.optim.SGD,
 }
 _FUSED = ("cpu", "cuda")
@@ -25,7 +28,7 @@ _FUSED = ("cpu", "cuda")
 def make_optimizer(
     name: str, parameters: Iterable[Tensor], learning_rate: float, **options: Any
 ) -> torch.optim.Optimizer:
-    """`adam`, `adamw` or `sgd` over leaf tensors; `options` go to the torch class.
+    """`adam`, `adamw`, `lars` or `sgd` over leaf tensors; `options` go to the torch class.
 
     Adam's other settings are the field's usual ones (betas 0.9 and 0.999, eps 1e-8).
 
@@ -35,7 +38,7 @@ def make_optimizer(
         raise ValueError(f"optimizer '{name}' is not known (known: {', '.join(_OPTIMIZERS)})")
     tensors = list(parameters)
     # Fused SGD with momentum fails where a weight gets its first gradient later than the others.
-    fusible = not options.get("momentum")
+    fusible = name != "lars" and not options.get("momentum")
     if fusible and all(p.device.type in _FUSED and p.is_floating_point() for p in tensors):
         options.setdefault("fused", True)
     return _OPTIMIZERS[name](tensors, lr=learning_rate, **options)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from benchmark.config import RunConfig
 from benchmark.stages.trial import Trial, made
 from methods.engine import loop
 from methods.federated.base import Task
 from methods.models.classifier import Classifier, dense_head
+from methods.models.layers import Layer
 from methods.outcome import Outcome
 
 
@@ -15,18 +17,22 @@ def run(trial: Trial) -> Outcome:
     Raises `methods.outcome.DivergedError` if training leaves the finite numbers.
     """
     config = trial.config
-    assert config.head is not None
     federation = trial.federation()
     network, dim = trial.network()
-    head = dense_head(dim, config.head["widths"], federation.n_classes)
     task = Task(
         federation=federation,
-        model=Classifier(network, dim, head),
+        model=_classifier(config, network, dim, federation.n_classes),
         seeds=trial.seeds,
         device=trial.device,
         encoder=trial.encoder,
         objective=trial.objective(),
         augmentation=trial.augmentation(),
         source=trial.source(),
+        at_width=lambda share: _classifier(config, *trial.network(share), federation.n_classes),
     )
     return loop.run(made("federated", config.method, config.options), task, trial.progress)
+
+
+def _classifier(config: RunConfig, network: Layer, dim: int, n_classes: int) -> Classifier:
+    assert config.head is not None
+    return Classifier(network, dim, dense_head(dim, config.head["widths"], n_classes))

@@ -86,10 +86,15 @@ class Trial:
         wanted = start.data
         return cache(lambda: self.load(wanted, wanted["part"]).portion)
 
-    def network(self) -> tuple[Layer, int]:
-        """The encoder's architecture for the images of this run, and the width of its output."""
+    def network(self, share: float = 1.0) -> tuple[Layer, int]:
+        """The encoder's architecture for the images of this run, and the width of its output.
+
+        share: of the channels of every layer that are kept.
+        """
         chosen = self.config.encoder
         encoder = made("encoder", chosen["name"], chosen)
+        if share != 1.0:
+            encoder = encoder.narrowed(share)
         size, channels = self.config.data["image_size"], self.config.data["channels"]
         return encoder.build(channels, size), encoder.out_dim
 

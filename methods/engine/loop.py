@@ -37,7 +37,7 @@ class _History:
         """Counts the bytes in all and by payload; keeps the log, with gaps for absent clients."""
         everything = message.bytes_exchanged(len(clients))
         self.exchanged[f"{direction}_bytes"] += everything
-        for name in (*message.shared, *message.each):
+        for name in message.names:
             own = message.bytes_exchanged(len(clients), only=name)
             self.exchanged[f"{direction}_bytes.{name}"] += own
         for name, values in message.log.items():
@@ -112,7 +112,7 @@ def _attempt(
 ) -> tuple[Server, bool]:
     """The server after the last round, or after the round in which the method gave up (False)."""
     server, memory = method.start(task, attempt), Memory()
-    for t in range(method.rounds):
+    for t in range(method.exchanges):
         clients = method.participants(task, t)
         download = method.broadcast(task, server, t, clients)
         history.add_message("downloaded", download, clients)
@@ -124,7 +124,7 @@ def _attempt(
         if method.failed(task, server, t, attempt):
             return server, False
 
-        final = t + 1 == method.rounds
+        final = t + 1 == method.exchanges
         if final:
             server = method.finish(task, server, memory)
         if final or (evaluate_every > 0 and (t + 1) % evaluate_every == 0):
@@ -132,7 +132,7 @@ def _attempt(
             if evaluation is not None:
                 history.add_evaluation(t + 1, evaluation)
         if progress is not None:
-            progress(t + 1, method.rounds)
+            progress(t + 1, method.exchanges)
     return server, True
 
 

@@ -51,18 +51,26 @@ class Message:
 
     shared: sent whole to (or from) every participant. each: stacked over participants, one slice
     for each; where they send unequal amounts, concatenated in their order. log: facts for the
-    record (not sent), stacked over participants, integers or floats.
+    record (not sent), stacked over participants, integers or floats. streamed: bytes of what went
+    over in pieces within the round and is not kept, over all participants (smashed data).
     """
 
     shared: Mapping[str, State] = field(default_factory=dict)
     each: Mapping[str, State] = field(default_factory=dict)
     log: Mapping[str, Tensor] = field(default_factory=dict)
+    streamed: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of all that is sent."""
+        return (*self.shared, *self.each, *self.streamed)
 
     def bytes_exchanged(self, participants: int, only: str | None = None) -> int:
         """Bytes sent in this direction; `only` counts the payload of that name alone."""
         shared = sum(n_bytes(s) for name, s in self.shared.items() if only in (None, name))
         each = sum(n_bytes(s) for name, s in self.each.items() if only in (None, name))
-        return participants * shared + each
+        streamed = sum(n for name, n in self.streamed.items() if only in (None, name))
+        return participants * shared + each + streamed
 
     def tensors(self) -> Iterator[Tensor]:
         """Everything that is sent."""
@@ -77,7 +85,8 @@ class Task:
     encoder: pre-trained encoder weights (one model), or None for a random start.
     clients_at_once: how many clients are trained as one batched step; None lets the engine choose.
     objective, augmentation: for methods that train without labels, else None. source: loads the
-    images on which `encoder` was trained, where it was pre-trained centrally.
+    images on which `encoder` was trained, where it was pre-trained centrally. at_width: the model
+    with a share of the channels, for methods whose clients train parts of it.
     """
 
     federation: Federation
@@ -89,6 +98,7 @@ class Task:
     objective: Objective | None = None
     augmentation: Augmentation | None = None
     source: Callable[[], Portion] | None = None
+    at_width: Callable[[float], Classifier] | None = None
 
     def new_model(self, *names: str | int) -> State:
         """One model from the stream `names`: random weights, with the pre-trained encoder if any.
@@ -132,6 +142,15 @@ class FederatedMethod(ABC):
     def objective_name(self) -> str | None:
         """The registered objective that clients minimise; None where it is the method's own."""
         return None
+
+    def encoder_options(self) -> Mapping[str, Any]:
+        """Options of the encoder that the method decides (which layers are the clients', ...)."""
+        return {}
+
+    @property
+    def exchanges(self) -> int:
+        """Rounds of the loop: T, and more where something is exchanged after the last of them."""
+        return self.rounds
 
     def local_options(self, t: int) -> LocalOptions:
         """How clients train in round `t` (from 0).

@@ -41,5 +41,5 @@ def test_stacked_models_step_as_they_would_alone(name: str) -> None:
 
 
 def test_an_unknown_name_is_refused_by_naming_the_known_ones() -> None:
-    with pytest.raises(ValueError, match=r"'adma' is not known \(known: adam, adamw, sgd\)"):
+    with pytest.raises(ValueError, match=r"'adma' is not known \(known: adam, adamw, lars, sgd\)"):
         make_optimizer("adma", [torch.zeros(1, requires_grad=True)], 0.1)

@@ -1,0 +1,54 @@
+"""LARS: SGD whose step in each layer is a fixed share of the layer's weights.
+
+Papers: You et al. 2017, "Large batch training of convolutional networks"; Chen et al. 2020 (SimCLR,
+Appendix B), from whom the settings are: momentum 0.9, weight decay 1e-6, trust coefficient 0.001,
+no adaptation and no decay for biases and normalisations. MFCL trains its second server by it.
+Evidence: `tests/methods/test_lars.py` (the update rule in plain numbers; stacked models alone).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+class LARS(torch.optim.Optimizer):
+    """LARS over stacked tensors, models x ...: every model's layer has a norm of its own."""
+
+    def __init__(
+        self,
+        params: Iterable[Tensor],
+        lr: float,
+        momentum: float = 0.9,
+        weight_decay: float = 1e-6,
+        trust: float = 1e-3,
+    ) -> None:
+        defaults = {"lr": lr, "momentum": momentum, "weight_decay": weight_decay, "trust": trust}
+        super().__init__(params, defaults)
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
+        """v <- momentum v + lr ratio (g + decay w), w <- w - v, per layer.
+
+        ratio = trust |w| / |g + decay w|; 1 where either norm is 0 and for vectors.
+        """
+        for group in self.param_groups:
+            for w in group["params"]:
+                if w.grad is not None:
+                    self._move(w, group)
+
+    def _move(self, w: Tensor, group: dict[str, Any]) -> None:
+        step = w.grad
+        assert step is not None
+        if w.dim() > 2:
+            step = step + group["weight_decay"] * w
+            weight, gradient = w.flatten(1).norm(dim=1), step.flatten(1).norm(dim=1)
+            ratio = group["trust"] * weight / gradient
+            ratio = torch.where((weight > 0) & (gradient > 0), ratio, torch.ones_like(ratio))
+            step = step * ratio.view(-1, *(1,) * (w.dim() - 1))
+        velocity = self.state[w].setdefault("velocity", torch.zeros_like(w))
+        velocity.mul_(group["momentum"]).add_(step, alpha=group["lr"])
+        w.sub_(velocity)

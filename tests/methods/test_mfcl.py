@@ -1,0 +1,138 @@
+"""MFCL's two phases: who sees what, what is sent, and what becomes of lost clients and masks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from methods.augment import Augmentation
+from methods.encoders.resnet import ResNet
+from methods.engine.loop import run
+from methods.federated.base import Memory, Task
+from methods.federated.mfcl import MFCL, Autoencoder, rebuilding_loss
+from methods.models.classifier import Classifier, dense_head
+from methods.models.mfcl_modules import mirrored
+from methods.models.modular import ModularNetwork, plain_layers
+from methods.state import n_bytes, part
+from tests.methods.conftest import MakeTask
+
+AUGMENTATION = Augmentation((0.5, 1.0), jitter_probability=0, grey_probability=0)
+SHORT = MFCL(
+    rounds=2,
+    local_epochs=1,
+    batch_size=4,
+    learning_rate=0.01,
+    group_channels=2,
+    representations=3,
+    server_epochs=2,
+    server_batch_size=8,
+    projector_widths=(6, 4),
+)
+
+
+def modular(task: Task, method: MFCL) -> Task:
+    encoder = ResNet(10, stem="cifar", width=4, **method.encoder_options())
+    model = Classifier(encoder.build(1, 6), encoder.out_dim, dense_head(4, (), 3))
+    return replace(task, model=model, augmentation=AUGMENTATION)
+
+
+@pytest.mark.parametrize("norm", ["batch", "group", "twin"])
+def test_both_phases_train(make_task: MakeTask, norm: str) -> None:
+    method = replace(SHORT, client_norm=norm)  # type: ignore[arg-type]
+    outcome = run(method, modular(make_task(sizes=(10, 6, 9)), method))
+    assert outcome.encoder is not None
+    assert outcome.counts["server_loss_last"] < outcome.counts["server_loss_first"] * 1.5
+    assert outcome.arrays["loss"].shape == (2, 3)
+    assert {n.split(".")[1] for n in outcome.encoder} >= {"module", "layer1", "projector"}
+
+
+def test_traffic_is_what_algorithm_1_sends(make_task: MakeTask) -> None:
+    task = modular(make_task(sizes=(10, 6, 9)), SHORT)
+    outcome = run(SHORT, task)
+    server = SHORT.start(task, 0)
+    whole, module = n_bytes(server.first), n_bytes(part(server.first, "encoder.module"))
+    clients = 3
+    assert outcome.counts["uploaded_bytes.weights"] == clients * 2 * whole
+    assert outcome.counts["downloaded_bytes"] == clients * (2 * whole + module)
+    # 25 images, 3 vectors of 2 views, 4 channels of 3 x 3 pixels, 4 bytes each.
+    assert outcome.counts["uploaded_bytes.representations"] == 25 * 3 * 2 * 4 * 9 * 4
+
+
+def test_the_servers_share_nothing(make_task: MakeTask) -> None:
+    task = modular(make_task(), SHORT)
+    server, clients = SHORT.start(task, 0), torch.arange(3)
+    assert not set(server.first) & set(server.second)
+    up = SHORT.local_update(task, SHORT.broadcast(task, server, 0, clients), 0, clients, Memory())
+    after = SHORT.aggregate(task, server, up, 0, clients)
+    assert all(torch.equal(after.second[k], v) for k, v in server.second.items())
+    last = SHORT.broadcast(task, after, 2, clients)
+    assert all(name.startswith("encoder.module.") for name in last.shared["weights"])
+    up = SHORT.local_update(task, last, 2, clients, Memory())
+    assert list(up.each) == ["representations"]
+    done = SHORT.aggregate(task, after, up, 2, clients)
+    assert all(torch.equal(done.first[k], v) for k, v in after.first.items())
+    assert any(not torch.equal(done.second[k], v) for k, v in after.second.items())
+
+
+def test_masks_change_nothing_but_what_the_server_sees(make_task: MakeTask) -> None:
+    task = modular(make_task(sizes=(10, 6, 9)), SHORT)
+    hidden = replace(SHORT, secure_aggregation=True)
+    open_server, masked_server = SHORT.start(task, 0), hidden.start(task, 0)
+    clients = torch.arange(3)
+    for method, server in ((SHORT, open_server), (hidden, masked_server)):
+        up = method.local_update(
+            task, method.broadcast(task, server, 0, clients), 0, clients, Memory()
+        )
+        if method is hidden:
+            assert list(up.each) == ["masked weights"]
+            assert all(v.dtype == torch.int64 for v in up.each["masked weights"].values())
+            masked_server = method.aggregate(task, server, up, 0, clients)
+        else:
+            open_server = method.aggregate(task, server, up, 0, clients)
+    for name, value in open_server.first.items():
+        torch.testing.assert_close(masked_server.first[name], value, rtol=1e-6, atol=1e-7)
+
+
+def test_lost_clients_send_no_representations(make_task: MakeTask) -> None:
+    task = make_task(sizes=(4,) * 10)
+    for dropout, left in ((0.0, 10), (0.2, 8), (0.6, 4), (0.99, 1)):
+        method = replace(SHORT, client_dropout=dropout)
+        assert len(method.participants(task, 0)) == 10
+        assert len(method.participants(task, 2)) == left
+
+
+def test_datamix_changes_what_is_sent_and_not_how_much(make_task: MakeTask) -> None:
+    task, clients = modular(make_task(), SHORT), torch.arange(3)
+    server = SHORT.start(task, 0)
+    sent = [
+        method.local_update(task, method.broadcast(task, server, 2, clients), 2, clients, Memory())
+        for method in (SHORT, replace(SHORT, datamix=True))
+    ]
+    plain, mixed = (message.each["representations"]["z"] for message in sent)
+    assert plain.shape == mixed.shape
+    assert not torch.allclose(plain, mixed)
+
+
+def test_rebuilding_loss_is_binary_cross_entropy_with_the_halved_views() -> None:
+    network = ResNet(10, stem="cifar", width=2, client_layers=2, modular=True).build(1, 6)
+    assert isinstance(network, ModularNetwork)
+    decoder = plain_layers("decoder", mirrored(network.plan), "group", 1)
+    both = Autoencoder(network.module, decoder)
+    state = both.new(torch.Generator().manual_seed(0))
+    x = torch.rand(1, 4, 1, 6, 6)
+    y = torch.sigmoid(both(state, x, training=True))[0]
+    halved = F.avg_pool2d(x[0], 2)
+    expected = -(halved * y.log() + (1 - halved) * (1 - y).log()).mean()
+    assert float(rebuilding_loss(both, state, x)) == pytest.approx(float(expected), rel=1e-5)
+
+
+def test_impossible_options_are_refused(make_task: MakeTask) -> None:
+    with pytest.raises(ValueError, match="client_dropout = 1"):
+        MFCL(client_dropout=1.0)
+    with pytest.raises(ValueError, match="at least 1"):
+        MFCL(representations=0)
+    with pytest.raises(ValueError, match="two modules"):
+        MFCL().start(make_task(), 0)
