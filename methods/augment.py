@@ -5,17 +5,13 @@ reference to Chen et al. 2020). Its strengths are unstated: the defaults are tho
 for ImageNet, in the form that PyTorch codes share (factors in 1 ± strength, hue shifts in turns).
 
 Every image has parameters of its own: one row of uniform numbers (`Augmentation.draw`), drawn on
-the generator's device, so that a run on a GPU sees the same views. Cropping, resizing and flipping
-are two small matrix products per image. Antialiasing does not arise: a crop is never larger than
-the image that it is resized to, so resizing only enlarges, where bilinear interpolation with and
-without antialiasing agree. Brightness, contrast, saturation and greying are one formula, a mix of
-the image, its grey version and the mean of that; hue turns in HSV. On one channel, saturation,
-hue and greying do nothing. Blur has a window of a tenth of the side, as in Chen et al.; below 20
-pixels that is a single pixel and nothing is blurred.
+the generator's device, so that a run on a GPU sees the same views. What is done with them is in
+`methods.resampling` (crop, flip, blur) and `methods.colour` (jitter, grey). Blur has a window of a
+tenth of the side, as in Chen et al.; below 20 pixels that is a single pixel and nothing is blurred.
 
-Speed, two views of 128 images of 3x32x32, CPU time on one core of a busy machine: 30 ms, against
-181 ms (PIL) and 251 ms (tensors) for torchvision image by image; about a third of the 30 ms is the
-kernel handing out memory.
+Speed: `nox -s bench` compares with per-image transforms; docs/benchmarks.md has a run. Images go
+through all operations in pieces that a core's cache holds, which a profile of the first version
+asked for: most of its time went to memory, not to arithmetic.
 
 Evidence: `tests/methods/test_augment.py` holds every operation against torchvision image by image,
 and the drawn parameters against their distributions.
@@ -24,18 +20,20 @@ and the drawn parameters against their distributions.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
+from methods.colour import HUE, HUE_RANKS, hue_rank, jitter, luma
 from methods.federation import to_float
+from methods.resampling import blur, blur_radius, column_shares, crop, places, row_pairs
 
-BRIGHTNESS, CONTRAST, SATURATION, HUE = range(4)
-_GREY = (0.2989, 0.587, 0.114)  # ITU-R BT.601 luma, with torchvision's digits
 _TRIES = 10
+# Images at a time whose colours, with what is computed on the way, stay in a core's own cache.
+_PIECE_BYTES = {"cpu": 3 << 18}
+_PIECE_BYTES_ELSEWHERE = 1 << 32
 
 
 @dataclass(frozen=True)
@@ -56,6 +54,10 @@ class Parameters:
     order: Tensor
     grey: Tensor
     sigma: Tensor
+
+    def take(self, index: Tensor) -> Parameters:
+        """The rows at `index`."""
+        return Parameters(*(getattr(self, f.name)[index] for f in fields(self)))
 
 
 @dataclass(frozen=True)
@@ -83,8 +85,7 @@ class Augmentation:
         """`n_views` views of uint8 images n x C x H x W: float32 in [0, 1], each n x C x H x W."""
         n, _, height, width = images.shape
         parameters = self.draw(n * n_views, height, width, generator)
-        repeated = to_float(images).repeat(n_views, 1, 1, 1)
-        return list(apply(repeated, parameters).chunk(n_views))
+        return list(apply(images, parameters).chunk(n_views))
 
     def stacked_views(
         self, images: Tensor, n_views: int, streams: Sequence[torch.Generator]
@@ -96,7 +97,7 @@ class Augmentation:
         models, n, _, height, width = images.shape
         u = torch.stack([_uniform(n * n_views, stream) for stream in streams])
         parameters = self.parameters(u.flatten(0, 1), height, width)
-        repeated = to_float(images).repeat(1, n_views, 1, 1, 1).flatten(0, 1)
+        repeated = images.repeat(1, n_views, 1, 1, 1).flatten(0, 1)
         changed = apply(repeated, parameters).view(models, n_views * n, *images.shape[2:])
         return list(changed.chunk(n_views, dim=1))
 
@@ -162,110 +163,46 @@ def _uniform(n: int, generator: torch.Generator) -> Tensor:
 
 
 def apply(images: Tensor, parameters: Parameters) -> Tensor:
-    """Float images n x C x H x W in [0, 1], each changed by its own parameters; same shape."""
-    p, n = parameters, images.shape[0]
-    device = images.device
-    x = crop(images, p)
-    if bool((p.factors != p.factors.new_tensor([1.0, 1.0, 1.0, 0.0])).any()):
-        for place in range(4):
-            x = jitter(x, p.order[:, place], p.factors)
-    if x.shape[1] == 3 and bool(p.grey.any()):
-        x = torch.where(p.grey.to(device).view(n, 1, 1, 1), luma(x), x)
-    blurred = p.sigma.nonzero()[:, 0]
-    radius = blur_radius(x.shape[2])
-    if radius > 0 and len(blurred) > 0:
-        at = blurred.to(device)
-        x[at] = blur(x[at], p.sigma[blurred].to(device), radius)
-    return x.clamp_(0, 1)
+    """Views n x C x H x W in [0, 1], each changed by its own row of the parameters.
 
-
-def crop(images: Tensor, parameters: Parameters) -> Tensor:
-    """Each image's crop, brought to the image's size and flipped."""
-    p, device = parameters, images.device
-    n, channels, height, width = images.shape
-    rows = _interpolation(p.top, p.height, height)
-    columns = _interpolation(p.left, p.width, width)
-    columns = torch.where(p.flip.view(-1, 1, 1), columns.flip(1), columns)
-    # Channels side by side, so that either product is one large matrix per image.
-    x = images.transpose(1, 2).reshape(n, height, channels * width)
-    x = torch.bmm(rows.to(device), x).view(n, height * channels, width)
-    x = torch.bmm(x, columns.transpose(1, 2).to(device)).view(n, height, channels, width)
-    return x.transpose(1, 2).contiguous()
-
-
-def _interpolation(start: Tensor, length: Tensor, side: int) -> Tensor:
-    """Weights n x side x side with which resized pixels read the original ones along one axis."""
-    pixel = torch.arange(side, device=start.device, dtype=torch.float32)
-    scale = length.unsqueeze(1) / side
-    source = (pixel + 0.5) * scale - 0.5
-    source = source.clamp(min=0).minimum(length.unsqueeze(1) - 1) + start.unsqueeze(1)
-    return (1 - (source.unsqueeze(2) - pixel).abs()).clamp_(min=0)
-
-
-def luma(x: Tensor) -> Tensor:
-    """Grey versions, n x 1 x H x W; an image of one channel is its own."""
-    if x.shape[1] == 1:
-        return x
-    red, green, blue = x.unbind(1)
-    return (_GREY[0] * red + _GREY[1] * green + _GREY[2] * blue).unsqueeze(1)
-
-
-def jitter(x: Tensor, operation: Tensor, factors: Tensor) -> Tensor:
-    """One colour operation per image (`operation`, n), with its factor from `factors` (n x 4).
-
-    All but hue are x' = f x + (1 - f) y with y = 0 for brightness, the mean grey for contrast, the
-    grey version for saturation, cut to [0, 1].
+    images: uint8, or float in [0, 1]; n of them, or a divisor of n, when row i is a view of image
+    i modulo their number.
     """
-    device, colour = x.device, x.shape[1] == 3
-    factor = factors.gather(1, operation.unsqueeze(1))[:, 0]
-    saturation, contrast = operation == SATURATION, operation == CONTRAST
-    untouched = operation == HUE if colour else (operation == HUE) | saturation
-    share = torch.where(untouched, 1.0, factor)
-    mix = torch.stack([share, (1 - share) * saturation, (1 - share) * contrast])
-    own, grey, mean = mix.to(device).view(3, -1, 1, 1, 1).unbind(0)
-    y = luma(x)
-    base = grey * y + mean * y.mean(dim=(2, 3), keepdim=True)
-    mixed = torch.addcmul(base, own, x).clamp_(0, 1)
-    turned = ((operation == HUE) & (factor != 0)).nonzero()[:, 0]
-    if colour and len(turned) > 0:
-        at = turned.to(device)
-        mixed[at] = turn_hue(x[at], factor[turned].to(device))
-    return mixed
+    device, (n_images, channels, height, width) = images.device, images.shape
+    colour, radius = channels == 3, blur_radius(height)
+    # Blurred images lie first, and those whose hue is turned at the same time side by side, so
+    # that every step works on a slice.
+    sharp = (parameters.sigma == 0) | (radius == 0)
+    rank = hue_rank(parameters.factors, parameters.order, colour)
+    at = (rank + HUE_RANKS * sharp).argsort()
+    p, rank = parameters.take(at), rank[at]
+    colours = jitter(rank, p.factors, p.order, colour, device)
+    columns = places(p.left, p.width, width)
+    columns = torch.where(p.flip.unsqueeze(1), columns.flip(1), columns).to(device)
+    rows = places(p.top, p.height, height).to(device)
+    pairs, shares = row_pairs(rows, (at % n_images).to(device), channels)
+    columns = column_shares(columns)
+    images = to_float(images) if images.dtype == torch.uint8 else images.contiguous()
+    n, n_blurred = len(at), len(at) - int(sharp.sum())
+    out = torch.empty(n, channels, height * width, device=device)
+    for now in (*_pieces(0, n_blurred, out), *_pieces(n_blurred, n, out)):
+        x = crop(images, pairs[now], shares[now], columns[now]).flatten(2)
+        colours.piece(now).apply(x)
+        if colour:
+            grey = p.grey[now].nonzero()[:, 0].to(device)
+            x.index_copy_(0, grey, luma(x.index_select(0, grey)).expand(-1, channels, -1))
+        if now.stop <= n_blurred:
+            x = x.view(-1, channels, height, width)
+            x = blur(x, p.sigma[now].to(device), radius).flatten(2)
+        out.index_copy_(0, at[now].to(device), x.clamp_(0, 1))
+    return out.view(n, channels, height, width)
 
 
-def turn_hue(x: Tensor, turns: Tensor) -> Tensor:
-    """Colour images n x 3 x H x W with their hue moved by `turns` (n), in HSV."""
-    red, green, blue = x.unbind(1)
-    value, darkest = red.maximum(green).maximum(blue), red.minimum(green).minimum(blue)
-    chroma = value - darkest
-    divisor = chroma.clamp(min=1e-12)
-    sextant = torch.where(
-        value == red,
-        (green - blue) / divisor,
-        torch.where(value == green, (blue - red) / divisor + 2, (red - green) / divisor + 4),
-    )
-    hue = sextant / 6 + turns.view(-1, 1, 1)
-    hue = 6 * (hue - hue.floor())
-    # Smith 1978 in closed form: over the hue, a channel's share of the chroma is a trapezium.
-    share = torch.stack([(hue - 3).abs() - 1, 2 - (hue - 2).abs(), 2 - (hue - 4).abs()], dim=1)
-    return share.clamp_(0, 1).mul_(chroma.unsqueeze(1)).add_(darkest.unsqueeze(1))
-
-
-def blur_radius(side: int) -> int:
-    """Pixels on each side of the centre of a window of a tenth of `side` (Chen et al. 2020)."""
-    return side // 10 // 2
-
-
-def blur(x: Tensor, sigma: Tensor, radius: int) -> Tensor:
-    """Gaussian blur n x C x H x W, one `sigma` (n) per image; borders are reflected."""
-    offset = torch.arange(-radius, radius + 1, device=x.device, dtype=x.dtype)
-    window = (-0.5 * (offset / sigma.unsqueeze(1)) ** 2).exp()
-    window = window / window.sum(dim=1, keepdim=True)
-    weights = window.t().reshape(-1, len(sigma), 1, 1, 1)
-    for axis, padding in ((2, (0, 0, radius, radius)), (3, (radius, radius, 0, 0))):
-        padded, side = F.pad(x, padding, mode="reflect"), x.shape[axis]
-        x = sum(
-            (weight * padded.narrow(axis, i, side) for i, weight in enumerate(weights)),
-            start=torch.zeros_like(x),
-        )
-    return x
+def _pieces(start: int, stop: int, images: Tensor) -> Iterator[slice]:
+    """start .. stop in pieces of `images` that stay in a cache, as equal as can be."""
+    limit = _PIECE_BYTES.get(images.device.type, _PIECE_BYTES_ELSEWHERE)
+    size = images.shape[1:].numel() * images.element_size()
+    n_pieces = min(-(-(stop - start) * size // limit), stop - start)
+    for i in range(n_pieces):
+        first, last = (start + (stop - start) * k // n_pieces for k in (i, i + 1))
+        yield slice(first, last)

@@ -7,17 +7,9 @@ from scipy import stats
 from torch import Tensor
 
 from benchmark.data._torchvision import ensure_torchvision
-from methods.augment import (
-    BRIGHTNESS,
-    CONTRAST,
-    HUE,
-    SATURATION,
-    Augmentation,
-    Parameters,
-    apply,
-    blur_radius,
-    turn_hue,
-)
+from methods.augment import Augmentation, Parameters, apply
+from methods.colour import BRIGHTNESS, CONTRAST, HUE, SATURATION, turn_hue
+from methods.resampling import blur_radius
 
 ensure_torchvision()
 TF = pytest.importorskip("torchvision.transforms.functional")
@@ -74,13 +66,24 @@ def test_every_image_equals_torchvision_with_the_same_parameters(channels: int, 
     torch.testing.assert_close(apply(x, p), expected, atol=3e-5, rtol=0)
 
 
+def test_views_of_a_batch_are_those_of_its_images_one_by_one() -> None:
+    n = 70
+    x = images(n, 3, 96)  # more than one piece, blurred and not
+    p = FULL.draw(2 * n, 96, 96, generator(2))
+    together = apply(x, p)
+    for i in (0, 1, n - 1, n, 2 * n - 1):
+        alone = apply(x[i % n].unsqueeze(0), p.take(torch.tensor([i])))
+        torch.testing.assert_close(together[i], alone[0], atol=1e-6, rtol=0)
+
+
 def test_hue_equals_torchvision_on_greys_primaries_and_ties() -> None:
     levels = torch.tensor([0.0, 0.5, 1.0])
     x = torch.cartesian_prod(levels, levels, levels).t().reshape(1, 3, 3, 9)
     turns = torch.linspace(-0.5, 0.5, 11)
     expected = torch.cat([TF.adjust_hue(x, float(turn)) for turn in turns])
-    ours = turn_hue(x.repeat(11, 1, 1, 1), turns)
-    torch.testing.assert_close(ours, expected, atol=1e-5, rtol=0)
+    ours = x.repeat(11, 1, 1, 1).flatten(2)
+    turn_hue(ours, turns)
+    torch.testing.assert_close(ours, expected.flatten(2), atol=1e-5, rtol=0)
 
 
 def test_a_view_with_everything_turned_off_is_the_image() -> None:
