@@ -56,8 +56,8 @@ def trained(method: SelfSupervised, task: Task, memory: Memory | None = None) ->
 def test_clients_at_once_do_not_change_the_result(
     make_task: MakeTask, method: SelfSupervised, objective: Any
 ) -> None:
-    # Adam would blow up the rounding of gradients that are nearly zero.
-    method = replace(method, optimizer="sgd", learning_rate=0.1)
+    # Adam, or long steps with batch norm over two images, would blow up rounding.
+    method = replace(method, optimizer="sgd", learning_rate=0.02)
     alone, together = (
         trained(method, with_objective(make_task((10, 7, 10, 9), clients_at_once=k), objective))
         for k in (1, 4)
