@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import numpy as np
 from numpy.typing import NDArray
 
 from methods.state import State
@@ -41,13 +42,37 @@ class Outcome:
     metrics: by name. counts: `parameters`, `downloaded_bytes`, `uploaded_bytes`, `restarts`,
     `shared_images`, ... . arrays: `client_accuracy` (rounds x clients), `choice` (rounds x
     clients, -1 where a client was away), `class_counts` (clients x classes), `group` (clients),
-    ... . encoder: weights `encoder.*` of one model, for runs that start from this one.
+    ... . encoder: weights `encoder.*` (and what else the method saved) of
+    one model, for runs that start from this one; of several, stacked, where clients trained alone.
     """
 
     metrics: Mapping[str, Curve]
     counts: Mapping[str, float] = field(default_factory=dict)
     arrays: Arrays = field(default_factory=dict)
     encoder: State | None = None
+
+
+def mean_over_models(each: Sequence[Outcome]) -> Outcome:
+    """Means of the metrics and counts of outcomes that measured the same things.
+
+    The final value of every single model stays in the arrays, as `model_<metric>`.
+    """
+    first = each[0]
+    metrics: dict[str, Curve] = {}
+    for name, curve in first.metrics.items():
+        values = np.array([outcome.metrics[name].values for outcome in each])
+        metrics[name] = Curve(curve.rounds, tuple(values.mean(axis=0).tolist()))
+    return Outcome(
+        metrics=metrics,
+        counts={
+            name: float(np.mean([outcome.counts[name] for outcome in each]))
+            for name in first.counts
+        },
+        arrays={
+            f"model_{name}": np.array([outcome.metrics[name].values[-1] for outcome in each])
+            for name in metrics
+        },
+    )
 
 
 class DivergedError(RuntimeError):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from benchmark.stages.trial import Trial, made
 from methods.federation import Portion
-from methods.outcome import Outcome
+from methods.outcome import Outcome, mean_over_models
 from methods.protocols.base import Protocol, Subject
+from methods.state import n_models, take
 
 
 def run(trial: Trial) -> Outcome:
@@ -25,21 +28,29 @@ def run(trial: Trial) -> Outcome:
     network, dim = trial.network()
     train = trial.load(config.data, config.data["part"])
     tested = config.data["test_part"]
-    outcome = protocol.measure(
-        Subject(
-            network=network,
-            dim=dim,
-            weights=trial.encoder,
-            train=train.portion,
-            test=None if tested is None else trial.load(config.data, tested).portion,
-            n_classes=train.n_classes,
-            seeds=trial.seeds,
-            device=trial.device,
-            source=source,
-            federation=trial.federation() if config.clients is not None else None,
-            augmentation=trial.augmentation(),
-            progress=trial.progress,
-        )
+    subject = Subject(
+        network=network,
+        dim=dim,
+        weights=trial.encoder,
+        train=train.portion,
+        test=None if tested is None else trial.load(config.data, tested).portion,
+        n_classes=train.n_classes,
+        seeds=trial.seeds,
+        device=trial.device,
+        source=source,
+        federation=trial.federation() if config.clients is not None else None,
+        augmentation=trial.augmentation(),
+        progress=trial.progress,
     )
+    outcome = measure(protocol, subject)
     trial.progress(1, 1)
     return outcome
+
+
+def measure(protocol: Protocol, subject: Subject) -> Outcome:
+    """Metrics of one model; of several stacked ones (clients that trained alone), their means."""
+    models = n_models(subject.weights)
+    if models == 1:
+        return protocol.measure(subject)
+    each = [replace(subject, weights=take(subject.weights, [k])) for k in range(models)]
+    return mean_over_models([protocol.measure(one) for one in each])

@@ -1,0 +1,54 @@
+"""Clustering of test images: clusters of the trained model, or K-means on its representations.
+
+Paper: fedrlc, Section VII-C: assignments come from the global cluster head or the global centres,
+for single training from K-means; clustering accuracy, NMI and ARI. `methods.soft_assignment` says
+which cluster a model means.
+Unstated: K-means clusters the encoder's output, not normalised, into as many clusters as classes,
+the best of ten starts by k-means++.
+Evidence: `tests/methods/test_clustering_protocol.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from methods.kmeans import best_kmeans
+from methods.metrics.clustering import agreement
+from methods.outcome import Curve, Outcome
+from methods.pretraining import encode
+from methods.protocols.base import Protocol, Subject
+from methods.soft_assignment import soft_assignment
+
+
+@dataclass(frozen=True)
+class Clustering(Protocol):
+    """assignment: `model` (its cluster head or centres) or `kmeans`. restarts: of K-means."""
+
+    assignment: Literal["model", "kmeans"] = "model"
+    restarts: int = 10
+
+    def measure(self, subject: Subject) -> Outcome:
+        """`clustering_accuracy`, `nmi`, `ari` and `occupied_clusters` on the test images.
+
+        Raises `ValueError` if there are no labels, or if the model has no clusters of its own.
+        """
+        test = subject.held_out().to(subject.device)
+        if test.labels is None:
+            raise ValueError("measures of clustering need labels")
+        weights = {name: value.to(subject.device) for name, value in subject.weights.items()}
+        h = encode(subject.network, weights, test.images)
+        if self.assignment == "model":
+            choice = soft_assignment(h[None], weights)[0].argmax(dim=1)
+        else:
+            choice = self._by_kmeans(h, subject)
+        found = agreement(choice, test.labels)
+        return Outcome(metrics={name: Curve((1,), (value,)) for name, value in found.items()})
+
+    @torch.no_grad()
+    def _by_kmeans(self, h: Tensor, subject: Subject) -> Tensor:
+        stream = subject.seeds.generator("clustering", "k-means")
+        return best_kmeans(h[None], subject.n_classes, [stream], self.restarts)[1][0]
