@@ -213,6 +213,9 @@ def _resolved(
     where: str,
 ) -> Resolved:
     overrides = all_overrides(profile, local, on, sets)
+    reason = profile.omitted(bound.experiment)
+    if reason is not None:
+        return Resolved(None, reason, bound.read)
     metric = bound.metric if isinstance(bound, Cell) else bound.metric or "accuracy"
     return resolve(bound.experiment, bound.read, metric, overrides, where)
 

@@ -29,6 +29,7 @@ from benchmark.spec.types import (
     Figure,
     Kind,
     Margin,
+    Omission,
     Override,
     Paper,
     Profile,
@@ -47,6 +48,7 @@ def expand_paper(raw: RawPaper, tables: tuple[Table, ...], file: Path) -> Paper:
             profile.trials,
             _overrides(profile.overrides),
             {data_set: _overrides(changes) for data_set, changes in profile.on.items()},
+            tuple(Omission(one.path, one.value, one.why) for one in profile.omit),
         )
         for name, profile in raw.profiles.items()
     }

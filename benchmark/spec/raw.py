@@ -137,6 +137,14 @@ class RawOverride(Raw):
     replace: dict[str, Any] | None = None
 
 
+class RawOmission(Raw):
+    """Cells that a profile does not run: those whose setting has that value."""
+
+    path: Text
+    value: Any
+    why: Text
+
+
 class RawLocalProfile(Raw):
     """What a table, row or column adds to a profile."""
 
@@ -147,6 +155,7 @@ class RawProfile(RawLocalProfile):
     """A profile of a paper."""
 
     trials: Annotated[int, Field(ge=1)]
+    omit: list[RawOmission] = []
     on: dict[str, list[RawOverride]] = {}
 
 

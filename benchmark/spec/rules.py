@@ -31,9 +31,12 @@ def check_paper(data: Toml, folder: str, report: Reporter) -> None:
     _check_experiment(_table(data.get("experiment")), ("experiment",), words, report)
     for name, profile in _table(data.get("profiles")).items():
         _check_overrides(_table(profile), ("profiles", name), words, report)
+        for here, omission in _tables(_table(profile), "omit", ("profiles", name)):
+            if isinstance(omission.get("path"), str):
+                value = [omission["value"]] if "value" in omission else []
+                _check_override(omission["path"], value, here, words, report)
         for data_set in _table(_table(profile).get("on")):
-            here: Path = ("profiles", name, "on", data_set)
-            _check_name("data set", data_set, here, words, report)
+            _check_name("data set", data_set, ("profiles", name, "on", data_set), words, report)
 
 
 def check_table(data: Toml, paper: Toml, report: Reporter) -> None:

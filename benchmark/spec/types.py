@@ -186,16 +186,37 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Omission:
+    """Cells that a profile does not run: those where `path` has `value`, and why."""
+
+    path: str
+    value: Any
+    why: str
+
+
+@dataclass(frozen=True)
 class Profile:
     """How much is run: trials, overrides over every experiment, and replacements of data sets.
 
-    on: per data-set name of `--on`, the overrides that put the profile on that set.
+    on: per data-set name of `--on`, the overrides that put the profile on that set. omit: cells
+    that it does not run.
     """
 
     name: str
     trials: int
     overrides: tuple[Override, ...]
     on: Mapping[str, tuple[Override, ...]] = field(default_factory=dict)
+    omit: tuple[Omission, ...] = ()
+
+    def omitted(self, experiment: Experiment) -> str | None:
+        """Why the profile does not run the experiment of a cell, or None if it does."""
+        for omission in self.omit:
+            value: Any = experiment
+            for key in omission.path.split("."):
+                value = value.get(key) if isinstance(value, Mapping) else None
+            if value == omission.value:
+                return omission.why
+        return None
 
     def overrides_for(self, cell: Cell | DrawnRun, on: str | None = None) -> tuple[Override, ...]:
         """All overrides of a cell in order: the paper's, the table's to the row's, those of `on`.

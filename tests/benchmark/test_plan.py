@@ -10,7 +10,7 @@ from benchmark.errors import SpecError
 from benchmark.plan import describe, make_plan
 from benchmark.printed import Printed
 from benchmark.spec.load import load_paper
-from benchmark.spec.types import Claim, Paper
+from benchmark.spec.types import Claim, Omission, Paper
 from benchmark.store import Store
 
 MakePaper = Callable[..., Paper]
@@ -65,6 +65,17 @@ def test_cells_that_need_no_training_say_why(
     plan = make_plan(replace(paper, tables=(replace(table, cells=cells),)), "smoke")
     assert plan.runs == ()
     assert [cell.reason for cell in plan.cells] == [reason]
+
+
+def test_a_profile_leaves_out_cells_by_a_value_of_theirs(tiny_paper: MakePaper) -> None:
+    paper = tiny_paper({"a": {"training": {"n_clusters": 7}}, "b": {}})
+    omit = (Omission("training.n_clusters", 7, "seven is too many"),)
+    profile = replace(paper.profiles["smoke"], omit=omit)
+    plan = make_plan(replace(paper, profiles={"smoke": profile}), "smoke")
+    assert {c.cell.row: (c.reason, c.config is None) for c in plan.cells} == {
+        ("a",): ("seven is too many", True),
+        ("b",): (None, False),
+    }
 
 
 def test_rows_and_settings_narrow_and_change_a_plan(tiny_paper: MakePaper) -> None:
