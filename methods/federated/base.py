@@ -52,13 +52,15 @@ class Message:
     shared: sent whole to (or from) every participant. each: stacked over participants, one slice
     for each; where they send unequal amounts, concatenated in their order. log: facts for the
     record (not sent), stacked over participants, integers or floats. streamed: bytes of what went
-    over in pieces within the round and is not kept, over all participants (smashed data).
+    over in pieces within the round and is not kept, over all participants (smashed data). resident:
+    not sent: the server's half of a network that it trains together with the clients.
     """
 
     shared: Mapping[str, State] = field(default_factory=dict)
     each: Mapping[str, State] = field(default_factory=dict)
     log: Mapping[str, Tensor] = field(default_factory=dict)
     streamed: Mapping[str, int] = field(default_factory=dict)
+    resident: Mapping[str, State] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -1,0 +1,88 @@
+"""Split learning: gradients of the whole network, and the bytes that cross the cut."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from methods.encoders.resnet import ResNet
+from methods.engine.loop import run
+from methods.engine.steps import Batch
+from methods.federated.base import Task
+from methods.federated.fsl import FSL, Split, Wire
+from methods.federation import to_float
+from methods.models.classifier import Classifier, dense_head
+from tests.methods.conftest import MakeTask
+
+METHOD = FSL(rounds=2, local_epochs=2, batch_size=4, learning_rate=0.05, optimizer="sgd")
+
+
+def split(task: Task) -> Task:
+    encoder = ResNet(10, stem="cifar", width=4, **METHOD.encoder_options())
+    model = Classifier(encoder.build(1, 6), encoder.out_dim, dense_head(encoder.out_dim, (), 3))
+    return replace(task, model=model)
+
+
+def test_gradients_are_those_of_end_to_end_training(make_task: MakeTask) -> None:
+    task, wire = split(make_task()), Wire()
+    start = task.new_model("model")
+    batch = Batch((0,), torch.arange(6).view(1, 6), torch.arange(6).view(1, 6), 0)
+    portion = task.federation.train
+    assert portion.labels is not None
+    found = []
+    for halves in (True, False):
+        leaves = {k: v.clone().requires_grad_("running" not in k) for k, v in start.items()}
+        if halves:
+            loss = Split(task, wire).loss(leaves, {}, batch)[0]
+        else:
+            logits = task.model(leaves, to_float(portion.images[:6])[None], training=True)
+            loss = F.cross_entropy(logits[0], portion.labels[:6])
+        trained = [v for v in leaves.values() if v.requires_grad]
+        found.append(torch.autograd.grad(loss, trained))
+    for ours, whole in zip(*found, strict=True):
+        torch.testing.assert_close(ours, whole)
+    # 6 images of 4 channels of 3 x 3 pixels, 4 bytes each; labels of 8 bytes go up too.
+    assert (wire.up, wire.down) == (6 * 4 * 9 * 4 + 6 * 8, 6 * 4 * 9 * 4)
+
+
+def test_bytes_of_smashed_data_and_gradients_are_counted(make_task: MakeTask) -> None:
+    outcome = run(METHOD, split(make_task(sizes=(10, 6, 9))))
+    passes = 25 * 2 * 2  # images, epochs, rounds
+    assert outcome.counts["uploaded_bytes.smashed data"] == passes * (4 * 9 * 4 + 8)
+    assert outcome.counts["downloaded_bytes.gradients"] == passes * 4 * 9 * 4
+    total = sum(v for k, v in outcome.counts.items() if k.startswith("uploaded_bytes."))
+    assert outcome.counts["uploaded_bytes"] == total
+
+
+def test_one_client_trains_as_the_whole_network_would(make_task: MakeTask) -> None:
+    from methods.federated.fedavg import FedAvg
+
+    task = split(make_task(sizes=(10,)))
+    whole = FedAvg(rounds=2, local_epochs=2, batch_size=4, learning_rate=0.05, optimizer="sgd")
+    theirs, ours = run(whole, task), run(METHOD, task)
+    for name in ("accuracy",):
+        assert ours.metrics[name].values == pytest.approx(theirs.metrics[name].values)
+
+
+def test_the_server_goes_from_client_to_client_and_clients_are_averaged(
+    make_task: MakeTask,
+) -> None:
+    task, clients = split(make_task(sizes=(8, 12))), torch.arange(2)
+    server = METHOD.start(task, 0)
+    down = METHOD.broadcast(task, server, 0, clients)
+    assert all(name.startswith("encoder.module.") for name in down.shared["weights"])
+    up = METHOD.local_update(task, down, 0, clients, {})
+    after = METHOD.aggregate(task, server, up, 0, clients)
+    for name, value in up.each["weights"].items():
+        expected = 0.4 * value[0] + 0.6 * value[1]
+        torch.testing.assert_close(after[name][0], expected)
+    for name, value in up.resident["server"].items():
+        assert torch.equal(after[name], value)
+
+
+def test_a_network_in_one_piece_cannot_be_split(make_task: MakeTask) -> None:
+    with pytest.raises(ValueError, match="two modules"):
+        METHOD.start(make_task(), 0)
