@@ -119,7 +119,7 @@ class Estimator:
         limit = larger * _STEP_IMAGES * _STEP_MODELS
         images = max(1, min(limit, int(larger**2 * _STEP_MULTIPLY_ADDS / each)))
         models = _STEP_MODELS if images >= 2 * _STEP_MODELS else 1
-        batch = images // models
+        batch = max(2, images // models // 2 * 2)  # even, because views may come in pairs
         state = repeat(encoder.new(torch.Generator().manual_seed(0)), models)
         state = {
             name: value.to(self._device).requires_grad_(not is_buffer(name))

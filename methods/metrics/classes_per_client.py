@@ -1,0 +1,15 @@
+"""How many classes a client holds: MFCL, Figure 7, whose text counts them.
+
+Evidence: `tests/methods/test_classification.py` has none of it; `tests/methods/test_fedavg.py` does.
+"""
+
+from __future__ import annotations
+
+from methods.federation import Federation
+
+METRICS = ("classes_per_client",)
+
+
+def classes_per_client(federation: Federation) -> float:
+    """Mean over clients of the classes of which a client has at least one training image."""
+    return float((federation.class_counts() > 0).sum(1).double().mean())

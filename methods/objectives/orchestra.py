@@ -1,0 +1,124 @@
+"""Orchestra's local objective: agree with a slow copy on which global cluster an image belongs to.
+
+Paper: Lubana et al. 2022, "Orchestra: unsupervised federated learning via globally consistent
+clustering", Section 4: the target network's soft assignment of one view to the global centroids is
+predicted by the online network from the other view (cross-entropy at temperature T); predicting by
+how many quarter turns a view was turned keeps the network from degenerating.
+Unstated: which image is turned how far (by its place in the shuffled batch, modulo 4). The global
+centroids stand in memory as `centroids` (models x clusters x width) and are random until a server
+gives others; representations of the target network are queued there for the local clustering.
+Evidence: `tests/methods/test_orchestra.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from methods.models.layers import BatchNorm, Layer, Linear, ReLU, Sequential, is_buffer
+from methods.objectives._queue import enqueue, new_queue, unit
+from methods.objectives.base import Learner, Objective
+from methods.state import State, clone, n_models, part
+
+CENTROIDS, QUEUE, TURNS = "centroids", "projections", 4
+
+
+def agreement(online: Tensor, target: Tensor, centroids: Tensor, temperature: float) -> Tensor:
+    """Cross-entropy of assignments, (models,); all of length one, models x batch x width.
+
+    centroids: models x clusters x width.
+    """
+    scores = centroids.transpose(1, 2) / temperature
+    wanted = torch.bmm(target, scores).softmax(2)
+    return -(wanted * torch.bmm(online, scores).log_softmax(2)).sum(2).mean(1)
+
+
+def turned(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Square images models x batch x C x H x W, image i by i quarter turns, and i modulo 4."""
+    turns = torch.arange(x.shape[1], device=x.device) % TURNS
+    out = torch.empty_like(x)
+    for quarter in range(TURNS):
+        out[:, quarter::TURNS] = x[:, quarter::TURNS].rot90(quarter, dims=(3, 4))
+    return out, turns.expand(x.shape[0], -1)
+
+
+class OrchestraLearner(Learner):
+    """Encoder, projector and classifier of turns; the target network is in memory."""
+
+    def __init__(self, encoder: Layer, projector: Layer, turns: Linear, options: Orchestra) -> None:
+        self.encoder, self.projector, self.turns = encoder, projector, turns
+        self.options = options
+
+    def new(self, generator: torch.Generator) -> State:
+        networks: tuple[Layer, ...] = (self.encoder, self.projector, self.turns)
+        return {k: v for network in networks for k, v in network.new(generator).items()}
+
+    def memory(self, state: State) -> State:
+        o = self.options
+        like = next(iter(state.values()))
+        stream = torch.Generator().manual_seed(0)
+        drawn = torch.randn(1, o.n_global_clusters, o.projector_width, generator=stream)
+        centroids = unit(drawn).to(like.device).expand(n_models(state), -1, -1).clone()
+        return {
+            **clone({**part(state, "encoder"), **part(state, "projector")}),
+            CENTROIDS: centroids,
+            **new_queue(QUEUE, o.memory_size, o.projector_width, like.detach().flatten(1)[:, :1]),
+        }
+
+    def _project(self, state: State, x: Tensor) -> Tensor:
+        return self.projector(state, self.encoder(state, x, training=True), training=True)
+
+    def loss(
+        self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
+    ) -> Tensor:
+        first, second = views
+        with torch.no_grad():
+            target = unit(self._project(memory, first))
+        online = unit(self._project(state, second))
+        clusters = agreement(online, target, memory[CENTROIDS], self.options.cluster_temperature)
+        x, turns = turned(first)
+        logits = self.turns(state, self._project(state, x), training=True)
+        degenerate = F.cross_entropy(logits.transpose(1, 2), turns, reduction="none").mean(1)
+        enqueue(memory, QUEUE, target)
+        return clusters + degenerate
+
+    @torch.no_grad()
+    def update(self, state: State, memory: State) -> None:
+        """The target network follows slowly."""
+        for name, value in state.items():
+            if name in memory and not is_buffer(name):
+                memory[name].lerp_(value, 1 - self.options.target_momentum)
+
+
+@dataclass(frozen=True)
+class Orchestra(Objective):
+    """n_global_clusters: G. projector_width: of both dense layers. memory_size: queued projections.
+
+    cluster_temperature: T. target_momentum: of the target network.
+    """
+
+    positive_samples: ClassVar[bool] = True
+    projector: ClassVar[bool] = True
+    stop_gradient: ClassVar[bool] = True
+
+    n_global_clusters: int = 128
+    projector_width: int = 512
+    memory_size: int = 128
+    cluster_temperature: float = 0.1
+    target_momentum: float = 0.996
+
+    def build(self, encoder: Layer, dim: int, n_classes: int) -> OrchestraLearner:
+        width = self.projector_width
+        projector = Sequential(
+            Linear("projector.0", dim, width, bias=False),
+            BatchNorm("projector.norm0", width),
+            ReLU(),
+            Linear("projector.1", width, width, bias=False),
+            BatchNorm("projector.norm1", width, affine=False),
+        )
+        return OrchestraLearner(encoder, projector, Linear("turns", width, TURNS), self)

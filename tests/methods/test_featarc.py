@@ -1,0 +1,99 @@
+"""FeatARC's alignment, choices and averages by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from methods.augment import Augmentation
+from methods.engine.loop import run
+from methods.engine.self_supervised import ClientViews
+from methods.engine.steps import Batch
+from methods.federated.base import Memory, Message, Task
+from methods.federated.featarc import MET, OWN, AlignedViews, FeatARC, Groups, feature_agreement
+from methods.federated.fedsimclr import FedSimCLR
+from methods.objectives.simclr import SimCLR
+from methods.state import part, take
+from tests.methods.conftest import MakeTask
+
+METHOD = FeatARC(rounds=2, local_epochs=1, batch_size=5, learning_rate=0.01)
+
+
+def prepared(task: Task) -> Task:
+    plain = Augmentation((0.5, 1.0), jitter_probability=0, grey_probability=0)
+    return replace(task, objective=SimCLR(projector_widths=(4,)), augmentation=plain)
+
+
+def test_agreement_is_the_mean_cosine() -> None:
+    a = torch.tensor([[1.0, 0.0], [2.0, 0.0]])
+    b = torch.tensor([[3.0, 0.0], [0.0, 1.0]])
+    assert float(feature_agreement(a, b)) == pytest.approx(0.5)
+
+
+def test_loss_loses_lambda_times_the_agreement(make_task: MakeTask) -> None:
+    task = prepared(make_task())
+    assert task.augmentation is not None
+    state = METHOD.learner(task).new(torch.Generator().manual_seed(0))
+    received = part(METHOD.learner(task).new(torch.Generator().manual_seed(1)), "encoder")
+    at = torch.arange(5).view(1, 5)
+    losses = []
+    for weight in (0.0, 2.0):
+        views = ClientViews(task.augmentation, task.federation.train, task.seeds, 0, at[0, :1])
+        work = AlignedViews(task, METHOD.learner(task), views, weight)
+        losses.append(work.loss(state, received, Batch((0,), at, at, 0)))
+    again = ClientViews(task.augmentation, task.federation.train, task.seeds, 0, at[0, :1])
+    x = again(Batch((0,), at, at, 0), 2)[0]
+    h, g = (task.model.encoder(s, x)[0] for s in (state, received))
+    expected = 2 * F.cosine_similarity(h, g).mean()
+    torch.testing.assert_close((losses[0] - losses[1])[0], expected)
+
+
+def test_a_client_takes_the_model_that_sees_as_its_own_does(make_task: MakeTask) -> None:
+    task = prepared(make_task())
+    models = METHOD.start(task, 0).models
+    clients = torch.arange(3)
+    assert METHOD.chosen(task, models, clients, Memory()).tolist() == [0, 1, 0]
+    own = part(take(models, [1, 0, 1]), "encoder")
+    memory: Memory = {OWN: own, MET: {"met": torch.tensor([True, True, False])}}
+    # Clients 0 and 1 hold copies of models 1 and 0; client 2 has none of its own yet.
+    assert METHOD.chosen(task, models, clients, memory).tolist() == [1, 0, 0]
+
+
+def test_models_are_averaged_over_those_who_took_them(make_task: MakeTask) -> None:
+    task = prepared(make_task(sizes=(5, 10, 15)))
+    server = METHOD.start(task, 0)
+    sent = {k: torch.randn(3, *v.shape[1:]) for k, v in server.models.items()}
+    choice = {"choice": torch.tensor([0, 0, 0])}
+    up = Message(each={"weights": sent, "choice": choice})
+    after = METHOD.aggregate(task, server, up, 0, torch.arange(3))
+    for name, value in sent.items():
+        expected = (5 * value[0] + 10 * value[1] + 15 * value[2]) / 30
+        torch.testing.assert_close(after.models[name][0], expected)
+        assert torch.equal(after.models[name][1], server.models[name][1])
+    assert METHOD.encoder(after)["encoder.conv0.weight"].shape[0] == 1  # type: ignore[index]
+    most = Groups(server.models, torch.arange(3), torch.tensor([1, 0, 1]))
+    encoder = METHOD.encoder(most)
+    assert encoder is not None
+    assert torch.equal(encoder["encoder.conv0.weight"], server.models["encoder.conv0.weight"][1:])
+
+
+def test_one_model_without_alignment_is_fedsimclr(make_task: MakeTask) -> None:
+    task = prepared(make_task())
+    plain = FedSimCLR(rounds=2, local_epochs=1, batch_size=5, learning_rate=0.01)
+    ours = replace(METHOD, n_models=1, alignment_weight=0.0)
+    theirs, found = run(plain, task).encoder, run(ours, task).encoder
+    assert theirs is not None
+    assert found is not None
+    for name, value in theirs.items():
+        torch.testing.assert_close(found[name], value, rtol=1e-4, atol=1e-6)
+
+
+def test_it_trains_and_sends_every_model(make_task: MakeTask) -> None:
+    outcome = run(METHOD, prepared(make_task()))
+    assert outcome.arrays["choice"].shape == (2, 3)
+    assert outcome.counts["downloaded_bytes"] > 1.9 * outcome.counts["uploaded_bytes"]
+    with pytest.raises(ValueError, match="n_models = 0"):
+        FeatARC(n_models=0)
