@@ -8,12 +8,14 @@ Evidence: `tests/methods/test_fedavg.py` (one client equals plain training; nump
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from methods.federated.base import FederatedMethod, Memory, Message, Server, Task
+from methods.metrics import Evaluation
+from methods.metrics.classes_per_client import classes_per_client
 from methods.models.classifier import ENCODER
 from methods.state import State, part, weighted_average
 
@@ -46,6 +48,16 @@ class FedAvg(FederatedMethod):
         self, task: Task, server: Server, clients: Tensor, memory: Memory
     ) -> tuple[State, Tensor]:
         return server, torch.zeros_like(clients)
+
+    def evaluate(
+        self, task: Task, server: Server, memory: Memory, final: bool
+    ) -> Evaluation | None:
+        """The global model on every client's test images; at the end also how data were dealt."""
+        found = super().evaluate(task, server, memory, final)
+        if found is None or not final:
+            return found
+        dealt = {"classes_per_client": classes_per_client(task.federation)}
+        return replace(found, metrics={**found.metrics, **dealt})
 
     def encoder(self, server: Server) -> State | None:
         return part(server, ENCODER)

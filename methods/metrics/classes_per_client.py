@@ -1,6 +1,6 @@
 """How many classes a client holds: MFCL, Figure 7, whose text counts them.
 
-Evidence: `tests/methods/test_classification.py` has none of it; `tests/methods/test_fedavg.py` does.
+Evidence: `tests/methods/test_fedavg.py`.
 """
 
 from __future__ import annotations

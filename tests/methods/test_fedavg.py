@@ -121,3 +121,12 @@ def test_only_participants_are_averaged(make_task: MakeTask) -> None:
     expected = {name: v.mean(0) for name, v in take(everyone, clients).items()}
     for name, value in trained_server(method, task).items():
         torch.testing.assert_close(value[0], expected[name], rtol=1e-4, atol=1e-6)
+
+
+def test_classes_of_clients_are_counted(make_task: MakeTask) -> None:
+    task = make_task(sizes=(4, 4))
+    labels = task.federation.train.labels
+    assert labels is not None
+    labels.copy_(torch.tensor([0, 0, 0, 2, 1, 1, 1, 1]))
+    outcome = run(METHOD, task)
+    assert outcome.metrics["classes_per_client"].values == (1.5,)
