@@ -1,5 +1,5 @@
-"""Sessions: `reproduce-<paper>` for each paper, `audit`, `tests`, `lint`, `slow`, `data`,
-`oracles`, `speed`, `regress`.
+"""Sessions: `reproduce-<paper>` for each paper, `audit`, `tests`, `lint`, `slow`, `cluster`,
+`faults`, `fuzz`, `licences`, `data`, `oracles`, `speed`, `regress`.
 
 Sessions install the versions in `constraints.txt`, with which the suite was tried; pyproject.toml
 holds the ranges that it accepts. The virtualenv backend, because uv ignores pip's configuration.
@@ -49,7 +49,29 @@ def tests(session: nox.Session) -> None:
 def slow(session: nox.Session) -> None:
     """The tests that take more than a few seconds each."""
     install(session, "[test]")
-    session.run("pytest", "-m", "slow", *session.posargs)
+    own = "not cluster and not faults and not fuzz"
+    session.run("pytest", "-m", f"slow and {own}", *session.posargs)
+
+
+@nox.session
+def cluster(session: nox.Session) -> None:
+    """The cluster engine with two workers on this machine."""
+    install(session, "[test,cluster]")
+    session.run("pytest", "-m", "cluster", *session.posargs, env={"OMP_NUM_THREADS": "1"})
+
+
+@nox.session
+def faults(session: nox.Session) -> None:
+    """The fault campaign: 200 kills, disk errors and cut files, and no trial lost or doubled."""
+    install(session, "[test]")
+    session.run("pytest", "-m", "faults", *session.posargs, env={"OMP_NUM_THREADS": "1"})
+
+
+@nox.session
+def fuzz(session: nox.Session) -> None:
+    """100,000 bad specs, records and data files, each answered by one clear error."""
+    install(session, "[test]")
+    session.run("pytest", "-m", "fuzz", *session.posargs, env={"OMP_NUM_THREADS": "1"})
 
 
 @nox.session
@@ -76,7 +98,7 @@ def speed(session: nox.Session) -> None:
 @nox.session
 def lint(session: nox.Session) -> None:
     """ruff and mypy."""
-    install(session, "[test,lint]")
+    install(session, "[test,lint,cluster]")
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
     session.run("mypy")

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import io
+import lzma
 import os
+import struct
+import tokenize
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,6 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmark.errors import StoreError
+
+# What zipfile and numpy raise for content that is not what they wrote.
+UNREADABLE = (
+    ValueError, TypeError, KeyError, EOFError, OverflowError, SyntaxError, MemoryError, OSError,
+    struct.error, tokenize.TokenError, NotImplementedError, RuntimeError, RecursionError,
+    zlib.error, lzma.LZMAError, zipfile.BadZipFile,
+)  # fmt: skip
 
 
 @contextmanager
@@ -32,13 +43,19 @@ def disk(place: Path) -> Iterator[None]:
         raise StoreError(f"cannot use store {place}: {reason}; finished trials are kept") from error
 
 
-def write_whole(path: Path, content: bytes) -> None:
+def write_whole(path: Path, content: bytes, aside: Path | None = None) -> None:
     """Puts a file in place, or leaves the place as it was: written aside, synced, renamed.
+
+    aside: the folder of unfinished files, on the same disk; None for the file's own folder. A kill
+    leaves the unfinished file there.
 
     Raises `OSError` if the disk refuses.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{path.name}.part")
+    if aside is not None:
+        aside.mkdir(exist_ok=True)
+        unfinished = aside / f"{path.parent.name}-{path.name}.part"
     try:
         with unfinished.open("wb") as file:
             file.write(content)
@@ -79,10 +96,26 @@ def read_npz(path: Path) -> dict[str, NDArray[Any]]:
     Raises `StoreError` if it cannot be read.
     """
     try:
-        with np.load(path, allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
+        return arrays_from(path.read_bytes())
+    except (OSError, StoreError) as error:
         raise StoreError(f"cannot read {path}: {error}") from error
+
+
+def arrays_from(content: bytes) -> dict[str, NDArray[Any]]:
+    """The arrays in the content of an npz file; pickles are refused.
+
+    Raises `StoreError` if there are none.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            return {
+                name.removesuffix(".npy"): np.lib.format.read_array(
+                    io.BytesIO(archive.read(name)), allow_pickle=False
+                )
+                for name in archive.namelist()
+            }
+    except UNREADABLE as error:
+        raise StoreError(f"not an npz file: {error}") from error
 
 
 def sha256_of(content: bytes) -> str:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from benchmark import sources
 from methods.outcome import Curve
 
-SCHEMA = 1
+SCHEMA = 2
+"""Of what is written; 1, which had no `sha256`, is still read."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,33 @@ class TrialRecord:
         }
         return plain
 
+    def sealed(self) -> dict[str, Any]:
+        """`as_dict` with the SHA-256 of its content, which tells a changed number."""
+        plain = self.as_dict()
+        return {**plain, "sha256": _seal(plain)}
+
+    @property
+    def digest(self) -> str:
+        """Of the code that made it, as in the record's name."""
+        return sources.digest(self.source)
+
+    @classmethod
+    def unsealed(cls, plain: Mapping[str, Any]) -> TrialRecord:
+        """The record that `sealed` made.
+
+        Raises `ValueError`, `KeyError`, `TypeError` or `AttributeError` if a part is missing,
+        unknown or changed, or if the config is not that of the run.
+        """
+        content = dict(plain)
+        seal = content.pop("sha256", None)
+        if seal != (None if content["schema"] == 1 else _seal(content)):
+            raise ValueError("the content is not what was written")
+        record = cls.from_dict(content)
+        # What is stored, not `RunConfig.key`: a config of an older version has fewer fields.
+        if _seal(record.config)[:16] != record.run:
+            raise ValueError("the config is another run's")
+        return record
+
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> TrialRecord:
         """The record that `as_dict` wrote.
@@ -52,3 +83,8 @@ class TrialRecord:
             for name, curve in plain["metrics"].items()
         }
         return cls(**{**plain, "metrics": metrics})
+
+
+def _seal(plain: Mapping[str, Any]) -> str:
+    text = json.dumps(plain, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()

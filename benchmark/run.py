@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections import Counter
 from collections.abc import Mapping
@@ -11,18 +10,21 @@ from pathlib import Path
 
 import torch
 
-from benchmark import sources
+from benchmark import executors, sources
 from benchmark.config import RunConfig
-from benchmark.errors import FedreproError
 from benchmark.estimate import Estimator
+from benchmark.executors._dispatch import Dispatch
+from benchmark.executors.base import Executor, Listener, Setting
 from benchmark.index import Index
-from benchmark.jobs import Done, Failed, Job, Result
+from benchmark.jobs import Done, Failed, Job, Queue, Result
 from benchmark.plan import Plan
-from benchmark.pool import Listener, Setting, train_all
 from benchmark.portions import Portions
-from benchmark.progress import Progress
+from benchmark.progress import Progress, duration
 from benchmark.store import Store
 from benchmark.training import device_name
+
+_GENEROUS = 20.0
+_LEAST_LIMIT_S = 1800.0
 
 
 @dataclass(frozen=True)
@@ -61,11 +63,17 @@ def execute(
     jobs: int | None = None,
     download: bool = False,
     progress: Progress | None = None,
+    executor: str = "local",
+    cluster: Path | None = None,
+    time_limit: float | None = None,
 ) -> Execution:
     """Trains every trial of `plan` that `store` lacks.
 
     device: `cpu`, `cuda` (all of them), `cuda:1` or `auto`. jobs: worker processes; None for one a
-    core, or one a GPU; 0 trains in this process. download: fetches missing data sets.
+    core, or one a GPU; 0 trains in this process. download: fetches missing data sets. executor:
+    where trials are trained (`benchmark.executors`); cluster: the file that describes it.
+    time_limit: seconds after which a trial counts as hung; None for many times its estimate, 0 for
+    never.
 
     A trial that fails, or whose data are missing, is noted and the rest goes on.
 
@@ -73,13 +81,38 @@ def execute(
     there.
     """
     shown, clock = progress or Progress(), time.perf_counter()
-    devices = devices_for(device)
-    workers = default_jobs(devices) if jobs is None else jobs
+    chosen = executors.find(executor)(Setting(data_dir, device, jobs, cluster))
     with store.writing():
         driver = _Driver(plan, store, data_dir, shown)
+        driver.index.refresh()
         todo = driver.sort_out(download)
-        driver.train(todo, workers, Setting(data_dir, devices))
+        driver.train(todo, chosen, time_limit)
     return driver.execution(time.perf_counter() - clock)
+
+
+def rehearse(
+    plan: Plan,
+    store: Store,
+    *,
+    data_dir: Path | None = None,
+    device: str = "auto",
+    jobs: int | None = None,
+    executor: str = "local",
+    cluster: Path | None = None,
+    time_limit: float | None = None,
+) -> list[str]:
+    """Lines that say what `execute` would submit, where, and in which order; nothing is written."""
+    chosen = executors.find(executor)(Setting(data_dir, device, jobs, cluster))
+    driver = _Driver(plan, store, data_dir, Progress())
+    todo = driver.sort_out(download=False)
+    queue = Queue(driver.weighted(todo, chosen, time_limit))
+    lines = [*chosen.describe(), f"{len(todo)} trials would be submitted, in this order:"]
+    while (job := queue.next()) is not None:
+        after = "" if job.needs is None else f", after {job.needs[0]} trial {job.needs[1]}"
+        limit = "" if job.limit_s is None else f", at most {duration(job.limit_s)}"
+        lines.append(f"  {job.config.key} trial {job.seed}: {job.config.description}{after}{limit}")
+        queue.done(job)
+    return lines
 
 
 @dataclass
@@ -92,10 +125,10 @@ class _Driver:
     reused: int = 0
     not_run: dict[str, str] = field(default_factory=dict)
     errors: dict[tuple[str, int], str] = field(default_factory=dict)
+    seconds: dict[tuple[str, int], float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.index = Index(self.store)
-        self.index.refresh()
 
     def sort_out(self, download: bool) -> list[Job]:
         """The trials to train, those to start from first; says what is reused, stale, missing."""
@@ -138,29 +171,38 @@ class _Driver:
         for reason, runs in Counter(self.not_run.values()).items():
             say(f"NOT RUN: {reason} ({runs} {'run' if runs == 1 else 'runs'})")
 
-    def train(self, todo: list[Job], workers: int, setting: Setting) -> None:
+    def train(self, todo: list[Job], executor: Executor, time_limit: float | None) -> None:
         """Trains and stores."""
         if not todo:
             return
-        name = device_name(setting.devices[0])
-        known = Estimator(setting.devices[0], name, self.store.records(), self.data_dir)
-        jobs = _weighted(todo, known)
-        weights = {job.name: known.seconds(job.config) for job in jobs}
-        self.progress.begin(len(jobs), sum(weights.values()), workers)
+        jobs = self.weighted(todo, executor, time_limit)
+        self.progress.begin(len(jobs), sum(self.seconds.values()), executor.slots)
 
         def finished(job: Job, result: Result) -> bool:
             kept = self._keep(job, result)
-            self.progress.ended(job.name, weights[job.name], failed=not kept)
+            self.progress.ended(job.name, self.seconds[job.name], failed=not kept)
             return kept
 
         listener = Listener(
             encoder_of=self._encoder_of,
             finished=finished,
-            started=lambda job: self.progress.started(job.name, _label(job), weights[job.name]),
+            started=lambda job: self.progress.started(
+                job.name, _label(job), self.seconds[job.name]
+            ),
             advanced=lambda job, done, total: self.progress.advanced(job.name, done, total),
         )
         with self.progress:
-            train_all(jobs, workers, setting, listener)
+            executor.train(Dispatch(Queue(jobs), listener))
+
+    def weighted(self, todo: list[Job], executor: Executor, time_limit: float | None) -> list[Job]:
+        """The jobs with their limits; the longer it takes to the end, the sooner they begin."""
+        device = executor.device
+        # A cluster's devices are not here: its trials are ordered as if they ran on this processor.
+        here = device if torch.device(device).type == "cpu" or torch.cuda.is_available() else "cpu"
+        known = Estimator(here, device_name(here), self.store.records(), self.data_dir)
+        self.seconds = {job.name: known.seconds(job.config) for job in todo}
+        limits = {job.name: _limit(self.seconds[job.name], time_limit) for job in todo}
+        return _weighted(todo, self.seconds, limits)
 
     def _keep(self, job: Job, result: Result) -> bool:
         """Stores a result or the reason why there is none; whether there is one."""
@@ -197,43 +239,27 @@ class _Driver:
         return Execution(self.trained, self.reused, failed, wall_s, self.not_run, self.errors)
 
 
-def _weighted(todo: list[Job], known: Estimator) -> list[Job]:
+def _weighted(
+    todo: list[Job],
+    seconds: Mapping[tuple[str, int], float],
+    limits: Mapping[tuple[str, int], float | None],
+) -> list[Job]:
     """Jobs that begin the sooner, the longer it takes from there to the end of what needs them."""
     weighted: list[Job] = []
     tail: dict[tuple[str, int] | None, float] = {}
     for job in reversed(todo):
-        weight = known.seconds(job.config) + tail.get(job.name, 0.0)
+        weight = seconds[job.name] + tail.get(job.name, 0.0)
         tail[job.needs] = max(tail.get(job.needs, 0.0), weight)
-        weighted.append(replace(job, weight=weight))
+        weighted.append(replace(job, weight=weight, limit_s=limits[job.name]))
     return weighted[::-1]
+
+
+def _limit(seconds: float, given: float | None) -> float | None:
+    """When a trial counts as hung; estimates are off by a factor of two, at times of five."""
+    if given is not None:
+        return given or None
+    return max(_LEAST_LIMIT_S, _GENEROUS * seconds)
 
 
 def _label(job: Job) -> str:
     return f"{job.config.description}, trial {job.seed}"
-
-
-def devices_for(device: str) -> tuple[str, ...]:
-    """The devices that `device` stands for.
-
-    Raises `FedreproError` for a device that this machine lacks.
-    """
-    n_gpus = torch.cuda.device_count()
-    if device == "auto":
-        device = "cuda" if n_gpus else "cpu"
-    if device == "cuda" and n_gpus:
-        return tuple(f"cuda:{i}" for i in range(n_gpus))
-    try:
-        # Read back: the device 'meta' would take numbers, but never give one.
-        torch.zeros(1, device=device).item()
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        raise FedreproError(f"device '{device}' is not available here; try cpu or auto") from error
-    return (device,)
-
-
-def default_jobs(devices: tuple[str, ...]) -> int:
-    """Worker processes: one a GPU, or one a core."""
-    if devices[0] != "cpu":
-        return len(devices)
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -4,6 +4,7 @@
     trials/<run key>/<source digest>-seed<k>.json   a record; .npz and .encoder.npz beside it
     errors/<run key>-seed<k>.json                   why a trial failed; never taken as a result
     quarantine/                                     damaged files, kept for inspection
+    unfinished/                                     what is being written; a kill leaves it there
     index.sqlite                                    numbers for queries (`benchmark.index`)
 
 Files appear whole or not at all (`benchmark.files`) and the record comes last, so where it exists
@@ -16,6 +17,7 @@ import fcntl
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +28,7 @@ from numpy.typing import NDArray
 from benchmark import sources
 from benchmark.config import RunConfig
 from benchmark.errors import StoreError
-from benchmark.files import disk, npz_bytes, read_npz, sha256_of, write_whole
+from benchmark.files import arrays_from, disk, npz_bytes, read_npz, sha256_of, write_whole
 from benchmark.record import SCHEMA, TrialRecord
 from methods.outcome import Curve, Outcome
 from methods.state import State
@@ -140,6 +142,7 @@ class Store:
             self._take(lock.fileno())
             self._writing = True
             try:
+                self._clear_unfinished()
                 if not (self.root / "store.json").exists():
                     self._write(self.root / "store.json", _json({"schema": SCHEMA}))
                 yield
@@ -175,7 +178,7 @@ class Store:
             arrays=arrays,
             encoder=encoder,
         )
-        self._write(path, _json(record.as_dict()))
+        self._write(path, _json(record.sealed()))
         with disk(self.root):
             self._error_path(config, seed).unlink(missing_ok=True)
         return record
@@ -222,7 +225,9 @@ class Store:
         plain = self._read_json(path)
         _check_schema(plain or {})
         try:
-            record = TrialRecord.from_dict(plain or {})
+            record = TrialRecord.unsealed(plain or {})
+            if (record.run, f"{record.digest}-seed{record.seed}") != (path.parent.name, path.stem):
+                raise ValueError("the record is another trial's")
             damaged = [
                 path.parent / part["file"]
                 for part in (record.arrays, record.encoder)
@@ -251,12 +256,27 @@ class Store:
             return
         self.warn(f"{name} is damaged or missing; moved to quarantine, the trial is made again")
         with disk(self.root):
-            place = self.root / "quarantine" / path.parent.name
+            place = self._quarantine_of(path)
             place.mkdir(parents=True, exist_ok=True)
             # The record goes first: without it, arrays that are left behind are no trial.
             for file in (path, path.with_suffix(".npz"), path.with_suffix(".encoder.npz")):
                 with suppress(FileNotFoundError):
                     file.replace(place / file.name)
+
+    def _quarantine_of(self, path: Path) -> Path:
+        """A folder in which no earlier file of that name lies."""
+        place = self.root / "quarantine" / path.parent.name
+        for n in count(2):
+            if not (place / path.name).exists():
+                return place
+            place = place.with_name(f"{path.parent.name}-{n}")
+        raise AssertionError
+
+    def _clear_unfinished(self) -> None:
+        """Removes what a killed writer left; only the one writer may."""
+        with disk(self.root), suppress(FileNotFoundError):
+            for left in (self.root / "unfinished").iterdir():
+                left.unlink()
 
     def _load(self, record: TrialRecord, part: Mapping[str, str]) -> dict[str, NDArray[Any]]:
         folder = self.root / "trials" / record.run
@@ -288,7 +308,7 @@ class Store:
     def _write(self, path: Path, content: bytes) -> None:
         assert self._writing, "only inside `writing`"
         with disk(self.root):
-            write_whole(path, content)
+            write_whole(path, content, self.root / "unfinished")
 
 
 def read_encoder(path: Path) -> State:
@@ -297,6 +317,14 @@ def read_encoder(path: Path) -> State:
     Raises `StoreError` if it cannot be read.
     """
     return {name: torch.from_numpy(value) for name, value in read_npz(path).items()}
+
+
+def weights_from(content: bytes) -> State:
+    """The weights in the content of an encoder's file.
+
+    Raises `StoreError` if there are none.
+    """
+    return {name: torch.from_numpy(value) for name, value in arrays_from(content).items()}
 
 
 def _check_schema(plain: Mapping[str, Any]) -> None:

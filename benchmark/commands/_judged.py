@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
+from benchmark.commands._options import execution_options
 from benchmark.errors import FedreproError
 from benchmark.judge import judge
 from benchmark.plan import Plan
@@ -33,11 +34,9 @@ def trained(plan: Plan, store: Store, given: argparse.Namespace) -> Mapping[str,
     execution = execute(
         plan,
         store,
-        data_dir=given.data_dir,
-        device=given.device,
-        jobs=given.jobs,
         download=given.download,
         progress=Progress(),
+        **execution_options(given),
     )
     print(execution.summary, file=sys.stderr)
     return execution.not_run

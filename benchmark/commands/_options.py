@@ -6,7 +6,7 @@ import argparse
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from benchmark.errors import FedreproError
 
@@ -89,6 +89,22 @@ def add_execution(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--download", action="store_true", help="fetch missing data sets into --data-dir"
     )
+    parser.add_argument(
+        "--executor",
+        default="local",
+        metavar="NAME",
+        help="where trials are trained: local (default) or parsl, for clusters (docs/cluster.md)",
+    )
+    parser.add_argument(
+        "--cluster", type=Path, metavar="FILE", help="TOML file that describes the cluster"
+    )
+    parser.add_argument(
+        "--time-limit",
+        type=seconds,
+        metavar="S",
+        help="seconds after which a trial counts as hung; 0 for never "
+        "(default: 20 times its estimate, at least 1800)",
+    )
 
 
 def positive(text: str) -> int:
@@ -105,6 +121,20 @@ def not_negative(text: str) -> int:
     if number < 0:
         raise argparse.ArgumentTypeError(f"{text} is not at least 0")
     return number
+
+
+def seconds(text: str) -> float:
+    """A finite number of at least 0."""
+    number = float(text)
+    if not 0 <= number < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not a number of seconds")
+    return number
+
+
+def execution_options(given: argparse.Namespace) -> dict[str, Any]:
+    """What `benchmark.run.execute` and `rehearse` take of the options of `add_execution`."""
+    names = ("data_dir", "device", "jobs", "executor", "cluster", "time_limit")
+    return {name: getattr(given, name) for name in names}
 
 
 def comma_separated(text: str) -> list[str]:

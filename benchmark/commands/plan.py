@@ -20,8 +20,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(given: argparse.Namespace) -> int:
     """Prints the plan; 3 if it holds no run."""
     from benchmark.commands._options import chosen_plan
+    from benchmark.devices import default_jobs, devices_for
     from benchmark.plan import describe
-    from benchmark.run import default_jobs, devices_for
     from benchmark.store import Store
 
     plan = chosen_plan(given)

@@ -15,15 +15,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_selection(parser)
     add_places(parser)
     add_execution(parser)
+    parser.add_argument(
+        "--dry-run", action="store_true", help="print what would be submitted, and train nothing"
+    )
 
 
 def execute(given: argparse.Namespace) -> int:
     """Runs, judges and reports."""
     from benchmark.commands._judged import finish, store_at, trained
-    from benchmark.commands._options import chosen_plan
+    from benchmark.commands._options import chosen_plan, execution_options
+    from benchmark.run import rehearse
 
     clock = perf_counter()
     plan = chosen_plan(given)
     store = store_at(given.store)
+    if given.dry_run:
+        print("\n".join(rehearse(plan, store, **execution_options(given))))
+        return 0
     not_run = trained(plan, store, given)
     return finish(plan, store, given, perf_counter() - clock, not_run)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,9 @@ from benchmark.store import Store
 from methods.outcome import Curve, Outcome
 
 torch.set_num_threads(1)
+
+OF_THE_MOMENT = ("wall_s", "started")
+"""Provenance that two runs of one plan on one machine do not share."""
 
 TINY: dict[str, Any] = {
     "method": "fedavg",
@@ -104,3 +108,27 @@ def outcome() -> Outcome:
 def store(tmp_path: Path) -> Store:
     """An empty store whose sources never change."""
     return Store(tmp_path / "store", source_of=lambda config: {"methods/a.py": "1"})
+
+
+@pytest.fixture
+def contents_of() -> Callable[[Path], dict[str, Any]]:
+    """Makes all that a store keeps, by file, but for what depends on the moment: bytes of arrays,
+    records without times, notes of errors. Two equal stores give equal contents.
+    """
+
+    def contents(root: Path) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for folder in ("trials", "errors", "quarantine", "unfinished"):
+            for file in sorted((root / folder).rglob("*")):
+                if file.is_file():
+                    found[str(file.relative_to(root))] = file.read_bytes()
+        for name, content in found.items():
+            if name.startswith("trials/") and name.endswith(".json"):
+                plain = json.loads(content)
+                del plain["sha256"]
+                for moment in OF_THE_MOMENT:
+                    del plain["provenance"][moment]
+                found[name] = plain
+        return found
+
+    return contents

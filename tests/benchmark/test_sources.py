@@ -90,7 +90,7 @@ def test_a_run_does_not_depend_on_what_judges_shows_or_belongs_to_others(
         "benchmark/plan.py",
         "benchmark/resolve.py",
         "benchmark/store.py",
-        "benchmark/pool.py",
+        "benchmark/executors/local.py",
         "benchmark/__init__.py",
     }
     assert not strangers & found

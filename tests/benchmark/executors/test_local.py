@@ -7,24 +7,29 @@ import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
 from rich.console import Console
 
-from benchmark import pool
 from benchmark.config import RunConfig
+from benchmark.errors import FedreproError
+from benchmark.executors import find
+from benchmark.executors._dispatch import ATTEMPTS, Dispatch
+from benchmark.executors.base import Listener, Setting
+from benchmark.executors.local import LocalExecutor
 from benchmark.jobs import Done, Failed, Job, Queue, Result
 from benchmark.plan import make_plan
-from benchmark.pool import Listener, Setting, train_all
 from benchmark.progress import Progress, duration
-from benchmark.run import Execution, execute
+from benchmark.run import Execution, _limit, execute
 from benchmark.spec.types import Paper
 from benchmark.store import Store
 
 Make = Callable[..., RunConfig]
 MakePaper = Callable[..., Paper]
-SETTING = Setting(data_dir=None)
 LONG = {"training": {"rounds": 2000}}
+ENDLESS = {"training": {"rounds": 10**6}}
 OWN = {"pretraining": {"method": "simclr", "shared": False}}
 
 
@@ -47,6 +52,10 @@ class Listening:
             started=lambda job: self.starts.append(job.name),
             advanced=lambda job, done, total: on_advance(job, done) if on_advance else None,
         )
+
+
+def train(jobs: list[Job], workers: int, listener: Listener) -> None:
+    LocalExecutor(Setting(None, "cpu", workers)).train(Dispatch(Queue(jobs), listener))
 
 
 def quiet() -> Progress:
@@ -110,7 +119,7 @@ def test_a_killed_worker_loses_one_trial_which_is_tried_once_more(tiny_config: M
 
     long = Job(tiny_config({"training": {"rounds": 300}}), 0, 2.0)
     short = Job(tiny_config(), 0, 1.0)
-    train_all([long, short], 1, SETTING, heard.listener(kill_once))
+    train([long, short], 1, heard.listener(kill_once))
     assert len(killed) == 1
     assert heard.starts == [long.name, long.name, short.name]
     assert all(isinstance(result, Done) for result in heard.results.values())
@@ -125,11 +134,11 @@ def test_a_worker_that_is_killed_again_and_again_fails_its_trial(tiny_config: Ma
             os.kill(child.pid, signal.SIGKILL)
 
     job = Job(tiny_config(LONG), 0)
-    train_all([job], 1, SETTING, heard.listener(kill))
+    train([job], 1, heard.listener(kill))
     result = heard.results[job.name]
     assert isinstance(result, Failed)
     assert "killed 2 times" in result.message
-    assert heard.starts == [job.name] * pool.ATTEMPTS
+    assert heard.starts == [job.name] * ATTEMPTS
 
 
 def test_an_interrupt_ends_the_workers_at_once(tiny_config: Make) -> None:
@@ -138,12 +147,7 @@ def test_an_interrupt_ends_the_workers_at_once(tiny_config: Make) -> None:
 
     began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        train_all(
-            [Job(tiny_config({"training": {"rounds": 10**6}}), 0)],
-            1,
-            SETTING,
-            Listening().listener(interrupt),
-        )
+        train([Job(tiny_config(ENDLESS), 0)], 1, Listening().listener(interrupt))
     assert multiprocessing.active_children() == []
     assert time.monotonic() - began < 60
 
@@ -219,3 +223,50 @@ def test_progress_off_a_terminal_is_clean_lines_with_the_time_left() -> None:
 )
 def test_durations_are_said_as_people_do(seconds: float, text: str) -> None:
     assert duration(seconds) == text
+
+
+def test_a_hung_trial_is_ended_at_its_limit_and_the_next_goes_on(tiny_config: Make) -> None:
+    heard = Listening()
+    hung = Job(tiny_config(ENDLESS), 0, 2.0, limit_s=0.5)
+    after = Job(tiny_config(), 0, 1.0, limit_s=300.0)
+    train([hung, after], 1, heard.listener())
+    ended = heard.results[hung.name]
+    assert isinstance(ended, Failed)
+    assert "longer than its limit" in ended.message
+    assert "--time-limit" in ended.message
+    assert isinstance(heard.results[after.name], Done)
+    assert heard.starts == [hung.name, after.name]
+
+
+@pytest.mark.parametrize("error", [MemoryError(), torch.OutOfMemoryError("CUDA out of memory")])
+def test_memory_that_runs_out_is_tried_once_more_as_it_is_and_then_said(
+    tiny_config: Make, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    heard, trained = Listening(), list[RunConfig]()
+
+    def full(config: RunConfig, seed: int, **options: Any) -> Any:
+        trained.append(config)
+        raise error
+
+    monkeypatch.setattr("benchmark.executors._work.train_trial", full)
+    job = Job(tiny_config(), 0)
+    train([job], 0, heard.listener())
+    failed = heard.results[job.name]
+    assert isinstance(failed, Failed)
+    assert "out of " in failed.message
+    assert "--jobs" in failed.message
+    # The very same config: a smaller batch would be another run under the first one's key.
+    assert trained == [job.config] * ATTEMPTS
+
+
+def test_limits_follow_the_estimate_unless_they_are_given() -> None:
+    assert _limit(1.0, None) == 1800.0
+    assert _limit(3600.0, None) == 72_000.0
+    assert _limit(3600.0, 5.0) == 5.0
+    assert _limit(3600.0, 0.0) is None
+
+
+def test_an_unknown_executor_is_one_line_with_the_known_ones() -> None:
+    with pytest.raises(FedreproError, match=r"executor 'locl' is not implemented; did you mean"):
+        find("locl")
+    assert find("local") is LocalExecutor

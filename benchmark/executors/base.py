@@ -1,0 +1,73 @@
+"""What an executor is given and what it owes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmark.executors._dispatch import Dispatch
+from benchmark.jobs import Job, Result
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is the same for every trial.
+
+    device: `cpu`, `cuda` (all of them), `cuda:1` or `auto`. jobs: processes on this machine; None
+    for one a core, or one a GPU; 0 trains in this very process. cluster: the file that describes a
+    cluster, for executors that need one.
+    """
+
+    data_dir: Path | None
+    device: str = "cpu"
+    jobs: int | None = 0
+    cluster: Path | None = None
+
+
+@dataclass(frozen=True)
+class Listener:
+    """What the driver does meanwhile.
+
+    encoder_of: the file of the weights that a job starts from. started: a job began. advanced: so
+    many of so many rounds are done. finished: a result came; called once for every job, and says
+    whether there is a trial now that others can start from.
+    """
+
+    encoder_of: Callable[[Job], Path | None]
+    finished: Callable[[Job, Result], bool]
+    started: Callable[[Job], None] = lambda job: None
+    advanced: Callable[[Job, int, int], None] = lambda job, done, total: None
+
+
+class Executor(ABC):
+    """Trains jobs somewhere; writes nothing to the store.
+
+    device: what trials are trained on, the first of several.
+
+    Raises `FedreproError` when made if the setting cannot be meant.
+    """
+
+    device: str
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+
+    @abstractmethod
+    def train(self, dispatch: Dispatch) -> None:
+        """Trains every job of `dispatch` and settles it there.
+
+        Whatever is raised meanwhile, Ctrl-C included, ends the workers at once.
+
+        Raises `FedreproError` if workers cannot be started.
+        """
+
+    @property
+    @abstractmethod
+    def slots(self) -> int:
+        """How many trials are trained at the same time, at most."""
+
+    @abstractmethod
+    def describe(self) -> list[str]:
+        """Lines that say where trials would be trained; nothing is started."""

@@ -1,0 +1,255 @@
+"""Trains trials in worker processes that live as long as there is work, one trial at a time each.
+
+Workers are single-threaded and write nothing: what they make comes back through a pipe and the
+driver stores it. A killed worker loses the one trial that it had, which a fresh worker tries once
+more; a worker that takes longer than its trial's limit is ended. Workers die with the driver,
+however it ends.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from benchmark.config import RunConfig
+from benchmark.devices import default_jobs, devices_for
+from benchmark.errors import FedreproError
+from benchmark.executors._dispatch import Dispatch
+from benchmark.executors._work import OverdueError, Reporter, as_numpy, as_torch, perform
+from benchmark.executors.base import Executor, Setting
+from benchmark.jobs import Failed, Job
+from benchmark.store import read_encoder
+from methods.state import State
+
+_START_S = 600.0
+_THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+
+
+class LocalExecutor(Executor):
+    """Processes on this machine; with 0 jobs, this very process (without time limits)."""
+
+    def __init__(self, setting: Setting) -> None:
+        super().__init__(setting)
+        self.devices = devices_for(setting.device)
+        self.device = self.devices[0]
+        self.workers = default_jobs(self.devices) if setting.jobs is None else setting.jobs
+
+    def train(self, dispatch: Dispatch) -> None:
+        if self.workers == 0:
+            self._train_here(dispatch)
+        else:
+            _Pool(dispatch, self.workers, self.setting.data_dir, self.devices).run()
+
+    @property
+    def slots(self) -> int:
+        return max(self.workers, 1)
+
+    def describe(self) -> list[str]:
+        where = "this process"
+        if self.workers:
+            where = f"{self.workers} worker {'process' if self.workers == 1 else 'processes'} here"
+        return [f"{where}, on {', '.join(self.devices)}"]
+
+    def _train_here(self, dispatch: Dispatch) -> None:
+        while (job := dispatch.next()) is not None:
+            dispatch.listener.started(job)
+            report = Reporter(partial(dispatch.listener.advanced, job))
+            read = _reader(dispatch.listener.encoder_of(job))
+            dispatch.settle(job, perform(job, read, self.setting.data_dir, self.device, report))
+
+
+def _reader(encoder: Path | None) -> Callable[[], State | None]:
+    return partial(read_encoder, encoder) if encoder is not None else lambda: None
+
+
+# -- processes -----------------------------------------------------------------------------------
+
+
+@dataclass
+class _Worker:
+    """A process. deadline: when it counts as hung, on the monotonic clock."""
+
+    process: multiprocessing.process.BaseProcess
+    pipe: Connection
+    deadline: float | None
+    ready: bool = False
+    job: Job | None = None
+
+    def watch(self) -> None:
+        """Sets the deadline of the job, from now."""
+        limit = None if self.job is None else self.job.limit_s
+        self.deadline = None if limit is None else time.monotonic() + limit
+
+
+@dataclass
+class _Pool:
+    dispatch: Dispatch
+    size: int
+    data_dir: Path | None
+    devices: tuple[str, ...]
+    workers: list[_Worker] = field(default_factory=list)
+
+    def run(self) -> None:
+        try:
+            while True:
+                self._hand_out()
+                if all(worker.job is None for worker in self.workers):
+                    return
+                pipes: dict[Any, _Worker] = {worker.pipe: worker for worker in self.workers}
+                for pipe in wait(list(pipes), self._patience()):
+                    self._hear(pipes[pipe])
+                self._end_overdue()
+        finally:
+            for worker in self.workers:
+                worker.process.kill()
+            for worker in self.workers:
+                worker.process.join()
+
+    def _hand_out(self) -> None:
+        for slot in range(self.size):
+            idle = slot >= len(self.workers) or self.workers[slot].job is None
+            if not idle:
+                continue
+            job = self.dispatch.next()
+            if job is None:
+                return
+            if slot >= len(self.workers):
+                self.workers.append(self._hire(slot))
+            self._give(self.workers[slot], job)
+
+    def _give(self, worker: _Worker, job: Job) -> None:
+        worker.job = job
+        if worker.ready:
+            worker.watch()
+        self.dispatch.listener.started(job)
+        encoder = self.dispatch.listener.encoder_of(job)
+        # A worker that has just died is noticed when its pipe is read.
+        try:
+            worker.pipe.send((job.config.as_dict(), job.seed, encoder))
+        except OSError:
+            return
+
+    def _hear(self, worker: _Worker) -> None:
+        try:
+            kind, content = worker.pipe.recv()
+        except (EOFError, OSError):
+            self._bury(worker)
+            return
+        if kind == "ready":
+            worker.ready = True
+            worker.watch()
+            return
+        assert worker.job is not None
+        if kind == "progress":
+            self.dispatch.listener.advanced(worker.job, *content)
+            return
+        job, worker.job = worker.job, None
+        worker.watch()
+        self.dispatch.settle(job, as_torch(content))
+
+    def _bury(self, worker: _Worker) -> None:
+        worker.process.join()
+        code = worker.process.exitcode
+        if not worker.ready:
+            raise FedreproError(
+                f"worker processes do not start (exit code {code}); "
+                "train in one process with --jobs 0"
+            )
+        self._replace(worker)
+        if worker.job is not None:
+            self.dispatch.killed(worker.job, f"exit code {code}; out of memory?")
+
+    def _replace(self, worker: _Worker) -> None:
+        slot = self.workers.index(worker)
+        self.workers[slot] = self._hire(slot)
+
+    def _patience(self) -> float | None:
+        """Seconds until the next deadline."""
+        deadlines = [worker.deadline for worker in self.workers if worker.deadline is not None]
+        return max(min(deadlines) - time.monotonic(), 0.0) if deadlines else None
+
+    def _end_overdue(self) -> None:
+        now = time.monotonic()
+        for worker in list(self.workers):
+            if worker.deadline is None or worker.deadline > now:
+                continue
+            worker.process.kill()
+            if not worker.ready:
+                self._bury(worker)
+            worker.process.join()
+            self._replace(worker)
+            if worker.job is not None:
+                self.dispatch.settle(worker.job, Failed(str(OverdueError(worker.job))))
+
+    def _hire(self, slot: int) -> _Worker:
+        context = multiprocessing.get_context("spawn")
+        ours, theirs = context.Pipe()
+        device = self.devices[slot % len(self.devices)]
+        process = context.Process(
+            target=_work,
+            args=(theirs, self.data_dir, device),
+            daemon=True,
+            name=f"fedrepro-{slot}",
+        )
+        with _environment_of_workers():
+            process.start()
+        theirs.close()
+        return _Worker(process, ours, deadline=time.monotonic() + _START_S)
+
+
+@contextmanager
+def _environment_of_workers() -> Iterator[None]:
+    """One thread each, set before torch is imported; Ctrl-C is for the driver alone.
+
+    A blocked signal stays blocked in the children and only waits in the driver.
+    """
+    wanted = dict.fromkeys(_THREAD_VARIABLES, "1") | {"CUBLAS_WORKSPACE_CONFIG": ":4096:8"}
+    before = {name: os.environ.get(name) for name in wanted}
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def _work(pipe: Connection, data_dir: Path | None, device: str) -> None:
+    """A worker's life: receive a trial, train it, send back what came of it."""
+    threading.Thread(target=_die_with_driver, daemon=True).start()
+    torch.set_num_threads(1)
+    pipe.send(("ready", None))
+    report = Reporter(lambda done, total: pipe.send(("progress", (done, total))))
+    while True:
+        try:
+            plain, seed, encoder = pipe.recv()
+        except EOFError:
+            sys.exit(0)
+        job = Job(RunConfig.from_dict(plain), seed)
+        result = perform(job, _reader(encoder), data_dir, device, report)
+        pipe.send(("result", as_numpy(result)))
+
+
+def _die_with_driver() -> None:
+    """Ends this process as soon as the driver is gone, in the middle of a trial if need be."""
+    driver = multiprocessing.parent_process()
+    assert driver is not None
+    driver.join()
+    os._exit(1)

@@ -1,0 +1,189 @@
+"""A cluster of two workers on this machine, through the engine that real clusters use."""
+
+from __future__ import annotations
+
+import io
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from benchmark.config import RunConfig
+from benchmark.executors._dispatch import Dispatch
+from benchmark.executors.base import Listener, Setting
+from benchmark.jobs import Done, Failed, Job, Queue, Result
+from benchmark.plan import Plan, make_plan
+from benchmark.progress import Progress
+from benchmark.run import Execution, execute
+from benchmark.spec.types import Paper
+from benchmark.store import Store
+
+parsl = pytest.importorskip("benchmark.executors.parsl")
+pytestmark = [pytest.mark.slow, pytest.mark.cluster]
+
+Make = Callable[..., RunConfig]
+MakePaper = Callable[..., Paper]
+ROWS = {
+    "fedavg": {},
+    "ifca": {"method": "ifca"},
+    "pretrained": {"pretraining": {"method": "simclr", "shared": False}},
+}
+ENDLESS = {"training": {"rounds": 10**6}}
+
+
+@pytest.fixture
+def two_workers(tmp_path: Path) -> Path:
+    """The description of a cluster of two workers on this machine."""
+    file = tmp_path / "cluster.toml"
+    file.write_text(
+        f'provider = "local"\nworkers_per_node = 2\nfolder = "{tmp_path / "cluster"}"\n'
+        'address = "127.0.0.1"\nheartbeat_s = 8\n'
+    )
+    return file
+
+
+def carry_out(plan: Plan, store: Store, **options: Any) -> Execution:
+    progress = Progress(Console(file=io.StringIO()))
+    return execute(plan, store, device="cpu", progress=progress, **options)
+
+
+@pytest.fixture
+def mark(monkeypatch: pytest.MonkeyPatch) -> bytes:
+    """What the environment of this test's processes carries, and of no others."""
+    monkeypatch.setenv("FEDREPRO_TEST_CLUSTER", str(os.getpid()))
+    return f"FEDREPRO_TEST_CLUSTER={os.getpid()}".encode()
+
+
+def of_the_cluster(mark: bytes) -> Iterator[tuple[int, bytes]]:
+    """Processes with this mark, but for this one, and their command lines."""
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark in (process / "environ").read_bytes() and int(process.name) != os.getpid():
+                yield int(process.name), (process / "cmdline").read_bytes()
+        except OSError:
+            continue
+
+
+def test_one_process_two_processes_and_a_cluster_fill_the_same_store(
+    tiny_paper: MakePaper,
+    tmp_path: Path,
+    two_workers: Path,
+    contents_of: Callable[[Path], dict[str, Any]],
+) -> None:
+    plan = make_plan(tiny_paper(ROWS, trials=2), "smoke")
+    stores = [Store(tmp_path / name) for name in ("one", "two", "cluster-store")]
+    one = carry_out(plan, stores[0], jobs=0)
+    two = carry_out(plan, stores[1], jobs=2)
+    cluster = carry_out(plan, stores[2], executor="parsl", cluster=two_workers)
+    assert one.trained == two.trained == cluster.trained == len(plan.trials_to_run())
+    first = contents_of(stores[0].root)
+    assert len([name for name in first if name.endswith(".json")]) == one.trained
+    assert contents_of(stores[1].root) == first
+    assert contents_of(stores[2].root) == first
+    again = carry_out(plan, stores[2], executor="parsl", cluster=two_workers)
+    assert (again.trained, again.reused) == (0, one.trained)
+
+
+class Heard:
+    """Keeps what an executor says."""
+
+    def __init__(self) -> None:
+        self.results: dict[tuple[str, int], Result] = {}
+
+    def listener(self) -> Listener:
+        def finished(job: Job, result: Result) -> bool:
+            assert job.name not in self.results
+            self.results[job.name] = result
+            return isinstance(result, Done)
+
+        return Listener(encoder_of=lambda job: None, finished=finished)
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="finds workers in /proc")
+def test_a_worker_lost_in_the_middle_of_a_trial_costs_nothing(
+    tiny_config: Make, two_workers: Path, mark: bytes
+) -> None:
+    heard, killed = Heard(), list[int]()
+    jobs = [Job(tiny_config({"training": {"rounds": 1500}}), seed) for seed in range(3)]
+
+    def kill_one_that_trains() -> None:
+        deadline = time.monotonic() + 120
+        while not killed and time.monotonic() < deadline:
+            for process, command in of_the_cluster(mark):
+                # More than it takes to import torch.
+                if b"spawn_main" in command and _cpu_seconds(process) > 7.0:
+                    os.kill(process, signal.SIGKILL)
+                    killed.append(process)
+                    break
+            time.sleep(0.05)
+
+    killer = threading.Thread(target=kill_one_that_trains)
+    killer.start()
+    dispatch = Dispatch(Queue(jobs), heard.listener())
+    parsl.ParslExecutor(Setting(None, "cpu", None, two_workers)).train(dispatch)
+    killer.join()
+    assert len(killed) == 1
+    assert dispatch.tried_again == 1
+    assert heard.results.keys() == {job.name for job in jobs}
+    assert all(isinstance(result, Done) for result in heard.results.values())
+
+
+def _cpu_seconds(process: int) -> float:
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_a_hung_trial_is_ended_at_its_limit_and_the_next_goes_on(
+    tiny_config: Make, two_workers: Path
+) -> None:
+    heard = Heard()
+    hung = Job(tiny_config(ENDLESS), 0, limit_s=3.0)
+    after = Job(tiny_config(), 0)
+    executor = parsl.ParslExecutor(Setting(None, "cpu", None, two_workers))
+    executor.train(Dispatch(Queue([hung, after]), heard.listener()))
+    ended = heard.results[hung.name]
+    assert isinstance(ended, Failed)
+    assert "longer than its limit of 3 s" in ended.message
+    assert isinstance(heard.results[after.name], Done)
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="finds workers in /proc")
+def test_a_killed_driver_leaves_no_process_behind_and_the_next_goes_on(
+    tiny_paper: MakePaper, tmp_path: Path, two_workers: Path, mark: bytes
+) -> None:
+    plan = make_plan(tiny_paper({"a": {"training": {"rounds": 300}}}, trials=3), "smoke")
+    root = tmp_path / "store"
+    driver = multiprocessing.get_context("spawn").Process(
+        target=_drive, args=(plan, root, two_workers)
+    )
+    driver.start()
+    deadline = time.monotonic() + 120
+    while not list(root.glob("trials/*/*.json")) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    driver.kill()
+    driver.join()
+    kept = len(list(root.glob("trials/*/*.json")))
+    while _parsl(mark) and time.monotonic() < deadline:
+        time.sleep(0.5)
+    assert _parsl(mark) == []
+    last = carry_out(plan, Store(root), executor="parsl", cluster=two_workers)
+    assert (last.reused, last.trained) == (kept, 3 - kept)
+    assert kept >= 1
+
+
+def _drive(plan: Plan, root: Path, cluster: Path) -> None:
+    carry_out(plan, Store(root), executor="parsl", cluster=cluster)
+
+
+def _parsl(mark: bytes) -> list[bytes]:
+    return [command for _, command in of_the_cluster(mark) if b"parsl" in command]
