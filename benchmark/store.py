@@ -125,7 +125,7 @@ class Store:
     def error(self, config: RunConfig, seed: int) -> str | None:
         """One line on why the trial failed when it was last tried, or None."""
         found = self._read_json(self._error_path(config, seed))
-        return None if found is None else str(found["message"])
+        return None if found is None else str(found.get("message"))
 
     # -- writing ---------------------------------------------------------------------------------
 
@@ -143,7 +143,7 @@ class Store:
             self._writing = True
             try:
                 self._clear_unfinished()
-                if not (self.root / "store.json").exists():
+                if self._read_json(self.root / "store.json") is None:
                     self._write(self.root / "store.json", _json({"schema": SCHEMA}))
                 yield
             finally:

@@ -35,6 +35,7 @@ from benchmark.store import read_encoder
 from methods.state import State
 
 _START_S = 600.0
+_STARTS = 3  # how many workers in a row may end before they are ready
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
@@ -101,6 +102,7 @@ class _Pool:
     data_dir: Path | None
     devices: tuple[str, ...]
     workers: list[_Worker] = field(default_factory=list)
+    stillborn: int = 0
 
     def run(self) -> None:
         try:
@@ -149,7 +151,7 @@ class _Pool:
             self._bury(worker)
             return
         if kind == "ready":
-            worker.ready = True
+            worker.ready, self.stillborn = True, 0
             worker.watch()
             return
         assert worker.job is not None
@@ -164,13 +166,17 @@ class _Pool:
         worker.process.join()
         code = worker.process.exitcode
         if not worker.ready:
-            raise FedreproError(
-                f"worker processes do not start (exit code {code}); "
-                "train in one process with --jobs 0"
-            )
+            self.stillborn += 1
+            if self.stillborn == _STARTS:
+                raise FedreproError(
+                    f"worker processes do not start (exit code {code}); "
+                    "train in one process with --jobs 0"
+                )
         self._replace(worker)
-        if worker.job is not None:
+        if worker.job is not None and worker.ready:
             self.dispatch.killed(worker.job, f"exit code {code}; out of memory?")
+        elif worker.job is not None:
+            self.dispatch.queue.put_back(worker.job)
 
     def _replace(self, worker: _Worker) -> None:
         slot = self.workers.index(worker)
@@ -189,6 +195,7 @@ class _Pool:
             worker.process.kill()
             if not worker.ready:
                 self._bury(worker)
+                continue
             worker.process.join()
             self._replace(worker)
             if worker.job is not None:
