@@ -31,7 +31,12 @@ def build_parser() -> argparse.ArgumentParser:
         if found.name.startswith("_"):
             continue
         module = importlib.import_module(f"{commands.__name__}.{found.name}")
-        verb = verbs.add_parser(found.name, help=module.HELP, description=module.HELP)
+        verb = verbs.add_parser(
+            found.name.replace("_", "-"),
+            help=module.HELP,
+            description=module.HELP,
+            epilog=f"Example: {module.EXAMPLE}",
+        )
         module.add_arguments(verb)
         verb.set_defaults(execute=module.execute)
     return parser

@@ -15,5 +15,9 @@ class DataError(FedreproError):
     """A data set that is missing, damaged or not what its name promises."""
 
 
+class MissingDataError(DataError):
+    """A data set that is not there at all."""
+
+
 class StoreError(FedreproError):
     """A store that cannot be read or written."""

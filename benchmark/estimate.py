@@ -96,11 +96,11 @@ class Estimator:
         the other.
         """
         same_method: dict[bool, list[float]] = {True: [], False: []}
-        for past in self._past.values():
+        for run, past in self._past.items():
             if past.stage == config.stage and _shape(past) == _shape(config):
                 theirs = self._counted(past)
                 if 1 / _ALIKE < counted / theirs < _ALIKE:
-                    ratio = statistics.mean(self._walls[past.key]) / theirs
+                    ratio = statistics.mean(self._walls[run]) / theirs
                     same_method[past.method == config.method].append(ratio)
         return same_method[True] or same_method[False]
 

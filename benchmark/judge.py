@@ -45,17 +45,19 @@ def judge(
     command: str,
     wall_s: float = 0.0,
     not_run: Mapping[str, str] | None = None,
+    audit: bool = True,
 ) -> Report:
     """The report of a plan on what `store` holds.
 
     command: as the user gave it. wall_s: of the whole job. not_run: by run key, why the executor
-    did not try it.
+    did not try it. audit: whether findings on the printed numbers are wanted; they take seconds.
 
     Raises `SpecError` for a claim that names no cell, and `StoreError` for arrays that cannot be
     read.
     """
-    judging = _Judging(plan, Evidence(plan, store, not_run or {}), findings_for(plan.paper))
-    tables = tuple(judging.table(table) for table in judging.tables)
+    found = findings_for(plan.paper, plan.tables) if audit else ()
+    judging = _Judging(plan, Evidence(plan, store, not_run or {}), found)
+    judged = tuple(judging.table(table) for table in judging.tables)
     return Report(
         paper=plan.paper.id,
         title=plan.paper.title,
@@ -63,8 +65,8 @@ def judge(
         year=plan.paper.year,
         profile=plan.profile.name,
         on=plan.on,
-        scaled=any(table.departures for table in tables),
-        tables=tables,
+        scaled=any(table.departures for table in judged),
+        tables=judged,
         runs=tuple(judging.run(config) for config in plan.runs),
         provenance=judging.provenance(command, wall_s),
     )
@@ -78,8 +80,7 @@ class _Judging:
 
     @property
     def tables(self) -> tuple[Table, ...]:
-        planned = {one.cell.table for one in self.plan.cells}
-        planned |= {one.table for one in self.plan.drawings}
+        planned = self.plan.tables
         return tuple(table for table in self.plan.paper.tables if table.id in planned)
 
     def table(self, table: Table) -> TableResult:
@@ -87,7 +88,9 @@ class _Judging:
         drawings = [one for one in self.plan.drawings if one.table == table.id]
         verdicts = self.verdicts(table, cells)
         shown: list[PlannedCell | PlannedDrawing] = [*cells, *drawings]
-        departures = [one for planned in shown for one in self.departures(planned)]
+        departures = tuple(
+            dict.fromkeys(one for planned in shown for one in self.departures(planned))
+        )
         figure = table.figure
         return TableResult(
             id=table.id,
@@ -98,9 +101,16 @@ class _Judging:
             unit=table.unit,
             margin=None if table.margin is None else table.margin.value,
             margin_reason=None if table.margin is None else table.margin.reason,
-            cells=tuple(self.cell(one, verdicts[key_of(one.cell)]) for one in cells),
+            cells=tuple(
+                self.cell(
+                    one,
+                    verdicts[key_of(one.cell)],
+                    tuple(map(departures.index, self.departures(one))),
+                )
+                for one in cells
+            ),
             claims=self.claims(table),
-            departures=tuple(dict.fromkeys(departures)),
+            departures=departures,
             unstated=tuple(map(_as_departure, (*self.plan.paper.unstated, *table.unstated))),
             notes=table.notes,
             panels=() if figure is None else panels(figure, drawings, self.evidence, table.unit),
@@ -177,7 +187,8 @@ class _Judging:
 
     def scaled(self, cell: Cell, trials: CellTrials, departures: Sequence[Departure]) -> Verdict:
         settings = list(dict.fromkeys(one.setting for one in departures))
-        named = ", ".join(settings[:4]) + (", ..." if len(settings) > 4 else "")
+        more = f" and {len(settings) - 4} more" if len(settings) > 4 else ""
+        named = ", ".join(settings[:4]) + more
         value = cell.printed.value
         return Verdict(
             "SCALED",
@@ -185,9 +196,11 @@ class _Judging:
             None if value is None else float(np.mean(trials.found)) - float(value),
         )
 
-    def cell(self, planned: PlannedCell, verdict: Verdict) -> CellResult:
+    def cell(
+        self, planned: PlannedCell, verdict: Verdict, departures: tuple[int, ...]
+    ) -> CellResult:
         cell, trials = planned.cell, self.trials(planned.cell)
-        found = trials.found
+        found, margin = trials.found, self.plan.paper.table(cell.table).margin_of(cell)
         own = cell.margin and f"margin here: ±{cell.margin.value:g} ({cell.margin.reason})"
         notes = [note for note in (cell.note, own, trials.incomplete) if note]
         return CellResult(
@@ -206,6 +219,8 @@ class _Judging:
             run=None if planned.config is None else planned.config.key,
             command=None if planned.config is None else self.command(cell.table, cell.row),
             note="; ".join(notes) or None,
+            departures=departures,
+            margin=None if margin is None else margin.value,
         )
 
     def trials(self, cell: Cell) -> CellTrials:

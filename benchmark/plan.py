@@ -79,6 +79,13 @@ class Plan:
         return tuple(sorted({run.start_trial for run in later if run.start_trial is not None}))
 
     @cached_property
+    def tables(self) -> frozenset[str]:
+        """The ids of the tables and figures that are shown, wholly or in part."""
+        return frozenset(
+            (*(one.cell.table for one in self.cells), *(one.table for one in self.drawings))
+        )
+
+    @cached_property
     def shown(self) -> frozenset[RunConfig]:
         """The runs that a cell or a figure reads; others are only started from."""
         planned: tuple[PlannedCell | PlannedDrawing, ...] = (*self.cells, *self.drawings)

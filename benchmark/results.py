@@ -44,7 +44,8 @@ class CellResult:
     """One cell: printed beside reproduced. Values are in the table's unit (percent or fraction).
 
     trials: by seed in order, None where a trial is missing. interval: 95 % confidence interval of
-    the mean. command: re-runs this cell.
+    the mean. command: re-runs this cell. departures: positions, among those of its table, of the
+    departures of the run behind this cell. margin: that its difference is held against.
     """
 
     row: tuple[str, ...]
@@ -62,6 +63,8 @@ class CellResult:
     run: str | None
     command: str | None
     note: str | None = None
+    departures: tuple[int, ...] = ()
+    margin: float | None = None
 
 
 @dataclass(frozen=True)

@@ -59,6 +59,11 @@ def class_in(module: str, base: type) -> Any:
     return found[0]
 
 
+def kinds() -> list[str]:
+    """The kinds of contributions that are found by name."""
+    return list(_BASES)
+
+
 def names(kind: str) -> list[str]:
     """The registered names of a kind, sorted."""
     return names_in(_BASES[kind][0])

@@ -18,8 +18,11 @@ from benchmark.results import Series
 PALETTE = ("#3b6fb6", "#d1603d", "#3a8f5c", "#8a5aa8", "#b58a1b", "#4aa3a8", "#b0487f", "#6b6b6b")
 
 
-def svg(series: Series) -> str:
-    """An `<svg>` element; its text stays text, its colours work on light and dark paper."""
+def svg(series: Series, name: str = "") -> str:
+    """An `<svg>` element; its text stays text, its colours work on light and dark paper.
+
+    name: of the figure's place; equal figures in several places of a page need different ones.
+    """
     with matplotlib.rc_context(
         {
             "svg.hashsalt": "fedrepro",
@@ -43,7 +46,7 @@ def svg(series: Series) -> str:
         axes.set_ylabel(series.y_label)
         buffer = io.StringIO()
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
-    return _element(buffer.getvalue(), series)
+    return _element(buffer.getvalue(), series, name)
 
 
 def _size(series: Series) -> tuple[float, float]:
@@ -106,7 +109,7 @@ def _ticks(count: int, most: int = 10) -> list[int]:
     return list(range(0, count, step))
 
 
-def _element(document: str, series: Series) -> str:
+def _element(document: str, series: Series, name: str) -> str:
     """The bare element without fixed size, named for screen readers.
 
     Several figures share a page, so identifiers that nothing refers to are dropped, and the others
@@ -117,7 +120,7 @@ def _element(document: str, series: Series) -> str:
     element = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", element, count=1)
     element = re.sub(r"<metadata>.*?</metadata>", "", element, flags=re.DOTALL)
     referred = set(re.findall(r'(?:href="|url\()#([^")]+)', element))
-    own = hashlib.sha256(repr(series).encode()).hexdigest()[:8]
+    own = hashlib.sha256(repr((name, series)).encode()).hexdigest()[:8]
 
     def keep(match: re.Match[str]) -> str:
         return f' id="{own}-{match[1]}"' if match[1] in referred else ""

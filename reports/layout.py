@@ -22,6 +22,9 @@ VERDICTS: dict[str, str] = {
 }
 """Every verdict in the order of a scoreboard, with its meaning."""
 
+JUDGED = ("REPRODUCED", "DISCREPANT", "COMPATIBLE", "SHIFTED", "INCONCLUSIVE", "EXACT", "MISPRINT?")
+"""Verdicts that hold a number of ours against the printed one."""
+
 CLAIMS: dict[str, str] = {
     "HOLDS": "shown by the paired trials (one-sided t, Holm over the table's claims)",
     "REVERSED": "the trials show the opposite",
@@ -168,13 +171,22 @@ def all_claims(report: Report) -> list[tuple[TableResult, ClaimResult]]:
     return [(table, claim) for table in report.tables for claim in table.claims]
 
 
-def flagged(table: TableResult, cell: CellResult) -> tuple[AuditFinding, ...]:
-    """Audit findings about a printed cell that cannot be true of it and its neighbours."""
-    return tuple(
-        finding
-        for finding in table.findings
-        if finding.status == "inconsistent" and (cell.row, cell.column) in finding.cells
-    )
+def findings_of(table: TableResult, cell: CellResult) -> tuple[AuditFinding, ...]:
+    """Audit findings that concern a cell, those that cannot be true first."""
+    concerning = [one for one in table.findings if (cell.row, cell.column) in one.cells]
+    return tuple(sorted(concerning, key=lambda one: one.status != "inconsistent"))
+
+
+def departures_of(table: TableResult, cell: CellResult) -> tuple[Departure, ...]:
+    """How the run behind a cell departs from the paper."""
+    return tuple(table.departures[position] for position in cell.departures)
+
+
+def has_more(table: TableResult, cell: CellResult) -> bool:
+    """Whether there is more to say of a cell than its print and its verdict."""
+    verdict = cell.verdict
+    told = cell.mean is not None or cell.command or cell.note or verdict.working
+    return bool(told or verdict.word == "ERROR" or findings_of(table, cell))
 
 
 def headline(report: Report) -> str:
@@ -212,6 +224,16 @@ def short_title(table: TableResult) -> str:
     return title(table).removeprefix("Table ").replace("Figure", "fig.")
 
 
-def anchor(table: TableResult) -> str:
-    """The identifier of a table's section in a document."""
-    return "table-" + table.id.lower().replace(".", "-")
+def anchor(report: Report, table: TableResult) -> str:
+    """The identifier of a table's section in a document of several papers."""
+    return f"{report.paper}-{title(table)}".lower().replace(".", "-").replace(" ", "-")
+
+
+def cell_name(cell: CellResult) -> str:
+    """'CP-CFL SimCLR · T = 25'."""
+    return f"{' '.join(cell.row)} · {' '.join(cell.column)}"
+
+
+def place(table: TableResult, cell: CellResult) -> str:
+    """'3: CP-CFL|SimCLR @ T = 25', as claims and regressions name a cell."""
+    return f"{table.id}: {'|'.join(cell.row)} @ {'|'.join(cell.column)}"

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from benchmark.claims.nodes import CellKey, key_of
@@ -87,13 +87,20 @@ def finding(
     )
 
 
-def findings_for(paper: Paper) -> tuple[Finding, ...]:
-    """All findings of a paper, check by check in the order of their names."""
+def findings_for(paper: Paper, tables: Collection[str] | None = None) -> tuple[Finding, ...]:
+    """The findings of a paper, check by check in the order of their names.
+
+    tables: only findings that concern one of them; None for all. A check that looks at one cell at
+    a time (`BY_CELL`) is then spared the other tables.
+    """
     found: list[Finding] = []
     for name in names_in(_CHECKS):
         module = importlib.import_module(f"{_CHECKS}.{name.replace('-', '_')}")
-        found += module.check(paper)
-    return tuple(found)
+        seen = paper
+        if tables is not None and getattr(module, "BY_CELL", False):
+            seen = replace(paper, tables=tuple(one for one in paper.tables if one.id in tables))
+        found += module.check(seen)
+    return tuple(one for one in found if tables is None or not {*one.tables}.isdisjoint(tables))
 
 
 def beside_cells(findings: Iterable[Finding]) -> Mapping[CellKey, tuple[Finding, ...]]:

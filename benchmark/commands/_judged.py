@@ -7,10 +7,11 @@ import importlib
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from benchmark.commands._options import execution_options
+from benchmark.commands._terminal import paint
 from benchmark.errors import FedreproError
 from benchmark.judge import judge
 from benchmark.plan import Plan
@@ -18,15 +19,21 @@ from benchmark.progress import Progress
 from benchmark.results import Report
 from benchmark.run import execute
 from benchmark.store import Store
+from methods.registry import names_in
 
-FORMATS = ("html", "md", "json")
 _REASONS = 5
-_WRITERS = {"html": "reports.html", "md": "reports.markdown", "json": "reports.json"}
+_WRITERS = "reports.writers"
+_ROOT = Path("results/reports")
 
 
 def store_at(folder: Path) -> Store:
     """The store in `folder`, which complains on the terminal about damaged files."""
     return Store(folder, warn=lambda sentence: print(f"fedrepro: {sentence}", file=sys.stderr))
+
+
+def command_line() -> str:
+    """The command as the user gave it."""
+    return shlex.join(["fedrepro", *sys.argv[1:]])
 
 
 def trained(plan: Plan, store: Store, given: argparse.Namespace) -> Mapping[str, str]:
@@ -50,23 +57,39 @@ def finish(
     not_run: Mapping[str, str],
 ) -> int:
     """Judges, writes the report in every format, prints the scoreboard; the exit code."""
-    command = shlex.join(["fedrepro", *sys.argv[1:]])
-    report = judge(plan, store, command=command, wall_s=wall_s, not_run=not_run)
-    folder = given.out or default_folder(plan)
-    write(report, folder)
-    print_scoreboard(report)
+    report = judge(plan, store, command=command_line(), wall_s=wall_s, not_run=not_run)
+    return show([report], given.out or default_folder(plan, given))
+
+
+def show(reports: Sequence[Report], folder: Path) -> int:
+    """Writes reports to `folder`, prints their scoreboards; the exit code."""
+    write(reports, folder)
+    for report in reports:
+        print_scoreboard(report)
     print(f"report: {folder / 'report.html'}")
-    return exit_code(report)
+    return exit_code(reports)
 
 
-def default_folder(plan: Plan) -> Path:
-    """`results/reports/<paper>-<profile>[-on-<set>]`."""
-    on = f"-on-{plan.on}" if plan.on else ""
-    return Path("results/reports") / f"{plan.paper.id}-{plan.profile.name}{on}"
+def default_folder(plan: Plan, given: argparse.Namespace) -> Path:
+    """`results/reports/<paper>-<profile>[-on-<set>]`, another one for what is not the whole of it.
+
+    A selection or a changed setting must not replace the report of the whole profile.
+    """
+    parts = [plan.paper.id, plan.profile.name]
+    parts += ["on", plan.on] if plan.on else []
+    parts += ["tables", *given.tables] if given.tables else []
+    parts += ["some-rows"] if given.rows else []
+    parts += ["changed"] if plan.sets or plan.trials != plan.profile.trials else []
+    return _ROOT / "-".join(parts)
 
 
-def write(report: Report, folder: Path) -> None:
-    """`report.html`, `report.md` and `report.json` in `folder`.
+def folder_of_all(profile: str) -> Path:
+    """Where one report on several papers goes."""
+    return _ROOT / f"all-{profile}"
+
+
+def write(reports: Sequence[Report], folder: Path) -> None:
+    """The reports in every format, in `folder`.
 
     The writers are found by name: reports know the harness, the harness does not know reports.
 
@@ -74,9 +97,9 @@ def write(report: Report, folder: Path) -> None:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for format in FORMATS:
-            writer = importlib.import_module(_WRITERS[format])
-            writer.write(report, folder / f"report.{format}")
+        for name in names_in(_WRITERS):
+            writer = importlib.import_module(f"{_WRITERS}.{name}")
+            writer.write(reports, folder / writer.FILE)
     except OSError as error:
         raise FedreproError(
             f"the report cannot be written to {folder}: {error.strerror or error}; "
@@ -88,8 +111,8 @@ def print_scoreboard(report: Report) -> None:
     """Counts by verdict and by claim, why cells were not run, and what a scaled run cannot say."""
     verdicts, claims = report.count_verdicts(), report.count_claims()
     print(f"{report.paper}, profile {report.profile}" + (f" on {report.on}" if report.on else ""))
-    print("  cells:  " + ", ".join(f"{n} {word}" for word, n in sorted(verdicts.items())))
-    print("  claims: " + (", ".join(f"{n} {word}" for word, n in sorted(claims.items())) or "none"))
+    print("  cells:  " + _counted(verdicts))
+    print("  claims: " + (_counted(claims) or "none"))
     reasons = Counter(
         cell.verdict.reason
         for table in report.tables
@@ -104,13 +127,17 @@ def print_scoreboard(report: Report) -> None:
         print("  scaled numbers are shown beside the published ones and never count as reproduced")
 
 
-def exit_code(report: Report) -> int:
+def _counted(words: Mapping[str, int]) -> str:
+    return ", ".join(f"{n} {paint(word)}" for word, n in sorted(words.items()))
+
+
+def exit_code(reports: Sequence[Report]) -> int:
     """0 nothing discrepant, 1 something is, 2 an error, 3 nothing was run."""
-    words = report.count_verdicts()
-    if words.get("ERROR"):
+    cells = [cell for one in reports for table in one.tables for cell in table.cells]
+    words = {cell.verdict.word for cell in cells}
+    if "ERROR" in words:
         return 2
-    if words.get("DISCREPANT"):
+    if "DISCREPANT" in words:
         return 1
-    measured = any(cell.mean is not None for table in report.tables for cell in table.cells)
-    recomputed = words.get("EXACT", 0) + words.get("MISPRINT?", 0)
-    return 0 if measured or recomputed else 3
+    measured = any(cell.mean is not None for cell in cells)
+    return 0 if measured or words & {"EXACT", "MISPRINT?"} else 3

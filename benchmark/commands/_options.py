@@ -23,6 +23,11 @@ def add_papers(parser: argparse.ArgumentParser) -> None:
 def add_selection(parser: argparse.ArgumentParser) -> None:
     """Which cells of one paper, under which profile."""
     parser.add_argument("paper", metavar="PAPER", help="paper id, for example cpcfl")
+    add_cells(parser)
+
+
+def add_cells(parser: argparse.ArgumentParser) -> None:
+    """Which cells, and under which profile."""
     parser.add_argument(
         "--tables",
         metavar="LIST",
@@ -175,8 +180,8 @@ def chosen_papers(ids: Sequence[str]) -> tuple[Paper, ...]:
     return tuple(load_paper(id) for id in ids) if ids else load_papers()
 
 
-def chosen_plan(given: argparse.Namespace) -> Plan:
-    """The plan that the options of `add_selection` ask for.
+def chosen_plan(given: argparse.Namespace, paper: str | None = None) -> Plan:
+    """The plan that the options of `add_selection` ask for; `paper` where they name none.
 
     Raises `SpecError` for a name or a setting that does not exist.
     """
@@ -184,7 +189,7 @@ def chosen_plan(given: argparse.Namespace) -> Plan:
     from benchmark.spec.load import load_paper
 
     return make_plan(
-        load_paper(given.paper),
+        load_paper(paper or given.paper),
         given.profile,
         tables=given.tables,
         rows=given.rows,

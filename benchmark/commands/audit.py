@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from benchmark.spec.types import Paper
 
 HELP = "check the printed numbers against each other; nothing is trained"
+EXAMPLE = "fedrepro audit cpcfl --out results/reports/audit"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

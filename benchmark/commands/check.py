@@ -7,6 +7,7 @@ import argparse
 from benchmark.commands._options import add_papers
 
 HELP = "validate the specs; list names that no method implements yet"
+EXAMPLE = "fedrepro check cpcfl"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

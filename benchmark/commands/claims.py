@@ -8,6 +8,7 @@ from collections import Counter
 from benchmark.commands._options import add_papers
 
 HELP = "check the text's claims on the printed numbers"
+EXAMPLE = "fedrepro claims cpcfl --contradicted"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

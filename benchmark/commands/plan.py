@@ -7,6 +7,7 @@ import argparse
 from benchmark.commands._options import add_execution, add_places, add_selection
 
 HELP = "say how many unique runs a profile needs, how many cells share them, and the time"
+EXAMPLE = "fedrepro plan cpcfl --profile paper --device cuda --jobs 1"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

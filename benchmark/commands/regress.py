@@ -5,10 +5,16 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 from benchmark.commands._options import add_execution, add_papers, add_places
 
+if TYPE_CHECKING:
+    from benchmark.results import Report
+    from benchmark.spec.types import Paper
+
 HELP = "run a profile and compare it with the recorded baseline"
+EXAMPLE = "fedrepro regress cpcfl --record"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,39 +37,46 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(given: argparse.Namespace) -> int:
-    """1 if anything has regressed, 2 without a baseline, else 0."""
+    """1 if anything has regressed, 2 without a baseline, else 0; with --out, a report as well."""
+    from benchmark.commands._judged import write
     from benchmark.commands._options import chosen_papers
 
-    return max(_one(paper.id, given) for paper in chosen_papers(given.papers))
+    found = [_one(paper, given) for paper in chosen_papers(given.papers)]
+    if given.out is not None:
+        write([report for report, _ in found], given.out)
+        print(f"report: {given.out / 'report.html'}")
+    return max(code for _, code in found)
 
 
-def _one(paper: str, given: argparse.Namespace) -> int:
+def _one(paper: Paper, given: argparse.Namespace) -> tuple[Report, int]:
     from benchmark import baseline
-    from benchmark.commands._judged import store_at, trained
+    from benchmark.commands._judged import command_line, store_at, trained
+    from benchmark.commands._terminal import paint
     from benchmark.judge import judge
     from benchmark.plan import make_plan
-    from benchmark.spec.load import load_paper
 
     clock = perf_counter()
-    path = baseline.path_for(given.baselines, paper, given.profile, given.on)
+    path = baseline.path_for(given.baselines, paper.id, given.profile, given.on)
     recorded = None if given.record else baseline.load(path)
-    plan = make_plan(load_paper(paper), given.profile, on=given.on)
+    plan = make_plan(paper, given.profile, on=given.on)
     store = store_at(given.store)
     not_run = trained(plan, store, given)
     report = judge(
         plan,
         store,
-        command=f"fedrepro regress {paper}",
+        command=command_line(),
         wall_s=perf_counter() - clock,
         not_run=not_run,
+        audit=given.out is not None,
     )
     if recorded is None:
         baseline.save(path, report)
-        print(f"{paper}: baseline recorded in {path}")
-        return 0
+        print(f"{paper.id}: baseline recorded in {path}")
+        return report, 0
     movements = baseline.compare(recorded, report)
     for movement in movements:
-        print(("REGRESSED " if movement.regression else "moved     ") + movement.sentence)
+        word = paint("REGRESSED") if movement.regression else "moved    "
+        print(f"{word} {paper.id} {movement.sentence}")
     regressed = sum(movement.regression for movement in movements)
-    print(f"{paper}: {regressed} regressed, {len(movements) - regressed} moved within tolerance")
-    return 1 if regressed else 0
+    print(f"{paper.id}: {regressed} regressed, {len(movements) - regressed} moved within tolerance")
+    return report, 1 if regressed else 0

@@ -3,24 +3,43 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from time import perf_counter
 
-from benchmark.commands._options import add_places, add_selection
+from benchmark.commands._options import add_cells, add_papers, add_places
 
-HELP = "judge and render what is stored, without training"
+HELP = "judge and render what is stored, without training; several papers make one report"
+EXAMPLE = "fedrepro report cpcfl mfcl --out results/reports/two-papers"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The same selection as `run`."""
-    add_selection(parser)
+    """Papers, and the same selection as `run`."""
+    add_papers(parser)
+    add_cells(parser)
     add_places(parser)
 
 
 def execute(given: argparse.Namespace) -> int:
     """Judges and reports."""
-    from benchmark.commands._judged import finish, store_at
-    from benchmark.commands._options import chosen_plan
+    from benchmark.commands._judged import command_line, finish, folder_of_all, show, store_at
+    from benchmark.commands._options import chosen_papers, chosen_plan
+    from benchmark.errors import FedreproError
+    from benchmark.judge import judge
 
-    clock = perf_counter()
-    plan = chosen_plan(given)
-    return finish(plan, store_at(given.store), given, perf_counter() - clock, {})
+    clock, store = perf_counter(), store_at(given.store)
+    if len(given.papers) == 1:
+        plan = chosen_plan(given, given.papers[0])
+        return finish(plan, store, given, perf_counter() - clock, {})
+    if given.tables or given.rows or given.on or given.sets:
+        raise FedreproError("--tables, --rows, --on and --set need one paper: name it")
+    reports = []
+    for paper in chosen_papers(given.papers):
+        if not given.papers and given.profile not in paper.profiles:
+            print(f"{paper.id} has no profile '{given.profile}': left out", file=sys.stderr)
+            continue
+        plan = chosen_plan(given, paper.id)
+        seconds = perf_counter() - clock
+        reports.append(judge(plan, store, command=command_line(), wall_s=seconds))
+    if not reports:
+        raise FedreproError(f"no paper has a profile '{given.profile}'")
+    return show(reports, given.out or folder_of_all(given.profile))

@@ -8,6 +8,7 @@ from time import perf_counter
 from benchmark.commands._options import add_execution, add_places, add_selection
 
 HELP = "train what is missing, judge every cell and write the report"
+EXAMPLE = "fedrepro run cpcfl --tables 3 --rows 'CP-CFL|*'"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from benchmark.data.fetch import Archive, fetch
 from benchmark.data.folder import read_folder
-from benchmark.errors import DataError
+from benchmark.errors import MissingDataError
 
 Part = Literal["train", "test", "unlabeled"]
 
@@ -93,7 +93,7 @@ class ReleasedSet(DataSet):
             return self._read_images(part, folder)
         elif missing:
             size = sum(archive.size for archive in self.archives) / 1e6
-            raise DataError(
+            raise MissingDataError(
                 f"{self.name}: there is neither {missing} nor {self.name}/{part}/<class>/ in "
                 f"{folder.absolute()}; name the folder that holds it with --data-dir (or "
                 f"FEDREPRO_DATA), or fetch {size:,.0f} MB with --download"

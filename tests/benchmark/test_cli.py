@@ -51,7 +51,7 @@ def test_a_number_or_list_that_would_train_nothing_is_refused(
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
-@pytest.mark.parametrize("arguments", [["tables", "cpcfl"], ["tables", "cpcfl", "--json"]])
+@pytest.mark.parametrize("arguments", [["list", "cpcfl"], ["list", "cpcfl", "--json"]])
 def test_output_that_the_disk_refuses_is_one_line(arguments: list[str]) -> None:
     command = [sys.executable, "-m", "benchmark", *arguments]
     with Path("/dev/full").open("w") as full:
@@ -97,8 +97,8 @@ def test_a_store_that_a_newer_version_wrote_is_left_alone(
     assert json.loads(description.read_text()) == {"schema": 999}
 
 
-def test_tables_exports_every_number_as_text(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["tables", "cpcfl", "--json"]) == 0
+def test_list_exports_every_number_as_text(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "cpcfl", "--json"]) == 0
     tables = json.loads(capsys.readouterr().out)
     third = next(table for table in tables if table["table"] == "3")
     assert (third["paper"], third["kind"], third["metric"]) == ("cpcfl", "empirical", "accuracy")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -78,3 +79,11 @@ def test_elapsed_is_bound_by_workers_and_by_the_longest_chain(tiny_config: Make)
     other = tiny_config()
     assert elapsed([(other, 10.0)] * 4, 2) == 20.0
     assert elapsed([(later.start, 30.0), (later, 5.0), (other, 1.0)], 4) == 35.0
+
+
+def test_records_of_a_config_that_has_changed_its_shape_are_learned_from(tiny_config: Make) -> None:
+    """A store that an older version wrote holds keys that its configs no longer have."""
+    config = tiny_config()
+    older = dataclasses.replace(record(config, 8.0), run="0" * 16)
+    known = Estimator("cpu", "here", [older])
+    assert known.seconds(config) == pytest.approx(8.0)

@@ -1,13 +1,15 @@
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 from matplotlib.figure import Figure
 
 from benchmark.results import Report, Series
-from reports import figures, html, markdown
-from reports import json as json_format
+from reports import figures
+from reports.writers import html, markdown
+from reports.writers import json as json_format
 
 VOID = {"meta", "br", "link", "img", "hr", "input"}
 
@@ -36,15 +38,15 @@ class Balance(HTMLParser):
 
 def test_the_page_is_well_formed_and_its_links_lead_somewhere(report: Report) -> None:
     page = Balance()
-    page.feed(html.render(report))
+    page.feed(html.render([report]))
     assert page.open == []
     assert len(page.ids) == len(set(page.ids))
     assert {link[1:] for link in page.links} <= set(page.ids)
 
 
 def test_the_page_asks_nothing_of_a_network(report: Report) -> None:
-    text = html.render(report)
-    assert "<script" not in text
+    text = html.render([report])
+    assert "<script src" not in text
     assert "<link" not in text
     assert "@import" not in text
     loaded = re.findall(r"(?:src|href)\s*=\s*\"([^\"#][^\"]*)\"", text)
@@ -52,12 +54,12 @@ def test_the_page_asks_nothing_of_a_network(report: Report) -> None:
 
 
 def test_text_from_a_spec_cannot_become_markup(report: Report) -> None:
-    assert "<script>alert(1)</script>" not in html.render(report)
-    assert "<script>alert(1)</script>" not in markdown.render(report)
+    assert "<script>alert(1)</script>" not in html.render([report])
+    assert "<script>alert(1)</script>" not in markdown.render([report])
 
 
 def test_every_verdict_stands_as_a_word_beside_its_numbers(report: Report) -> None:
-    text = html.render(report)
+    text = html.render([report])
     for word in ("SCALED", "NOT RUN", "ERROR", "HOLDS"):
         assert f">{word}</span>" in text
     assert "no published number has been reproduced or refuted" in text
@@ -67,7 +69,7 @@ def test_markdown_tables_have_as_many_fields_in_every_row_as_in_their_header(
     report: Report,
 ) -> None:
     width = 0
-    for line in markdown.render(report).splitlines():
+    for line in markdown.render([report]).splitlines():
         if not line.startswith("|"):
             width = 0
             continue
@@ -78,7 +80,7 @@ def test_markdown_tables_have_as_many_fields_in_every_row_as_in_their_header(
 
 def test_json_holds_every_number_and_reads_back(report: Report, tmp_path: Path) -> None:
     path = tmp_path / "report.json"
-    json_format.write(report, path)
+    json_format.write([report], path)
     plain = json.loads(path.read_text(encoding="utf-8"))
     assert plain["tables"][0]["cells"][0]["published"] == "76.80"
     assert plain["tables"][0]["cells"][0]["trials"] == [80.0, 82.0, None]
@@ -93,14 +95,52 @@ def test_a_figure_is_the_same_bytes_each_time_and_names_itself(report: Report) -
 
 
 def test_an_audit_finding_stands_with_its_table_and_marks_its_cell(report: Report) -> None:
-    text = html.render(report)
-    assert text.count("76.80 is off the grid k/3000") == 2 * len(report.tables)
-    assert text.count('class="flag"') == len(report.tables)
-    assert "76.77 or 76.83" in markdown.render(report)
+    text = html.render([report])
+    beside_cell_and_below_table = 2 * len(report.tables)
+    assert text.count("76.80 is off the grid k/3000") == beside_cell_and_below_table
+    assert text.count("audit: inconsistent") == len(report.tables)
+    assert "76.77 or 76.83" in markdown.render([report])
+
+
+def test_a_report_on_several_papers_keeps_their_places_apart(report: Report) -> None:
+    other = replace(report, paper="other")
+    page = Balance()
+    page.feed(html.render([report, other]))
+    assert page.open == []
+    assert len(page.ids) == len(set(page.ids))
+    assert {link[1:] for link in page.links} <= set(page.ids)
+    assert {"toy-table-3", "other-table-3"} <= set(page.ids)
+
+
+def test_a_cell_leads_to_all_that_is_known_of_it(report: Report) -> None:
+    text = html.render([report])
+    sheet = text[text.index('popovertarget="toy-table-3-c1-1"') :]
+    sheet = sheet[sheet.index('id="toy-table-3-c1-1"') :]
+    sheet = sheet[: sheet.index("</div>")]
+    for fact in (
+        "because of scaled",
+        "80.00",
+        "82.00",
+        "fedrepro run toy --tables 3",
+        "off the grid",
+    ):
+        assert fact in sheet
+    assert "#toy-run-abcdef012345" in sheet
+
+
+def test_markdown_is_shortened_to_fit_and_says_so(report: Report) -> None:
+    whole = markdown.render([report])
+    tables = markdown.render([report], limit=len(whole.encode()) - 1)
+    least = markdown.render([report], limit=1)
+    assert len(least) < len(tables) < len(whole)
+    assert "Every cell with its trials" in whole
+    assert "Every cell with its trials" not in tables
+    assert "Shortened to the overview" in least
+    assert "## Scoreboard" in least
 
 
 def test_intervals_are_called_what_they_are(report: Report) -> None:
-    for text in (html.render(report), markdown.render(report)):
+    for text in (html.render([report]), markdown.render([report])):
         assert "95 % interval" in text
         assert "90 %" not in text
 

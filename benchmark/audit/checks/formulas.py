@@ -16,6 +16,7 @@ from benchmark.results import Verdict
 from benchmark.spec.types import Cell, Paper
 
 KIND = "formula"
+BY_CELL = True
 _MOST_LINES = 5
 _DECIDED = ("EXACT", "MISPRINT?")
 

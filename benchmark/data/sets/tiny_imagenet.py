@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmark.data.base import DataSet, Part, Stored
 from benchmark.data.folder import read_folder
-from benchmark.errors import DataError
+from benchmark.errors import MissingDataError
 
 
 class TinyImagenet(DataSet):
@@ -22,7 +22,7 @@ class TinyImagenet(DataSet):
     def read(self, part: Part, folder: Path, download: bool) -> Stored:
         where = folder / self.name / part
         if not where.is_dir():
-            raise DataError(
+            raise MissingDataError(
                 f"{self.name}: there is no {self.name}/{part}/<class>/ in {folder.absolute()}; "
                 "unpack tiny-imagenet-200 there, its validation images into class folders of "
                 "'test' (it is not fetched by --download)"

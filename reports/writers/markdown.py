@@ -7,41 +7,75 @@ from pathlib import Path
 
 from benchmark.files import write_whole
 from benchmark.results import CellResult, ClaimResult, Report, TableResult
-from reports import layout
+from reports import layout, overview
 
-SUFFIX = ".md"
-
-
-def write(report: Report, path: Path) -> None:
-    """Writes the report to `path`."""
-    write_whole(path, render(report).encode())
+FILE = "report.md"
+LIMIT = 1_000_000
+"""Bytes that a job summary of a code host holds (1 MiB), with room to spare."""
 
 
-def render(report: Report) -> str:
-    """The whole report as Markdown text."""
+def write(reports: Sequence[Report], path: Path) -> None:
+    """Writes the report on one paper or several to `path`."""
+    write_whole(path, render(reports).encode())
+
+
+def render(reports: Sequence[Report], limit: int = LIMIT) -> str:
+    """The report as Markdown text, as much of it as `limit` bytes hold.
+
+    What is left out is said: first the trials of every cell, then everything but the overview.
+    """
+    for depth in ("whole", "tables", "overview"):
+        text = _document(reports, depth)
+        if len(text.encode()) <= limit:
+            break
+    return text
+
+
+def _document(reports: Sequence[Report], depth: str) -> str:
+    blocks = []
+    if len(reports) > 1:
+        blocks = ["# fedrepro", f"> **{_escape(overview.headline(reports))}**", _papers(reports)]
+    if depth != "whole":
+        blocks.append(f"*Shortened to the {depth} to fit; the HTML and JSON reports hold all.*")
+    for report in reports:
+        blocks += _paper(report, depth)
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _papers(reports: Sequence[Report]) -> str:
+    rows = []
+    for one in reports:
+        counts = (overview.verdicts([one]), overview.claims([one]), overview.findings([one]))
+        told = [", ".join(f"{n} {word}" for word, n in count.items()) or "none" for count in counts]
+        rows.append([f"`{one.paper}`", one.profile, *told])
+    return _table(["paper", "profile", "cells", "claims", "audit"], rows)
+
+
+def _paper(report: Report, depth: str) -> list[str]:
     blocks = [
         f"# {_escape(report.title)}",
         f"{_escape(report.authors)} ({report.year}) · `{report.paper}` · profile `{report.profile}`"
         + (f" on `{report.on}`" if report.on else ""),
         f"> **{_escape(layout.headline(report))}**",
         _scoreboard(report),
-        _claims_overview(report),
     ]
-    blocks += [_section(table) for table in report.tables]
+    if depth == "overview":
+        return blocks
+    blocks.append(_claims_overview(report))
+    blocks += [_section(table, depth == "whole") for table in report.tables]
     blocks += [
         _gathered("Departures", layout.departures(report), report),
         _gathered("Unstated settings", layout.unstated(report), report),
         _provenance(report),
     ]
-    return "\n\n".join(block for block in blocks if block) + "\n"
+    return blocks
 
 
 def _scoreboard(report: Report) -> str:
-    counts = report.count_verdicts()
-    rows = [
-        [word, str(counts[word]), meaning]
-        for word, meaning in layout.VERDICTS.items()
-        if word in counts
+    counts = overview.verdicts([report])
+    rows = [[word, str(count), layout.VERDICTS[word]] for word, count in counts.items()]
+    rows += [
+        ["NOT RUN, why", str(count), reason] for reason, count in overview.reasons(report.tables)
     ]
     return "## Scoreboard\n\n" + _table(["verdict", "cells", "meaning"], rows)
 
@@ -54,18 +88,18 @@ def _claims_overview(report: Report) -> str:
         [layout.title(table), claim.says, claim.support, f"**{claim.word}**", claim.reason]
         for table, claim in claims
     ]
-    counts = report.count_claims()
-    summary = ", ".join(f"{counts[word]} {word}" for word in layout.CLAIMS if word in counts)
+    summary = ", ".join(f"{n} {word}" for word, n in overview.claims([report]).items())
     header = ["about", "claim", "by the printed numbers", "by the trials", "evidence"]
-    return f"## Claims: {summary}\n\n" + _table(header, rows)
+    return f"## Claims: {summary}\n\n" + _details("Every claim", _table(header, rows))
 
 
-def _section(table: TableResult) -> str:
+def _section(table: TableResult, with_trials: bool) -> str:
     parts = [f"## {layout.title(table)}: {_escape(table.title)}", f"{layout.section(table)}."]
     parts += [f"*{_escape(note)}*" for note in table.notes]
     if table.cells:
         parts.append(_grid(table))
-        parts.append(_details("Every cell with its trials", _cells(table)))
+        if with_trials:
+            parts.append(_details("Every cell with its trials", _cells(table)))
     if table.findings:
         rows = [[f.status, f.statement, f.published, f.computed] for f in table.findings]
         header = ["status", "statement", "printed", "computed"]
@@ -145,7 +179,7 @@ def _gathered(heading: str, listed: Sequence[layout.Gathered], report: Report) -
         for d in (one.departure,)
     ]
     header = ["setting", "paper", "here", "why", "tables"]
-    return f"## {heading}\n\n" + _table(header, rows)
+    return f"## {heading}\n\n" + _details(f"{len(rows)} settings", _table(header, rows))
 
 
 def _provenance(report: Report) -> str:

@@ -1,4 +1,4 @@
-"""`fedrepro tables`: the published record as typed data."""
+"""`fedrepro list`: papers and their tables, or every printed value as typed data."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import json
 
 from benchmark.commands._options import add_papers
 
-HELP = "list the tables of papers, or export every printed value as JSON"
+HELP = "list papers and their tables, or export every printed value as JSON"
+EXAMPLE = "fedrepro list cpcfl --json"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,6 +28,7 @@ def execute(given: argparse.Namespace) -> int:
         return 0
     for paper in papers:
         print(f"{paper.id}: {paper.title}")
+        print(f"  profiles: {', '.join(paper.profiles)}")
         for table in paper.tables:
             counts = f"{len(table.cells):>4} cells {len(table.claims):>3} claims"
             print(f"  {table.id:<10}{table.kind:<13}{counts}  {table.title}")

@@ -1,0 +1,63 @@
+"""`fedrepro diff`: what changed between two reports, or two stores."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+HELP = "compare two reports (report.json or its folder) or two stores"
+EXAMPLE = "fedrepro diff results/reports/cpcfl-reduced old/cpcfl-reduced"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Two sides, and how a store is read."""
+    for name in ("before", "after"):
+        parser.add_argument(
+            name, type=Path, metavar=name.upper(), help="a report.json, its folder, or a store"
+        )
+    parser.add_argument("--profile", default="reduced", help="under which stores are judged")
+    parser.add_argument(
+        "--papers", metavar="LIST", help="papers judged in stores, comma-separated (default: all)"
+    )
+    parser.add_argument("--json", action="store_true", help="the differences as JSON")
+
+
+def execute(given: argparse.Namespace) -> int:
+    """Prints the differences; 1 if there are any, else 0."""
+    from benchmark.commands._terminal import paint
+    from benchmark.difference import differences
+
+    found = differences(_read(given.before, given), _read(given.after, given))
+    if given.json:
+        print(json.dumps([one.as_plain() for one in found], indent=1, ensure_ascii=False))
+        return 1 if found else 0
+    for one in found:
+        before, after = paint(one.before), paint(one.after)
+        print(f"{one.what:<8} {one.where}: {before} -> {after}{one.size}")
+    print(f"{len(found)} difference{'' if len(found) == 1 else 's'}")
+    return 1 if found else 0
+
+
+def _read(place: Path, given: argparse.Namespace) -> list[dict[str, Any]]:
+    from benchmark.difference import read_reports
+
+    if (place / "store.json").is_file():
+        return _judged(place, given)
+    return read_reports(place / "report.json" if place.is_dir() else place)
+
+
+def _judged(store: Path, given: argparse.Namespace) -> list[dict[str, Any]]:
+    from benchmark.commands._judged import store_at
+    from benchmark.commands._options import chosen_papers, comma_separated
+    from benchmark.judge import judge
+    from benchmark.plan import make_plan
+    from benchmark.results import as_plain
+
+    named = comma_separated(given.papers) if given.papers else []
+    return [
+        as_plain(judge(make_plan(paper, given.profile), store_at(store), command="", audit=False))
+        for paper in chosen_papers(named)
+        if named or given.profile in paper.profiles
+    ]

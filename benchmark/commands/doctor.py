@@ -1,0 +1,113 @@
+"""`fedrepro doctor`: what is installed, which data are there, and what could run."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from benchmark.commands._options import add_places
+
+HELP = "say what is installed, which data are present and intact, which device, what could run"
+EXAMPLE = "fedrepro doctor --data-dir data"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Where data and stored trials lie, and the format."""
+    add_places(parser)
+    parser.add_argument("--json", action="store_true", help="everything as JSON")
+
+
+def execute(given: argparse.Namespace) -> int:
+    """Prints the diagnosis; 2 if data are damaged, else 0."""
+    from benchmark.commands._terminal import paint
+
+    found = {
+        "installed": _installed(),
+        "devices": _devices(),
+        "store": _store(given),
+        "data": dict(_data(given)),
+        "could run": dict(_runnable(given)),
+    }
+    if given.json:
+        print(json.dumps(found, indent=1, ensure_ascii=False))
+    else:
+        for title, facts in found.items():
+            print(f"{title}:")
+            for name, fact in facts.items():
+                word, _, rest = str(fact).partition(":")
+                print(f"  {name:<20}{paint(word)}{':' if rest else ''}{rest}")
+    damaged = any(str(fact).startswith("damaged") for fact in found["data"].values())
+    return 2 if damaged else 0
+
+
+def _installed() -> dict[str, str]:
+    from benchmark import __version__
+    from benchmark.training import commit, versions
+
+    return {"fedrepro": f"{__version__}, commit {commit() or 'unknown'}", **versions()}
+
+
+def _devices() -> dict[str, str]:
+    import torch
+
+    from benchmark.run import default_jobs, devices_for
+    from benchmark.training import device_name
+
+    names = devices_for("auto")
+    found = {name: device_name(name) for name in dict.fromkeys(("cpu", *names))}
+    gpu = "yes" if torch.cuda.is_available() else "no"
+    return {**found, "CUDA": gpu, "processes": f"{default_jobs(names)} by default"}
+
+
+def _store(given: argparse.Namespace) -> dict[str, str]:
+    from benchmark.commands._judged import store_at
+
+    count = sum(1 for _ in store_at(given.store).records())
+    return {str(given.store): f"{count} finished trials"}
+
+
+def _data(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
+    """Each part of each set: read whole, so that damage shows."""
+    from benchmark import data
+    from benchmark.data.base import DataSet
+    from benchmark.errors import DataError, MissingDataError
+    from methods.registry import class_in
+
+    for name in data.names():
+        labelled = class_in(data.module_of(name), DataSet).n_classes > 0
+        for part in ("train", "test") if labelled else ("unlabeled",):
+            try:
+                loaded = data.load(name, part, data_dir=given.data_dir)
+            except MissingDataError:
+                yield f"{name}/{part}", "missing"
+            except DataError as error:
+                yield f"{name}/{part}", f"damaged: {error}"
+            else:
+                whose = "the release" if loaded.is_release else loaded.note or loaded.source
+                yield f"{name}/{part}", f"ok: {len(loaded.portion)} images, {whose}"
+
+
+def _runnable(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
+    """By paper and profile, how many runs have a method and their data."""
+    from benchmark.plan import make_plan
+    from benchmark.portions import Portions
+    from benchmark.spec.load import load_papers
+
+    portions = Portions(given.data_dir, download=False)
+    for paper in load_papers():
+        for profile in paper.profiles:
+            plan = make_plan(paper, profile)
+            ready = [_ready(run, portions) for run in plan.runs]
+            unbound = sum(one.config is None for one in plan.cells)
+            told = f"{sum(ready)} of {len(ready)} runs have their data"
+            yield f"{paper.id} {profile}", f"{told}; {unbound} cells need or have no run"
+
+
+def _ready(run: Any, portions: Any) -> bool:
+    while run is not None:
+        if portions.problem(run) is not None:
+            return False
+        run = run.start
+    return True

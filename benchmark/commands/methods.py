@@ -1,0 +1,88 @@
+"""`fedrepro methods`: what can be named in a spec, with its options."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+from typing import Any
+
+HELP = "list methods, objectives, encoders, partitions, protocols and data sets, or one's options"
+EXAMPLE = "fedrepro methods cpcfl"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """A name, and the format."""
+    parser.add_argument("name", nargs="?", metavar="NAME", help="tell everything about this one")
+    parser.add_argument("--json", action="store_true", help="names, summaries and options")
+
+
+def execute(given: argparse.Namespace) -> int:
+    """Prints one line a contribution, or one contribution whole."""
+    from benchmark.errors import SpecError
+    from benchmark.spec.problems import suggestion
+
+    known = _known()
+    if given.name is not None:
+        chosen = [one for one in known if one["name"] == given.name]
+        if not chosen:
+            hint = suggestion(given.name, sorted({one["name"] for one in known}))
+            raise SpecError(f"nothing is called '{given.name}'{hint}")
+        known = chosen
+    if given.json:
+        print(json.dumps(known, indent=1, ensure_ascii=False))
+    elif given.name is not None:
+        for one in known:
+            _print_whole(one)
+    else:
+        _print_list(known)
+    return 0
+
+
+def _known() -> list[dict[str, Any]]:
+    from benchmark.data.base import DataSet
+    from benchmark.data.loading import module_of, names
+    from methods import registry
+
+    found = [
+        _described(kind, name, registry.find(kind, name))
+        for kind in registry.kinds()
+        for name in registry.names(kind)
+    ]
+    sets = ((name, registry.class_in(module_of(name), DataSet)) for name in names())
+    return found + [_described("data set", name, cls) for name, cls in sets]
+
+
+def _described(kind: str, name: str, cls: type) -> dict[str, Any]:
+    about = (sys.modules[cls.__module__].__doc__ or cls.__doc__ or "").strip()
+    options = {
+        field.name: None if field.default is dataclasses.MISSING else field.default
+        for field in (dataclasses.fields(cls) if dataclasses.is_dataclass(cls) else ())
+        if field.init
+    }
+    return {
+        "kind": kind,
+        "name": name,
+        "summary": about.partition("\n\n")[0].replace("\n", " "),
+        "about": about,
+        "options": options,
+        "module": cls.__module__,
+    }
+
+
+def _print_list(known: list[dict[str, Any]]) -> None:
+    for kind in dict.fromkeys(one["kind"] for one in known):
+        print(f"{kind}:")
+        for one in known:
+            if one["kind"] == kind:
+                print(f"  {one['name']:<16}{one['summary']}")
+
+
+def _print_whole(one: dict[str, Any]) -> None:
+    print(f"{one['kind']} {one['name']} ({one['module'].replace('.', '/')}.py)\n")
+    print(one["about"])
+    if one["options"]:
+        print("\noptions:")
+        for name, default in one["options"].items():
+            print(f"  {name} = {default}")

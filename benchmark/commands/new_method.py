@@ -1,0 +1,132 @@
+"""`fedrepro new-method`: a federated method's module and its test, to grow from FedAvg."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+HELP = "make the module and the test of a new federated method, in a checkout"
+EXAMPLE = "fedrepro new-method fedmomentum"
+_MODULE = '''"""{title}: say in one line what it does.
+
+Paper: authors, year, algorithm. So far this is FedAvg whose new global model is mixed with the old
+one; replace `aggregate` by the paper's step and name its equation here.
+Departures and readings: none yet.
+Evidence: `tests/methods/test_{module}.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from methods.federated.base import Message, Server, Task
+from methods.federated.fedavg import FedAvg
+
+
+@dataclass(frozen=True)
+class {name}(FedAvg):
+    """Options are fields: a spec sets them under `training`.
+
+    keep: share of the old global model that is kept in each round.
+
+    Raises `ValueError` unless `keep` lies in [0, 1).
+    """
+
+    keep: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= self.keep < 1:
+            raise ValueError(f"keep must be in [0, 1), not {{self.keep}}")
+
+    def aggregate(
+        self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
+    ) -> Server:
+        average = super().aggregate(task, server, upload, t, clients)
+        return {{
+            name: self.keep * server[name] + (1 - self.keep) * value
+            for name, value in average.items()
+        }}
+'''
+_TEST = """from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from methods.engine.loop import run
+from methods.federated.{module} import {name}
+from methods.federated.fedavg import FedAvg
+from methods.federated.base import Task
+
+OPTIONS = dict(rounds=2, local_epochs=1, batch_size=4)
+
+
+def test_without_its_option_it_is_federated_averaging(make_task: Callable[..., Task]) -> None:
+    ours, theirs = (run(cls(**OPTIONS), make_task()) for cls in ({name}, FedAvg))
+    assert ours.metrics == theirs.metrics
+
+
+def test_a_share_of_the_old_model_is_kept(make_task: Callable[..., Task]) -> None:
+    task = make_task()
+    moved = []
+    for keep in (0.0, 0.5):
+        method = {name}(keep=keep, **OPTIONS)
+        old = method.start(task, 0)
+        clients = method.participants(task, 0)
+        download = method.broadcast(task, old, 0, clients)
+        upload = method.local_update(task, download, 0, clients, {{}})
+        new = method.aggregate(task, old, upload, 0, clients)
+        moved.append(torch.cat([(new[name] - old[name]).flatten() for name in sorted(old)]))
+    torch.testing.assert_close(moved[1], 0.5 * moved[0])
+
+
+def test_a_share_outside_its_range_is_refused() -> None:
+    with pytest.raises(ValueError, match="keep"):
+        {name}(keep=1.0)
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The name."""
+    parser.add_argument("name", metavar="NAME", help="as specs will say it: fedmomentum, my-method")
+    parser.add_argument("--root", type=Path, metavar="DIR", help="the checkout (default: this one)")
+
+
+def execute(given: argparse.Namespace) -> int:
+    """Writes two files and says what to do next."""
+    from benchmark.errors import FedreproError
+    from benchmark.files import write_whole
+
+    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", given.name):
+        raise FedreproError(f"'{given.name}': small letters, digits and single hyphens only")
+    root = given.root or Path(__file__).resolve().parents[2]
+    module = given.name.replace("-", "_")
+    files = {
+        root / "methods" / "federated" / f"{module}.py": _MODULE,
+        root / "tests" / "methods" / f"test_{module}.py": _TEST,
+    }
+    for path in files:
+        if not path.parent.is_dir():
+            raise FedreproError(
+                f"{path.parent} is missing: methods are added in a checkout (--root)"
+            )
+        if path.exists():
+            raise FedreproError(f"{path} is there already; choose another name")
+    words = {
+        "title": given.name,
+        "module": module,
+        "name": "".join(part.capitalize() for part in given.name.split("-")),
+    }
+    for path, template in files.items():
+        write_whole(path, template.format(**words).encode())
+        print(f"wrote {path}")
+    print(
+        f"try it: pytest tests/methods/test_{module}.py; then name it in a spec: method = "
+        f'"{given.name}"'
+    )
+    return 0

@@ -1,0 +1,95 @@
+"""`fedrepro new-table`: the draft of a spec from a LaTeX tabular or CSV."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from pathlib import Path
+
+HELP = "draft a table spec from a LaTeX tabular or a CSV file; the draft passes `check`"
+EXAMPLE = "fedrepro new-table table7.tex --paper mfcl --table 7 --title 'Accuracy by depth'"
+_PAPER = """\
+id = "{id}"
+title = "draft: title of {id}"
+authors = "?"
+year = 2000
+venue = "?"
+
+# Defaults of every cell; `fedrepro methods NAME` tells the options of each.
+[experiment]
+clients.data = "digits"
+clients.image_size = 8
+clients.channels = 1
+clients.partition = "iid"
+clients.count = 10
+encoder.name = "cnn"
+encoder.widths = [8, 8]
+encoder.dim = 32
+encoder.padding = 1
+head.widths = []
+pretraining.method = "none"
+training.rounds = 10
+
+[profiles.paper]
+trials = 5
+
+[profiles.smoke]
+trials = 2
+[[profiles.smoke.overrides]]
+path = "training.rounds"
+value = 2
+why = "seconds, for tests"
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The source, where the table belongs, and what it shows."""
+    parser.add_argument("source", type=Path, metavar="FILE", help=".tex or .csv; - reads a pipe")
+    parser.add_argument("--paper", required=True, metavar="ID", help="paper id; made if it is new")
+    parser.add_argument("--table", required=True, metavar="N", help="7, B.14 or figure-4")
+    parser.add_argument("--title", default="draft: title", help="in your own words")
+    parser.add_argument("--metric", default="accuracy", help="what the cells show")
+    parser.add_argument("--tables-dir", type=Path, metavar="DIR", help="default: the specs in use")
+
+
+def execute(given: argparse.Namespace) -> int:
+    """Writes the draft and checks the paper; 2 if there are problems."""
+    from benchmark.drafting import draft, parse
+    from benchmark.errors import FedreproError
+    from benchmark.files import write_whole
+    from benchmark.spec.check import check
+    from benchmark.spec.load import PAPER_FILE, load_paper, tables_root
+
+    for option, name in (("--paper", given.paper), ("--table", given.table)):
+        if not re.fullmatch(r"[A-Za-z0-9][\w.-]*", name):
+            raise FedreproError(f"{option} {name}: letters, digits, dots and hyphens only")
+    root = given.tables_dir or tables_root()
+    folder = root / given.paper
+    path = folder / f"{given.table}.toml"
+    if path.exists():
+        raise FedreproError(f"{path} is there already; remove it or give another --table")
+    text = draft(
+        parse(_read(given.source)), table=given.table, title=given.title, metric=given.metric
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / PAPER_FILE).exists():
+        write_whole(folder / PAPER_FILE, _PAPER.format(id=given.paper).encode())
+        print(f"wrote {folder / PAPER_FILE}")
+    write_whole(path, text.encode())
+    print(f"wrote {path}")
+    problems, _ = check([load_paper(given.paper, root)])
+    for problem in problems:
+        print(problem)
+    if not problems:
+        print("it passes `fedrepro check`; now fill in section, margin, methods and claims")
+    return 2 if problems else 0
+
+
+def _read(source: Path) -> str:
+    from benchmark.errors import FedreproError
+
+    try:
+        return sys.stdin.read() if str(source) == "-" else source.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise FedreproError(f"{source} is not UTF-8 text") from None

@@ -1,0 +1,56 @@
+"""A judged table as lines of text: printed, reproduced and verdict, in columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from benchmark.results import CellResult, Report, TableResult
+from reports import layout
+
+Paint = Callable[..., str]
+"""Colours a text in the colour of a verdict's word."""
+
+
+def render(report: Report, paint: Paint) -> str:
+    """Every table of a report; `paint(text, word)` colours what carries a verdict's word."""
+    return "\n".join(_table(report, table, paint) for table in report.tables)
+
+
+def _table(report: Report, table: TableResult, paint: Paint) -> str:
+    head = f"{report.paper}, {layout.title(table)}: {table.title} (profile {report.profile})"
+    unit = f", {table.metric} in {table.unit}" if table.unit else ""
+    lines = [head, f"{layout.section(table)}{unit}; printed | here", ""]
+    lines += _grid(layout.grid(table), paint) if table.cells else []
+    words = dict.fromkeys((c.verdict.word, c.verdict.reason) for c in table.cells)
+    lines += ["", *(f"{paint(word)}: {reason}" for word, reason in words)]
+    for claim in table.claims:
+        lines.append(f"claim {paint(claim.word)}: {claim.says} {claim.reason}")
+    for finding in table.findings:
+        lines.append(f"audit {paint(finding.status)}: {finding.statement} {finding.computed}")
+    return "\n".join([*lines, "", f"again: {table.command}", ""])
+
+
+def _grid(laid: layout.Grid, paint: Paint) -> list[str]:
+    header = ["", *(" ".join(column) for column in laid.columns)]
+    rows = [[" ".join(line.label), *map(_text, line.cells)] for line in laid.lines]
+    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
+    lines = [_aligned(header, widths)]
+    for line, row in zip(laid.lines, rows, strict=True):
+        padded = [row[0].ljust(widths[0])]
+        for cell, text, width in zip(line.cells, row[1:], widths[1:], strict=True):
+            shown = text.rjust(width)
+            padded.append(shown if cell is None else paint(shown, cell.verdict.word))
+        lines.append("  ".join(padded))
+    return lines
+
+
+def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
+    first, *others = (text.ljust(width) for text, width in zip(row, widths, strict=True))
+    return "  ".join([first, *(o.strip().rjust(len(o)) for o in others)])
+
+
+def _text(cell: CellResult | None) -> str:
+    if cell is None:
+        return ""
+    here = "" if cell.mean is None else f" | {layout.number(cell.mean, layout.places(cell))}"
+    return f"{layout.published(cell) or '.'}{here} {cell.verdict.word}"

@@ -1,0 +1,84 @@
+"""The report as JUnit XML, which CI systems show: one test case a cell and a claim.
+
+DISCREPANT is a failure and ERROR an error. What decides nothing is skipped with its reason, and so
+is a claim that comes out REVERSED on a scaled run: such a run refutes nothing. REVERSED at the
+published protocol is a failure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from xml.etree import ElementTree
+
+from benchmark.files import write_whole
+from benchmark.results import CellResult, ClaimResult, Report, TableResult
+from reports import layout
+
+FILE = "report.junit.xml"
+
+_PASSED = ("REPRODUCED", "EXACT", "COMPATIBLE", "HOLDS")
+_NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def write(reports: Sequence[Report], path: Path) -> None:
+    """Writes the report on one paper or several to `path`."""
+    write_whole(path, render(reports).encode())
+
+
+def render(reports: Sequence[Report]) -> str:
+    """The whole document; a suite is a table."""
+    root = ElementTree.Element("testsuites", name="fedrepro")
+    for report in reports:
+        for table in report.tables:
+            _suite(root, report, table)
+    ElementTree.indent(root, " ")
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _suite(root: ElementTree.Element, report: Report, table: TableResult) -> None:
+    name = f"{report.paper}.{report.profile}.{table.id.replace('.', '-')}"
+    suite = ElementTree.SubElement(
+        root, "testsuite", name=name, timestamp=report.provenance.created[:19], time="0"
+    )
+    for cell in table.cells:
+        case = _case(suite, name, layout.cell_name(cell))
+        _outcome(case, cell.verdict.word, _told(cell), cell.verdict.word == "DISCREPANT")
+    for claim in table.claims:
+        case = _case(suite, name, f"claim {claim.id}")
+        refuted = claim.word == "REVERSED" and not table.departures
+        _outcome(case, claim.word, _evidence(claim), refuted)
+    suite.set("tests", str(len(suite)))
+    for tag, count in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
+        suite.set(count, str(len(suite.findall(f"testcase/{tag}"))))
+
+
+def _case(suite: ElementTree.Element, classname: str, name: str) -> ElementTree.Element:
+    return ElementTree.SubElement(
+        suite, "testcase", classname=classname, name=_clean(name), time="0"
+    )
+
+
+def _outcome(case: ElementTree.Element, word: str, why: str, failed: bool) -> None:
+    if word in _PASSED:
+        return
+    tag = "failure" if failed else "error" if word == "ERROR" else "skipped"
+    outcome = ElementTree.SubElement(case, tag, message=_clean(f"{word}: {why}"))
+    if tag != "skipped":
+        outcome.set("type", word)
+
+
+def _told(cell: CellResult) -> str:
+    again = f" Again: {cell.command}" if cell.command else ""
+    here = "" if cell.mean is None else f" Here: {layout.number(cell.mean, layout.places(cell))}."
+    return f"{cell.verdict.reason} Printed: {layout.published(cell) or 'nothing'}.{here}{again}"
+
+
+def _evidence(claim: ClaimResult) -> str:
+    return f"{claim.says} {claim.reason}"
+
+
+def _clean(text: str) -> str:
+    """Text without the control characters that XML cannot hold."""
+    return _NOT_XML.sub("?", text)

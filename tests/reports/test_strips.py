@@ -1,0 +1,71 @@
+import re
+from dataclasses import replace
+
+import pytest
+
+from benchmark.results import CellResult, Report, TableResult
+from reports import strips
+
+
+@pytest.fixture
+def table(report: Report) -> TableResult:
+    return report.tables[0]
+
+
+@pytest.fixture
+def cell(table: TableResult) -> CellResult:
+    return table.cells[0]
+
+
+def places(drawn: str, name: str) -> list[float]:
+    path = re.search(rf'class="{name}" d="([^"]*)"', drawn)
+    assert path is not None
+    return [float(x) for x in re.findall(r"[MH](-?[\d.]+)", path[1])]
+
+
+def test_cells_of_one_metric_share_an_axis(table: TableResult, cell: CellResult) -> None:
+    other = replace(cell, column=("15", "T = 80"), trials=(10.0, 90.0), interval=(0.0, 100.0))
+    scales = strips.scales(replace(table, cells=(cell, other)))
+    assert list(scales.values()) == [strips.Scale(0.0, 100.0)]
+    near, far = (places(strips.dots(one, scales), "dot") for one in (cell, other))
+    assert far[0] < near[0] < near[1] < far[1]
+
+
+def test_a_drawing_holds_each_trial_the_interval_and_the_print(
+    table: TableResult, cell: CellResult
+) -> None:
+    drawn = strips.dots(cell, strips.scales(table))
+    low, high = places(drawn, "bar")
+    first, second = places(drawn, "dot")
+    (tick,) = places(drawn, "tick")
+    assert tick < low < first < second < high
+    assert (first + second) / 2 == pytest.approx((low + high) / 2, abs=0.1)
+
+
+def test_a_cell_without_trials_draws_nothing(table: TableResult) -> None:
+    assert strips.dots(table.cells[1], strips.scales(table)) == ""
+
+
+def test_differences_are_counted_in_margins(table: TableResult, cell: CellResult) -> None:
+    judged = replace(cell, margin=2.0, verdict=replace(cell.verdict, interval=(3.0, 7.0)))
+    scaled = replace(cell, margin=2.0)
+    without = replace(cell, margin=None)
+    effects = strips.effects(replace(table, cells=(judged, scaled, without)))
+    assert [one.middle for one in effects] == [pytest.approx((81 - 76.8) / 2)] * 2
+    assert (effects[0].low, effects[0].high) == (1.5, 3.5)
+    assert effects[1].low == pytest.approx((79 - 76.8) / 2)
+
+
+def test_what_lies_beyond_the_axis_is_an_arrow_on_its_side(cell: CellResult) -> None:
+    limit = 2.0
+    left, right = (strips.forest(strips.Effect(cell, x - 1, x, x + 1), limit) for x in (-9.0, 9.0))
+    inside = strips.forest(strips.Effect(cell, 0.0, 1.0, 2.0), limit)
+    assert "beyond" not in inside
+    assert places(left, "beyond")[0] < 10 < places(right, "beyond")[0]
+
+
+def test_an_approximate_print_is_a_number_and_a_dash_is_none(cell: CellResult) -> None:
+    printed = [
+        strips.printed_value(replace(cell, published=text)) for text in ("≈ 23", "1,024", "—")
+    ]
+    assert printed == [23.0, 1024.0, None]

@@ -1,0 +1,142 @@
+import csv
+import io
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from benchmark.results import Report, TableResult, VerdictWord
+from methods.registry import names_in
+from reports import overview
+from reports.writers import csv as csv_format
+from reports.writers import json as json_format
+from reports.writers import junit, latex
+
+ROOT = Path(__file__).parents[2]
+
+
+def with_words(report: Report, words: tuple[VerdictWord, ...]) -> Report:
+    cell = report.tables[0].cells[0]
+    cells = tuple(
+        replace(cell, row=(word,), verdict=replace(cell.verdict, word=word)) for word in words
+    )
+    return replace(report, tables=(replace(report.tables[0], cells=cells),))
+
+
+def with_claim(report: Report, table: TableResult) -> Report:
+    claims = tuple(replace(one, word="REVERSED") for one in table.claims)
+    return replace(report, tables=(replace(table, cells=(), claims=claims),))
+
+
+def outcomes(report: Report) -> dict[str, str]:
+    suite = ElementTree.fromstring(junit.render([report])).find("testsuite")
+    assert suite is not None
+    return {str(case.get("name")): (case[0].tag if len(case) else "passed") for case in suite}
+
+
+def test_every_format_is_written_under_a_name_of_its_own() -> None:
+    files = [
+        __import__(f"reports.writers.{name}", fromlist=["FILE"]).FILE
+        for name in names_in("reports.writers")
+    ]
+    assert len(files) == len(set(files)) == 6
+
+
+def test_junit_fails_what_is_discrepant_and_skips_what_decides_nothing(report: Report) -> None:
+    words: tuple[VerdictWord, ...] = (
+        "REPRODUCED", "EXACT", "COMPATIBLE", "DISCREPANT", "ERROR", "SCALED", "NOT RUN",
+        "INCONCLUSIVE", "SHIFTED",
+    )  # fmt: skip
+    found = outcomes(with_words(report, words))
+    assert [found[f"{word} · 15 T = 40"] for word in words] == [
+        *["passed"] * 3, "failure", "error", *["skipped"] * 4,
+    ]  # fmt: skip
+
+
+def test_junit_counts_what_it_holds(report: Report) -> None:
+    for suite in ElementTree.fromstring(junit.render([report])):
+        cases = list(suite)
+        assert int(str(suite.get("tests"))) == len(cases)
+        for tag, count in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
+            assert int(str(suite.get(count))) == sum(case.find(tag) is not None for case in cases)
+
+
+def test_a_reversed_claim_fails_at_the_published_protocol_only(report: Report) -> None:
+    table = report.tables[0]
+    published = replace(table, departures=())
+    assert outcomes(with_claim(report, table)) == {"claim beats": "skipped"}
+    assert outcomes(with_claim(report, published)) == {"claim beats": "failure"}
+
+
+def test_junit_survives_what_xml_cannot_hold(report: Report) -> None:
+    cell = report.tables[0].cells[0]
+    odd = replace(cell, verdict=replace(cell.verdict, word="ERROR", reason="a\x00b\x1b <&>"))
+    table = replace(report.tables[0], cells=(odd,))
+    root = ElementTree.fromstring(junit.render([replace(report, tables=(table,))]))
+    error = root.find("testsuite/testcase/error")
+    assert error is not None
+    assert "a?b? <&>" in str(error.get("message"))
+
+
+def test_csv_has_a_line_for_every_cell_and_reads_back(report: Report) -> None:
+    lines = list(csv.DictReader(io.StringIO(csv_format.render([report, report]))))
+    assert len(lines) == 2 * sum(len(table.cells) for table in report.tables)
+    assert lines[0]["row"] == "CP-CFL|SimCLR"
+    assert (lines[0]["published"], lines[0]["mean"], lines[0]["trials"]) == (
+        "76.80",
+        "81.0",
+        "80 82 ",
+    )
+    assert lines[1]["verdict"] == "NOT RUN"
+
+
+def test_latex_rows_have_the_columns_that_they_announce(report: Report) -> None:
+    text = latex.render_table(report, report.tables[0])
+    columns = len(re.search(r"tabular}{(\w+)}", text)[1])  # type: ignore[index]
+    rows = [line for line in text.splitlines() if line.endswith(r"\\")]
+    for row in rows:
+        spans = [int(n) - 1 for n in re.findall(r"multicolumn{(\d+)}", row)]
+        assert len(re.findall(r"(?<!\\)&", row)) + 1 + sum(spans) == columns
+    assert r"\toprule" in text
+    assert "81.00" in text
+
+
+def test_latex_holds_no_command_of_a_spec() -> None:
+    assert latex.escape(r"50% of \x_1 & {y}") == r"50\% of \textbackslash{}x\_1 \& \{y\}"
+
+
+def test_a_finding_about_two_tables_counts_once(report: Report) -> None:
+    assert len(report.tables) == 2
+    assert overview.findings([report]) == {"inconsistent": 1}
+
+
+def test_reasons_for_not_running_come_with_their_numbers(report: Report) -> None:
+    assert overview.reasons(report.tables) == [("because of not run", 2)]
+
+
+def test_counts_of_several_reports_add_up(report: Report) -> None:
+    once, twice = overview.verdicts([report]), overview.verdicts([report, report])
+    assert twice == {word: 2 * n for word, n in once.items()}
+
+
+def test_the_published_schema_is_that_of_the_results() -> None:
+    published = json.loads((ROOT / "docs" / "report.schema.json").read_text(encoding="utf-8"))
+    assert published == json_format.schema(), "run python -m reports.writers.json"
+
+
+def test_the_schema_holds_the_report_and_refuses_another_word(report: Report) -> None:
+    kind = TypeAdapter(Report)
+    document = json.loads(json_format.render([report]))
+    assert kind.validate_json(json.dumps(document)) == report
+    document["tables"][0]["cells"][0]["verdict"]["word"] = "MAYBE"
+    with pytest.raises(ValidationError):
+        kind.validate_json(json.dumps(document))
+
+
+def test_several_papers_are_a_list(report: Report) -> None:
+    assert isinstance(json.loads(json_format.render([report])), dict)
+    assert len(json.loads(json_format.render([report, report]))) == 2
