@@ -95,7 +95,8 @@ def number(value: float | None, places: int = 2, sign: bool = False) -> str:
     """A number with a true minus sign, '—' where there is none."""
     if value is None:
         return "—"
-    text = f"{value:+.{places}f}" if sign else f"{value:.{places}f}"
+    shown = round(value, places) + 0.0
+    text = f"{shown:+.{places}f}" if sign and shown else f"{shown:.{places}f}"
     return text.replace("-", "−")
 
 

@@ -38,7 +38,6 @@ class {name}(FedAvg):
     keep: float = 0.0
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         if not 0 <= self.keep < 1:
             raise ValueError(f"keep must be in [0, 1), not {{self.keep}}")
 
@@ -59,11 +58,9 @@ import pytest
 import torch
 
 from methods.engine.loop import run
-from methods.federated.{module} import {name}
-from methods.federated.fedavg import FedAvg
-from methods.federated.base import Task
+{imports}
 
-OPTIONS = dict(rounds=2, local_epochs=1, batch_size=4)
+OPTIONS = {{"rounds": 2, "local_epochs": 1, "batch_size": 4}}
 
 
 def test_without_its_option_it_is_federated_averaging(make_task: Callable[..., Task]) -> None:
@@ -79,7 +76,7 @@ def test_a_share_of_the_old_model_is_kept(make_task: Callable[..., Task]) -> Non
         old = method.start(task, 0)
         clients = method.participants(task, 0)
         download = method.broadcast(task, old, 0, clients)
-        upload = method.local_update(task, download, 0, clients, {{}})
+        upload = method.local_update(task, download, 0, clients, Memory())
         new = method.aggregate(task, old, upload, 0, clients)
         moved.append(torch.cat([(new[name] - old[name]).flatten() for name in sorted(old)]))
     torch.testing.assert_close(moved[1], 0.5 * moved[0])
@@ -122,6 +119,8 @@ def execute(given: argparse.Namespace) -> int:
         "module": module,
         "name": "".join(part.capitalize() for part in given.name.split("-")),
     }
+    imports = [f"from methods.federated.{module} import {words['name']}", *_TEST_IMPORTS]
+    words["imports"] = "\n".join(sorted(imports))
     for path, template in files.items():
         write_whole(path, template.format(**words).encode())
         print(f"wrote {path}")

@@ -13,9 +13,9 @@ function reveal() {
 addEventListener("hashchange", reveal);
 reveal();
 
-// On paper nothing can be opened, so small parts are open from the start.
+// On paper nothing can be opened, so what was judged is open from the start.
 addEventListener("beforeprint", () =>
-  all("details.claim, details.forests, details.part").forEach((part) => { part.open = true; }));
+  all("details.claim:not(.not-run), details.forests, details.part").forEach((part) => { part.open = true; }));
 
 // On a narrow screen the contents would push the results away.
 if (matchMedia("(max-width: 66rem)").matches) document.getElementById("contents").open = false;
@@ -76,7 +76,8 @@ function filter() {
   form.found.textContent = words.length || narrowed ? `${shown} tables, ${cells} cells` : "";
 }
 form.addEventListener("input", filter);
-form.addEventListener("submit", (event) => event.preventDefault());
+form.addEventListener("submit", (event) => { event.preventDefault(); filter(); });
+form.addEventListener("reset", () => setTimeout(filter));
 addEventListener("keydown", (event) => {
   if (event.key === "/" && !/input|select|textarea/i.test(event.target.tagName)) {
     event.preventDefault();

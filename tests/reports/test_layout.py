@@ -38,5 +38,6 @@ def test_a_scaled_report_says_that_nothing_was_reproduced(report: Report) -> Non
 
 def test_numbers_carry_a_true_minus_sign() -> None:
     assert layout.number(-1.5, 1) == "−1.5"
+    assert layout.number(-0.0001, 2, sign=True) == "0.00"
     assert layout.number(None) == "—"
     assert layout.p_value(0.0002) == "< 0.001"

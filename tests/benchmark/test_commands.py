@@ -1,0 +1,185 @@
+"""Every subcommand: help with an example that parses, and what it finds."""
+
+import argparse
+import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmark.cli import build_parser, main
+from benchmark.commands import _terminal
+
+VERBS: dict[str, argparse.ArgumentParser] = next(
+    action.choices
+    for action in build_parser()._actions
+    if isinstance(action, argparse._SubParsersAction)
+)
+
+
+def test_every_command_that_is_promised_is_there() -> None:
+    assert set(VERBS) == {
+        "audit", "check", "claims", "completion", "diff", "doctor", "list", "methods",
+        "new-method", "new-table", "plan", "regress", "report", "run", "show",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("verb", sorted(VERBS))
+def test_help_holds_an_example_that_the_command_takes(verb: str) -> None:
+    text = " ".join(VERBS[verb].format_help().split())
+    example = text.partition("Example: ")[2].strip()
+    words = shlex.split(example.removeprefix('eval "$(').removesuffix(')"'))
+    assert words[:2] == ["fedrepro", verb]
+    assert build_parser().parse_args(words[1:]).execute
+
+
+def test_show_finds_a_cell_and_says_how_to_run_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["show", "cpcfl", "3", "--rows", "CP-CFL|SimCLR", "--store", str(tmp_path)]
+    assert main(arguments) == 0
+    text = capsys.readouterr().out
+    assert "76.80 NOT RUN" in text
+    assert "FedAvg None" not in text
+    assert "again: fedrepro run cpcfl --tables 3 --profile reduced" in text
+
+
+@pytest.mark.parametrize(
+    ("form", "holds"),
+    [("csv", "CP-CFL|SimCLR,T = 100"), ("latex", r"\toprule"), ("markdown", "| CP-CFL SimCLR |")],
+)
+def test_show_prints_a_table_in_other_formats(
+    form: str, holds: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["show", "cpcfl", "3", "--format", form, "--store", str(tmp_path)]) == 0
+    assert holds in capsys.readouterr().out
+
+
+def test_show_gives_scripts_the_judged_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["show", "cpcfl", "3", "--json", "--store", str(tmp_path)]) == 0
+    table = json.loads(capsys.readouterr().out)
+    assert table["cells"][0]["verdict"]["word"] == "NOT RUN"
+
+
+def test_methods_tells_options_with_their_defaults(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["methods", "cpcfl", "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert (found["kind"], found["options"]["n_clusters"]) == ("federated", 3)
+    assert main(["methods"]) == 0
+    assert "class-groups" in capsys.readouterr().out
+
+
+def test_methods_names_what_was_meant(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["methods", "cpfl"]) == 2
+    assert "'cpcfl'" in capsys.readouterr().err
+
+
+def test_doctor_says_what_is_missing_and_what_is_damaged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benchmark.commands.doctor._runnable", lambda given: iter(()))
+    raw = tmp_path / "MNIST" / "raw"
+    raw.mkdir(parents=True)
+    for name in ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1"):
+        (raw / f"{name}-ubyte").write_bytes(b"not what it should be")
+    places = ["--data-dir", str(tmp_path), "--store", str(tmp_path / "store")]
+    assert main(["doctor", "--json", *places]) == 2
+    data = json.loads(capsys.readouterr().out)["data"]
+    assert data["digits/train"].startswith("ok: 600 images")
+    assert data["stl10/train"] == "missing"
+    assert data["mnist/train"].startswith("damaged: ")
+
+
+def test_completion_is_a_script_that_the_shell_takes_and_that_completes() -> None:
+    made = subprocess.run(
+        [sys.executable, "-m", "benchmark", "completion", "bash"],
+        capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    ask = 'COMP_WORDS=(fedrepro {0}); COMP_CWORD={1}; _fedrepro; echo "${{COMPREPLY[@]}}"'
+    for words, at, found in (
+        ("reg", 1, "regress"),
+        ("run --prof", 2, "--profile"),
+        ("run cp", 2, "cpcfl"),
+    ):
+        done = subprocess.run(
+            ["bash", "-c", made + ask.format(words, at)],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        assert done.stdout.strip() == found
+
+
+def test_a_report_on_all_papers_leaves_out_what_lacks_the_profile(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    places = ["--store", str(tmp_path / "store"), "--out", str(tmp_path / "out")]
+    assert main(["report", "cpcfl", "mfcl", *places]) == 0
+    found = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert [one["paper"] for one in found] == ["cpcfl", "mfcl"]
+    assert main(["report", "--profile", "nonesuch", *places]) == 2
+    assert "no paper has a profile 'nonesuch'" in capsys.readouterr().err
+
+
+def test_a_selection_needs_one_paper(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", "--tables", "3", "--store", str(tmp_path)]) == 2
+    assert "need one paper" in capsys.readouterr().err
+
+
+def test_a_selection_does_not_replace_the_report_of_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    main(["report", "cpcfl", "--tables", "1,2"])
+    main(["report", "cpcfl", "--tables", "3", "--rows", "CP-CFL|*", "--trials", "2"])
+    assert sorted(path.name for path in (tmp_path / "results" / "reports").iterdir()) == [
+        "cpcfl-reduced-tables-1-2",
+        "cpcfl-reduced-tables-3-some-rows-changed",
+    ]
+
+
+def test_colours_are_for_terminals_and_can_be_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert _terminal.paint("HOLDS") == "HOLDS"
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert _terminal.paint("HOLDS") == "\x1b[32mHOLDS\x1b[0m"
+    assert _terminal.paint("no verdict") == "no verdict"
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert _terminal.paint("HOLDS") == "HOLDS"
+
+
+def test_new_method_makes_a_module_and_a_test_that_passes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The module is tried in a package of its own, so that the checkout stays as it is."""
+    for folder in ("methods/federated", "tests/methods"):
+        (tmp_path / folder).mkdir(parents=True)
+    arguments = ["new-method", "fed-trial", "--root", str(tmp_path)]
+    assert main(arguments) == 0
+    module = tmp_path / "methods" / "federated" / "fed_trial.py"
+    test = tmp_path / "tests" / "methods" / "test_fed_trial.py"
+    (tmp_path / "fed_trial.py").write_text(module.read_text())
+    trying = tmp_path / "tests" / "methods" / "test_trying.py"
+    trying.write_text(test.read_text().replace("methods.federated.fed_trial", "fed_trial"))
+    fixtures = Path(__file__).parents[1] / "methods" / "conftest.py"
+    (trying.parent / "conftest.py").write_text(fixtures.read_text())
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(trying)],
+        env={"PYTHONPATH": f"{Path(__file__).parents[2]}:{tmp_path}", "OMP_NUM_THREADS": "1"},
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+    assert "3 passed" in done.stdout
+    capsys.readouterr()
+    assert main(arguments) == 2
+    assert "is there already" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["Fed", "fed_x", "fed--x", "../x"])
+def test_new_method_refuses_a_name_that_specs_could_not_hold(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["new-method", name]) == 2
+    assert "small letters" in capsys.readouterr().err
