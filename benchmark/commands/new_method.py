@@ -50,6 +50,10 @@ class {name}(FedAvg):
             for name, value in average.items()
         }}
 '''
+_TEST_IMPORTS = (
+    "from methods.federated.base import Memory, Task",
+    "from methods.federated.fedavg import FedAvg",
+)
 _TEST = """from __future__ import annotations
 
 from collections.abc import Callable
