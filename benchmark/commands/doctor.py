@@ -52,7 +52,7 @@ def _installed() -> dict[str, str]:
 def _devices() -> dict[str, str]:
     import torch
 
-    from benchmark.run import default_jobs, devices_for
+    from benchmark.devices import default_jobs, devices_for
     from benchmark.training import device_name
 
     names = devices_for("auto")
