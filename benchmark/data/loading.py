@@ -13,7 +13,7 @@ from torch import Tensor
 from benchmark.data.base import DataSet, Part, Stored, data_folder
 from benchmark.data.cache import key_of, remembered, stamp
 from benchmark.data.images import prepare
-from benchmark.data.selection import half, subset
+from benchmark.data.selection import half, seven_tenths, subset
 from benchmark.errors import DataError
 from methods.federation import Federation, Portion, each_once
 from methods.partitions.base import Partition
@@ -22,7 +22,7 @@ from methods.seeds import Seeds
 
 _SETS = "benchmark.data.sets"
 _CHUNK = 2048
-PARTS = ("train", "train-a", "train-b", "test", "unlabeled")
+PARTS = ("train", "train-a", "train-b", "train-70", "train-30", "test", "unlabeled")
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,8 @@ def load(
     """One part of a data set.
 
     part: `train`, `test`, `unlabeled` (the training images without labels where the set has no
-    unlabelled ones), `train-a` or `train-b` (fixed disjoint halves of the training images).
+    unlabelled ones), `train-a` or `train-b` (fixed disjoint halves of the training images),
+    `train-70` or `train-30` (seven tenths of them, and the rest).
     image_size, channels: what images are brought to, None to leave them as they are. data_dir:
     the folder of all sets; None for FEDREPRO_DATA, else `data`. images: takes a fixed random
     subset, in the proportions of the classes. download: fetches the release if it is missing.
@@ -108,6 +109,9 @@ def _chosen(
     index = None
     if part in ("train-a", "train-b"):
         index = half(n, labels, int(part == "train-b"), name)
+    elif part in ("train-70", "train-30"):
+        index = seven_tenths(n, labels, part == "train-30", name)
+    if index is not None:
         n = len(index)
     if images is None:
         return index

@@ -40,6 +40,13 @@ def half(n: int, labels: Tensor | None, which: int, *names: str | int) -> Tensor
     return (order[middle:] if which else order[:middle]).sort().values
 
 
+def seven_tenths(n: int, labels: Tensor | None, rest: bool, *names: str | int) -> Tensor:
+    """Fixed seven tenths, in the proportions of the classes and sorted; or the `rest`."""
+    order = mixed_order(n, labels, "seven tenths", *names)
+    cut = round(0.7 * n)
+    return (order[cut:] if rest else order[:cut]).sort().values
+
+
 def subset(n: int, labels: Tensor | None, images: int, *names: str | int) -> Tensor:
     """A fixed random subset of `images`, sorted; larger subsets hold the smaller ones."""
     return mixed_order(n, labels, "subset", *names)[:images].sort().values

@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmark.data.selection import half, mixed_order, subset
+from benchmark.data.selection import half, mixed_order, seven_tenths, subset
 
 class_lists = st.lists(st.integers(0, 4), min_size=1, max_size=80)
 
@@ -39,6 +39,14 @@ def test_halves_are_disjoint_and_complete(classes: list[int], labelled: bool) ->
 def test_halves_of_equal_classes_are_equal_in_every_class() -> None:
     labels = torch.arange(10).repeat(50)
     assert torch.bincount(labels[half(500, labels, 0, "x")]).tolist() == [25] * 10
+
+
+def test_seven_tenths_and_the_rest_are_whole_in_every_class() -> None:
+    labels = torch.arange(10) % 2
+    labels = labels.repeat(10)
+    most, rest = (seven_tenths(100, labels, rest, "x") for rest in (False, True))
+    assert sorted([*most.tolist(), *rest.tolist()]) == list(range(100))
+    assert torch.bincount(labels[most]).tolist() == [35, 35]
 
 
 def test_larger_subsets_hold_smaller_ones() -> None:
