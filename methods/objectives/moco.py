@@ -85,7 +85,10 @@ class MoCoLearner(Learner):
 
 @dataclass(frozen=True)
 class MoCo(Objective):
-    """Options of MoCo; `queue_size` is K, `target_momentum` m, `temperature` τ."""
+    """Options of MoCo; `queue_size` is K, `target_momentum` m, `temperature` τ.
+
+    normalised_layers: layers of the projector with batch normalisation, none in MoCo v2.
+    """
 
     positive_samples: ClassVar[bool] = True
     negative_samples: ClassVar[bool] = True
@@ -94,9 +97,11 @@ class MoCo(Objective):
 
     temperature: float = 0.2
     projector_widths: tuple[int, ...] = (512, 128)
+    normalised_layers: int = 0
     queue_size: int = 4096
     target_momentum: float = 0.999
 
     def build(self, encoder: Layer, dim: int, n_classes: int) -> MoCoLearner:
-        projector = dense_layers("projector", dim, self.projector_widths)
-        return MoCoLearner(encoder, projector, last_width(self.projector_widths, dim), self)
+        widths = self.projector_widths
+        projector = dense_layers("projector", dim, widths, normalised=self.normalised_layers)
+        return MoCoLearner(encoder, projector, last_width(widths, dim), self)
