@@ -17,6 +17,7 @@ from torch import Tensor
 
 SMALLEST = 1e-3
 STEPS = 2000
+CLOSE = 1e-9
 
 
 def feature_statistics(h: Tensor, labels: Tensor, n_classes: int) -> tuple[Tensor, Tensor]:
@@ -36,34 +37,39 @@ def combination_weights(variance: Tensor, means: Tensor) -> Tensor:
     variance: (clients,). means: clients x classes x dim.
     """
     flat = means.double().flatten(1)
-    rows = []
-    for own in flat:
-        away = own - flat
-        rows.append(simplex_minimum(torch.diag(variance.double()) + away @ away.t()))
-    return torch.stack(rows)
+    # (h_i - h_j)·(h_i - h_l) from inner products, without clients x clients x features in memory.
+    inner = flat @ flat.t()
+    own = inner.diagonal().view(-1, 1, 1)
+    bias = own - inner.unsqueeze(1) - inner.unsqueeze(2) + inner
+    return simplex_minimum(torch.diag(variance.double()) + bias)
 
 
 def simplex_minimum(quadratic: Tensor) -> Tensor:
-    """The α with α >= 0 and sum 1 that minimises α' Q α; Q n x n, positive semidefinite."""
-    n = len(quadratic)
-    bound = 2 * float(torch.linalg.matrix_norm(quadratic, 2))
-    point = ahead = torch.full((n,), 1 / n, dtype=quadratic.dtype, device=quadratic.device)
-    if bound == 0:
-        return point
+    """The α with α >= 0 and sum 1 that minimises α' Q α; Q ... x n x n, positive semidefinite.
+
+    Returns ... x n.
+    """
+    n = quadratic.shape[-1]
+    bound = 2 * torch.linalg.matrix_norm(quadratic, 2).unsqueeze(-1).clamp(min=1e-30)
+    point = ahead = torch.full_like(quadratic[..., 0], 1 / n)
     pace = 1.0
     for _ in range(STEPS):
-        new = onto_simplex(ahead - 2 * quadratic @ ahead / bound)
+        slope = 2 * (quadratic @ ahead.unsqueeze(-1)).squeeze(-1)
+        new = onto_simplex(ahead - slope / bound)
         faster = (1 + (1 + 4 * pace**2) ** 0.5) / 2
         ahead = new + (pace - 1) / faster * (new - point)
+        moved = float((new - point).abs().max())
         point, pace = new, faster
+        if moved < CLOSE:
+            break
     kept = torch.where(point > SMALLEST, point, 0.0)
-    return kept / kept.sum()
+    return kept / kept.sum(-1, keepdim=True)
 
 
 def onto_simplex(x: Tensor) -> Tensor:
-    """The nearest vector with entries >= 0 and sum 1."""
-    falling = x.sort(descending=True).values
-    excess = falling.cumsum(0) - 1
-    number = torch.arange(1, len(x) + 1, dtype=x.dtype, device=x.device)
-    last = int((falling - excess / number > 0).sum())
-    return (x - excess[last - 1] / last).clamp(min=0)
+    """The nearest vectors, along the last dimension, with entries >= 0 and sum 1."""
+    falling = x.sort(dim=-1, descending=True).values
+    excess = falling.cumsum(-1) - 1
+    number = torch.arange(1, x.shape[-1] + 1, dtype=x.dtype, device=x.device)
+    last = (falling - excess / number > 0).sum(-1, keepdim=True)
+    return (x - excess.gather(-1, last - 1) / last).clamp(min=0)
