@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Literal
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from benchmark.evidence import Evidence
 from benchmark.plan import PlannedDrawing
@@ -22,6 +25,8 @@ def panels(
     """
     if figure.plot == "curves":
         return _curves(figure, drawings, evidence, unit)
+    if figure.plot in _MAPS:
+        return tuple(panel for one in drawings for panel in _maps(figure, one, evidence))
     return tuple(
         panel for drawing in drawings if (panel := _matrix(figure, drawing, evidence)) is not None
     )
@@ -64,14 +69,44 @@ def _curves(
     )
 
 
+def _maps(figure: Figure, drawing: PlannedDrawing, evidence: Evidence) -> Iterator[Series]:
+    """The points of one trial's map, by class; for `client-embeddings` a panel for each client."""
+    arrays = _arrays(figure, drawing, evidence)
+    if "xy" not in arrays:
+        return
+    xy, label, client = arrays["xy"], arrays["label"], arrays["client"]
+    apart = figure.plot == "client-embeddings"
+    for chosen in np.unique(client) if apart else (None,):
+        here = np.ones(len(xy), bool) if chosen is None else client == chosen
+        where = () if chosen is None else (f"client {chosen + 1}",)
+        yield Series(
+            kind="points",
+            title=_title(drawing, (*drawing.run.label, *where)),
+            x_label=str(figure.options.get("x_label", "")),
+            y_label=str(figure.options.get("y_label", "")),
+            lines={f"class {c}": [_pair(xy[here & (label == c)])] for c in np.unique(label[here])},
+        )
+
+
+def _pair(xy: NDArray[Any]) -> tuple[list[float], list[float]]:
+    """Points (n x 2) as lists of x and y, as exact as can be seen."""
+    x, y = ([round(float(value), 2) for value in axis] for axis in xy.T)
+    return x, y
+
+
+def _arrays(
+    figure: Figure, drawing: PlannedDrawing, evidence: Evidence
+) -> Mapping[str, NDArray[Any]]:
+    """The arrays of the trial that is drawn; none if it is not finished."""
+    seed = int(figure.options.get("trial", 0))
+    record = None if drawing.config is None else evidence.record(drawing.config, seed)
+    return {} if record is None else evidence.store.load_arrays(record)
+
+
 def _matrix(figure: Figure, drawing: PlannedDrawing, evidence: Evidence) -> Series | None:
     """Choices by round, or class counts, of one trial of one run."""
     name, kind, x_label, y_label = _PLOTS[figure.plot]
-    seed = int(figure.options.get("trial", 0))
-    record = None if drawing.config is None else evidence.record(drawing.config, seed)
-    if record is None:
-        return None
-    arrays = evidence.store.load_arrays(record)
+    arrays = _arrays(figure, drawing, evidence)
     if name not in arrays:
         return None
     groups = arrays["group"].tolist() if "group" in arrays else []
@@ -94,6 +129,9 @@ def _title(drawing: PlannedDrawing, label: Sequence[str]) -> str:
     ran = f"here {count} clients with {config.data['name']}"
     return f"{printed} ({ran})" if printed else ran
 
+
+_MAPS = ("embedding", "client-embeddings")
+"""Plots of what the protocol `embedding` stores."""
 
 _PLOTS: Mapping[str, tuple[str, Literal["choices", "counts"], str, str]] = {
     "choices": ("choice", "choices", "round", "client"),

@@ -133,10 +133,10 @@ class Series:
 
     kind `curves`: lines maps a label to a list (trials) of (rounds, values). kind `choices`:
     matrix is rounds x clients of cluster numbers of one trial. kind `counts`: matrix is
-    clients x classes.
+    clients x classes. kind `points`: lines maps a class to one pair of (x, y) of its images.
     """
 
-    kind: Literal["curves", "choices", "counts"]
+    kind: Literal["curves", "choices", "counts", "points"]
     title: str
     x_label: str
     y_label: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import matplotlib
@@ -15,7 +16,10 @@ from matplotlib.ticker import MaxNLocator
 
 from benchmark.results import Series
 
-PALETTE = ("#3b6fb6", "#d1603d", "#3a8f5c", "#8a5aa8", "#b58a1b", "#4aa3a8", "#b0487f", "#6b6b6b")
+PALETTE = (
+    "#3b6fb6", "#d1603d", "#3a8f5c", "#8a5aa8", "#b58a1b", "#4aa3a8", "#b0487f", "#6b6b6b",
+    "#7fa32b", "#8c5a3c",
+)  # fmt: skip
 
 
 def svg(series: Series, name: str = "") -> str:
@@ -40,7 +44,7 @@ def svg(series: Series, name: str = "") -> str:
     ):
         figure = Figure(figsize=_size(series), layout="constrained")
         axes = figure.add_subplot()
-        {"curves": _curves, "choices": _choices, "counts": _counts}[series.kind](axes, series)
+        _DRAWN[series.kind](axes, series)
         axes.set_title(series.title, fontsize=10)
         axes.set_xlabel(series.x_label)
         axes.set_ylabel(series.y_label)
@@ -50,7 +54,7 @@ def svg(series: Series, name: str = "") -> str:
 
 
 def _size(series: Series) -> tuple[float, float]:
-    return (6.4, 3.6) if series.kind == "curves" else (6.4, 3.2)
+    return _SIZES.get(series.kind, (6.4, 3.2))
 
 
 def _curves(axes: Any, series: Series) -> None:
@@ -97,11 +101,33 @@ def _counts(axes: Any, series: Series) -> None:
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 
+def _points(axes: Any, series: Series) -> None:
+    """A map of images, one colour a class; only nearness means anything, so there are no ticks."""
+    for i, (label, [(x, y)]) in enumerate(series.lines.items()):
+        axes.scatter(x, y, s=7, color=PALETTE[i % len(PALETTE)], label=label, linewidths=0)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.legend(
+        frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5), markerscale=2
+    )
+
+
 def _mark_groups(axes: Any, series: Series) -> None:
     """Thin lines between the true clusters."""
     changes = [i for i in range(1, len(series.groups)) if series.groups[i] != series.groups[i - 1]]
     for change in changes:
         axes.axhline(change - 0.5, color="#808080", linewidth=1.0)
+
+
+_DRAWN: Mapping[str, Callable[[Any, Series], None]] = {
+    "curves": _curves,
+    "choices": _choices,
+    "counts": _counts,
+    "points": _points,
+}
+_SIZES = {"curves": (6.4, 3.6), "points": (5.4, 4.2)}
+"""Inches; other kinds have one size."""
 
 
 def _ticks(count: int, most: int = 10) -> list[int]:

@@ -15,7 +15,7 @@ from benchmark.spec.messages import describe, message
 from benchmark.spec.problems import dotted, suggestion
 
 KINDS = ("empirical", "analytic", "descriptive")
-PLOTS = ("curves", "choices", "class-counts")
+PLOTS = ("curves", "choices", "class-counts", "embedding", "client-embeddings")
 
 
 def _wrong(message: str) -> PydanticCustomError:
