@@ -22,6 +22,10 @@ PALETTE = (
 )  # fmt: skip
 
 
+INK = "#808080"
+"""Of text and axes; the page's own colour takes its place."""
+
+
 def svg(series: Series, name: str = "") -> str:
     """An `<svg>` element; its text stays text, its colours work on light and dark paper.
 
@@ -35,11 +39,11 @@ def svg(series: Series, name: str = "") -> str:
             "font.size": 9,
             "axes.spines.top": False,
             "axes.spines.right": False,
-            "axes.edgecolor": "#808080",
-            "text.color": "#808080",
-            "axes.labelcolor": "#808080",
-            "xtick.color": "#808080",
-            "ytick.color": "#808080",
+            "axes.edgecolor": INK,
+            "text.color": INK,
+            "axes.labelcolor": INK,
+            "xtick.color": INK,
+            "ytick.color": INK,
         }
     ):
         figure = Figure(figsize=_size(series), layout="constrained")
@@ -117,7 +121,7 @@ def _mark_groups(axes: Any, series: Series) -> None:
     """Thin lines between the true clusters."""
     changes = [i for i in range(1, len(series.groups)) if series.groups[i] != series.groups[i - 1]]
     for change in changes:
-        axes.axhline(change - 0.5, color="#808080", linewidth=1.0)
+        axes.axhline(change - 0.5, color=INK, linewidth=1.0)
 
 
 _DRAWN: Mapping[str, Callable[[Any, Series], None]] = {
@@ -153,5 +157,6 @@ def _element(document: str, series: Series, name: str) -> str:
 
     element = re.sub(r' id="([^"]+)"', keep, element)
     element = re.sub(r'(href="|url\()#', rf"\1#{own}-", element)
+    element = element.replace(INK, "currentColor")
     label = re.sub(r"[^\w\s.,()=:-]", "", series.title)
     return element.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)

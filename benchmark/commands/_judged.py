@@ -140,4 +140,5 @@ def exit_code(reports: Sequence[Report]) -> int:
     if "DISCREPANT" in words:
         return 1
     measured = any(cell.mean is not None for cell in cells)
-    return 0 if measured or words & {"EXACT", "MISPRINT?"} else 3
+    drawn = any(table.panels for one in reports for table in one.tables)
+    return 0 if measured or drawn or words & {"EXACT", "MISPRINT?"} else 3

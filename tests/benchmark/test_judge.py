@@ -365,6 +365,21 @@ def test_choices_and_counts_come_from_the_arrays_of_one_trial():
     assert drawn(Figure("choices", {"trial": 9}), [("A",)], arrays=arrays) == ()
 
 
+def test_maps_show_images_by_class_and_clients_apart_where_asked():
+    arrays = {
+        "xy": np.array([[0.123, 1.0], [2.0, 3.0], [4.0, 5.0]], np.float32),
+        "label": np.array([0, 1, 0]),
+        "client": np.array([4, 4, 7]),
+    }
+    (whole,) = drawn(Figure("embedding"), [("A",)], arrays=arrays)
+    assert whole.kind == "points"
+    assert whole.lines == {"class 0": [([0.12, 4.0], [1.0, 5.0])], "class 1": [([2.0], [3.0])]}
+    first, second = drawn(Figure("client-embeddings"), [("A",)], arrays=arrays)
+    assert (first.title, second.title) == ("A | client 5", "A | client 8")
+    assert list(second.lines) == ["class 0"]
+    assert drawn(Figure("embedding"), [("A",)], arrays={}) == ()
+
+
 def test_the_report_says_where_its_numbers_come_from():
     report = claims_report()
     assert report.scaled

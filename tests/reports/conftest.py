@@ -71,6 +71,7 @@ def report() -> Report:
         "choices", "choices", "round", "client", matrix=[[0, 1], [0, 1]], groups=[0, 1]
     )
     counts = Series("counts", "images", "client", "class", matrix=[[20, 5], [0, 20]], groups=[0, 1])
+    points = Series("points", "a map", "", "", lines={"class 0": [([0.5, 1.0], [2.0, -1.0])]})
     finding = AuditFinding(
         "toy/granularity/3", "granularity", "76.80 is off the grid k/3000", "76.80",
         "76.77 or 76.83",
@@ -86,7 +87,7 @@ def report() -> Report:
         )
         for name, departures, panels in (
             ("3", (SHARED, own), ()),
-            ("figure-4", (SHARED,), (curve, choices, counts)),
+            ("figure-4", (SHARED,), (curve, choices, counts, points)),
         )
     )  # fmt: skip
     run = RunSummary(
