@@ -92,6 +92,14 @@ class _Judging:
             dict.fromkeys(one for planned in shown for one in self.departures(planned))
         )
         figure = table.figure
+        judged = tuple(
+            self.cell(
+                one,
+                verdicts[key_of(one.cell)],
+                tuple(map(departures.index, self.departures(one))),
+            )
+            for one in cells
+        )
         return TableResult(
             id=table.id,
             title=table.title,
@@ -101,19 +109,16 @@ class _Judging:
             unit=table.unit,
             margin=None if table.margin is None else table.margin.value,
             margin_reason=None if table.margin is None else table.margin.reason,
-            cells=tuple(
-                self.cell(
-                    one,
-                    verdicts[key_of(one.cell)],
-                    tuple(map(departures.index, self.departures(one))),
-                )
-                for one in cells
-            ),
+            cells=judged,
             claims=self.claims(table),
             departures=departures,
             unstated=tuple(map(_as_departure, (*self.plan.paper.unstated, *table.unstated))),
             notes=table.notes,
-            panels=() if figure is None else panels(figure, drawings, self.evidence, table.unit),
+            panels=(
+                ()
+                if figure is None
+                else panels(figure, drawings, judged, self.evidence, table.unit)
+            ),
             command=self.command(table.id),
             findings=self.findings(table),
         )

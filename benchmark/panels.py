@@ -10,16 +10,21 @@ from numpy.typing import NDArray
 
 from benchmark.evidence import Evidence
 from benchmark.plan import PlannedDrawing
-from benchmark.results import Series
+from benchmark.results import CellResult, Series
 from benchmark.spec.types import Figure
 
 
 def panels(
-    figure: Figure, drawings: Sequence[PlannedDrawing], evidence: Evidence, unit: str | None
+    figure: Figure,
+    drawings: Sequence[PlannedDrawing],
+    cells: Sequence[CellResult],
+    evidence: Evidence,
+    unit: str | None,
 ) -> tuple[Series, ...]:
     """The panels of one figure; runs without a finished trial are left out.
 
-    unit: of the figure's metric; "%" shows fractions times 100.
+    cells: the figure's own, judged, which a scatter plot draws. unit: of the figure's metric; "%"
+    shows fractions times 100.
 
     Raises `StoreError` if a trial's arrays are missing or damaged.
     """
@@ -27,8 +32,44 @@ def panels(
         return _curves(figure, drawings, evidence, unit)
     if figure.plot in _MAPS:
         return tuple(panel for one in drawings for panel in _maps(figure, one, evidence))
+    if figure.plot == "scatter":
+        return _scatter(figure, cells)
     return tuple(
         panel for drawing in drawings if (panel := _matrix(figure, drawing, evidence)) is not None
+    )
+
+
+def _scatter(figure: Figure, cells: Sequence[CellResult]) -> tuple[Series, ...]:
+    """One measure against another, a point for each row and trial.
+
+    The options `x` and `y` are last parts of column labels; what stands before them is a panel,
+    whose title says so where the runs depart from the paper.
+    """
+    x, y = str(figure.options.get("x", "x")), str(figure.options.get("y", "y"))
+    by_place = {(cell.row, cell.column): cell for cell in cells}
+    by_panel: dict[tuple[str, ...], dict[str, list[tuple[list[float], list[float]]]]] = {}
+    units = {cell.column[-1]: cell.unit or "" for cell in cells}
+    scaled = {cell.column[:-1] for cell in cells if cell.departures}
+    for (row, column), of_y in by_place.items():
+        of_x = by_place.get((row, (*column[:-1], x)))
+        if column[-1] != y or of_x is None:
+            continue
+        points = [
+            ([a], [b])
+            for a, b in zip(of_x.trials, of_y.trials, strict=True)
+            if a is not None and b is not None
+        ]
+        if points:
+            by_panel.setdefault(column[:-1], {})[" | ".join(row)] = points
+    return tuple(
+        Series(
+            kind="scatter",
+            title=" | ".join(panel) + (" (scaled)" if panel in scaled else ""),
+            x_label=str(figure.options.get("x_label", f"{x} {units[x]}".strip())),
+            y_label=str(figure.options.get("y_label", f"{y} {units[y]}".strip())),
+            lines=lines,
+        )
+        for panel, lines in by_panel.items()
     )
 
 

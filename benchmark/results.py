@@ -133,10 +133,11 @@ class Series:
 
     kind `curves`: lines maps a label to a list (trials) of (rounds, values). kind `choices`:
     matrix is rounds x clients of cluster numbers of one trial. kind `counts`: matrix is
-    clients x classes. kind `points`: lines maps a class to one pair of (x, y) of its images.
+    clients x classes. kind `points`: lines maps a class to one pair of (x, y) of its images. kind
+    `scatter`: lines maps a label to its point in each trial, as lists of length one.
     """
 
-    kind: Literal["curves", "choices", "counts", "points"]
+    kind: Literal["curves", "choices", "counts", "points", "scatter"]
     title: str
     x_label: str
     y_label: str

@@ -24,6 +24,8 @@ PALETTE = (
 
 INK = "#808080"
 """Of text and axes; the page's own colour takes its place."""
+MARKERS = ("o", "s", "^")
+"""For more series than there are colours."""
 
 
 def svg(series: Series, name: str = "") -> str:
@@ -78,6 +80,20 @@ def _curves(axes: Any, series: Series) -> None:
     axes.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
 
 
+def _scatter(axes: Any, series: Series) -> None:
+    """A large mark at the mean over trials, faint ones for the trials."""
+    for i, (label, trials) in enumerate(series.lines.items()):
+        x, y = (np.array([point[axis][0] for point in trials]) for axis in (0, 1))
+        colour, marker = PALETTE[i % len(PALETTE)], MARKERS[i // len(PALETTE) % len(MARKERS)]
+        axes.scatter(x, y, color=colour, marker=marker, s=8, alpha=0.35, linewidths=0)
+        axes.scatter(x.mean(), y.mean(), color=colour, marker=marker, s=42, label=label)
+    axes.grid(alpha=0.25)
+    columns = 1 + (len(series.lines) - 1) // 14
+    axes.legend(
+        frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5), ncols=columns
+    )
+
+
 def _choices(axes: Any, series: Series) -> None:
     """Which model each client chose in each round; one colour a model."""
     matrix = np.array(series.matrix)
@@ -129,8 +145,9 @@ _DRAWN: Mapping[str, Callable[[Any, Series], None]] = {
     "choices": _choices,
     "counts": _counts,
     "points": _points,
+    "scatter": _scatter,
 }
-_SIZES = {"curves": (6.4, 3.6), "points": (5.4, 4.2)}
+_SIZES = {"curves": (6.4, 3.6), "points": (5.4, 4.2), "scatter": (7.6, 4.2)}
 """Inches; other kinds have one size."""
 
 

@@ -15,7 +15,7 @@ from benchmark.spec.messages import describe, message
 from benchmark.spec.problems import dotted, suggestion
 
 KINDS = ("empirical", "analytic", "descriptive")
-PLOTS = ("curves", "choices", "class-counts", "embedding", "client-embeddings")
+PLOTS = ("curves", "choices", "class-counts", "embedding", "client-embeddings", "scatter")
 
 
 def _wrong(message: str) -> PydanticCustomError:
@@ -244,6 +244,8 @@ class RawFigure(Raw):
     plot: PlotName
     split: Annotated[int, Field(ge=0)] | None = None
     trial: Annotated[int, Field(ge=0)] | None = None
+    x: Text | None = None
+    y: Text | None = None
     x_label: Text | None = None
     y_label: Text | None = None
 
