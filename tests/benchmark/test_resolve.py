@@ -160,5 +160,5 @@ def test_a_round_after_the_end_is_read_at_the_end_and_said(tiny: dict[str, Any])
 
 
 def test_a_setting_that_nothing_reads_is_not_silently_ignored(tiny_config: Make) -> None:
-    with pytest.raises(AssertionError, match=r"setting 'evaluation\.label_share'"):
-        tiny_config({"evaluation": {"label_share": 0.1}})
+    with pytest.raises(AssertionError, match=r"setting 'evaluation\.folds'"):
+        tiny_config({"evaluation": {"folds": 5}})
