@@ -1,0 +1,94 @@
+"""The attack on representations: what can their receiver see of the images?
+
+Paper: MFCL, Section 5.6.2, four cases. C1: the servers collude, so the attacker knows the client
+module; C0: it does not, and takes one with random weights. D1: clients apply DataMix; D0: they do
+not.
+Unstated: everything else. The attacker rebuilds both views (`methods.reconstruction`) and takes
+their mean for the image; `view_error` and `image_error` say how far it is off, over the steps of
+the attack.
+Evidence: `tests/methods/test_reconstruction.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from methods.datamix import datamix
+from methods.federation import to_float
+from methods.metrics.reconstruction import METRICS, pixel_error
+from methods.models.modular import MODULE, ModularNetwork
+from methods.models.normalisation import TwinNorm
+from methods.outcome import Curve, Outcome
+from methods.protocols.base import Protocol, Subject
+from methods.reconstruction import rebuilt
+from methods.state import part
+
+POINTS = 10
+"""Points of a curve beside the start."""
+
+
+@dataclass(frozen=True)
+class Reconstruction(Protocol):
+    """collusion: C1. mixed: D1. victims: images attacked. steps, learning_rate: of the attack."""
+
+    tests: ClassVar[bool] = False
+    draws_views: ClassVar[bool] = True
+
+    collusion: bool = True
+    mixed: bool = False
+    victims: int = 16
+    attack_steps: int = 300
+    attack_learning_rate: float = 0.1
+
+    def measure(self, subject: Subject) -> Outcome:
+        """Curves of `view_error` and `image_error` over the attack's steps, counted from 1.
+
+        Raises `ValueError` for a network that is not in two modules.
+        """
+        network = subject.network
+        if not isinstance(network, ModularNetwork):
+            raise ValueError("the attack is on representations of a client module")
+        assert subject.augmentation is not None
+        images = subject.train.images[: self.victims].to(subject.device)
+        stream = subject.seeds.generator("reconstruction", "views")
+        views = torch.cat(subject.augmentation.views(images, 2, stream))
+        own = {k: v.to(subject.device) for k, v in part(subject.weights, MODULE).items()}
+        twins = any(isinstance(layer, TwinNorm) for layer in network.module)
+        with torch.no_grad():
+            z = network.module(own, views.unsqueeze(0), twins)[0]
+        if self.mixed:
+            pairs = torch.stack(z.chunk(2), dim=1)
+            z = torch.cat(datamix(pairs, subject.seeds.generator("datamix")).unbind(1))
+        known = own
+        if not self.collusion:
+            drawn = network.module.new(subject.seeds.generator("weights", "attacker"))
+            known = {name: value.to(subject.device) for name, value in drawn.items()}
+
+        rounds: list[int] = []
+        errors: dict[str, list[float]] = {name: [] for name in METRICS}
+        every = max(1, self.attack_steps // POINTS)
+
+        def watch(step: int, x: Tensor) -> None:
+            if step % every == 0:
+                rounds.append(step + 1)
+                errors["view_error"].append(pixel_error(x, views))
+                guess = (x[: len(images)] + x[len(images) :]) / 2
+                errors["image_error"].append(pixel_error(guess, to_float(images)))
+
+        rebuilt(
+            network.module,
+            known,
+            z,
+            tuple(images.shape[1:]),
+            self.attack_steps,
+            self.attack_learning_rate,
+            twins,
+            watch,
+        )
+        return Outcome(
+            metrics={name: Curve(tuple(rounds), tuple(values)) for name, values in errors.items()}
+        )
