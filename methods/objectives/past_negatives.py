@@ -6,7 +6,9 @@ the current model's labels choose, and the clustering loss weighs more.
 Readings: Eq. 29's similarity exp(u.v) is at least 1 on soft labels, which would leave no negative
 for the printed threshold 0.999; the Gaussian exp(-|u - v|^2 / 2) is meant (for hard labels it is
 the printed one over its largest value). Eq. 30 is read as NT-Xent is: the positive pair is kept in
-the denominator, and both directions are averaged; an empty pool then costs nothing.
+the denominator, and both directions are averaged. It has no value for an empty pool; an anchor
+without a negative repels all others instead. In the first steps soft labels are nearly uniform and
+every pool is empty: without repulsion the encoders of digits collapsed.
 Unstated: the past model is in evaluation mode, and labels the very views of the current step.
 Evidence: `tests/methods/test_past_negatives.py` (plain loops, a constructed batch).
 """
@@ -47,10 +49,13 @@ def negative_pool(y_own: Tensor, y_other: Tensor, threshold: float) -> Tensor:
     """Eq. 29, models x batch x batch: whether image j is a negative of the anchor i.
 
     y_own: soft labels of the anchors' view; y_other: of the other view. Both views of a negative
-    are less similar to the anchor than `threshold`, and no image is its own negative.
+    are less similar to the anchor than `threshold`, and no image is its own negative. Where that
+    leaves none, all other images are.
     """
+    others = ~torch.eye(y_own.shape[1], dtype=torch.bool, device=y_own.device)
     alike = torch.maximum(similarity(y_own, y_own), similarity(y_own, y_other)) >= threshold
-    return ~(alike | torch.eye(y_own.shape[1], dtype=torch.bool, device=y_own.device))
+    pool = others & ~alike
+    return torch.where(pool.any(dim=2, keepdim=True), pool, others)
 
 
 def pnp_contrast(
