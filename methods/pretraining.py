@@ -19,7 +19,7 @@ from torch import Tensor
 from methods.augment import Augmentation
 from methods.encoders.base import Encoder
 from methods.federation import Portion, to_float
-from methods.models.layers import Layer, Linear, is_buffer
+from methods.models.layers import Layer, Linear, in_fast_layout, is_buffer
 from methods.objectives.base import Objective
 from methods.optim import make_optimizer
 from methods.outcome import Curve, DivergedError, Outcome
@@ -67,7 +67,7 @@ def pretrain(
     portion = portion.to(device)
     learner = objective.build(encoder.build(channels, side), encoder.out_dim, n_classes)
     fresh = learner.new(seeds.generator("weights", "pretraining"))
-    state = {name: value.to(device) for name, value in fresh.items()}
+    state = in_fast_layout({name: value.to(device) for name, value in fresh.items()})
     trained = [value.requires_grad_() for name, value in state.items() if not is_buffer(name)]
     memory = learner.memory(state)
     optimizer = make_optimizer(options.optimizer, trained, options.learning_rate)
@@ -108,7 +108,7 @@ def pretrain(
                 v.numel() for name, v in part(state, "encoder").items() if not is_buffer(name)
             ),
         },
-        encoder={name: v.cpu() for name, v in clone(part(state, "encoder")).items()},
+        encoder={name: v.contiguous().cpu() for name, v in clone(part(state, "encoder")).items()},
     )
 
 

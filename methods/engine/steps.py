@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 
 from methods.engine.memory import step_bytes
-from methods.models.layers import is_buffer
+from methods.models.layers import in_fast_layout, is_buffer
 from methods.optim import make_optimizer
 from methods.seeds import Seeds
 from methods.state import State, n_bytes, n_models, take
@@ -139,8 +139,8 @@ def train_steps(
     losses = torch.full((len(clients),), torch.nan)
     for chunk in _chunks(own_of, at_once):
         own = torch.stack([own_of[i] for i in chunk])
-        state = take(start, chunk)
-        beside = take(memory, chunk) if memory else {}
+        state = in_fast_layout(take(start, chunk))
+        beside = in_fast_layout(take(memory, chunk)) if memory else {}
         batches = _batches(seeds, t, clients[chunk], own, options)
         losses[chunk] = _train_stack(work, state, beside, own, tuple(chunk), batches, options).cpu()
         for into, new in ((trained, state), (kept, beside)):

@@ -205,3 +205,23 @@ def test_fresh_weights_depend_on_the_generator_alone() -> None:
     first, again = (layer.new(torch.Generator().manual_seed(5)) for _ in range(2))
     assert all(torch.equal(first[name], again[name]) for name in first)
     assert not torch.equal(first["a.weight"], first["b.weight"])
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_the_fast_layout_says_that_channels_are_innermost_and_keeps_the_numbers(
+    channels: int,
+) -> None:
+    x = torch.rand(4, channels, 6, 5)
+    fast = layers.channels_last(x)
+    assert torch.equal(fast, x)
+    assert fast.stride() == (30 * channels, 1, 5 * channels, channels)
+    layer = layers.Conv2d("conv", channels, 7, 3)
+    state = layer.new(torch.Generator().manual_seed(0))
+    moved = layers.in_fast_layout(state)
+    torch.testing.assert_close(layer(moved, x[None]), layer(state, x[None]))
+    assert all(torch.equal(moved[name], value) for name, value in state.items())
+
+
+def test_the_fast_layout_is_for_single_models_alone() -> None:
+    state = randomised(layers.Conv2d("conv", 3, 7, 3), models=2)
+    assert all(value is state[name] for name, value in layers.in_fast_layout(state).items())
