@@ -29,6 +29,7 @@ from methods.federated._self_supervised import SelfSupervised
 from methods.federated.base import Memory, Message, Server, Task
 from methods.federation import Portion, to_float
 from methods.models.layers import is_buffer
+from methods.objectives._networks import dense_layers
 from methods.objectives._queue import unit
 from methods.objectives.simclr import SimCLRLearner
 from methods.state import State, repeat, weighted_average
@@ -133,17 +134,27 @@ class DictionaryServer:
 
 @dataclass(frozen=True)
 class FedCA(SelfSupervised):
-    """Options as for every method, those of SimCLR beside them.
+    """Options as for every method.
 
-    queue_size: K, features that a client adds to the dictionary. alignment_weight: of the
-    distance to the pre-trained model.
+    temperature and projector as in SimCLR, of whose projector `normalised_layers` have batch
+    normalisation. queue_size: K, features that a client adds to the dictionary. alignment_weight:
+    of the distance to the pre-trained model.
     """
 
+    temperature: float = 0.2
+    projector_widths: tuple[int, ...] = (512, 128)
+    normalised_layers: int = 0
     queue_size: int = 4096
     alignment_weight: float = 0.01
 
-    def objective_name(self) -> str:
-        return "simclr"
+    def objective_name(self) -> None:
+        return None
+
+    def learner(self, task: Task) -> SimCLRLearner:
+        projector = dense_layers(
+            "projector", task.model.dim, self.projector_widths, normalised=self.normalised_layers
+        )
+        return SimCLRLearner(task.model.encoder, projector, self.temperature)
 
     def start(self, task: Task, attempt: int) -> Server:
         """Random weights.
@@ -165,10 +176,8 @@ class FedCA(SelfSupervised):
         self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
     ) -> Message:
         assert task.augmentation is not None
-        learner = self.learner(task)
-        assert isinstance(learner, SimCLRLearner)
         work = DictionaryWork(
-            learner,
+            self.learner(task),
             task,
             ClientViews(task.augmentation, task.federation.train, task.seeds, t, clients),
             self,

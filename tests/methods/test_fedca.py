@@ -25,7 +25,9 @@ from methods.pretraining import encode
 from methods.state import part
 
 MakeTask = Callable[..., Task]
-METHOD = FedCA(rounds=3, local_epochs=1, batch_size=4, learning_rate=0.01, queue_size=6)
+NETWORK: dict[str, Any] = {"projector_widths": (6, 4), "temperature": 0.3}
+OPTIONS: dict[str, Any] = {"local_epochs": 1, "batch_size": 4, "learning_rate": 0.01}
+METHOD = FedCA(rounds=3, queue_size=6, **OPTIONS, **NETWORK)
 PUBLIC = torch.randint(256, (15, 1, 6, 6), dtype=torch.uint8)
 
 
@@ -33,7 +35,7 @@ def with_base(task: Task) -> Task:
     base = part(task.model.new(torch.Generator().manual_seed(9)), "encoder")
     return replace(
         task,
-        objective=SimCLR(projector_widths=(6, 4), temperature=0.3),
+        objective=SimCLR(**NETWORK),
         augmentation=Augmentation(crop_scale=(0.5, 1.0)),
         encoder=base,
         source=lambda: Portion(PUBLIC),
@@ -107,7 +109,7 @@ def test_uploaded_features_are_those_of_a_clients_own_images(make_task: MakeTask
         stream = task.seeds.generator("uploads", 0, client)
         chosen = task.federation.train_of[client][torch.randperm(8, generator=stream)[:6]]
         h = encode(task.model.encoder, state, task.federation.train.images[chosen])
-        expected = unit(learner.projector(state, h[None]))[0]  # type: ignore[attr-defined]
+        expected = unit(learner.projector(state, h[None]))[0]
         found = upload.each["features"]["features"][6 * client : 6 * client + 6]
         torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-4)
 
@@ -115,14 +117,9 @@ def test_uploaded_features_are_those_of_a_clients_own_images(make_task: MakeTask
 def test_without_alignment_the_first_round_is_fedsimclrs(make_task: MakeTask) -> None:
     task = with_base(make_task((8, 8)))
     # Adam would blow up the rounding of gradients that are nearly zero.
-    options: dict[str, Any] = {
-        "rounds": 1,
-        "local_epochs": 1,
-        "batch_size": 4,
-        "learning_rate": 0.1,
-    }
-    ours = loop.run(FedCA(**options, optimizer="sgd", alignment_weight=0.0), task).encoder
-    plain = FedSimCLR(**options, optimizer="sgd")
+    options = {**OPTIONS, "rounds": 1, "learning_rate": 0.1, "optimizer": "sgd"}
+    ours = loop.run(FedCA(**options, **NETWORK, alignment_weight=0.0), task).encoder
+    plain = FedSimCLR(**options)
     theirs = loop.run(plain, replace(task, encoder=None)).encoder
     assert ours is not None
     assert theirs is not None
