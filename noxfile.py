@@ -1,5 +1,5 @@
 """Sessions: `reproduce-<paper>` for each paper, `audit`, `tests`, `lint`, `slow`, `cluster`,
-`faults`, `fuzz`, `licences`, `data`, `oracles`, `speed`, `regress`.
+`faults`, `fuzz`, `licences`, `data`, `oracles`, `bench`, `regress`.
 
 Sessions install the versions in `constraints.txt`, with which the suite was tried; pyproject.toml
 holds the ranges that it accepts. The virtualenv backend, because uv ignores pip's configuration.
@@ -89,10 +89,12 @@ def oracles(session: nox.Session) -> None:
 
 
 @nox.session
-def speed(session: nox.Session) -> None:
-    """Timings with pytest-benchmark, to be compared as ratios within one run."""
+def bench(session: nox.Session) -> None:
+    """Timings, to be compared as ratios within one run; writes docs/benchmarks.md and .svg."""
     install(session, "[test]")
-    session.run("pytest", "-m", "speed", "--benchmark-only", *session.posargs)
+    if not session.posargs:
+        session.run("pytest", "-m", "speed", "--benchmark-only", "tests/benchmarks")
+    session.run("python", "-m", "tests.benchmarks.table", "docs", *session.posargs)
 
 
 @nox.session

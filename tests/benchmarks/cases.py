@@ -1,0 +1,143 @@
+"""What is timed: groups of named calls that do the same work, first the one to compare with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from benchmark.data._torchvision import ensure_torchvision
+from methods.augment import Augmentation
+from methods.engine.evaluate import client_losses
+from methods.federation import to_float
+from methods.models.layers import in_fast_layout, is_buffer
+from methods.objectives.simclr import SimCLR
+from methods.optim import make_optimizer
+from methods.state import State, repeat
+from tests.benchmarks.rounds import central_rounds, engine_round, plain_round
+from tests.benchmarks.shapes import IMAGES, SHAPES, Shape, cnn, federation
+
+Call = Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class Group:
+    """title: what all calls do. calls: by name. each: what a call's time is divided by."""
+
+    title: str
+    calls: dict[str, Call]
+    each: dict[str, int] | None = None
+
+
+def rounds(shape: Shape, clients: int | None = None) -> Group:
+    """A round of FedAvg: centrally (the limit), a plain loop, the engine."""
+    n = clients or shape.clients
+    data = federation(shape, [IMAGES] * n)
+    calls: dict[str, Call] = dict(central_rounds(shape, data))
+    calls["plain loop"] = plain_round(shape, data)
+    calls["engine"] = engine_round(shape, data)
+    calls["engine, one after the other"] = engine_round(shape, data, at_once=1)
+    calls["engine, ten as one step"] = engine_round(shape, data, at_once=10)
+    return Group(f"a round, {n} clients, {shape.name}", calls)
+
+
+def growth_with_clients(counts: tuple[int, ...] = (10, 100, 1000)) -> Group:
+    """Rounds of more and more clients; the time of one client should stay what it is."""
+    shape = SHAPES["8x8 digits"]
+    calls = {f"{n} clients": engine_round(shape, federation(shape, [IMAGES] * n)) for n in counts}
+    return Group("a client's share of a round, 8x8", calls, {f"{n} clients": n for n in counts})
+
+
+def growth_with_images(counts: tuple[int, ...] = (32, 128, 512)) -> Group:
+    """Clients with more and more images; the time of one image should stay what it is."""
+    shape = SHAPES["8x8 digits"]
+    calls = {f"{n} images": engine_round(shape, federation(shape, [n] * 12)) for n in counts}
+    return Group("an image's share of a round, 8x8", calls, {f"{n} images": n for n in counts})
+
+
+def growth_with_models(counts: tuple[int, ...] = (1, 2, 4, 8)) -> Group:
+    """Losses of N models on all clients' images: IFCA's and CP-CFL's choice of a cluster."""
+    shape = SHAPES["8x8 digits"]
+    data, model = federation(shape), shape.model()
+    clients = torch.arange(data.n_clients)
+
+    def losses(n: int) -> Call:
+        drawn = repeat(model.new(torch.Generator().manual_seed(0)), n)
+        pool = {name: value + torch.randn(n, *value.shape[1:]) for name, value in drawn.items()}
+        return lambda: client_losses(model, pool, data, clients)
+
+    calls = {f"{n} models": losses(n) for n in counts}
+    return Group("a model's share of losses", calls, {f"{n} models": n for n in counts})
+
+
+def views() -> Group:
+    """Two views of 128 images of 3x32x32: PIL and tensors image by image, and the whole batch."""
+    ensure_torchvision()
+    from torchvision import transforms
+    from torchvision.transforms import v2
+    from torchvision.transforms.functional import to_pil_image
+
+    stream = torch.Generator().manual_seed(0)
+    images = torch.randint(0, 256, (128, 3, 32, 32), generator=stream).to(torch.uint8)
+    pictures = [to_pil_image(image) for image in images]
+
+    def chain(lib: Any, last: Any) -> Callable[[Any], Tensor]:
+        made: Callable[[Any], Tensor] = lib.Compose(
+            [
+                lib.RandomResizedCrop(32),
+                lib.RandomHorizontalFlip(),
+                lib.RandomApply([lib.ColorJitter(0.8, 0.8, 0.8, 0.2)], p=0.8),
+                lib.RandomGrayscale(0.2),
+                lib.RandomApply([lib.GaussianBlur(3)], p=0.5),
+                last,
+            ]
+        )
+        return made
+
+    pil = chain(transforms, transforms.ToTensor())
+    tensors = chain(v2, v2.ToDtype(torch.float32, scale=True))
+    return Group(
+        "two views of 128 images of 3x32x32",
+        {
+            "batched": lambda: Augmentation().views(images, 2, stream),
+            "PIL, image by image": lambda: [
+                torch.stack([pil(picture) for picture in pictures]) for _ in range(2)
+            ],
+            "torchvision v2, image by image": lambda: [
+                torch.stack([tensors(image) for image in images]) for _ in range(2)
+            ],
+        },
+    )
+
+
+def simclr_steps() -> Group:
+    """A SimCLR step on 128 images of 3x32x32 with fixed views, and with views drawn for it."""
+    widths = (64, 128, 192, 256)
+    model = cnn(3, 32, widths, 256, 1)
+    learner = SimCLR().build(model.encoder, 256, 10)
+    state: State = in_fast_layout(learner.new(torch.Generator().manual_seed(0)))
+    weights = [v.requires_grad_() for name, v in state.items() if not is_buffer(name)]
+    optimizer = make_optimizer("adam", weights, 1e-3)
+    stream = torch.Generator().manual_seed(0)
+    images = torch.randint(0, 256, (128, 3, 32, 32), generator=stream).to(torch.uint8)
+    fixed = [to_float(images)] * 2
+
+    def step(drawn: Callable[[], list[Tensor]]) -> Call:
+        def run() -> None:
+            loss = learner.loss(state, {}, [view.unsqueeze(0) for view in drawn()], None).sum()
+            optimizer.zero_grad(set_to_none=True)
+            torch.autograd.backward(loss)
+            optimizer.step()
+
+        return run
+
+    return Group(
+        "a SimCLR step on 128 images of 3x32x32, four convolutions",
+        {
+            "without views": step(lambda: fixed),
+            "with batched views": step(lambda: Augmentation().views(images, 2, stream)),
+        },
+    )

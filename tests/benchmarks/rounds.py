@@ -1,0 +1,124 @@
+"""One round of FedAvg: by the engine, by a plain tight loop, and centrally in big batches.
+
+All three pass over the same number of images. The central one is the limit: what the arithmetic
+alone costs on this machine, with the fastest convolution of three.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from methods.engine.local import train_clients
+from methods.engine.steps import LocalOptions
+from methods.federation import Federation
+from methods.models import layers
+from methods.seeds import Seeds
+from methods.state import State, weighted_average
+from tests.benchmarks.shapes import BATCH, EPOCHS, Shape
+
+LEARNING_RATE = 1e-3
+BIG_BATCH = 256
+
+
+def engine_round(shape: Shape, data: Federation, at_once: int | None = None) -> Callable[[], State]:
+    """A round by the engine: local training of all clients and the average."""
+    model = shape.model()
+    pool = model.new(torch.Generator().manual_seed(0))
+    clients = torch.arange(data.n_clients)
+    choice = torch.zeros_like(clients)
+    options = LocalOptions(epochs=EPOCHS, batch_size=BATCH, learning_rate=LEARNING_RATE)
+
+    def run() -> State:
+        trained = train_clients(
+            model, pool, choice, data, clients, options, Seeds(0), 0, clients_at_once=at_once
+        )
+        return weighted_average(trained, data.sizes().double().unsqueeze(0))
+
+    return run
+
+
+def as_module(shape: Shape, state: State) -> nn.Sequential:
+    """The torch.nn twin with the weights of a single model."""
+    module = shape.module()
+    with torch.no_grad():
+        for mine, theirs in zip(module.parameters(), state.values(), strict=True):
+            mine.copy_(theirs[0])
+    return module
+
+
+def plain_round(shape: Shape, data: Federation) -> Callable[[], list[Tensor]]:
+    """The tight loop that a user would write: index tensors, one module, a fused optimiser."""
+    module = as_module(shape, shape.model().new(torch.Generator().manual_seed(0)))
+    initial = [value.detach().clone() for value in module.parameters()]
+    sizes = data.sizes().tolist()
+
+    def run() -> list[Tensor]:
+        total = [torch.zeros_like(value) for value in initial]
+        for client, own in enumerate(data.train_of):
+            with torch.no_grad():
+                torch._foreach_copy_(list(module.parameters()), initial)
+            train(module, data, own, EPOCHS, BATCH, Seeds(0).generator("batches", 0, client))
+            share = sizes[client] / sum(sizes)
+            torch._foreach_add_(total, [p.detach() for p in module.parameters()], alpha=share)
+        return total
+
+    return run
+
+
+def train(
+    module: nn.Sequential,
+    data: Federation,
+    own: Tensor,
+    epochs: int,
+    batch_size: int,
+    stream: torch.Generator,
+    channels_last: bool = False,
+) -> None:
+    """Plain training on the images `own` with a fresh fused Adam."""
+    assert data.train.labels is not None
+    images, labels = data.train.images, data.train.labels
+    steps = torch.optim.Adam(module.parameters(), lr=LEARNING_RATE, fused=True)
+    for _ in range(epochs):
+        for batch in own[torch.randperm(len(own), generator=stream)].split(batch_size):
+            x = images[batch].float().div_(255)
+            x = layers.channels_last(x) if channels_last else x
+            steps.zero_grad(set_to_none=True)
+            F.cross_entropy(module(x), labels[batch]).backward()
+            steps.step()
+
+
+class Unfolded(nn.Conv2d):
+    """The convolution as one matrix product over unfolded patches."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        (kernel, _), (stride, _), (padding, _) = self.kernel_size, self.stride, self.padding  # type: ignore[misc]
+        side = (x.shape[2] + 2 * padding - kernel) // stride + 1
+        patches = F.unfold(x, kernel, padding=padding, stride=stride)
+        assert self.bias is not None
+        out = self.weight.flatten(1) @ patches + self.bias.view(-1, 1)
+        return out.view(len(x), -1, side, side)
+
+
+def central_rounds(shape: Shape, data: Federation) -> Sequence[tuple[str, Callable[[], None]]]:
+    """The same image passes in batches of 256 by three convolutions; the fastest is the limit."""
+    everything = torch.cat(data.train_of)
+
+    def run(module: nn.Sequential, channels_last: bool) -> Callable[[], None]:
+        stream = torch.Generator().manual_seed(0)
+        return lambda: train(module, data, everything, EPOCHS, BIG_BATCH, stream, channels_last)
+
+    unfolded = shape.module()
+    for i, layer in enumerate(unfolded):
+        if isinstance(layer, nn.Conv2d):
+            layer.__class__ = Unfolded
+            unfolded[i] = layer
+    last = shape.module().to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    return [
+        ("oneDNN", run(shape.module(), False)),
+        ("channels last", run(last, True)),
+        ("unfold and matrix product", run(unfolded, False)),
+    ]
