@@ -166,6 +166,15 @@ def _divided(value: Any, by: float, path: str) -> Any:
     return max(1, int(quotient.quantize(Decimal(1), rounding=ROUND_HALF_UP)))
 
 
+@cache
+def found(kind: str, name: str) -> Any:
+    """The class registered as `name`, looked for on the disk once: a plan asks for every cell.
+
+    Raises `UnknownNameError` if nothing implements `name`.
+    """
+    return registry.find(kind, name)
+
+
 def options_for(kind: str, name: str, mapping: Mapping[str, Any]) -> dict[str, Any]:
     """The options of class `name` of a registered kind that `mapping` gives, in their own types.
 
@@ -175,7 +184,7 @@ def options_for(kind: str, name: str, mapping: Mapping[str, Any]) -> dict[str, A
     Raises `SpecError` for a value of the wrong type, and `UnknownNameError` (a `LookupError`) if
     nothing implements `name`.
     """
-    return options_of(registry.find(kind, name), mapping, f"{kind} '{name}'")
+    return options_of(found(kind, name), mapping, f"{kind} '{name}'")
 
 
 def options_of(cls: type, mapping: Mapping[str, Any], where: str) -> dict[str, Any]:
@@ -196,7 +205,7 @@ def build(kind: str, name: str, mapping: Mapping[str, Any]) -> Any:
     Raises `SpecError` for an option of the wrong type or one that the class refuses, and
     `UnknownNameError` if nothing implements `name`.
     """
-    cls = registry.find(kind, name)
+    cls = found(kind, name)
     options = options_of(cls, mapping, f"{kind} '{name}'")
     try:
         return cls(**options)
@@ -221,6 +230,7 @@ def known_options() -> Mapping[str, tuple[Any, ...]]:
     return {path: tuple(hints) for path, hints in known.items()}
 
 
+@cache
 def known_keys() -> frozenset[str]:
     """Every dotted path that an experiment may hold: the fixed ones, and all options there are."""
     return frozenset(known_options())
@@ -256,7 +266,7 @@ def _option_classes() -> Iterator[tuple[str, type]]:
         for kind in kinds:
             yield section, registry.base(kind)
             for name in registry.names(kind):
-                yield section, registry.find(kind, name)
+                yield section, found(kind, name)
     yield from section_classes()
 
 

@@ -7,6 +7,8 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
@@ -72,6 +74,9 @@ def judge(
     )
 
 
+Planned = TypeVar("Planned")
+
+
 @dataclass(frozen=True)
 class _Judging:
     plan: Plan
@@ -83,9 +88,41 @@ class _Judging:
         planned = self.plan.tables
         return tuple(table for table in self.plan.paper.tables if table.id in planned)
 
+    # What would otherwise be looked up among all cells for every table or run.
+
+    @cached_property
+    def planned(self) -> Mapping[str, list[PlannedCell]]:
+        return _by((one.cell.table, one) for one in self.plan.cells)
+
+    @cached_property
+    def drawn(self) -> Mapping[str, list[PlannedDrawing]]:
+        return _by((one.table, one) for one in self.plan.drawings)
+
+    @cached_property
+    def sharing(self) -> Mapping[RunConfig, int]:
+        return self.plan.sharing()
+
+    @cached_property
+    def scaled_cells(self) -> frozenset[CellKey]:
+        return frozenset(key_of(one.cell) for one in self.plan.cells if self.departures(one))
+
+    @cached_property
+    def reasons(self) -> Mapping[CellKey, str]:
+        """By cell of the paper, why it has no trials."""
+        return {
+            key_of(cell): self.evidence.cells[key_of(cell)].missing or "no trial"
+            if key_of(cell) in self.evidence.cells
+            else f"table {table.id} or this row was not selected"
+            for table in self.plan.paper.tables
+            for cell in table.cells
+        }
+
+    @cached_property
+    def values(self) -> Mapping[CellKey, Mapping[int, float]]:
+        return {key: trials.by_seed for key, trials in self.evidence.cells.items()}
+
     def table(self, table: Table) -> TableResult:
-        cells = [one for one in self.plan.cells if one.cell.table == table.id]
-        drawings = [one for one in self.plan.drawings if one.table == table.id]
+        cells, drawings = self.planned.get(table.id, []), self.drawn.get(table.id, [])
         verdicts = self.verdicts(table, cells)
         shown: list[PlannedCell | PlannedDrawing] = [*cells, *drawings]
         departures = tuple(
@@ -237,17 +274,11 @@ class _Judging:
         paper = self.plan.paper
         resolved = [(claim, resolve(claim, table, paper)) for claim in table.claims]
         setting = Setting(
-            values={key: trials.by_seed for key, trials in self.evidence.cells.items()},
+            values=self.values,
             margin=None if table.margin is None else table.margin.value,
             unit=table.unit,
-            scaled=frozenset(key_of(one.cell) for one in self.plan.cells if self.departures(one)),
-            reasons={
-                key_of(cell): self.evidence.cells[key_of(cell)].missing or "no trial"
-                if key_of(cell) in self.evidence.cells
-                else f"table {other.id} or this row was not selected"
-                for other in paper.tables
-                for cell in other.cells
-            },
+            scaled=self.scaled_cells,
+            reasons=self.reasons,
         )
         return judge_claims(resolved, setting)
 
@@ -260,7 +291,7 @@ class _Judging:
             key=config.key,
             description=config.description,
             seeds=tuple(record.seed for record in records),
-            cells=self.plan.sharing().get(config, 0),
+            cells=self.sharing.get(config, 0),
             wall_s=sum(float(record.provenance.get("wall_s", 0.0)) for record in records),
             config=config.as_dict(),
             counts={
@@ -311,6 +342,13 @@ class _Judging:
             # JSON spells text, numbers, truth and flat lists as TOML does.
             words += ["--set", f"{path}={json.dumps(value, default=str, ensure_ascii=False)}"]
         return shlex.join(words)
+
+
+def _by(pairs: Iterable[tuple[str, Planned]]) -> dict[str, list[Planned]]:
+    grouped: dict[str, list[Planned]] = {}
+    for name, planned in pairs:
+        grouped.setdefault(name, []).append(planned)
+    return grouped
 
 
 def _sides(table: Table, cells: Sequence[Cell]) -> list[Published]:

@@ -72,7 +72,7 @@ class Plan:
 
     def seeds(self, config: RunConfig) -> tuple[int, ...]:
         """The trials of a run: fewer where every later run starts from one and the same trial."""
-        later = [run for run in self.runs if run.start == config]
+        later = self._started_from.get(config, ())
         read = config in self.shown
         if read or not later or any(run.start_trial is None for run in later):
             return tuple(range(self.trials))
@@ -84,6 +84,15 @@ class Plan:
         return frozenset(
             (*(one.cell.table for one in self.cells), *(one.table for one in self.drawings))
         )
+
+    @cached_property
+    def _started_from(self) -> Mapping[RunConfig, Sequence[RunConfig]]:
+        """The runs that start from a run."""
+        later: dict[RunConfig, list[RunConfig]] = {}
+        for run in self.runs:
+            if run.start is not None:
+                later.setdefault(run.start, []).append(run)
+        return later
 
     @cached_property
     def shown(self) -> frozenset[RunConfig]:

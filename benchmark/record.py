@@ -66,6 +66,9 @@ class TrialRecord:
         seal = content.pop("sha256", None)
         if seal != (None if content["schema"] == 1 else _seal(content)):
             raise ValueError("the content is not what was written")
+        # Thousands of records share a few sources; kept once, they are no burden.
+        source = content["source"]
+        content["source"] = _sources.setdefault(sources.digest(source), source)
         record = cls.from_dict(content)
         # What is stored, not `RunConfig.key`: a config of an older version has fewer fields.
         if _seal(record.config)[:16] != record.run:
@@ -83,6 +86,9 @@ class TrialRecord:
             for name, curve in plain["metrics"].items()
         }
         return cls(**{**plain, "metrics": metrics})
+
+
+_sources: dict[str, Mapping[str, str]] = {}
 
 
 def _seal(plain: Mapping[str, Any]) -> str:

@@ -98,6 +98,11 @@ def all_overrides(
     )
 
 
+@cache
+def _federated() -> frozenset[str]:
+    return frozenset(registry.names("federated"))
+
+
 def _unimplemented(experiment: Experiment) -> list[str]:
     """Settings of the experiment that nothing reads, quoted; a run would silently ignore them."""
     paths = [path for path, _ in experiments.leaves(experiment)]
@@ -142,7 +147,7 @@ class _Builder:
         name = self._get("evaluation.protocol", NO_PROTOCOL)
         if name == NO_PROTOCOL:
             return trained
-        protocol = registry.find("protocol", name)
+        protocol = experiments.found("protocol", name)
         data = {
             "name": self._get("evaluation.data", trained.data["name"]),
             "part": self._get("evaluation.part", trained.data["part"]),
@@ -200,7 +205,7 @@ class _Builder:
         name = self._get("pretraining.method", NO_PRETRAINING)
         if name == NO_PRETRAINING:
             return None
-        if name in registry.names("federated"):
+        if name in _federated():
             return self._clients_run(name, None, None, self._own_options(name))
         return RunConfig(
             stage="pretraining",
@@ -225,7 +230,7 @@ class _Builder:
 
         A key that central pre-training has too (`batch_size`, ...) is meant for that alone.
         """
-        given = self._given(registry.find("federated", method), "pretraining")
+        given = self._given(experiments.found("federated", method), "pretraining")
         central = _field_names(_section_class("pretraining"))
         return {name: value for name, value in given.items() if name not in central}
 
@@ -252,7 +257,7 @@ class _Builder:
     ) -> dict[str, Any]:
         """The encoder with the options that `method` has decided."""
         name = self._name("encoder.name")
-        lacking = sorted(set(decided) - _field_names(registry.find("encoder", name)))
+        lacking = sorted(set(decided) - _field_names(experiments.found("encoder", name)))
         if lacking:
             raise SpecError(
                 f"method '{method}' sets {', '.join(lacking)} of its encoder, which '{name}' lacks"
@@ -285,7 +290,7 @@ class _Builder:
         self, kind: str, name: str, section: str, own: Mapping[str, Any] = MappingProxyType({})
     ) -> dict[str, Any]:
         """All options of a registered class: `own`, else the section's, else defaults."""
-        given = {**self._given(registry.find(kind, name), section), **own}
+        given = {**self._given(experiments.found(kind, name), section), **own}
         return _filled(experiments.build(kind, name, given))
 
     def _options_of_section(self, section: str) -> dict[str, Any]:

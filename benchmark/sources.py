@@ -31,8 +31,7 @@ def source_of(config: RunConfig) -> Source:
 
     Raises `methods.registry.UnknownNameError` if a name in `config` is not implemented.
     """
-    modules = set(_modules_of(config))
-    return dict(sorted(_closure(frozenset(modules), package_folders()).items()))
+    return _closure(frozenset(_modules_of(config)), package_folders())
 
 
 def digest(source: Source) -> str:
@@ -86,26 +85,32 @@ _cached: dict[frozenset[str], dict[str, str]] = {}
 
 def _closure(modules: frozenset[str], folders: Mapping[str, Path]) -> dict[str, str]:
     if modules not in _cached:
-        _cached[modules] = closure(modules, folders)
+        _cached[modules] = dict(sorted(closure(modules, folders).items()))
     return _cached[modules]
+
+
+@cache
+def _module_of(kind: str, name: str) -> str:
+    """Looked for on the disk once: a plan asks for every run."""
+    return registry.module_of(kind, name)
 
 
 def _modules_of(config: RunConfig) -> Iterator[str]:
     yield from ("benchmark.training", f"benchmark.stages.{config.stage}")
     yield f"benchmark.data.sets.{config.data['name'].replace('-', '_')}"
     if config.stage == "pretraining":
-        yield registry.module_of("objective", config.method)
+        yield _module_of("objective", config.method)
     elif config.stage == "federated":
-        yield registry.module_of("federated", config.method)
+        yield _module_of("federated", config.method)
         if config.objective is not None:
-            yield registry.module_of("objective", config.objective["name"])
+            yield _module_of("objective", config.objective["name"])
     else:
-        yield registry.module_of("protocol", config.method)
+        yield _module_of("protocol", config.method)
     if config.augmentation is not None:
         yield "methods.augment"
-    yield registry.module_of("encoder", config.encoder["name"])
+    yield _module_of("encoder", config.encoder["name"])
     if config.clients is not None:
-        yield registry.module_of("partition", config.clients["partition"])
+        yield _module_of("partition", config.clients["partition"])
     if config.start is not None:
         yield from _modules_of(config.start)
 

@@ -34,7 +34,7 @@ def experiment_of(cell: Cell) -> str:
     Options that the run's own method does not have are left out, as far as the method is
     implemented; the key of other experiments holds all that the spec says.
     """
-    return _experiment_key(_canonical(cell.experiment), cell.metric)
+    return _experiment_key(cell.experiment_text, cell.metric)
 
 
 def round_of(cell: Cell) -> int | str:

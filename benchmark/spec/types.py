@@ -5,8 +5,10 @@ Everything here is frozen and holds no result. Numbers stay as printed (`benchma
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -91,6 +93,13 @@ class Cell:
     note: str | None = None
     skip: str | None = None
     margin: Margin | None = None
+
+    @cached_property
+    def experiment_text(self) -> str:
+        """The experiment as canonical JSON, which many comparisons of a paper's cells ask for."""
+        return json.dumps(
+            self.experiment, sort_keys=True, separators=(",", ":"), ensure_ascii=False
+        )
 
     @property
     def label(self) -> str:

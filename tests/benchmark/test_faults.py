@@ -81,14 +81,21 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 def campaign(tiny_paper: MakePaper, contents_of: Contents, filled: dict[str, Any]) -> Campaign:
     plan = make_plan(tiny_paper(ROWS), "smoke")
     if "seconds" not in filled:
-        filled["seconds"] = {}
-        for jobs in (0, 2):
-            began = time.monotonic()
-            driver = start(plan, filled["root"] / str(jobs), jobs)
-            driver.join()
-            assert driver.exitcode == 0
-            filled["seconds"][jobs] = time.monotonic() - began
-    return Campaign(plan, filled["root"] / "0", filled["seconds"], contents_of)
+        # Here first, so that what is worked out once a process is not part of any time.
+        carry_out(plan, filled["root"] / "here")
+        filled["seconds"] = {
+            jobs: min(_seconds(plan, filled["root"] / f"{jobs}{n}", jobs) for n in range(2))
+            for jobs in (0, 2)
+        }
+    return Campaign(plan, filled["root"] / "here", filled["seconds"], contents_of)
+
+
+def _seconds(plan: Plan, root: Path, jobs: int) -> float:
+    began = time.monotonic()
+    driver = start(plan, root, jobs)
+    driver.join()
+    assert driver.exitcode == 0
+    return time.monotonic() - began
 
 
 def start(plan: Plan, root: Path, jobs: int = 0, disturb: Callable[[], None] = lambda: None) -> Any:

@@ -1,0 +1,97 @@
+"""Planning, queueing, indexing and judging grow with the suite and not with its square.
+
+Steps are counted, not timed: calls of Python functions, which no other process can disturb.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchmark.index import Index
+from benchmark.jobs import Job, Queue
+from benchmark.judge import judge
+from benchmark.plan import Plan, make_plan
+from benchmark.spec.types import Paper
+from benchmark.store import Store
+from methods.outcome import Outcome
+
+MakePaper = Callable[..., Paper]
+SMALL, TIMES = 8, 4
+
+
+def calls_of(work: Callable[[], object]) -> int:
+    """How many Python functions `work` calls."""
+    count = 0
+
+    def counted(frame: object, event: str, argument: object) -> None:
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(counted)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@pytest.fixture
+def plan_of(tiny_paper: MakePaper) -> Callable[[int], Plan]:
+    """Plans a paper of so many tables, each of three rows with runs of their own."""
+
+    def make(tables: int) -> Plan:
+        made = []
+        for t in range(tables):
+            rows = {
+                f"{t}-{r}": {
+                    "training": {"learning_rate": 1e-4 * (1 + 3 * t + r)},
+                    "pretraining": {"method": "fedavg", "shared": False},
+                }
+                for r in range(3)
+            }
+            (table,) = tiny_paper(rows).tables
+            cells = tuple(replace(cell, table=str(t)) for cell in table.cells)
+            made.append(replace(table, id=str(t), cells=cells))
+        return make_plan(replace(tiny_paper({}), tables=tuple(made)), "smoke")
+
+    return make
+
+
+def fill(plan: Plan, store: Store, outcome: Outcome) -> None:
+    with store.writing():
+        for config, seed in plan.trials_to_run():
+            store.save(config, seed, outcome, {})
+
+
+@pytest.mark.parametrize("what", ["plan", "queue", "index", "judge"])
+def test_four_times_the_suite_takes_four_times_the_steps(
+    plan_of: Callable[[int], Plan],
+    tmp_path: Path,
+    outcome: Outcome,
+    what: str,
+) -> None:
+    def steps(tables: int) -> int:
+        plan = plan_of(tables)
+        store = Store(tmp_path / str(tables), lambda config: {"methods/a.py": "1"})
+        if what == "plan":
+            return calls_of(lambda: plan_of(tables).trials_to_run())
+        if what == "queue":
+            jobs = [Job(config, seed, float(seed)) for config, seed in plan.trials_to_run()]
+            return calls_of(lambda: emptied(Queue(jobs)))
+        fill(plan, store, outcome)
+        if what == "index":
+            return calls_of(Index(store).refresh)
+        # The audit compares the values of one paper in pairs, on purpose.
+        return calls_of(lambda: judge(plan, store, command="", audit=False))
+
+    def emptied(queue: Queue) -> None:
+        while (job := queue.next()) is not None:
+            queue.done(job)
+
+    steps(1)  # what is worked out once a process is not growth
+    assert steps(TIMES * SMALL) < 1.25 * TIMES * steps(SMALL)
