@@ -1,0 +1,96 @@
+"""FCL's tables are bound to runs, and its reduced profile means something."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from benchmark.config import RunConfig
+from benchmark.plan import Plan, make_plan
+from benchmark.spec.load import load_paper
+from benchmark.training import train_trial
+
+
+@cache
+def plan_of(profile: str, *tables: str) -> Plan:
+    return make_plan(load_paper("fcl"), profile, tables=tables or None)
+
+
+def config_of(plan: Plan, row: str, column: str) -> RunConfig:
+    """The run behind a cell."""
+    label = tuple(column.split("|"))
+    found = [c.config for c in plan.cells if c.cell.row == (row,) and c.cell.column == label]
+    assert len(found) == 1
+    assert found[0] is not None
+    return found[0]
+
+
+@pytest.mark.parametrize("profile", ["paper", "reduced", "smoke"])
+def test_every_cell_with_a_printed_value_has_a_run(profile: str) -> None:
+    plan = plan_of(profile)
+    reasons = {one.reason for one in plan.cells if one.config is None}
+    assert reasons == {"nothing is printed"}
+    assert sum(one.config is not None for one in plan.cells) == 248
+
+
+def test_tables_that_differ_in_their_evaluation_share_the_training() -> None:
+    plan = plan_of("paper")
+    tables = [("1", "CIFAR-10|IID"), ("2", "IID|CIFAR-10|10%"), ("3", "IID|CIFAR-10|1%")]
+    for row in ("FedRot", "FedDC", "FedSwAV", "FedSimCLR", "FedCA", "Proposed"):
+        starts = {config_of(plan_of("paper", table), row, column).start for table, column in tables}
+        assert len(starts) == 1
+    ablation = plan_of("paper", "figure-5")
+    whole = config_of(ablation, "CL + FF + NM", "Non-1|linear").start
+    assert whole == config_of(plan_of("paper", "1"), "Proposed", "CIFAR-10|Non-1").start
+    assert whole != config_of(ablation, "CL + FF", "Non-1|linear").start
+    assert len(plan.runs) == len(set(plan.runs))
+
+
+def test_fedca_starts_from_the_model_that_it_aligns_to() -> None:
+    probe = config_of(plan_of("paper", "1"), "FedCA", "CIFAR-10|IID")
+    assert probe.start is not None
+    assert probe.start.start is not None
+    assert probe.start.start.stage == "pretraining"
+    assert probe.start.start.data["name"] == "stl10"
+
+
+# The reduced profile, two trials
+
+TRIALS = (0, 1)
+
+
+def measured(config: RunConfig) -> float:
+    """Mean accuracy over trials, after the training that the run starts from."""
+    assert config.start is not None
+    total = 0.0
+    for trial in TRIALS:
+        trained, _ = train_trial(config.start, trial, data_dir=None, device="cpu")
+        outcome, _ = train_trial(
+            config, trial, data_dir=None, device="cpu", encoder=trained.encoder
+        )
+        total += outcome.metrics["accuracy"].read("final")
+    return total / len(TRIALS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", ["Proposed", "FedDC", "FedSimCLR", "FedSwAV", "MoCo (Centralized)"])
+def test_reduced_encoders_are_clearly_better_than_random_ones(row: str) -> None:
+    config = config_of(plan_of("reduced", "1"), row, "CIFAR-10|IID")
+    assert config.start is not None
+    untrained = config_of(plan_of("reduced", "3"), "FedAvg (Supervised)", "IID|CIFAR-10|10%").start
+    assert untrained is not None
+    assert measured(config) > measured(replace(config, start=untrained)) + 0.05
+
+
+@pytest.mark.slow
+def test_the_measured_false_negative_ratio_comes_to_the_formula() -> None:
+    for column, expected in [("IID|linear", 0.1), ("Non-1|linear", 0.5)]:
+        start = config_of(plan_of("reduced", "figure-5"), "CL", column).start
+        assert start is not None
+        metrics = train_trial(start, 0, data_dir=None, device="cpu")[0].metrics
+        measured_ratio = metrics["false_negative_ratio"].read("final")
+        formula = metrics["expected_false_negative_ratio"].read("final")
+        assert measured_ratio == pytest.approx(formula, abs=0.01)
+        assert formula == pytest.approx(expected, abs=0.02)
