@@ -200,7 +200,8 @@ class _Driver:
         # A cluster's devices are not here: its trials are ordered as if they ran on this processor.
         here = device if torch.device(device).type == "cpu" or torch.cuda.is_available() else "cpu"
         known = Estimator(here, device_name(here), self.store.records(), self.data_dir)
-        self.seconds = {job.name: known.seconds(job.config) for job in todo}
+        each = {run: known.seconds(run) for run in {job.config for job in todo}}
+        self.seconds = {job.name: each[job.config] for job in todo}
         limits = {job.name: _limit(self.seconds[job.name], time_limit) for job in todo}
         return _weighted(todo, self.seconds, limits)
 

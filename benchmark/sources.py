@@ -26,8 +26,11 @@ Source = Mapping[str, str]
 _PACKAGES = ("benchmark", "methods")
 
 
+@cache
 def source_of(config: RunConfig) -> Source:
     """Hashes of the files that `config` and the runs that it starts from depend on, by name.
+
+    Files are read once in a process.
 
     Raises `methods.registry.UnknownNameError` if a name in `config` is not implemented.
     """
