@@ -1,5 +1,5 @@
 """Sessions: `reproduce-<paper>` for each paper, `audit`, `tests`, `lint`, `slow`, `cluster`,
-`faults`, `fuzz`, `licences`, `data`, `oracles`, `bench`, `regress`.
+`faults`, `fuzz`, `licences`, `advisories`, `data`, `oracles`, `bench`, `regress`.
 
 Sessions install the versions in `constraints.txt`, with which the suite was tried; pyproject.toml
 holds the ranges that it accepts. The virtualenv backend, because uv ignores pip's configuration.
@@ -95,6 +95,20 @@ def bench(session: nox.Session) -> None:
     if not session.posargs:
         session.run("pytest", "-m", "speed", "--benchmark-only", "tests/benchmarks")
     session.run("python", "-m", "tests.benchmarks.table", "docs", *session.posargs)
+
+
+@nox.session
+def licences(session: nox.Session) -> None:
+    """The licence of all that fedrepro and its extras bring, and whether all of it is pinned."""
+    install(session, "[test,lint,cluster,oracles]")
+    session.run("pytest", "tests/test_licences.py", "-rP", *session.posargs)
+
+
+@nox.session
+def advisories(session: nox.Session) -> None:
+    """Known vulnerabilities of the pinned versions; asks an advisory service over the network."""
+    session.install("--quiet", "pip-audit")
+    session.run("pip-audit", "--no-deps", "--requirement", "constraints.txt", *session.posargs)
 
 
 @nox.session

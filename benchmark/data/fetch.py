@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import http.client
+import lzma
 import shutil
+import struct
 import sys
 import tarfile
 import urllib.error
 import urllib.request
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +25,11 @@ from benchmark.errors import DataError
 
 _CHUNK = 1 << 18
 _TIMEOUT = 60.0
+# What tarfile and zipfile raise for content that is damaged, encrypted or packed another way.
+_BROKEN = (
+    tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError,
+    ValueError, KeyError, IndexError, OverflowError, NotImplementedError, RuntimeError,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -135,7 +144,12 @@ def unpack(packed: Path, archive: Archive, folder: Path) -> None:
                         digest.update(chunk)
                         file.write(chunk)
                 remembered(folder, release_key(digest.hexdigest()), lambda: archive.url)
-    except (tarfile.TarError, zipfile.BadZipFile, EOFError) as error:
+    except _BROKEN as error:
+        raise DataError(f"{archive.url} cannot be unpacked ({error})") from error
+    except OSError as error:
+        # A place that is not in the file, or no gzip; what the disk refuses is the caller's affair.
+        if error.errno not in (None, errno.EINVAL):
+            raise
         raise DataError(f"{archive.url} cannot be unpacked ({error})") from error
     if left:
         raise DataError(f"{archive.url} does not hold {next(iter(left))}")

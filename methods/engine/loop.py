@@ -127,6 +127,8 @@ def _attempt(
         final = t + 1 == method.exchanges
         if final:
             server = method.finish(task, server, memory)
+            if not _is_finite(Message(), memory):
+                raise DivergedError(t + 1)
         if final or (evaluate_every > 0 and (t + 1) % evaluate_every == 0):
             evaluation = method.evaluate(task, server, memory, final)
             if evaluation is not None:

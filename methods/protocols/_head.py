@@ -13,6 +13,7 @@ from torch import Tensor
 
 from methods.models.layers import Linear
 from methods.optim import make_optimizer
+from methods.outcome import DivergedError
 from methods.pretraining import batches
 from methods.seeds import Seeds
 from methods.state import State
@@ -69,7 +70,10 @@ def train_head(
     seeds: Seeds,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> tuple[Linear, State]:
-    """A linear layer (`head.*`) trained on `features` (n x dim) by cross-entropy."""
+    """A linear layer (`head.*`) trained on `features` (n x dim) by cross-entropy.
+
+    Raises `DivergedError` with the epoch if its weights leave the finite numbers.
+    """
     layer = Linear("head", features.shape[1], n_classes)
     fresh = layer.new(seeds.generator("weights", "linear evaluation"))
     head = {name: value.to(features.device).requires_grad_() for name, value in fresh.items()}
@@ -83,5 +87,7 @@ def train_head(
             loss = F.cross_entropy(layer(head, features[batch][None])[0], labels[batch])
             torch.autograd.backward(loss)
             steps.step()
+        if not all(bool(value.isfinite().all()) for value in head.values()):
+            raise DivergedError(epoch + 1)
         progress(epoch + 1, options.epochs)
     return layer, {name: value.detach() for name, value in head.items()}
