@@ -212,7 +212,7 @@ class Store:
             with disk(path):
                 text = path.read_text(encoding="utf-8")
             found = json.loads(text)
-        except (FileNotFoundError, ValueError):
+        except (FileNotFoundError, ValueError, RecursionError):
             return None
         return found if isinstance(found, dict) else None
 
@@ -233,7 +233,7 @@ class Store:
                 for part in (record.arrays, record.encoder)
                 if part is not None and not self._is_sound(path.parent, part)
             ]
-        except (KeyError, TypeError, ValueError, AttributeError):
+        except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
             damaged = [path]
         if damaged:
             self._quarantine(path, damaged[0])

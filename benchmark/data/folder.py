@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -103,10 +104,14 @@ def _decoded(paths: list[str], channels: int) -> NDArray[np.uint8]:
 
 
 def _cached(path: Path, n: int, channels: int) -> NDArray[np.uint8] | None:
-    # Whatever a damaged file makes numpy and zipfile raise: it is made again.
-    with contextlib.suppress(Exception), np.load(path, allow_pickle=False) as kept:
-        images: NDArray[Any] = kept["images"]
-        if images.dtype == np.uint8 and images.ndim == 4 and images.shape[:2] == (n, channels):
+    # Whatever a damaged file makes zipfile and numpy raise: it is made again.
+    with contextlib.suppress(Exception), zipfile.ZipFile(path) as kept:
+        with kept.open("images.npy") as file:
+            images: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
+            # The checksum is compared at the end of the file, and no sooner.
+            whole = not file.read(1)
+        right = images.dtype == np.uint8 and images.ndim == 4
+        if whole and right and images.shape[:2] == (n, channels):
             return images
     return None
 

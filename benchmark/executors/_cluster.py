@@ -72,10 +72,10 @@ def read_cluster(path: Path) -> Cluster:
         return Cluster.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
         raise FedreproError(f"{path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise FedreproError(f"{path}: {error}") from error
     except ValidationError as error:
         mistakes = (
             f"{'.'.join(map(str, one['loc'])) or 'file'}: {one['msg']}" for one in error.errors()
         )
         raise FedreproError(f"{path}: {'; '.join(mistakes)}") from error
+    except (ValueError, RecursionError) as error:
+        raise FedreproError(f"{path}: not valid TOML: {error}") from error

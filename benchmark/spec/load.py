@@ -118,7 +118,9 @@ def _parse(report: Reporter) -> dict[str, Any] | None:
         line = int(found[1]) if found else max(1, len(report.text.splitlines()))
         said = re.sub(r" \(at .*\)$", "", str(error))
         report.problems.append(Problem(report.file, line, f"not valid TOML: {said}"))
-        return None
+    except RecursionError:
+        report.problems.append(Problem(report.file, 1, "is nested too deeply to be a spec"))
+    return None
 
 
 def _print_order(id: str) -> tuple[bool, int, str]:
