@@ -62,6 +62,10 @@ class ScaffoldFT(Personalized):
         model = super().start(task, attempt)
         return {**model, **{CONTROL + n: torch.zeros_like(v) for n, v in trained(model).items()}}
 
+    def private(self, initial: State, received: State) -> State:
+        """Nothing: a client's variate stands in a memory of its own."""
+        return {}
+
     def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
         return Message(shared={"weights": weights(server), "control": control(server)})
 

@@ -150,6 +150,15 @@ def test_variates_travel_both_ways_and_running_statistics_have_none(make_task: M
     assert download.shared.keys() == upload.each.keys() == {"weights", "control"}
 
 
+def test_a_clients_variate_is_kept_once(make_task: MakeTask) -> None:
+    task, method, memory = make_task((4, 4)), ScaffoldFT(), Memory()
+    server, clients = method.start(task, 0), torch.arange(2)
+    method.local_update(task, method.broadcast(task, server, 0, clients), 0, clients, memory)
+    assert memory.keys() == {"control"}
+    method.finish(task, server, memory)
+    assert memory["adapted"].keys() == weights(server).keys()
+
+
 def test_adam_is_refused() -> None:
     with pytest.raises(ValueError, match="control variates are gradients"):
         ScaffoldFT(optimizer="adam")

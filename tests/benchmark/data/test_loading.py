@@ -154,6 +154,18 @@ def test_only_images_in_use_are_brought_to_size(monkeypatch: pytest.MonkeyPatch)
     assert resized == [len(kept.train), len(kept.test)]
 
 
+def test_unlabelled_images_are_brought_to_size_and_dealt_beside_the_labelled_ones() -> None:
+    train, test = load("digits", "train"), load("digits", "test")
+    other = load("digits", "unlabeled")
+    plain = build_federation(SMALL, train, test, Seeds(0), 12, 3)
+    both = build_federation(SMALL, train, test, Seeds(0), 12, 3, other)
+    dealt = torch.cat(both.unlabeled_of)
+    assert sorted(dealt.tolist()) == list(range(len(plain.train), len(plain.train) + 697))
+    resized = prepare(other.portion.images, None, 12, 3)
+    assert torch.equal(both.train.images[len(plain.train) :], resized)
+    assert all(map(torch.equal, both.train_of, plain.train_of))
+
+
 def test_data_that_cannot_be_dealt_are_an_error_that_names_them() -> None:
     digits = load("digits", "train")
     with pytest.raises(DataError, match=r"load_digits: class \d has \d+ training images"):
