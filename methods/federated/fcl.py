@@ -36,6 +36,8 @@ from methods.state import State, clone, put, repeat, take, weighted_average
 
 BANK, UPLOADED, RATIOS = "bank", "uploaded", "ratios"
 MEASURED, EXPECTED = METRICS
+UNKNOWN = -1.0
+"""Stands for the ratio of a client that was away or had no negatives."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,12 @@ class FCL(SelfSupervised, FusionOptions):
             each["features"] = packed([work.uploads[member] for member in members])
             self._note_uploads([work.uploaded[member] for member in members], clients, memory)
         ratios = self._ratios(task, work, clients)
-        memory[RATIOS] = {name: value.nan_to_num() for name, value in ratios.items()}
+        memory[RATIOS] = {
+            name: torch.full((task.federation.n_clients,), UNKNOWN).index_copy(
+                0, clients, value.float().nan_to_num(UNKNOWN)
+            )
+            for name, value in ratios.items()
+        }
         return Message(each=each, log={"loss": trained.loss, **ratios})
 
     def _remote(self, download: Message, clients: Tensor, memory: Memory) -> list[Remote]:
@@ -175,7 +182,8 @@ class FCL(SelfSupervised, FusionOptions):
         """As for every method, and the round's false-negative ratios, means over participants."""
         spread = super().evaluate(task, server, memory, final)
         assert spread is not None
-        ratios = {name: float(value.mean()) for name, value in memory[RATIOS].items()}
+        known = {name: value[value != UNKNOWN] for name, value in memory[RATIOS].items()}
+        ratios = {name: float(value.mean()) for name, value in known.items() if len(value) > 0}
         return Evaluation({**spread.metrics, **ratios})
 
     def personal_models(

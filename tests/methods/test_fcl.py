@@ -278,6 +278,16 @@ def test_labels_change_nothing_but_the_measurement(make_task: MakeTask) -> None:
         assert ("false_negative_ratio" in two.metrics) == (labels is not None)
 
 
+def test_ratios_are_means_over_those_who_took_part(make_task: MakeTask) -> None:
+    task = with_objective(make_task((8, 8, 8, 8)))
+    outcome = loop.run(fcl(participation=0.5), task)
+    logged = outcome.arrays["false_negative_ratio"][-1]
+    there = logged[logged == logged]
+    assert len(there) == 2
+    mean = outcome.metrics["false_negative_ratio"].values[-1]
+    assert mean == pytest.approx(float(there.mean()), abs=1e-6)
+
+
 def by_class(task: Task, images: int) -> Task:
     """Client c holds `images` images of class c alone."""
     federation = task.federation
