@@ -71,6 +71,7 @@ class Estimator:
     ) -> None:
         self._device, self._data_dir = torch.device(device), data_dir
         self._image_s: dict[Shape, float] = {}
+        self._counts: dict[str, float] = {}
         self._walls: dict[str, list[float]] = defaultdict(list)
         own = [record for record in records if record.provenance.get("device") == device_name]
         for record in own:
@@ -105,10 +106,14 @@ class Estimator:
         return same_method[True] or same_method[False]
 
     def _counted(self, config: RunConfig) -> float:
-        shape = _shape(config)
-        if shape not in self._image_s:
-            self._image_s[shape] = self._measure(config)
-        return _OVERHEAD_S + work_of(config, self._data_dir).passes * self._image_s[shape]
+        """Asked for every stored run with every new one, so each is counted once."""
+        if config.key not in self._counts:
+            shape = _shape(config)
+            if shape not in self._image_s:
+                self._image_s[shape] = self._measure(config)
+            passes = work_of(config, self._data_dir).passes
+            self._counts[config.key] = _OVERHEAD_S + passes * self._image_s[shape]
+        return self._counts[config.key]
 
     def _measure(self, config: RunConfig) -> float:
         """Seconds for a forward pass of one image, from a training step on stacked models."""
