@@ -225,3 +225,65 @@ def test_reading_an_empty_place_creates_nothing(tmp_path: Path, tiny_config: Mak
     assert store.find(tiny_config(), 0) is None
     assert list(store.records()) == []
     assert not (tmp_path / "none").exists()
+
+
+def test_a_changed_number_in_a_record_is_found_by_its_checksum(
+    store: Store, tiny_config: Make, outcome: Outcome
+) -> None:
+    config = tiny_config()
+    with store.writing():
+        store.save(config, 0, outcome, {})
+    file = next((store.root / "trials").glob("*/*.json"))
+    file.write_text(file.read_text().replace("0.25", "0.75"))
+    assert Store(store.root, store.source_of).find(config, 0) is None
+
+
+def test_a_record_in_another_trials_place_is_not_taken_for_it(
+    store: Store, tiny_config: Make, outcome: Outcome
+) -> None:
+    config = tiny_config()
+    with store.writing():
+        store.save(config, 0, replace(outcome, arrays={}, encoder=None), {})
+    file = next((store.root / "trials").glob("*/*.json"))
+    file.rename(file.with_name(file.name.replace("seed0", "seed1")))
+    assert Store(store.root, store.source_of).find(config, 1) is None
+
+
+def test_a_store_of_the_first_schema_is_still_read(
+    store: Store, tiny_config: Make, outcome: Outcome
+) -> None:
+    config = tiny_config()
+    with store.writing():
+        saved = store.save(config, 0, outcome, {})
+    file = next((store.root / "trials").glob("*/*.json"))
+    file.write_text(json.dumps({**saved.as_dict(), "schema": 1}))
+    found = Store(store.root, store.source_of).find(config, 0)
+    assert found is not None
+    assert found.metrics == saved.metrics
+
+
+def test_a_second_damaged_file_does_not_overwrite_the_first_in_quarantine(
+    store: Store, tiny_config: Make, outcome: Outcome
+) -> None:
+    config = tiny_config()
+    for n in range(2):
+        with store.writing():
+            store.save(config, 0, outcome, {})
+        file = next((store.root / "trials").glob("*/*.json"))
+        file.write_text(f"damaged {n}")
+        with Store(store.root, store.source_of).writing():
+            pass
+        again = Store(store.root, store.source_of)
+        with again.writing():
+            assert again.find(config, 0) is None
+    kept = sorted(f.read_text() for f in (store.root / "quarantine").rglob("*.json"))
+    assert kept == ["damaged 0", "damaged 1"]
+
+
+def test_what_a_killed_writer_left_unfinished_is_cleared_by_the_next(store: Store) -> None:
+    with store.writing():
+        left = store.root / "unfinished" / "x.part"
+        left.write_bytes(b"half")
+    assert left.exists()
+    with store.writing():
+        assert not left.exists()

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmark.errors import FedreproError
+from benchmark.executors._cluster import read_cluster
+
+
+def written(folder: Path, text: str) -> Path:
+    file = folder / "cluster.toml"
+    file.write_text(text)
+    return file
+
+
+@pytest.mark.parametrize(
+    ("workers", "gpus", "accelerators"),
+    [
+        (4, 0, []),
+        (2, 2, ["0", "1"]),
+        (8, 2, ["0", "0", "0", "0", "1", "1", "1", "1"]),
+        (5, 2, ["0", "0", "0", "1", "1"]),
+    ],
+)
+def test_gpus_are_shared_evenly_by_the_workers_of_a_node(
+    tmp_path: Path, workers: int, gpus: int, accelerators: list[str]
+) -> None:
+    text = f'provider = "slurm"\nworkers_per_node = {workers}\ngpus_per_node = {gpus}\n'
+    cluster = read_cluster(written(tmp_path, text + "nodes_per_block = 2\nmax_blocks = 3\n"))
+    assert cluster.accelerators == accelerators
+    assert cluster.slots == 6 * workers
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('provider = "slrm"\nworkers_per_node = 1', "provider: Input should be 'local'"),
+        ('provider = "local"', "workers_per_node: Field required"),
+        ('provider = "local"\nworkers_per_node = 0', "workers_per_node: .* greater than or equal"),
+        ('provider = "local"\nworkers_per_node = 1\nworker = 2', "worker: Extra inputs"),
+        ('provider = "slurm"\nworkers_per_node = 1\ngpus_per_node = 2', "one GPU at most"),
+        ('provider = "kubernetes"\nworkers_per_node = 1\nnodes_per_block = 2', "one node"),
+        ("provider =", "not valid TOML"),
+        ("a = " + "[" * 2000, "not valid TOML"),
+    ],
+)
+def test_mistakes_are_named_in_one_line(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(FedreproError, match=said) as raised:
+        read_cluster(written(tmp_path, text))
+    assert "\n" not in str(raised.value)
+
+
+def test_a_file_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(FedreproError, match="No such file"):
+        read_cluster(tmp_path / "none.toml")
