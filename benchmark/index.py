@@ -88,7 +88,7 @@ class Index:
                 db.executescript(_TABLES)
                 for record in records:
                     _enter(db, record)
-        except (sqlite3.Error, OSError) as error:
+        except (sqlite3.Error, OSError, OverflowError) as error:
             raise StoreError(f"cannot write {self.path}: {error}") from error
 
 
