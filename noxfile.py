@@ -1,5 +1,5 @@
-"""Sessions: `reproduce-<paper>` for each paper, `audit`, `tests`, `lint`, `slow`, `cluster`,
-`faults`, `fuzz`, `licences`, `advisories`, `data`, `oracles`, `bench`, `regress`.
+"""Sessions: `reproduce-<paper>` for each paper, `report`, `audit`, `docs`, `tests`, `lint`, `slow`,
+`cluster`, `faults`, `fuzz`, `licences`, `advisories`, `data`, `oracles`, `bench`, `regress`.
 
 Sessions install the versions in `constraints.txt`, with which the suite was tried; pyproject.toml
 holds the ranges that it accepts. The virtualenv backend, because uv ignores pip's configuration.
@@ -128,7 +128,21 @@ def audit(session: nox.Session) -> None:
 
 
 @nox.session
+def report(session: nox.Session) -> None:
+    """One report on all papers from what is stored; nothing is trained."""
+    install(session)
+    session.run("fedrepro", "report", *session.posargs, success_codes=[0, 1, 3])
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """API pages from the docstrings, in results/api."""
+    install(session, "[docs]")
+    session.run("pdoc", "--output-directory", "results/api", "benchmark", "methods", "reports")
+
+
+@nox.session
 def regress(session: nox.Session) -> None:
     """The reduced profile against the recorded baseline; arguments after `--` go to it."""
     install(session)
-    session.run("fedrepro", "regress", *(session.posargs or PAPERS))
+    session.run("fedrepro", "regress", *session.posargs)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -41,11 +43,34 @@ def execute(given: argparse.Namespace) -> int:
     from benchmark.commands._judged import write
     from benchmark.commands._options import chosen_papers
 
-    found = [_one(paper, given) for paper in chosen_papers(given.papers)]
+    papers = chosen_papers(given.papers)
+    if not given.papers and not given.record:
+        papers = _with_baseline(papers, given)
+    found = [_one(paper, given) for paper in papers]
     if given.out is not None:
         write([report for report, _ in found], given.out)
         print(f"report: {given.out / 'report.html'}")
     return max(code for _, code in found)
+
+
+def _with_baseline(papers: Sequence[Paper], given: argparse.Namespace) -> tuple[Paper, ...]:
+    """The papers that have a recorded baseline; others are named and left out.
+
+    Raises `FedreproError` if none has: a gate that measures nothing must not pass.
+    """
+    from benchmark import baseline
+    from benchmark.errors import FedreproError
+
+    found = []
+    for paper in papers:
+        path = baseline.path_for(given.baselines, paper.id, given.profile, given.on)
+        if path.exists():
+            found.append(paper)
+        else:
+            print(f"{paper.id} has no baseline {path}: left out", file=sys.stderr)
+    if not found:
+        raise FedreproError(f"no paper has a baseline in {given.baselines}; record one first")
+    return tuple(found)
 
 
 def _one(paper: Paper, given: argparse.Namespace) -> tuple[Report, int]:

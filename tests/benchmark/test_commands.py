@@ -123,6 +123,15 @@ def test_a_report_on_all_papers_leaves_out_what_lacks_the_profile(
     assert "no paper has a profile 'nonesuch'" in capsys.readouterr().err
 
 
+def test_a_regression_run_without_any_baseline_does_not_pass(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["regress", "--baselines", str(tmp_path)]) == 2
+    error = capsys.readouterr().err.splitlines()
+    assert "record one first" in error[-1]
+    assert len(error) == 6
+
+
 def test_a_selection_needs_one_paper(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", "--tables", "3", "--store", str(tmp_path)]) == 2
     assert "need one paper" in capsys.readouterr().err
