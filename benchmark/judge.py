@@ -293,7 +293,10 @@ class _Judging:
             seeds=tuple(record.seed for record in records),
             cells=self.sharing.get(config, 0),
             wall_s=sum(float(record.provenance.get("wall_s", 0.0)) for record in records),
-            config=config.as_dict(),
+            config={
+                **config.as_dict(),
+                "start": None if config.start is None else config.start.key,
+            },
             counts={
                 name: float(np.mean([r.counts[name] for r in records if name in r.counts]))
                 for name in names

@@ -170,7 +170,11 @@ class TableResult:
 
 @dataclass(frozen=True)
 class RunSummary:
-    """One unique run behind the cells. source: SHA-256 by file of the code that trained it."""
+    """One unique run behind the cells.
+
+    config: its settings; `start` is the key of the run that it starts from. source: SHA-256 by file
+    of the code that trained it.
+    """
 
     key: str
     description: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from benchmark.results import AuditFinding, CellResult, ClaimResult, Departure, Report, TableResult
@@ -178,9 +178,15 @@ def findings_of(table: TableResult, cell: CellResult) -> tuple[AuditFinding, ...
     return tuple(sorted(concerning, key=lambda one: one.status != "inconsistent"))
 
 
-def departures_of(table: TableResult, cell: CellResult) -> tuple[Departure, ...]:
-    """How the run behind a cell departs from the paper."""
-    return tuple(table.departures[position] for position in cell.departures)
+def ranges(positions: Iterable[int]) -> str:
+    """Positions as numbers that count from 1: (0, 1, 2, 5) → '1–3, 6'."""
+    spans: list[list[int]] = []
+    for number in sorted(position + 1 for position in positions):
+        if spans and spans[-1][-1] == number - 1:
+            spans[-1] = [spans[-1][0], number]
+        else:
+            spans.append([number])
+    return ", ".join("–".join(map(str, span)) for span in spans)
 
 
 def has_more(table: TableResult, cell: CellResult) -> bool:

@@ -20,8 +20,8 @@ addEventListener("beforeprint", () =>
 // On a narrow screen the contents would push the results away.
 if (matchMedia("(max-width: 66rem)").matches) document.getElementById("contents").open = false;
 
-all("code.command").forEach((code) => {
-  if (!navigator.clipboard) return;
+function addCopy(code) {
+  if (!navigator.clipboard || code.nextElementSibling?.className === "copy") return;
   const button = document.createElement("button");
   button.type = "button";
   button.className = "copy";
@@ -32,20 +32,29 @@ all("code.command").forEach((code) => {
     setTimeout(() => { button.textContent = "copy"; }, 1500);
   });
   code.after(" ", button);
-});
+}
+all(".rerun code.command").forEach(addCopy);
+// A thousand sheets get theirs when they open. The event does not bubble, so it is caught.
+addEventListener("toggle", (event) => {
+  if (event.target.matches?.(".sheet")) all("code.command", event.target).forEach(addCopy);
+}, true);
 
 const form = document.getElementById("filter");
 form.hidden = false;
 
-const tables = all("section.table").map((section) => ({
+// What is searched is read at the first search: a page that is only looked at opens faster.
+let index = null;
+const read = () => ({ tables: all("section.table").map((section) => ({
   section,
   head: section.querySelector("h3").textContent.toLowerCase() + " " + section.closest(".paper").id,
   rows: all(".grid tbody tr", section).map((row) => [row, row.textContent.toLowerCase()]),
   claims: all("details.claim", section).map((claim) => [claim, claim.textContent.toLowerCase()]),
-}));
-const overviews = all(".claims tbody tr").map((row) => [row, row.textContent.toLowerCase()]);
+})),
+overviews: all(".claims tbody tr").map((row) => [row, row.textContent.toLowerCase()]) });
 
 function filter() {
+  index ??= read();
+  const { tables, overviews } = index;
   const words = form.words.value.toLowerCase().split(/\s+/).filter(Boolean);
   const verdict = form.verdict.value;
   const flagged = form.flagged.checked;
@@ -84,4 +93,5 @@ addEventListener("keydown", (event) => {
     form.words.focus();
   }
 });
-filter();
+// A browser may keep what was typed when the page is loaded again.
+if (form.words.value || form.verdict.value || form.flagged.checked) filter();

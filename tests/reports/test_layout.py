@@ -41,3 +41,9 @@ def test_numbers_carry_a_true_minus_sign() -> None:
     assert layout.number(-0.0001, 2, sign=True) == "0.00"
     assert layout.number(None) == "—"
     assert layout.p_value(0.0002) == "< 0.001"
+
+
+def test_positions_are_told_as_ranges_of_numbers() -> None:
+    assert layout.ranges((0, 1, 2, 5)) == "1–3, 6"
+    assert layout.ranges((7, 3, 4)) == "4–5, 8"
+    assert layout.ranges(()) == ""
