@@ -1,6 +1,7 @@
 """Bad input at the command line: one line, the right exit code, nothing lost."""
 
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -139,3 +140,10 @@ def test_the_smoke_profile_goes_from_tables_to_a_report_and_is_never_called_repr
     assert "0 trained" in capsys.readouterr().err
     again = json.loads((tmp_path / "out" / "report.json").read_text())
     assert again["tables"] == first["tables"]
+
+    cell_of_report = first["tables"][0]["cells"][0]
+    command = shlex.split(cell_of_report["command"])[1:]
+    fresh = ["--store", str(tmp_path / "fresh"), "--out", str(tmp_path / "one"), "--jobs", "0"]
+    assert main([*command, *fresh]) == 0
+    one = json.loads((tmp_path / "one" / "report.json").read_text())
+    assert one["tables"][0]["cells"][0]["trials"] == cell_of_report["trials"]
