@@ -106,33 +106,43 @@ class FusionWork(SelfSupervisedWork):
         q = self.moco.project(state, views[0])
         with torch.no_grad():
             k = self.moco.project(memory, views[1])
-        negatives, valid, shown = self._banks(memory, local=self._uses_local)
-        loss = info_nce(q, k, negatives, self.moco.options.temperature, valid).mean(1)
+        features, exist, shown = self._banks(memory)
+        valid = exist & self._contrasted(memory)
+        loss = info_nce(q, k, features, self.moco.options.temperature, valid).mean(1)
         if self.options.neighbourhood_matching:
-            loss = loss + self.options.matching_weight * self._matching(q, memory, batch)
+            matching = self._matching(q, features, exist, batch)
+            loss = loss + self.options.matching_weight * matching
         self._measure(batch, shown, valid)
         enqueue(memory, QUEUE, k)
         enqueue(memory, IMAGES, batch.index.unsqueeze(2))
         return loss
 
-    @property
-    def _uses_local(self) -> bool:
-        return self.options.local_negatives or not self.remote
+    def _banks(self, memory: State) -> tuple[Tensor, Tensor, Tensor]:
+        """Local features, then remote ones (models x n x width), which exist, what they show."""
+        local = memory[f"{QUEUE}.features"]
+        filled, images = is_filled(memory, QUEUE), memory[f"{IMAGES}.features"].squeeze(2)
+        if not self.remote:
+            return local, filled, images
+        return (
+            torch.cat([local, memory[REMOTE]], dim=1),
+            torch.cat([filled, memory[EXISTS]], dim=1),
+            torch.cat([images, memory[SHOWN]], dim=1),
+        )
 
-    def _banks(self, memory: State, local: bool) -> tuple[Tensor, Tensor, Tensor]:
-        """Features models x n x width, which exist, and the images that they show."""
-        parts = []
-        if self.remote:
-            parts.append((memory[REMOTE], memory[EXISTS], memory[SHOWN]))
-        if local:
-            images = memory[f"{IMAGES}.features"].squeeze(2)
-            parts.append((memory[f"{QUEUE}.features"], is_filled(memory, QUEUE), images))
-        features, exist, shown = (torch.cat(list(part), dim=1) for part in zip(*parts, strict=True))
-        return features, exist, shown
+    def _contrasted(self, memory: State) -> Tensor:
+        """Which places of `_banks` are negatives: local ones if wanted, or if there are no others.
 
-    def _matching(self, q: Tensor, memory: State, batch: Batch) -> Tensor:
+        bool, models x n.
+        """
+        filled = is_filled(memory, QUEUE)
+        if not self.remote:
+            return torch.ones_like(filled)
+        alone = ~memory[EXISTS].any(1, keepdim=True)
+        local = (alone | self.options.local_negatives).expand_as(filled)
+        return torch.cat([local, torch.ones_like(memory[EXISTS])], dim=1)
+
+    def _matching(self, q: Tensor, features: Tensor, exist: Tensor, batch: Batch) -> Tensor:
         """Eq. 11 on K candidates from both banks, (models,)."""
-        features, exist, _ = self._banks(memory, local=True)
         streams = [self._candidates[member] for member in batch.members]
         drawn = draw_candidates(exist, self.moco.options.queue_size, streams)
         candidates = features.gather(1, drawn.unsqueeze(2).expand(-1, -1, features.shape[2]))

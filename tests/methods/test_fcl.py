@@ -105,14 +105,14 @@ def test_the_loss_is_equation_12_client_by_client(
         negatives = torch.cat([theirs, local]) if use_local else theirs
         expected = info_nce(q, k, negatives[None], 0.3).mean()
         if matching:
-            slots = torch.zeros(1, (5 if has_remote else 0) + 6, dtype=torch.bool)
-            slots[0, : len(theirs)] = True
-            slots[0, slots.shape[1] - 6 :][:3] = True
+            slots = torch.zeros(1, 6 + (5 if has_remote else 0), dtype=torch.bool)
+            slots[0, :3] = True
+            slots[0, 6:][: len(theirs)] = True
             stream = task.seeds.generator("candidates", 4, client)
             drawn = draw_candidates(slots, 6, [stream])[0]
             drawn = drawn[slots[0, drawn]]
             padding = torch.zeros((5 if has_remote else 0) - len(theirs), 4)
-            bank = torch.cat([theirs, padding, before["queue.features"][client]])
+            bank = torch.cat([before["queue.features"][client], theirs, padding])
             expected = expected + 0.7 * neighbourhood_loss(q, bank[drawn][None], 2, 0.4)[0]
         torch.testing.assert_close(losses[client], expected)
         queued = memory["queue.features"][client, :4]
@@ -155,6 +155,19 @@ def test_remote_features_are_everybody_elses_of_the_last_round(make_task: MakeTa
     for client in range(3):
         expected = [sent[other] for other in range(3) if other != client]
         assert torch.equal(received[client], torch.cat(expected))
+
+
+def test_a_client_that_receives_nothing_contrasts_with_its_own_features(
+    make_task: MakeTask,
+) -> None:
+    """In the second round here only client 0 has uploaded anything, and it is not its own."""
+    task = with_objective(make_task((8, 8)))
+    method, memory = fcl(neighbourhood_matching=False), Memory()
+    server = method.start(task, 0)
+    _, _, server = round_of(method, task, server, 0, memory, torch.tensor([0]))
+    _, upload, _ = round_of(method, task, server, 1, memory, torch.tensor([0, 1]))
+    assert bool((upload.log["loss"] > 0.5).all())
+    assert bool(upload.log["false_negative_ratio"].isfinite().all())
 
 
 def test_features_of_absent_clients_stay_on_the_server(make_task: MakeTask) -> None:
