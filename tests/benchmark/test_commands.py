@@ -65,6 +65,13 @@ def test_show_gives_scripts_the_judged_table(
     assert table["cells"][0]["verdict"]["word"] == "NOT RUN"
 
 
+def test_claims_are_data_for_scripts(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["claims", "cpcfl", "--contradicted", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {one["support"] for one in found} == {"contradicted"}
+    assert {"paper", "table", "id", "says", "holds", "reason"} <= set(found[0])
+
+
 def test_methods_tells_options_with_their_defaults(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["methods", "cpcfl", "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)
