@@ -12,6 +12,8 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 _BASES = {
@@ -36,11 +38,19 @@ class UnknownNameError(LookupError):
 
 def names_in(package: str) -> list[str]:
     """The registered names of the modules in a dotted `package`, sorted."""
-    folders = importlib.import_module(package).__path__
-    return sorted(
-        module.name.replace("_", "-")
-        for module in pkgutil.iter_modules(folders)
-        if module.name != "base" and not module.name.startswith("_")
+    folders = tuple(importlib.import_module(package).__path__)
+    # A file that comes or goes changes its folder's time; plans ask thousands of times.
+    return list(_names_in(folders, tuple(Path(folder).stat().st_mtime_ns for folder in folders)))
+
+
+@lru_cache(maxsize=64)
+def _names_in(folders: tuple[str, ...], changed: tuple[int, ...]) -> tuple[str, ...]:
+    return tuple(
+        sorted(
+            module.name.replace("_", "-")
+            for module in pkgutil.iter_modules(folders)
+            if module.name != "base" and not module.name.startswith("_")
+        )
     )
 
 
