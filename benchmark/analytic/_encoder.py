@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from benchmark import experiment
 from benchmark.errors import SpecError
 from benchmark.spec.types import Cell
 from methods.costs import NetworkCost, network_cost
+from methods.encoders.base import Encoder
 
 
 def encoder_cost(cell: Cell) -> tuple[NetworkCost, str]:
@@ -23,5 +26,10 @@ def encoder_cost(cell: Cell) -> tuple[NetworkCost, str]:
             "encoder.name, clients.image_size and clients.channels"
         )
     encoder = experiment.build("encoder", name, cell.experiment["encoder"])
-    cost = network_cost(encoder.build(channels, size), channels, size, size)
-    return cost, f"{encoder} for {channels} x {size} x {size} images"
+    return _cost(encoder, channels, size), f"{encoder} for {channels} x {size} x {size} images"
+
+
+@lru_cache(maxsize=64)
+def _cost(encoder: Encoder, channels: int, size: int) -> NetworkCost:
+    """Kept, since verdicts and the audit ask for the same few encoders cell by cell."""
+    return network_cost(encoder.build(channels, size), channels, size, size)
