@@ -1,0 +1,68 @@
+"""MFCL's tables are bound to runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+
+import pytest
+
+from benchmark.config import RunConfig
+from benchmark.plan import Plan, make_plan
+from benchmark.spec.load import load_paper
+
+
+@cache
+def plan_of(profile: str, *tables: str) -> Plan:
+    return make_plan(load_paper("mfcl"), profile, tables=tables or None)
+
+
+def config_of(plan: Plan, row: str, column: str) -> RunConfig:
+    """The run behind a cell."""
+    label = tuple(column.split("|"))
+    found = [c.config for c in plan.cells if c.cell.row == (row,) and c.cell.column == label]
+    assert len(found) == 1
+    assert found[0] is not None
+    return found[0]
+
+
+def trained(config: RunConfig) -> RunConfig:
+    """The federated run that a cell reads, or whose weights it evaluates."""
+    assert config.start is not None
+    return config.start
+
+
+@pytest.mark.parametrize("profile", ["paper", "reduced", "smoke"])
+def test_every_cell_that_training_gives_has_a_run(profile: str) -> None:
+    reasons = Counter(one.reason for one in plan_of(profile).cells if one.config is None)
+    expected = {"analytic: recomputed without training", "descriptive", "nothing is printed"}
+    left_out = {reason for reason in reasons if str(reason).startswith("no counterpart")}
+    assert set(reasons) - left_out <= expected
+    assert bool(left_out) == (profile != "paper")
+
+
+def test_normalisations_differ_in_the_client_module_alone() -> None:
+    plan = plan_of("paper", "5")
+    runs = [trained(config_of(plan, norm, "ξ = 0.01|MFCL")) for norm in ("BN", "GN", "TN")]
+    assert [run.encoder["client_norm"] for run in runs] == ["batch", "group", "twin"]
+    assert {run.encoder["client_layers"] for run in runs} == {2}
+    assert all(run.encoder["modular"] for run in runs)
+    whole = trained(config_of(plan, "TN", "ξ = 0.01|FedSimCLR"))
+    assert (whole.encoder["modular"], whole.encoder["client_layers"]) == (False, 2)
+
+
+def test_one_training_serves_the_tables_that_repeat_it() -> None:
+    cell = ("MFCL(TN)", "CIFAR-10|ξ = 0.01")
+    first = config_of(plan_of("paper", "2"), *cell)
+    assert first == config_of(plan_of("paper", "14"), *cell)
+    assert first == config_of(plan_of("paper", "6"), "MFCL(TN)", "No Encryption")
+    assert first == config_of(plan_of("paper", "5"), "TN", "ξ = 0.01|MFCL")
+    attack = config_of(plan_of("paper", "8"), "Reconstructed x", "C0D1")
+    assert trained(attack) == trained(first)
+
+
+def test_supervised_methods_are_measured_as_they_were_trained() -> None:
+    plan = plan_of("paper", "4")
+    for row in ("HeteroFL", "Split-Mix", "FedPAC"):
+        assert config_of(plan, row, "ACC|ξ = 200").stage == "federated"
+    assert config_of(plan, "MFCL(TN)", "ACC|ξ = 200").stage == "measurement"
