@@ -81,6 +81,7 @@ def main(argv: list[str] | None = None) -> int:
     options.add_argument("folder", type=Path)
     options.add_argument("--turns", type=int, default=5)
     options.add_argument("--threads", type=int, default=1)
+    options.add_argument("--shapes", nargs="*", default=list(SHAPES), choices=list(SHAPES))
     options.add_argument("--clients", type=int, help="clients a round; by default the shape's own")
     chosen = options.parse_args(argv)
     torch.set_num_threads(chosen.threads)
@@ -102,8 +103,8 @@ def main(argv: list[str] | None = None) -> int:
         "",
     ]
     rounds: dict[str, Times] = {}
-    for name, shape in SHAPES.items():
-        group = cases.rounds(shape, chosen.clients)
+    for name in chosen.shapes:
+        group = cases.rounds(SHAPES[name], chosen.clients)
         rounds[name] = measured(group, chosen.turns)
         lines += table(group.title, rounds[name], limit(rounds[name]), "limit")
         print(f"{name}: done", file=sys.stderr)
