@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 
 def page(
@@ -15,6 +16,12 @@ def page(
 
     Raises `jinja2.UndefinedError` for a value that the template asks for and was not given.
     """
+    return _compiled(template, tuple((filters or {}).items())).render(**values)
+
+
+@cache
+def _compiled(template: str, filters: tuple[tuple[str, Callable[..., Any]], ...]) -> Template:
+    """Compiled once: a suite of many papers writes many pages from one template."""
     environment = Environment(
         loader=PackageLoader("reports", "templates"),
         autoescape=True,
@@ -22,5 +29,5 @@ def page(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(filters or {})
-    return environment.get_template(template).render(**values)
+    environment.filters.update(filters)
+    return environment.get_template(template)

@@ -63,7 +63,7 @@ class OrchestraLearner(Learner):
         like = next(iter(state.values()))
         stream = torch.Generator().manual_seed(0)
         drawn = torch.randn(1, o.n_global_clusters, o.projector_width, generator=stream)
-        centroids = unit(drawn).to(like.device).expand(n_models(state), -1, -1).clone()
+        centroids = unit(drawn).to(like).expand(n_models(state), -1, -1).clone()
         return {
             **clone({**part(state, "encoder"), **part(state, "projector")}),
             CENTROIDS: centroids,

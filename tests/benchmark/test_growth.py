@@ -68,7 +68,15 @@ def fill(plan: Plan, store: Store, outcome: Outcome) -> None:
             store.save(config, seed, outcome, {})
 
 
-@pytest.mark.parametrize("what", ["plan", "queue", "index", "judge"])
+@pytest.mark.parametrize(
+    "what",
+    [
+        "plan",
+        "queue",
+        pytest.param("index", marks=pytest.mark.slow),
+        pytest.param("judge", marks=pytest.mark.slow),
+    ],
+)
 def test_four_times_the_suite_takes_four_times_the_steps(
     plan_of: Callable[[int], Plan],
     tmp_path: Path,
