@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import re
+import textwrap
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -24,6 +25,8 @@ PALETTE = (
 
 INK = "#808080"
 """Of text and axes; the page's own colour takes its place."""
+_TITLE = 60
+"""Letters in a line of a title, so that none runs out of the picture."""
 MARKERS = ("o", "s", "^")
 """For more series than there are colours."""
 
@@ -51,7 +54,7 @@ def svg(series: Series, name: str = "") -> str:
         figure = Figure(figsize=_size(series), layout="constrained")
         axes = figure.add_subplot()
         _DRAWN[series.kind](axes, series)
-        axes.set_title(series.title, fontsize=10)
+        axes.set_title(textwrap.fill(series.title, _TITLE), fontsize=10, loc="left")
         axes.set_xlabel(series.x_label)
         axes.set_ylabel(series.y_label)
         buffer = io.StringIO()
