@@ -33,6 +33,7 @@ def build_parser() -> argparse.ArgumentParser:
         module = importlib.import_module(f"{commands.__name__}.{found.name}")
         verb = verbs.add_parser(
             found.name.replace("_", "-"),
+            aliases=getattr(module, "ALIASES", ()),
             help=module.HELP,
             description=module.HELP,
             epilog=f"Example: {module.EXAMPLE}",

@@ -9,6 +9,8 @@ from benchmark.commands._options import add_papers
 
 HELP = "list papers and their tables, or export every printed value as JSON"
 EXAMPLE = "fedrepro list cpcfl --json"
+ALIASES = ("tables",)
+"""The name under which the export has always been asked for."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

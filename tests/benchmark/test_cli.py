@@ -98,8 +98,9 @@ def test_a_store_that_a_newer_version_wrote_is_left_alone(
     assert json.loads(description.read_text()) == {"schema": 999}
 
 
-def test_list_exports_every_number_as_text(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["list", "cpcfl", "--json"]) == 0
+@pytest.mark.parametrize("name", ["list", "tables"])
+def test_list_exports_every_number_as_text(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([name, "cpcfl", "--json"]) == 0
     tables = json.loads(capsys.readouterr().out)
     third = next(table for table in tables if table["table"] == "3")
     assert (third["paper"], third["kind"], third["metric"]) == ("cpcfl", "empirical", "accuracy")
