@@ -37,7 +37,7 @@ def execute(given: argparse.Namespace) -> int:
             print(f"{title}:")
             for name, fact in facts.items():
                 word, _, rest = str(fact).partition(":")
-                print(f"  {name:<20}{paint(word)}{':' if rest else ''}{rest}")
+                print(f"  {name:<24}{paint(word)}{':' if rest else ''}{rest}")
     damaged = any(str(fact).startswith("damaged") for fact in found["data"].values())
     return 2 if damaged else 0
 
