@@ -31,7 +31,7 @@ from methods.engine.steps import LocalOptions, Trained, Work, train_steps
 from methods.federated.base import FederatedMethod, Memory, Message, Server, Task
 from methods.metrics import Evaluation, fairness
 from methods.models.classifier import ENCODER, HEAD
-from methods.state import State, part, put, repeat, take, weighted_average
+from methods.state import State, part, put, repeat, take
 
 PRIVATE, MET, ADAPTED = "private", "met", "adapted"
 
@@ -97,8 +97,7 @@ class Personalized(FederatedMethod):
     def aggregate(
         self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
     ) -> Server:
-        sizes = task.federation.sizes()[clients].double()
-        return {**server, **weighted_average(upload.each["weights"], sizes.unsqueeze(0))}
+        return {**server, **self.size_average(task, upload.each["weights"], clients)}
 
     def finish(self, task: Task, server: Server, memory: Memory) -> Server:
         everyone = torch.arange(task.federation.n_clients)

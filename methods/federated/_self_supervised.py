@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 
 from methods.engine.self_supervised import ClientViews, SelfSupervisedWork, train_self_supervised
-from methods.engine.steps import Work
+from methods.engine.steps import Trained, Work
 from methods.federated.base import FederatedMethod, Memory, Message, Server, Task
 from methods.federation import Federation
 from methods.metrics import Evaluation
@@ -32,7 +32,7 @@ from methods.models.classifier import Classifier
 from methods.objectives.base import Learner, Objective
 from methods.pretraining import encode
 from methods.soft_assignment import assigns, soft_assignment
-from methods.state import State, put, repeat, take, weighted_average
+from methods.state import State, put, repeat, take
 
 LOOKED_AT = 500
 """Test images whose representations are looked at after a round."""
@@ -92,7 +92,16 @@ class SelfSupervised(FederatedMethod):
     ) -> Message:
         start = self.begin(task, download, t, clients, memory)
         beside = self._recall(task, start, clients, memory)
-        trained = train_self_supervised(
+        trained = self.train_objective(task, start, beside, t, clients)
+        if self.keeps_memory and trained.memory:
+            put(memory["objective"], clients, trained.memory)
+        return Message(each={"weights": trained.state}, log={"loss": trained.loss})
+
+    def train_objective(
+        self, task: Task, start: State, beside: State, t: int, clients: Tensor
+    ) -> Trained:
+        """Local training of `clients`; start, and what the objective keeps beside: stacked."""
+        return train_self_supervised(
             self.work(task, t, clients),
             start,
             beside,
@@ -103,9 +112,6 @@ class SelfSupervised(FederatedMethod):
             t,
             task.clients_at_once,
         )
-        if self.keeps_memory and trained.memory:
-            put(memory["objective"], clients, trained.memory)
-        return Message(each={"weights": trained.state}, log={"loss": trained.loss})
 
     def _recall(self, task: Task, start: State, clients: Tensor, memory: Memory) -> State:
         """What the objective keeps beside the weights, stacked over `clients`."""
@@ -126,8 +132,7 @@ class SelfSupervised(FederatedMethod):
     def aggregate(
         self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
     ) -> Server:
-        sizes = task.federation.sizes()[clients].double()
-        return weighted_average(upload.each["weights"], sizes.unsqueeze(0))
+        return self.size_average(task, upload.each["weights"], clients)
 
     def personal_models(
         self, task: Task, server: Server, clients: Tensor, memory: Memory

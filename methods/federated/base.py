@@ -34,7 +34,7 @@ from methods.federation import Federation, Portion
 from methods.metrics import Evaluation, classification
 from methods.models.classifier import Classifier
 from methods.seeds import Seeds
-from methods.state import State, n_bytes
+from methods.state import State, n_bytes, weighted_average
 
 if TYPE_CHECKING:
     # Types alone, so that a run without views does not depend on how they are drawn.
@@ -203,6 +203,11 @@ class FederatedMethod(ABC):
         self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
     ) -> Server:
         """The server after round `t`."""
+
+    def size_average(self, task: Task, trained: State, clients: Tensor) -> State:
+        """One model: the mean of those of `clients`, by their numbers of training images."""
+        sizes = task.federation.sizes()[clients].double()
+        return weighted_average(trained, sizes.unsqueeze(0))
 
     def failed(self, task: Task, server: Server, t: int, attempt: int) -> bool:
         """Whether training must start again with other random weights (IFCA's restarts).

@@ -17,7 +17,7 @@ from methods.federated.base import FederatedMethod, Memory, Message, Server, Tas
 from methods.metrics import Evaluation
 from methods.metrics.classes_per_client import classes_per_client
 from methods.models.classifier import ENCODER
-from methods.state import State, part, weighted_average
+from methods.state import State, part
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,7 @@ class FedAvg(FederatedMethod):
     def aggregate(
         self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
     ) -> Server:
-        sizes = task.federation.sizes()[clients].double()
-        return weighted_average(upload.each["weights"], sizes.unsqueeze(0))
+        return self.size_average(task, upload.each["weights"], clients)
 
     def personal_models(
         self, task: Task, server: Server, clients: Tensor, memory: Memory

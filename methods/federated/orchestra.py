@@ -20,11 +20,10 @@ import torch
 from torch import Tensor
 
 from methods.balanced_clustering import balanced_centroids
-from methods.engine.self_supervised import train_self_supervised
 from methods.federated._self_supervised import SelfSupervised
 from methods.federated.base import Memory, Message, Server, Task
 from methods.objectives.orchestra import CENTROIDS, QUEUE
-from methods.state import State, repeat, weighted_average
+from methods.state import State, repeat
 
 
 @dataclass
@@ -59,17 +58,7 @@ class FederatedOrchestra(SelfSupervised):
         start = self.begin(task, download, t, clients, memory)
         beside = self.learner(task).memory(start)
         beside.update(repeat(download.shared["centroids"], len(clients)))
-        trained = train_self_supervised(
-            self.work(task, t, clients),
-            start,
-            beside,
-            task.federation,
-            clients,
-            self.local_options(t),
-            task.seeds,
-            t,
-            task.clients_at_once,
-        )
+        trained = self.train_objective(task, start, beside, t, clients)
         centroids = [
             self._local(task, trained.memory, position, t, client)
             for position, client in enumerate(clients.tolist())
@@ -91,14 +80,13 @@ class FederatedOrchestra(SelfSupervised):
     def aggregate(
         self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
     ) -> Server:
-        sizes = task.federation.sizes()[clients].double()
         local = upload.each["centroids"][CENTROIDS].flatten(0, 1)
         n_global = server.centroids.shape[1]
         stream = task.seeds.generator("global clusters", t)
         centroids = balanced_centroids(
             local, n_global, stream, None if t == 0 else server.centroids[0]
         )
-        weights = weighted_average(upload.each["weights"], sizes.unsqueeze(0))
+        weights = self.size_average(task, upload.each["weights"], clients)
         return Conductor(weights, centroids.unsqueeze(0))
 
     def personal_models(
