@@ -27,15 +27,12 @@ from methods.engine.steps import Trained, Work
 from methods.federated.base import FederatedMethod, Memory, Message, Server, Task
 from methods.federation import Federation
 from methods.metrics import Evaluation
-from methods.metrics.collapse import representation_std
+from methods.metrics.collapse import LOOKED_AT, representation_std
 from methods.models.classifier import Classifier
 from methods.objectives.base import Learner, Objective
 from methods.pretraining import encode
 from methods.soft_assignment import assigns, soft_assignment
 from methods.state import State, put, repeat, take
-
-LOOKED_AT = 500
-"""Test images whose representations are looked at after a round."""
 
 
 @dataclass(frozen=True)

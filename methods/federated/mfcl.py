@@ -40,18 +40,16 @@ from methods.engine.self_supervised import ClientViews
 from methods.engine.steps import Batch, Work, train_steps
 from methods.federated.base import FederatedMethod, Memory, Message, Server, Task
 from methods.metrics import Evaluation
-from methods.metrics.collapse import representation_std
+from methods.metrics.collapse import LOOKED_AT, representation_std
 from methods.models.layers import Layer, Sequential
 from methods.models.mfcl_modules import mirrored
 from methods.models.modular import MODULE, ModularNetwork, plain_layers
 from methods.models.normalisation import Norm
 from methods.pretraining import encode
 from methods.secure_aggregation import masked, unmasked_sum
-from methods.state import State, part, repeat, weighted_average
+from methods.state import State, part, repeat
 
 DECODER = "decoder"
-LOOKED_AT = 500
-"""Test images whose representations are looked at after the last round."""
 
 
 class Autoencoder(Layer):
@@ -214,8 +212,8 @@ class MFCL(FederatedMethod):
             return replace(server, second=trained, losses=[*losses])
         if "masked weights" in upload.each:
             return replace(server, first=unmasked_sum(upload.each["masked weights"], server.first))
-        sizes = task.federation.sizes()[clients].double()
-        return replace(server, first=weighted_average(upload.each["weights"], sizes.unsqueeze(0)))
+        averaged = self.size_average(task, upload.each["weights"], clients)
+        return replace(server, first=averaged)
 
     def personal_models(
         self, task: Task, server: Server, clients: Tensor, memory: Memory

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from methods.federated.base import FederatedMethod, Memory, Message, Server, Task
 from methods.metrics import Evaluation
-from methods.metrics.collapse import representation_std
+from methods.metrics.collapse import LOOKED_AT, representation_std
 from methods.models.classifier import ENCODER
 from methods.pretraining import encode
 from methods.state import State, part
@@ -52,7 +52,7 @@ class Untrained(FederatedMethod):
     ) -> Evaluation | None:
         if not final:
             return None
-        h = encode(task.model.encoder, server, task.federation.test.images[:500])
+        h = encode(task.model.encoder, server, task.federation.test.images[:LOOKED_AT])
         return Evaluation({"representation_std": representation_std(h)})
 
     def encoder(self, server: Server) -> State | None:

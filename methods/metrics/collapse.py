@@ -11,6 +11,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 METRICS = ("representation_std",)
+LOOKED_AT = 500
+"""Test images whose representations are looked at after a round."""
 
 
 def representation_std(h: Tensor) -> float:
