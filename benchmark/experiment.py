@@ -57,7 +57,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
 """Sections of an experiment, and the kinds of registered classes whose options stand in them."""
 
 CLASSES: Mapping[str, str] = {
-    "augmentation": "methods.augment:Augmentation",
+    "augmentation": "methods.views.augment:Augmentation",
     "pretraining": "methods.pretraining:PretrainingOptions",
 }
 """Sections whose options are the fields of one class."""

@@ -110,7 +110,7 @@ def _modules_of(config: RunConfig) -> Iterator[str]:
     else:
         yield _module_of("protocol", config.method)
     if config.augmentation is not None:
-        yield "methods.augment"
+        yield "methods.views.augment"
     yield _module_of("encoder", config.encoder["name"])
     if config.clients is not None:
         yield _module_of("partition", config.clients["partition"])

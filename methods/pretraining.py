@@ -16,7 +16,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from methods.augment import Augmentation
 from methods.encoders.base import Encoder
 from methods.federation import Portion, to_float
 from methods.models.layers import Layer, Linear, in_fast_layout, is_buffer
@@ -25,6 +24,7 @@ from methods.optim import make_optimizer
 from methods.outcome import Curve, DivergedError, Outcome
 from methods.seeds import Seeds
 from methods.state import State, clone, part
+from methods.views.augment import Augmentation
 
 
 @dataclass(frozen=True)

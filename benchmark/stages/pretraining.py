@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from benchmark.stages.trial import Trial, made, with_options
-from methods.augment import Augmentation
 from methods.outcome import Outcome
 from methods.pretraining import PretrainingOptions, pretrain
+from methods.views.augment import Augmentation
 
 
 def run(trial: Trial) -> Outcome:

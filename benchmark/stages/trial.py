@@ -21,8 +21,8 @@ from methods.state import State
 
 if TYPE_CHECKING:
     from benchmark.config import RunConfig
-    from methods.augment import Augmentation
     from methods.objectives.base import Objective
+    from methods.views.augment import Augmentation
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Trial:
         if options is None:
             return None
         # By name: a run without views must not depend on how they are drawn (`sources`).
-        module = importlib.import_module("methods.augment")
+        module = importlib.import_module("methods.views.augment")
         made: Augmentation = with_options(module.Augmentation, options)
         return made
 

@@ -16,13 +16,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from methods.augment import Augmentation
 from methods.models.layers import is_buffer
 from methods.objectives.simclr import nt_xent
 from methods.optim import make_optimizer
 from methods.pretraining import batches
 from methods.seeds import Seeds
 from methods.state import State
+from methods.views.augment import Augmentation
 
 Network = Callable[[State, Tensor, bool], Tensor]
 AT_ONCE = 250

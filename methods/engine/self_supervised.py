@@ -12,7 +12,6 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from methods.augment import Augmentation
 from methods.engine.memory import image_bytes
 from methods.engine.steps import Batch, LocalOptions, Trained, Work, train_steps
 from methods.federation import Federation, Portion, to_float
@@ -20,6 +19,7 @@ from methods.models.layers import Layer
 from methods.objectives.base import Learner
 from methods.seeds import Seeds
 from methods.state import State
+from methods.views.augment import Augmentation
 
 
 class ClientViews:

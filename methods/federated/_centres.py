@@ -14,12 +14,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from methods.clusters.kmeans import best_kmeans
+from methods.clusters.soft_assignment import CENTRES
 from methods.federated.base import Task
 from methods.federation import to_float
-from methods.kmeans import best_kmeans
 from methods.objectives._centres import CentredLearner
 from methods.objectives.base import Learner
-from methods.soft_assignment import CENTRES
 from methods.state import State, clone
 
 _BATCH = 500

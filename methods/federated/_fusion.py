@@ -17,11 +17,11 @@ from methods.engine.self_supervised import ClientViews, SelfSupervisedWork
 from methods.engine.steps import Batch
 from methods.federated._features import batchwise, choose, padded
 from methods.federated.base import Task
-from methods.instahide import instahide
 from methods.metrics.false_negatives import measured_ratio
 from methods.neighbourhood_matching import draw_candidates, neighbourhood_loss
 from methods.objectives._queue import enqueue, is_filled, new_queue
 from methods.objectives.moco import QUEUE, MoCoLearner, info_nce
+from methods.privacy.instahide import instahide
 from methods.state import State
 
 IMAGES = "images"

@@ -22,6 +22,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from methods.clusters.soft_assignment import assigns, soft_assignment
 from methods.engine.self_supervised import ClientViews, SelfSupervisedWork, train_self_supervised
 from methods.engine.steps import Trained, Work
 from methods.federated.base import FederatedMethod, Memory, Message, Server, Task
@@ -31,7 +32,6 @@ from methods.metrics.collapse import LOOKED_AT, representation_std
 from methods.models.classifier import Classifier
 from methods.objectives.base import Learner, Objective
 from methods.pretraining import encode
-from methods.soft_assignment import assigns, soft_assignment
 from methods.state import State, put, repeat, take
 
 

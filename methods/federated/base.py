@@ -38,8 +38,8 @@ from methods.state import State, n_bytes, weighted_average
 
 if TYPE_CHECKING:
     # Types alone, so that a run without views does not depend on how they are drawn.
-    from methods.augment import Augmentation
     from methods.objectives.base import Objective
+    from methods.views.augment import Augmentation
 
 Memory = dict[str, State]
 """Per name, a state stacked over ALL clients of the federation; empty at the start of a run."""

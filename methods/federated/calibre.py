@@ -25,11 +25,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from methods.clusters.kmeans import kmeans
 from methods.engine.evaluate import features
 from methods.federated._calibrated import Calibrated, Regularizers, calibrated
 from methods.federated._self_supervised import SelfSupervised
 from methods.federated.base import Memory, Message, Server, Task
-from methods.kmeans import kmeans
 from methods.state import weighted_average
 
 LEAST = 0.1

@@ -22,12 +22,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from methods.clusters.soft_assignment import CENTRES
+from methods.clusters.soft_clusters import divergence, student_t
 from methods.federated._centres import with_initial_centres
 from methods.federated.base import Memory, Server, Task
 from methods.federated.fedema import FedEMA
 from methods.objectives._centres import CentredLearner
-from methods.soft_assignment import CENTRES
-from methods.soft_clusters import divergence, student_t
 from methods.state import State, take
 
 _BATCH = 500

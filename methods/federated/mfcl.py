@@ -28,8 +28,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from methods.augment import Augmentation
-from methods.datamix import datamix
 from methods.engine.memory import image_bytes
 from methods.engine.representations import (
     RepresentationOptions,
@@ -46,8 +44,10 @@ from methods.models.mfcl_modules import mirrored
 from methods.models.modular import MODULE, ModularNetwork, plain_layers
 from methods.models.normalisation import Norm
 from methods.pretraining import encode
-from methods.secure_aggregation import masked, unmasked_sum
+from methods.privacy.datamix import datamix
+from methods.privacy.secure_aggregation import masked, unmasked_sum
 from methods.state import State, part, repeat
+from methods.views.augment import Augmentation
 
 DECODER = "decoder"
 

@@ -3,7 +3,7 @@
 Paper: Lubana et al. 2022, Algorithm 1: local training on `methods.objectives.orchestra`, then local
 clustering of recent projections into L equally large clusters, of which only centroids are sent;
 the server averages networks and clusters all local centroids into G global ones
-(`methods.balanced_clustering`). As MFCL's baseline, Table 2.
+(`methods.clusters.balanced_clustering`). As MFCL's baseline, Table 2.
 Departures: the global centroids move by the same equal-size clustering as the local ones, starting
 from the last round's, where the code of Lubana et al. descends on a loss; the target network starts
 each round as the received one, so that no second network travels.
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from methods.balanced_clustering import balanced_centroids
+from methods.clusters.balanced_clustering import balanced_centroids
 from methods.federated._self_supervised import SelfSupervised
 from methods.federated.base import Memory, Message, Server, Task
 from methods.objectives.orchestra import CENTROIDS, QUEUE

@@ -7,13 +7,13 @@ from abc import abstractmethod
 import torch
 from torch import Tensor
 
+from methods.clusters.soft_assignment import CENTRES
 from methods.objectives.base import Learner
-from methods.soft_assignment import CENTRES
 from methods.state import State
 
 
 class CentredLearner(Learner):
-    """A learner with centres (`methods.soft_assignment`) beside its networks."""
+    """A learner with centres (`methods.clusters.soft_assignment`) beside its networks."""
 
     n_clusters: int
 

@@ -19,7 +19,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from methods.kmeans import kmeans
+from methods.clusters.kmeans import kmeans
 from methods.models.layers import Layer
 from methods.objectives._networks import dense_layers
 from methods.objectives._queue import last_width, unit

@@ -30,7 +30,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from methods.kmeans import lloyd
+from methods.clusters.kmeans import lloyd
 from methods.objectives._groups import group_means
 from methods.objectives.simclr import nt_xent
 

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from methods.clusters.soft_assignment import HEAD
+from methods.clusters.soft_clusters import cluster_contrast
 from methods.models.layers import Layer
 from methods.objectives._networks import dense_layers
 from methods.objectives.byol import BYOL, BYOLLearner
-from methods.soft_assignment import HEAD
-from methods.soft_clusters import cluster_contrast
 from methods.state import State
 
 

@@ -23,14 +23,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from methods.clusters.soft_assignment import HEAD
+from methods.clusters.soft_clusters import cluster_contrast
 from methods.models.layers import Layer
 from methods.objectives.contrastive_clustering import (
     ContrastiveClustering,
     ContrastiveClusteringLearner,
 )
 from methods.objectives.simclr import nt_xent
-from methods.soft_assignment import HEAD
-from methods.soft_clusters import cluster_contrast
 from methods.state import State, n_models, part
 
 PAST, KNOWN = "past", "past_known"

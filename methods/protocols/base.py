@@ -13,12 +13,12 @@ from typing import ClassVar
 
 import torch
 
-from methods.augment import Augmentation
 from methods.federation import Federation, Portion
 from methods.models.layers import Layer
 from methods.outcome import Outcome
 from methods.seeds import Seeds
 from methods.state import State
+from methods.views.augment import Augmentation
 
 
 @dataclass(frozen=True)

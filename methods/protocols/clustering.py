@@ -1,8 +1,8 @@
 """Clustering of test images: clusters of the trained model, or K-means on its representations.
 
 Paper: fedrlc, Section VII-C: assignments come from the global cluster head or the global centres,
-for single training from K-means; clustering accuracy, NMI and ARI. `methods.soft_assignment` says
-which cluster a model means.
+for single training from K-means; clustering accuracy, NMI and ARI.
+`methods.clusters.soft_assignment` says which cluster a model means.
 Unstated: K-means clusters the encoder's output, not normalised, into as many clusters as classes,
 the best of ten starts by k-means++.
 Evidence: `tests/methods/test_clustering_protocol.py`.
@@ -16,12 +16,12 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from methods.kmeans import best_kmeans
+from methods.clusters.kmeans import best_kmeans
+from methods.clusters.soft_assignment import soft_assignment
 from methods.metrics.clustering import agreement
 from methods.outcome import Curve, Outcome
 from methods.pretraining import encode
 from methods.protocols.base import Protocol, Subject
-from methods.soft_assignment import soft_assignment
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,9 @@
 Paper: MFCL, Section 5.6.2, four cases. C1: the servers collude, so the attacker knows the client
 module; C0: it does not, and takes one with random weights. D1: clients apply DataMix; D0: they do
 not.
-Unstated: everything else. The attacker rebuilds both views (`methods.reconstruction`) and takes
-their mean for the image; `view_error` and `image_error` say how far it is off, over the steps of
-the attack.
+Unstated: everything else. The attacker rebuilds both views (`methods.privacy.reconstruction`) and
+takes their mean for the image; `view_error` and `image_error` say how far it is off, over the steps
+of the attack.
 Evidence: `tests/methods/test_reconstruction.py`.
 """
 
@@ -17,14 +17,14 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from methods.datamix import datamix
 from methods.federation import to_float
 from methods.metrics.reconstruction import METRICS, pixel_error
 from methods.models.modular import MODULE, ModularNetwork
 from methods.models.normalisation import TwinNorm
 from methods.outcome import Curve, Outcome
+from methods.privacy.datamix import datamix
+from methods.privacy.reconstruction import rebuilt
 from methods.protocols.base import Protocol, Subject
-from methods.reconstruction import rebuilt
 from methods.state import part
 
 POINTS = 10

@@ -10,13 +10,13 @@ import torch
 from torch import Tensor
 
 from benchmark.data._torchvision import ensure_torchvision
-from methods.augment import Augmentation
 from methods.engine.evaluate import client_losses
 from methods.federation import to_float
 from methods.models.layers import in_fast_layout, is_buffer
 from methods.objectives.simclr import SimCLR
 from methods.optim import make_optimizer
 from methods.state import State, repeat
+from methods.views.augment import Augmentation
 from tests.benchmarks.rounds import central_rounds, engine_round, plain_round
 from tests.benchmarks.shapes import IMAGES, SHAPES, Shape, cnn, federation
 

@@ -7,9 +7,9 @@ from scipy import stats
 from torch import Tensor
 
 from benchmark.data._torchvision import ensure_torchvision
-from methods.augment import Augmentation, Parameters, apply
-from methods.colour import BRIGHTNESS, CONTRAST, HUE, SATURATION, turn_hue
-from methods.resampling import blur_radius
+from methods.views.augment import Augmentation, Parameters, apply
+from methods.views.colour import BRIGHTNESS, CONTRAST, HUE, SATURATION, turn_hue
+from methods.views.resampling import blur_radius
 
 ensure_torchvision()
 TF = pytest.importorskip("torchvision.transforms.functional")

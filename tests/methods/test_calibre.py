@@ -11,7 +11,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from methods.augment import Augmentation
 from methods.engine import loop
 from methods.federated._calibrated import Calibrated, Regularizers, Remembering
 from methods.federated.base import Memory, Message, Task
@@ -23,6 +22,7 @@ from methods.objectives.base import Learner
 from methods.objectives.simclr import SimCLR, nt_xent
 from methods.registry import find
 from methods.state import State, clone, take
+from methods.views.augment import Augmentation
 
 MakeTask = Callable[..., Task]
 MakeLearner = Callable[..., tuple[Learner, State, list[Tensor]]]

@@ -9,6 +9,19 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from methods.clusters.soft_assignment import (
+    CENTRES,
+    HEAD,
+    assigns,
+    dense_layers_of,
+    soft_assignment,
+)
+from methods.clusters.soft_clusters import (
+    cluster_contrast,
+    crossed_divergence,
+    embedded_clustering,
+    student_t,
+)
 from methods.encoders.cnn import CNN
 from methods.models.layers import is_buffer
 from methods.objectives.base import Objective
@@ -20,19 +33,6 @@ from methods.objectives.crossed_kl import CrossedKL
 from methods.objectives.past_negatives import PastNegatives
 from methods.objectives.simclr import SimCLR
 from methods.objectives.simclr_dec import SimCLRDEC
-from methods.soft_assignment import (
-    CENTRES,
-    HEAD,
-    assigns,
-    dense_layers_of,
-    soft_assignment,
-)
-from methods.soft_clusters import (
-    cluster_contrast,
-    crossed_divergence,
-    embedded_clustering,
-    student_t,
-)
 from methods.state import State, part, repeat, take
 
 NETWORK = CNN(widths=(3,), dim=5, padding=1).build(1, 6)

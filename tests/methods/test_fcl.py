@@ -8,7 +8,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from methods.augment import Augmentation
 from methods.engine import loop
 from methods.engine.self_supervised import ClientViews
 from methods.engine.steps import Batch
@@ -16,11 +15,12 @@ from methods.federated._features import all_but, unpacked
 from methods.federated._fusion import FusionWork, Remote, new_bank
 from methods.federated.base import Memory, Message, Task
 from methods.federated.fcl import FCL, FusionServer
-from methods.instahide import instahide
 from methods.neighbourhood_matching import draw_candidates, neighbourhood_loss
 from methods.objectives._queue import enqueue, unit
 from methods.objectives.moco import MoCo, MoCoLearner, info_nce
+from methods.privacy.instahide import instahide
 from methods.state import State, clone, take
+from methods.views.augment import Augmentation
 
 MakeTask = Callable[..., Task]
 OPTIONS: dict[str, Any] = {

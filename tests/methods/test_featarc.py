@@ -8,7 +8,6 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from methods.augment import Augmentation
 from methods.engine.loop import run
 from methods.engine.self_supervised import ClientViews
 from methods.engine.steps import Batch
@@ -17,6 +16,7 @@ from methods.federated.featarc import MET, OWN, AlignedViews, FeatARC, Groups, f
 from methods.federated.fedsimclr import FedSimCLR
 from methods.objectives.simclr import SimCLR
 from methods.state import part, take
+from methods.views.augment import Augmentation
 from tests.methods.conftest import MakeTask
 
 METHOD = FeatARC(rounds=2, local_epochs=1, batch_size=5, learning_rate=0.01)

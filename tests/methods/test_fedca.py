@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 import torch
 
-from methods.augment import Augmentation
 from methods.engine import loop
 from methods.federated.base import Memory, Task
 from methods.federated.fedca import (
@@ -23,6 +22,7 @@ from methods.objectives._queue import unit
 from methods.objectives.simclr import SimCLR, nt_xent
 from methods.pretraining import encode
 from methods.state import part
+from methods.views.augment import Augmentation
 
 MakeTask = Callable[..., Task]
 NETWORK: dict[str, Any] = {"projector_widths": (6, 4), "temperature": 0.3}

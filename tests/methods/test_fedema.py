@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 import torch
 
-from methods.augment import Augmentation
 from methods.federated._local_models import KeepsLocalModel, encoder_distance, mixed
 from methods.federated.base import Memory, Task
 from methods.federated.fedema import FedEMA
 from methods.federated.fedu import FedU, mean_layer_distance
 from methods.objectives.byol import BYOL
 from methods.state import State, repeat, take
+from methods.views.augment import Augmentation
 
 MakeTask = Callable[..., Task]
 TWO = torch.tensor([0, 1])

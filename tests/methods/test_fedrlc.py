@@ -10,7 +10,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from methods.augment import Augmentation
+from methods.clusters.soft_assignment import CENTRES
+from methods.clusters.soft_clusters import divergence, student_t
 from methods.engine import loop
 from methods.federated._centres import with_initial_centres
 from methods.federated.base import Memory, Task
@@ -22,9 +23,8 @@ from methods.federated.single_training import SingleTraining
 from methods.objectives.crossed_kl import CrossedKL, CrossedKLLearner
 from methods.objectives.past_negatives import KNOWN
 from methods.registry import find
-from methods.soft_assignment import CENTRES
-from methods.soft_clusters import divergence, student_t
 from methods.state import State, n_models, take
+from methods.views.augment import Augmentation
 
 MakeTask = Callable[..., Task]
 TWO = torch.tensor([0, 1])

@@ -8,7 +8,6 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from methods.augment import Augmentation
 from methods.encoders.resnet import ResNet
 from methods.engine.loop import run
 from methods.federated.base import Memory, Task
@@ -17,6 +16,7 @@ from methods.models.classifier import Classifier, dense_head
 from methods.models.mfcl_modules import mirrored
 from methods.models.modular import ModularNetwork, plain_layers
 from methods.state import n_bytes, part
+from methods.views.augment import Augmentation
 from tests.methods.conftest import MakeTask
 
 AUGMENTATION = Augmentation((0.5, 1.0), jitter_probability=0, grey_probability=0)

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import torch
 
-from methods.augment import Augmentation
 from methods.engine import loop
 from methods.federated.base import Memory, Task
 from methods.federated.moco import CentralizedMoCo
 from methods.objectives.moco import MoCo
 from methods.state import State
+from methods.views.augment import Augmentation
 
 MakeTask = Callable[..., Task]
 METHOD = CentralizedMoCo(rounds=3, local_epochs=2, batch_size=5, learning_rate=0.01)

@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from methods.clusters.soft_clusters import cluster_contrast
 from methods.encoders.cnn import CNN
 from methods.objectives.past_negatives import (
     KNOWN,
@@ -19,7 +20,6 @@ from methods.objectives.past_negatives import (
     similarity,
 )
 from methods.objectives.simclr import nt_xent
-from methods.soft_clusters import cluster_contrast
 from methods.state import repeat
 
 

@@ -6,7 +6,6 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from methods.augment import Augmentation
 from methods.encoders.cnn import CNN
 from methods.federation import Portion
 from methods.outcome import DivergedError, Outcome
@@ -14,6 +13,7 @@ from methods.pretraining import PretrainingOptions, batches, encode, linear_eval
 from methods.registry import find, names
 from methods.seeds import Seeds
 from methods.state import State
+from methods.views.augment import Augmentation
 
 torch.set_num_threads(1)  # on tensors this small, threads wait for each other
 

@@ -7,15 +7,15 @@ from dataclasses import replace
 import pytest
 import torch
 
-from methods.augment import Augmentation
 from methods.encoders.resnet import ResNet
 from methods.federation import Portion
 from methods.metrics.reconstruction import pixel_error
+from methods.privacy.reconstruction import rebuilt
 from methods.protocols.base import Subject
 from methods.protocols.reconstruction import Reconstruction
-from methods.reconstruction import rebuilt
 from methods.seeds import Seeds
 from methods.state import State
+from methods.views.augment import Augmentation
 
 ATTACK = Reconstruction(victims=4, attack_steps=150)
 

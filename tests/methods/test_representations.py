@@ -7,7 +7,6 @@ import math
 import pytest
 import torch
 
-from methods.augment import Augmentation
 from methods.engine.representations import (
     RepresentationOptions,
     contrastive_training,
@@ -17,6 +16,7 @@ from methods.models.layers import Linear
 from methods.pretraining import batches
 from methods.seeds import Seeds
 from methods.state import State
+from methods.views.augment import Augmentation
 
 PLAIN = Augmentation((1.0, 1.0), flip_probability=0, jitter_probability=0, grey_probability=0)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from methods.secure_aggregation import masked, unmasked_sum
+from methods.privacy.secure_aggregation import masked, unmasked_sum
 from methods.seeds import Seeds
 from methods.state import State, weighted_average
 

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import pytest
 import torch
 
-from methods.augment import Augmentation
 from methods.engine import loop
 from methods.federated._self_supervised import SelfSupervised
 from methods.federated.base import Memory, Task
@@ -22,6 +21,7 @@ from methods.objectives.rotation import Rotation
 from methods.objectives.simclr import SimCLR
 from methods.objectives.swav import SwAV
 from methods.state import State, n_models
+from methods.views.augment import Augmentation
 
 MakeTask = Callable[..., Task]
 OPTIONS: dict[str, Any] = {"rounds": 2, "local_epochs": 2, "batch_size": 4, "learning_rate": 0.01}

@@ -5,7 +5,7 @@ from scipy.optimize import minimize
 from torch import Tensor
 
 from benchmark.data._torchvision import ensure_torchvision
-from methods.sinkhorn import sinkhorn
+from methods.clusters.sinkhorn import sinkhorn
 
 
 def by_division(scores: Tensor, epsilon: float, iterations: int) -> Tensor:

@@ -9,8 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from methods.objectives.simclr import nt_xent
-from methods.soft_clusters import (
+from methods.clusters.soft_clusters import (
     cluster_contrast,
     crossed_divergence,
     divergence,
@@ -19,6 +18,7 @@ from methods.soft_clusters import (
     student_t,
     target_distribution,
 )
+from methods.objectives.simclr import nt_xent
 
 
 def draw(*shape: int, seed: int = 0) -> Tensor:

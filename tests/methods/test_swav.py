@@ -6,10 +6,10 @@ import torch
 from torch import Tensor
 
 from benchmark.data._torchvision import ensure_torchvision
+from methods.clusters.sinkhorn import sinkhorn
 from methods.objectives._queue import unit
 from methods.objectives.base import Learner
 from methods.objectives.swav import PROTOTYPES, swapped_prediction
-from methods.sinkhorn import sinkhorn
 from methods.state import State, take
 
 MakeLearner = Callable[..., tuple[Learner, State, list[Tensor]]]

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import torch
 
-from methods.augment import Augmentation
 from methods.engine import loop
 from methods.federated.base import Memory, Task
 from methods.federated.fedavg_ft import FedAvgFT
@@ -15,6 +14,7 @@ from methods.federated.pfl_ssl import PFLSSL
 from methods.federation import UNLABELED, Federation
 from methods.objectives.simclr import SimCLR
 from methods.seeds import Seeds
+from methods.views.augment import Augmentation
 
 MakeTask = Callable[..., Task]
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from methods.clusters.soft_clusters import student_t
 from methods.models.layers import BatchNorm, Layer, Linear, ReLU, Sequential
-from methods.soft_clusters import student_t
 from methods.state import State, part
 
 CENTRES = "centres.mu"

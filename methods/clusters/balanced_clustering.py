@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from methods.sinkhorn import sinkhorn
+from methods.clusters.sinkhorn import sinkhorn
 
 
 @torch.no_grad()

@@ -6,8 +6,9 @@ for ImageNet, in the form that PyTorch codes share (factors in 1 ± strength, hu
 
 Every image has parameters of its own: one row of uniform numbers (`Augmentation.draw`), drawn on
 the generator's device, so that a run on a GPU sees the same views. What is done with them is in
-`methods.resampling` (crop, flip, blur) and `methods.colour` (jitter, grey). Blur has a window of a
-tenth of the side, as in Chen et al.; below 20 pixels that is a single pixel and nothing is blurred.
+`methods.views.resampling` (crop, flip, blur) and `methods.views.colour` (jitter, grey). Blur has a
+window of a tenth of the side, as in Chen et al.; below 20 pixels that is a single pixel and nothing
+is blurred.
 
 Speed: `nox -s bench` compares with per-image transforms; docs/benchmarks.md has a run. Images go
 through all operations in pieces that a core's cache holds, which a profile of the first version
@@ -26,9 +27,9 @@ from dataclasses import dataclass, fields
 import torch
 from torch import Tensor
 
-from methods.colour import HUE, HUE_RANKS, hue_rank, jitter, luma
 from methods.federation import to_float
-from methods.resampling import blur, blur_radius, column_shares, crop, places, row_pairs
+from methods.views.colour import HUE, HUE_RANKS, hue_rank, jitter, luma
+from methods.views.resampling import blur, blur_radius, column_shares, crop, places, row_pairs
 
 _TRIES = 10
 # Images at a time whose colours, with what is computed on the way, stay in a core's own cache.

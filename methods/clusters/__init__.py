@@ -1,0 +1,1 @@
+"""Clusters of representations: hard, balanced and soft."""
