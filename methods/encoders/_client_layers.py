@@ -24,7 +24,8 @@ from methods.objectives._networks import dense_layers
 class ClientLayers(Encoder):
     """client_layers: how many first convolutions have the norm `client_norm`; the rest have BN.
 
-    group_channels: Λ of `group` and `twin`. modular: those convolutions are MFCL's client module.
+    group_channels: Λ of `group` and `twin`. norm_momentum: of the running statistics of all
+    `batch`. modular: those convolutions are MFCL's client module.
     projector_widths: dense layers with batch normalisation on top of a modular network, as a part
     of it.
     """
@@ -32,6 +33,7 @@ class ClientLayers(Encoder):
     client_layers: int = 0
     client_norm: Norm = "batch"
     group_channels: int = 16
+    norm_momentum: float = 0.1
     modular: bool = False
     projector_widths: tuple[int, ...] = ()
 
@@ -43,14 +45,16 @@ class ClientLayers(Encoder):
         if self.projector_widths and not self.modular:
             raise ValueError("projector_widths belong to a modular network")
 
-    def _normalised(self, index: int, name: str, channels: int, momentum: float) -> Layer:
+    def _normalised(self, index: int, name: str, channels: int) -> Layer:
         """The normalisation after convolution `index`, counted from 0 (-1: on a shortcut)."""
         norm = self.client_norm if 0 <= index < self.client_layers else "batch"
-        return normalisation(norm, name, channels, self.group_channels, momentum)
+        return normalisation(norm, name, channels, self.group_channels, self.norm_momentum)
 
     def _modular(self, channels: int, width: int, rest: Sequential, dim: int) -> ModularNetwork:
         plan = client_autoencoder(self.client_layers, channels, width).module
-        module = plain_layers(MODULE, plan, self.client_norm, self.group_channels)
+        module = plain_layers(
+            MODULE, plan, self.client_norm, self.group_channels, self.norm_momentum
+        )
         projector = None
         if self.projector_widths:
             count = len(self.projector_widths)

@@ -76,7 +76,6 @@ class ResNet(ClientLayers):
     stem: Literal["imagenet", "cifar"] = "imagenet"
     width: int = 64
     blocks: tuple[int, ...] | None = None
-    norm_momentum: float = 0.1
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -152,7 +151,7 @@ class ResNet(ClientLayers):
             Conv2d(
                 f"{name}.conv{number}", inputs, outputs, kernel, stride, kernel // 2, bias=False
             ),
-            self._normalised(index, f"{name}.bn{number}", outputs, self.norm_momentum),
+            self._normalised(index, f"{name}.bn{number}", outputs),
         ]
 
     def _block(
@@ -181,6 +180,6 @@ class ResNet(ClientLayers):
             return Residual(Sequential(*body), None)
         shortcut = Sequential(
             Conv2d(f"{name}.downsample.0", inputs, outputs, 1, stride, bias=False),
-            self._normalised(-1, f"{name}.downsample.1", outputs, self.norm_momentum),
+            self._normalised(-1, f"{name}.downsample.1", outputs),
         )
         return Residual(Sequential(*body), shortcut)

@@ -67,7 +67,6 @@ class VGG(ClientLayers):
     depth: int = 16
     width: int = 64
     classifier: Literal["none", "imagenet"] = "none"
-    norm_momentum: float = 0.1
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -113,7 +112,7 @@ class VGG(ClientLayers):
                     name = f"encoder.features.{number + 1}"
                     layers += [
                         Conv2d(f"encoder.features.{number}", channels, outputs, 3, 1, 1),
-                        self._normalised(index, name, outputs, self.norm_momentum),
+                        self._normalised(index, name, outputs),
                         ReLU(),
                     ]
                     channels = outputs

@@ -8,6 +8,8 @@ end of a round.
 Unstated in MFCL: which form of split learning (Section 4 cites Thapa et al. and speaks of gradients
 that return, Section 5.2 cites Han et al. 2021, where none do: the former is taken); where it is cut
 (where MFCL is, with the same layers and BN).
+What to expect: the server's half ends a round on whoever is last, so with few classes a client it
+forgets those of the others, and its running statistics are those of the last clients' features.
 Evidence: `tests/methods/test_fsl.py`.
 """
 

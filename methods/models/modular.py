@@ -23,9 +23,16 @@ MODULE = "encoder.module"
 
 
 def plain_layers(
-    name: str, listed: Sequence[Convolution | Pooling], norm: Norm, group_channels: int
+    name: str,
+    listed: Sequence[Convolution | Pooling],
+    norm: Norm,
+    group_channels: int,
+    momentum: float = 0.1,
 ) -> Sequential:
-    """Layers of a client module or its decoder; tensors begin with `name.`, counted from 0."""
+    """Layers of a client module or its decoder; tensors begin with `name.`, counted from 0.
+
+    momentum: of the running statistics of `batch`, which nobody reads in a decoder.
+    """
     layers: list[Layer] = []
     for i, one in enumerate(listed):
         if isinstance(one, Pooling):
@@ -36,7 +43,7 @@ def plain_layers(
         )
         if one.normalised:
             layers += [
-                normalisation(norm, f"{name}.norm{i}", one.outputs, group_channels),
+                normalisation(norm, f"{name}.norm{i}", one.outputs, group_channels, momentum),
                 ReLU(),
             ]
     return Sequential(*layers)

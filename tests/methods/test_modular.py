@@ -131,6 +131,22 @@ def test_twins_meet_in_an_uncut_network() -> None:
         network(fresh(network), torch.rand(1, 3, 3, 16, 16), training=True)
 
 
+@pytest.mark.parametrize("modular", [False, True])
+@pytest.mark.parametrize("kind", [ResNet, VGG])
+def test_all_running_statistics_follow_by_the_one_momentum(
+    kind: type[ResNet | VGG], modular: bool
+) -> None:
+    images, moved = torch.rand(1, 4, 3, 16, 16), {}
+    for momentum in (0.2, 0.4):
+        encoder = kind(width=4, client_layers=2, modular=modular, norm_momentum=momentum)
+        network = encoder.build(3, 16)
+        state = fresh(network)
+        network(state, images, training=True)
+        moved[momentum] = {k: v for k, v in state.items() if k.endswith("running_mean")}
+    for name, mean in moved[0.2].items():
+        torch.testing.assert_close(2 * mean, moved[0.4][name])
+
+
 def test_impossible_options_are_refused() -> None:
     with pytest.raises(ValueError, match="client_norm = 'layer'"):
         ResNet(18, client_norm="layer")  # type: ignore[arg-type]
