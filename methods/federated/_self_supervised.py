@@ -131,17 +131,15 @@ class SelfSupervised(FederatedMethod):
     ) -> Server:
         return self.size_average(task, upload.each["weights"], clients)
 
-    def personal_models(
-        self, task: Task, server: Server, clients: Tensor, memory: Memory
-    ) -> tuple[State, Tensor]:
-        return server, torch.zeros_like(clients)
+    def global_model(self, task: Task, server: Server) -> State:
+        return self.encoder(server) or {}
 
     @torch.no_grad()
     def evaluate(
         self, task: Task, server: Server, memory: Memory, final: bool
     ) -> Evaluation | None:
         images = task.federation.test.images[:LOOKED_AT]
-        weights = self.encoder(server) or {}
+        weights = self.global_model(task, server)
         h = encode(task.model.encoder, weights, images)
         metrics = {"representation_std": representation_std(h)}
         if assigns(weights):

@@ -220,14 +220,19 @@ class FederatedMethod(ABC):
         """The server after the last round, before the last evaluation (personalisation, ...)."""
         return server
 
-    @abstractmethod
+    def global_model(self, task: Task, server: Server) -> State:
+        """The one model that everybody is evaluated with, for methods that end in one."""
+        state: State = server
+        return state
+
     def personal_models(
         self, task: Task, server: Server, clients: Tensor, memory: Memory
     ) -> tuple[State, Tensor]:
         """The models that `clients` are evaluated with: a pool, and each one's number in it.
 
-        The numbers are int64, in the order of `clients`.
+        The numbers are int64, in the order of `clients`. By default the one global model.
         """
+        return self.global_model(task, server), torch.zeros_like(clients)
 
     def evaluate(
         self, task: Task, server: Server, memory: Memory, final: bool

@@ -186,11 +186,6 @@ class FCL(SelfSupervised, FusionOptions):
         ratios = {name: float(value.mean()) for name, value in known.items() if len(value) > 0}
         return Evaluation({**spread.metrics, **ratios})
 
-    def personal_models(
-        self, task: Task, server: Server, clients: Tensor, memory: Memory
-    ) -> tuple[State, Tensor]:
-        return server.query, torch.zeros_like(clients)
-
     def encoder(self, server: Server) -> State | None:
         query: State = server.query
         return query

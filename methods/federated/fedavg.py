@@ -43,11 +43,6 @@ class FedAvg(FederatedMethod):
     ) -> Server:
         return self.size_average(task, upload.each["weights"], clients)
 
-    def personal_models(
-        self, task: Task, server: Server, clients: Tensor, memory: Memory
-    ) -> tuple[State, Tensor]:
-        return server, torch.zeros_like(clients)
-
     def evaluate(
         self, task: Task, server: Server, memory: Memory, final: bool
     ) -> Evaluation | None:

@@ -125,13 +125,12 @@ class FedPAC(FederatedMethod):
     def aggregate(
         self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
     ) -> Server:
-        sizes = task.federation.sizes()[clients].double()
         statistics = upload.each["statistics"]
         weights = combination_weights(statistics["variance"], statistics["means"]).cpu()
         heads = {name: value.clone() for name, value in server.heads.items()}
         put(heads, clients, weighted_average(upload.each["classifier"], weights))
         return Collaboration(
-            weighted_average(upload.each["encoder"], sizes.unsqueeze(0)),
+            self.size_average(task, upload.each["encoder"], clients),
             heads,
             self._centroids(task, server, upload.each["centroids"]["weighted"], clients),
         )
@@ -148,12 +147,9 @@ class FedPAC(FederatedMethod):
             return mean
         return torch.where(images.unsqueeze(1) > 0, mean, server.centroids)
 
-    def personal_models(
-        self, task: Task, server: Server, clients: Tensor, memory: Memory
-    ) -> tuple[State, Tensor]:
-        sizes = task.federation.sizes().double()
-        head = weighted_average(server.heads, sizes.unsqueeze(0))
-        return {**server.encoder, **head}, torch.zeros_like(clients)
+    def global_model(self, task: Task, server: Server) -> State:
+        everyone = torch.arange(task.federation.n_clients)
+        return {**server.encoder, **self.size_average(task, server.heads, everyone)}
 
     def encoder(self, server: Server) -> State | None:
         encoder: State = server.encoder

@@ -27,7 +27,7 @@ from methods.engine.steps import Batch, train_steps
 from methods.federated.base import FederatedMethod, Memory, Message, Server, Task
 from methods.federation import to_float
 from methods.models.modular import MODULE, ModularNetwork
-from methods.state import State, concatenate, n_bytes, part, weighted_average
+from methods.state import State, concatenate, n_bytes, part
 
 
 class Wire:
@@ -127,14 +127,8 @@ class FSL(FederatedMethod):
     def aggregate(
         self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
     ) -> Server:
-        sizes = task.federation.sizes()[clients].double()
-        lower = weighted_average(upload.each["weights"], sizes.unsqueeze(0))
+        lower = self.size_average(task, upload.each["weights"], clients)
         return {**lower, **upload.resident["server"]}
-
-    def personal_models(
-        self, task: Task, server: Server, clients: Tensor, memory: Memory
-    ) -> tuple[State, Tensor]:
-        return server, torch.zeros_like(clients)
 
 
 def _network(task: Task) -> ModularNetwork:

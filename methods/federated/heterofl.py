@@ -23,7 +23,7 @@ from methods.engine.narrow import narrowed_model
 from methods.engine.steps import Batch, train_steps
 from methods.federated.base import FederatedMethod, Memory, Message, Server, Task
 from methods.models.classifier import ENCODER
-from methods.state import State, concatenate, part, repeat
+from methods.state import State, part, repeat
 
 
 class PresentClasses(Supervised):
@@ -113,11 +113,6 @@ class HeteroFL(FederatedMethod):
         self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
     ) -> Server:
         return overlapping_average(server, list(upload.each.values()))
-
-    def personal_models(
-        self, task: Task, server: Server, clients: Tensor, memory: Memory
-    ) -> tuple[State, Tensor]:
-        return concatenate([server]), torch.zeros_like(clients)
 
     def encoder(self, server: Server) -> State | None:
         return part(server, ENCODER)

@@ -215,10 +215,8 @@ class MFCL(FederatedMethod):
         averaged = self.size_average(task, upload.each["weights"], clients)
         return replace(server, first=averaged)
 
-    def personal_models(
-        self, task: Task, server: Server, clients: Tensor, memory: Memory
-    ) -> tuple[State, Tensor]:
-        return self.encoder(server), torch.zeros_like(clients)
+    def global_model(self, task: Task, server: Server) -> State:
+        return self.encoder(server)
 
     @torch.no_grad()
     def evaluate(

@@ -89,11 +89,6 @@ class FederatedOrchestra(SelfSupervised):
         weights = self.size_average(task, upload.each["weights"], clients)
         return Conductor(weights, centroids.unsqueeze(0))
 
-    def personal_models(
-        self, task: Task, server: Server, clients: Tensor, memory: Memory
-    ) -> tuple[State, Tensor]:
-        return server.weights, torch.zeros_like(clients)
-
     def encoder(self, server: Server) -> State | None:
         weights: State = server.weights
         return weights

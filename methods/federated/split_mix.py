@@ -116,12 +116,6 @@ class SplitMix(FederatedMethod):
             value[met.to(value.device)] = new[name]
         return after
 
-    def personal_models(
-        self, task: Task, server: Server, clients: Tensor, memory: Memory
-    ) -> tuple[State, Tensor]:
-        """The base networks; no one of them is a client's model (`evaluate` joins them)."""
-        return server, torch.zeros_like(clients)
-
     def evaluate(
         self, task: Task, server: Server, memory: Memory, final: bool
     ) -> Evaluation | None:

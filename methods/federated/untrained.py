@@ -41,11 +41,6 @@ class Untrained(FederatedMethod):
     ) -> Server:
         return server
 
-    def personal_models(
-        self, task: Task, server: Server, clients: Tensor, memory: Memory
-    ) -> tuple[State, Tensor]:
-        return server, torch.zeros_like(clients)
-
     @torch.no_grad()
     def evaluate(
         self, task: Task, server: Server, memory: Memory, final: bool

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 
@@ -76,6 +77,20 @@ def test_every_client_gets_a_mixture_of_all_classifiers(make_task: MakeTask) -> 
     assert bool((after.heads["head.0.weight"] >= low - 1e-6).all())
     assert bool((after.heads["head.0.weight"] <= high + 1e-6).all())
     assert set(after.heads) == set(part(task.new_model("m"), "head"))
+
+
+def test_the_global_model_has_the_classifiers_averaged_by_size(make_task: MakeTask) -> None:
+    task = make_task(sizes=(4, 9, 7))
+    server = METHOD.start(task, 0)
+    heads = {name: torch.randn_like(value) for name, value in server.heads.items()}
+    pool, choice = METHOD.personal_models(
+        task, replace(server, heads=heads), torch.tensor([2, 0]), {}
+    )
+    assert choice.tolist() == [0, 0]
+    for name, value in heads.items():
+        expected = np.average(value.numpy(), axis=0, weights=[4, 9, 7])
+        np.testing.assert_allclose(pool[name][0].numpy(), expected, rtol=1e-5, atol=1e-6)
+    assert all(torch.equal(pool[name], value) for name, value in server.encoder.items())
 
 
 def test_it_trains_to_the_end(make_task: MakeTask) -> None:
