@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from methods.encoders.cnn import CNN
 from methods.federated.base import Task
@@ -104,3 +104,20 @@ def small_learner() -> MakeLearner:
         return learner, state, list(torch.stack(drawn, dim=1))
 
     return make
+
+
+AsState = Callable[[nn.Module], State]
+
+
+@pytest.fixture
+def as_state() -> AsState:
+    """The weights of an encoder of torchvision as those of one model of ours."""
+
+    def convert(module: nn.Module) -> State:
+        return {
+            f"encoder.{name}": value[None].clone()
+            for name, value in module.state_dict().items()
+            if not name.endswith("num_batches_tracked")
+        }
+
+    return convert

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -10,6 +12,8 @@ from methods.encoders.resnet import ResNet
 from methods.models.layers import is_buffer
 from methods.registry import find, names
 from methods.state import State, concatenate, take
+
+AsState = Callable[[nn.Module], State]
 
 
 def fresh(layer_seed: int, encoder: CNN | ResNet, channels: int, size: int) -> State:
@@ -29,14 +33,6 @@ def torchvision_resnet(name: str) -> nn.Module:
             layer.running_mean.uniform_(-0.2, 0.2)
             layer.running_var.uniform_(0.5, 1.5)
     return module
-
-
-def as_state(module: nn.Module) -> State:
-    return {
-        f"encoder.{name}": value[None].clone()
-        for name, value in module.state_dict().items()
-        if not name.endswith("num_batches_tracked")
-    }
 
 
 def plain_cnn(state: State, model: int, x: Tensor, stride: int, padding: int) -> Tensor:
@@ -81,7 +77,7 @@ def test_cnn_refuses_images_that_its_convolutions_use_up() -> None:
 
 
 @pytest.mark.parametrize(("name", "depth"), [("resnet18", 18), ("resnet50", 50)])
-def test_resnet_equals_torchvision_in_evaluation(name: str, depth: int) -> None:
+def test_resnet_equals_torchvision_in_evaluation(as_state: AsState, name: str, depth: int) -> None:
     module = torchvision_resnet(name).eval()
     encoder = ResNet(depth=depth, version="v1.5")
     x = torch.rand(2, 3, 64, 64)
@@ -90,7 +86,7 @@ def test_resnet_equals_torchvision_in_evaluation(name: str, depth: int) -> None:
         torch.testing.assert_close(out[0], module(x), atol=1e-4, rtol=1e-4)
 
 
-def test_resnet_equals_torchvision_in_training_statistics_included() -> None:
+def test_resnet_equals_torchvision_in_training_statistics_included(as_state: AsState) -> None:
     module = torchvision_resnet("resnet18").train()
     state = as_state(module)
     x = torch.rand(4, 3, 64, 64)
@@ -102,7 +98,9 @@ def test_resnet_equals_torchvision_in_training_statistics_included() -> None:
 
 
 @pytest.mark.parametrize(("name", "depth"), [("resnet18", 18), ("resnet34", 34), ("resnet50", 50)])
-def test_resnet_has_torchvisions_tensors_and_shapes(name: str, depth: int) -> None:
+def test_resnet_has_torchvisions_tensors_and_shapes(
+    as_state: AsState, name: str, depth: int
+) -> None:
     mine, theirs = fresh(0, ResNet(depth=depth), 3, 32), as_state(torchvision_resnet(name))
     assert {n: v.shape for n, v in mine.items()} == {n: v.shape for n, v in theirs.items()}
 

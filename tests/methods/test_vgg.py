@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from torch import nn
@@ -9,6 +11,8 @@ from methods.encoders.vgg import VGG
 from methods.models.layers import is_buffer
 from methods.registry import find
 from methods.state import State, concatenate, take
+
+AsState = Callable[[nn.Module], State]
 
 
 def torchvision_vgg(name: str, **options: object) -> nn.Module:
@@ -22,14 +26,6 @@ def torchvision_vgg(name: str, **options: object) -> nn.Module:
             layer.running_mean.uniform_(-0.2, 0.2)
             layer.running_var.uniform_(0.5, 1.5)
     return module
-
-
-def as_state(module: nn.Module) -> State:
-    return {
-        f"encoder.{name}": value[None].clone()
-        for name, value in module.state_dict().items()
-        if not name.endswith("num_batches_tracked")
-    }
 
 
 def convolutions(name: str) -> nn.Module:
@@ -55,7 +51,7 @@ def test_it_is_found_by_name() -> None:
     assert find("encoder", "vgg") is VGG
 
 
-def test_vgg16_equals_torchvisions_convolutions_in_evaluation() -> None:
+def test_vgg16_equals_torchvisions_convolutions_in_evaluation(as_state: AsState) -> None:
     module = convolutions("vgg16_bn").eval()
     x = torch.rand(2, 3, 64, 64)
     with torch.no_grad():
@@ -66,7 +62,7 @@ def test_vgg16_equals_torchvisions_convolutions_in_evaluation() -> None:
 
 
 @pytest.mark.parametrize(("name", "depth"), [("vgg11_bn", 11), ("vgg16_bn", 16), ("vgg19_bn", 19)])
-def test_tensors_and_shapes_are_torchvisions(name: str, depth: int) -> None:
+def test_tensors_and_shapes_are_torchvisions(as_state: AsState, name: str, depth: int) -> None:
     with torch.device("meta"):
         theirs = as_state(torchvision_vgg(name))
         mine = VGG(depth, classifier="imagenet").build(3, 224).new(torch.Generator())
