@@ -142,7 +142,7 @@ def _figure(raw: RawTable, figure: RawFigure, defaults: Experiment) -> Figure:
     for row in raw.rows:
         if row.published is not None:
             continue
-        columns: list[RawColumn | None] = [*raw.columns] or [None]
+        columns: list[RawColumn | None] = [one for one in raw.columns if one.binds] or [None]
         for column in columns:
             bindings: tuple[RawBinding, ...] = (row,) if column is None else (column, row)
             runs.append(

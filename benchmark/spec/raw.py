@@ -188,6 +188,11 @@ class RawBinding(Raw):
         """The experiment keys that stand directly in the row or column."""
         return self.model_extra or {}
 
+    @property
+    def binds(self) -> bool:
+        """Whether it says anything of a run, or of where and what is read from one."""
+        return bool(self.experiment) or self.at is not None or self.metric is not None
+
 
 class RawColumn(RawBinding):
     """One column."""

@@ -1,7 +1,7 @@
 """A map of representations in two dimensions, by t-SNE; for looking at, not for measuring.
 
 Papers: fedrlc, Figure 5 (test images); calibre, Figures 1 and 2 (images of several clients, and of
-single clients). t-SNE: van der Maaten and Hinton 2008, as scikit-learn computes it.
+single clients); mfcl, Figure 9 (pixels of one client's images, representations of all). t-SNE: van der Maaten and Hinton 2008, as scikit-learn computes it.
 Unstated: perplexity, start and number of images; perplexity 30, a start from the two principal
 components and at most 500 images are taken.
 Evidence: `tests/methods/test_embedding.py`.
@@ -19,6 +19,7 @@ from sklearn.manifold import TSNE
 from threadpoolctl import threadpool_limits
 from torch import Tensor
 
+from methods.federation import to_float
 from methods.outcome import Curve, Outcome
 from methods.pretraining import encode
 from methods.protocols.base import Protocol, Subject
@@ -31,7 +32,7 @@ class Embedding(Protocol):
 
     clients: how many clients are drawn, where `of` is `clients`. together: one map for all clients,
     else a map for each. images: at most so many, in each map. perplexity: less where images are
-    few.
+    few. at: what is mapped, the encoder's output or the images as they are.
 
     Raises `ValueError` for less than one client, ten images or a perplexity that is not positive.
     """
@@ -43,6 +44,7 @@ class Embedding(Protocol):
     together: bool = True
     images: int = 500
     perplexity: float = 30.0
+    at: Literal["encoder", "pixels"] = "encoder"
 
     def __post_init__(self) -> None:
         if self.clients < 1 or self.images < 10 or self.perplexity <= 0:
@@ -86,12 +88,15 @@ class Embedding(Protocol):
             assert subject.federation is not None
             portion = subject.federation.train
         images = portion.images[index.to(portion.images.device)].to(subject.device)
-        weights = {name: value.to(subject.device) for name, value in subject.weights.items()}
-        h = encode(subject.network, weights, images).cpu().double().numpy()
-        xy, loss = tsne(h, self.perplexity, subject.seeds)
+        h = to_float(images).flatten(1) if self.at == "pixels" else self._encoded(subject, images)
+        xy, loss = tsne(h.cpu().double().numpy(), self.perplexity, subject.seeds)
         labels = portion.labels
         label = torch.zeros_like(index) if labels is None else labels.cpu()[index]
         return {"xy": xy, "label": label.numpy(), "client": owner.numpy()}, loss
+
+    def _encoded(self, subject: Subject, images: Tensor) -> Tensor:
+        weights = {name: value.to(subject.device) for name, value in subject.weights.items()}
+        return encode(subject.network, weights, images)
 
 
 def tsne(

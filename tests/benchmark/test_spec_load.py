@@ -253,6 +253,14 @@ def test_rows_without_values_are_runs_to_draw(paper: Paper) -> None:
     assert {run.metric for run in table.figure.runs} == {"accuracy"}
 
 
+def test_columns_that_bind_nothing_multiply_no_drawing(tmp_path: Path) -> None:
+    words = FIGURE.replace("clients.count = 15\n", "").replace("clients.count = 30\n", "")
+    table = load_paper("made-up", write(tmp_path, paper=PAPER, f4=words)).table("figure-4")
+    assert table.figure is not None
+    assert [run.label for run in table.figure.runs] == [("IFCA",)]
+    assert len(table.cells) == 2
+
+
 def test_a_value_that_is_not_printed_is_still_measured_but_a_dash_is_not(paper: Paper) -> None:
     unprinted, dash = paper.table("figure-4").cells
     assert get(unprinted.experiment, "method") == "fedavg"

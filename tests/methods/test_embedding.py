@@ -101,6 +101,13 @@ def test_single_clients_have_maps_of_their_own(subject: Subject) -> None:
         np.testing.assert_allclose(arrays["xy"][own], alone, atol=1e-3)
 
 
+def test_pixels_are_mapped_without_the_network(subject: Subject) -> None:
+    through = Embedding().measure(subject).arrays["xy"]
+    blind = replace(subject, weights={"encoder.scale": torch.zeros(1, 1)})
+    # The network of this test gives the pixels back, so both maps are of the same points.
+    np.testing.assert_allclose(Embedding(at="pixels").measure(blind).arrays["xy"], through)
+
+
 def test_few_images_lower_the_perplexity() -> None:
     xy, loss = tsne(np.random.default_rng(0).normal(size=(8, 4)), 30.0, Seeds(0))
     assert xy.shape == (8, 2)

@@ -61,6 +61,20 @@ def test_one_training_serves_the_tables_that_repeat_it() -> None:
     assert trained(attack) == trained(first)
 
 
+def test_maps_of_figure_9_are_of_raw_data_and_of_three_normalisations() -> None:
+    drawn = {one.run.label: one.config for one in plan_of("paper", "figure-9").drawings}
+    assert len(drawn) == 4
+    raw, *learnt = drawn.values()
+    assert raw is not None
+    assert (raw.options["at"], raw.options["clients"]) == ("pixels", 1)
+    norms = [trained(config).encoder["client_norm"] for config in learnt if config is not None]
+    assert norms == ["batch", "group", "twin"]
+    dealt = trained(raw).clients
+    assert dealt is not None
+    assert dealt["count"] * dealt["samples"] == 50_000
+    assert (dealt["classes"], dealt["novel"]) == (2, 0)
+
+
 def test_supervised_methods_are_measured_as_they_were_trained() -> None:
     plan = plan_of("paper", "4")
     for row in ("HeteroFL", "Split-Mix", "FedPAC"):
