@@ -12,6 +12,7 @@ from benchmark.evidence import Evidence
 from benchmark.plan import PlannedDrawing
 from benchmark.results import CellResult, Series
 from benchmark.spec.types import Figure
+from methods.outcome import PICTURE
 
 
 def panels(
@@ -34,6 +35,8 @@ def panels(
         return tuple(panel for one in drawings for panel in _maps(figure, one, evidence))
     if figure.plot == "scatter":
         return _scatter(figure, cells)
+    if figure.plot == "pictures":
+        return _pictures(figure, drawings, evidence)
     return tuple(
         panel for drawing in drawings if (panel := _matrix(figure, drawing, evidence)) is not None
     )
@@ -144,6 +147,26 @@ def _arrays(
     return {} if record is None else evidence.store.load_arrays(record)
 
 
+def _pictures(
+    figure: Figure, drawings: Sequence[PlannedDrawing], evidence: Evidence
+) -> tuple[Series, ...]:
+    """All pictures of one trial of all runs; one that is the same in all of them stands once."""
+    shown: dict[str, list[tuple[str, NDArray[Any]]]] = {}
+    for drawing in drawings:
+        for name, picture in _arrays(figure, drawing, evidence).items():
+            if name.startswith(PICTURE):
+                labelled = (" | ".join(drawing.run.label), picture)
+                shown.setdefault(name.removeprefix(PICTURE), []).append(labelled)
+    pictures: dict[str, list[list[list[int]]]] = {}
+    for name, found in shown.items():
+        if all(np.array_equal(picture, found[0][1]) for _, picture in found):
+            pictures[name] = found[0][1].tolist()
+        else:
+            pictures |= {f"{name}: {label}": picture.tolist() for label, picture in found}
+    title = next((_title(one, ()) for one in drawings if one.departures), "")
+    return (Series("pictures", title, "", "", pictures=pictures),) if pictures else ()
+
+
 def _matrix(figure: Figure, drawing: PlannedDrawing, evidence: Evidence) -> Series | None:
     """Choices by round, or class counts, of one trial of one run."""
     name, kind, x_label, y_label = _PLOTS[figure.plot]
@@ -166,7 +189,8 @@ def _title(drawing: PlannedDrawing, label: Sequence[str]) -> str:
     printed, config = " | ".join(label), drawing.config
     if config is None or not drawing.departures:
         return printed
-    count = (config.clients or {}).get("count", "?")
+    trained = config if config.clients is not None or config.start is None else config.start
+    count = (trained.clients or {}).get("count", "?")
     ran = f"here {count} clients with {config.data['name']}"
     return f"{printed} ({ran})" if printed else ran
 

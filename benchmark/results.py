@@ -134,16 +134,18 @@ class Series:
     kind `curves`: lines maps a label to a list (trials) of (rounds, values). kind `choices`:
     matrix is rounds x clients of cluster numbers of one trial. kind `counts`: matrix is
     clients x classes. kind `points`: lines maps a class to one pair of (x, y) of its images. kind
-    `scatter`: lines maps a label to its point in each trial, as lists of length one.
+    `scatter`: lines maps a label to its point in each trial, as lists of length one. kind
+    `pictures`: pictures maps a label to rows of pixels of 1 or 3 channels from 0 to 255.
     """
 
-    kind: Literal["curves", "choices", "counts", "points", "scatter"]
+    kind: Literal["curves", "choices", "counts", "points", "scatter", "pictures"]
     title: str
     x_label: str
     y_label: str
     lines: Mapping[str, list[tuple[list[float], list[float]]]] = field(default_factory=dict)
     matrix: list[list[int]] = field(default_factory=list)
     groups: list[int] = field(default_factory=list)
+    pictures: Mapping[str, list[list[list[int]]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

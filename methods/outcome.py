@@ -13,6 +13,9 @@ from methods.state import State
 
 Arrays = Mapping[str, NDArray[Any]]
 
+PICTURE = "picture."
+"""Begins the names of arrays that are one picture: uint8, height x width x channels (1 or 3)."""
+
 
 @dataclass(frozen=True)
 class Curve:

@@ -27,6 +27,10 @@ INK = "#808080"
 """Of text and axes; the page's own colour takes its place."""
 _TITLE = 60
 """Letters in a line of a title, so that none runs out of the picture."""
+_ACROSS = 4
+"""Pictures in a line of a grid."""
+_CELL = (1.15, 1.4)
+"""Width and height of a picture's place, the picture being one by one."""
 MARKERS = ("o", "s", "^")
 """For more series than there are colours."""
 
@@ -40,6 +44,7 @@ def svg(series: Series, name: str = "") -> str:
         {
             "svg.hashsalt": "fedrepro",
             "svg.fonttype": "none",
+            "image.composite_image": False,
             "font.family": "sans-serif",
             "font.size": 9,
             "axes.spines.top": False,
@@ -63,6 +68,9 @@ def svg(series: Series, name: str = "") -> str:
 
 
 def _size(series: Series) -> tuple[float, float]:
+    if series.kind == "pictures":
+        across, down = min(_ACROSS, len(series.pictures)), -(-len(series.pictures) // _ACROSS)
+        return 1.5 * across * _CELL[0], 1.5 * down * _CELL[1] + 0.4
     return _SIZES.get(series.kind, (6.4, 3.2))
 
 
@@ -136,6 +144,20 @@ def _points(axes: Any, series: Series) -> None:
     )
 
 
+def _pictures(axes: Any, series: Series) -> None:
+    """A grid of pictures, each named above it; pixels stay pixels."""
+    across = min(_ACROSS, len(series.pictures))
+    for i, (label, pixels) in enumerate(series.pictures.items()):
+        x, y = i % across * _CELL[0], -(i // across) * _CELL[1]
+        picture = np.array(pixels, dtype=np.uint8)
+        colour = picture if picture.shape[2] == 3 else picture.repeat(3, axis=2)
+        axes.imshow(colour, extent=(x, x + 1, y, y + 1), interpolation="nearest")
+        axes.text(x, y + 1.04, textwrap.fill(label, 22), fontsize=8, va="bottom")
+    axes.set_xlim(0, across * _CELL[0])
+    axes.set_ylim(-((len(series.pictures) - 1) // across) * _CELL[1], _CELL[1])
+    axes.axis("off")
+
+
 def _mark_groups(axes: Any, series: Series) -> None:
     """Thin lines between the true clusters."""
     changes = [i for i in range(1, len(series.groups)) if series.groups[i] != series.groups[i - 1]]
@@ -147,6 +169,7 @@ _DRAWN: Mapping[str, Callable[[Any, Series], None]] = {
     "curves": _curves,
     "choices": _choices,
     "counts": _counts,
+    "pictures": _pictures,
     "points": _points,
     "scatter": _scatter,
 }

@@ -15,7 +15,15 @@ from benchmark.spec.messages import describe, message
 from benchmark.spec.problems import dotted, suggestion
 
 KINDS = ("empirical", "analytic", "descriptive")
-PLOTS = ("curves", "choices", "class-counts", "embedding", "client-embeddings", "scatter")
+PLOTS = (
+    "curves",
+    "choices",
+    "class-counts",
+    "embedding",
+    "client-embeddings",
+    "scatter",
+    "pictures",
+)
 
 
 def _wrong(message: str) -> PydanticCustomError:

@@ -156,7 +156,7 @@ class DrawnRun:
 class Figure:
     """A drawing of runs that a spec asks for: which kind, which runs, and how it is split.
 
-    plot: `curves`, `choices` or `class-counts`. runs: the rows of a figure that print no values,
+    plot: a name of `spec.raw.PLOTS`. runs: the rows of a figure that print no values,
     by column where there are columns, in order. options: the plot's own (see docs/spec-format.md).
     """
 

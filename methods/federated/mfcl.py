@@ -36,12 +36,19 @@ from methods.engine.representations import (
 )
 from methods.engine.self_supervised import ClientViews
 from methods.engine.steps import Batch, Work, train_steps
+from methods.federated._local_models import remember
 from methods.federated.base import FederatedMethod, Memory, Message, Server, Task
 from methods.metrics import Evaluation
 from methods.metrics.collapse import LOOKED_AT, representation_std
 from methods.models.layers import Layer, Sequential
 from methods.models.mfcl_modules import mirrored
-from methods.models.modular import MODULE, ModularNetwork, plain_layers
+from methods.models.modular import (
+    MODULE,
+    OWN,
+    ModularNetwork,
+    plain_layers,
+    with_own_modules,
+)
 from methods.models.normalisation import Norm
 from methods.pretraining import encode
 from methods.privacy.datamix import datamix
@@ -95,12 +102,14 @@ def rebuilding_loss(network: Layer, state: State, x: Tensor) -> Tensor:
 class Servers:
     """first: client module and decoder. second: the rest and the projection layers.
 
-    losses: of the second server, by epoch.
+    losses: of the second server, by epoch. own: the clients' own modules, stacked over them, once
+    training has ended; neither server has them.
     """
 
     first: State
     second: State
     losses: list[float] = field(default_factory=list)
+    own: State = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -111,7 +120,8 @@ class MFCL(FederatedMethod):
     in the decoder. group_channels: Λ. representations: ρ, pairs of views that are sent of each
     image. client_dropout: δ, share of the clients whose representations are lost.
     secure_aggregation: of phase 1. datamix: of phase 2. server_*: training of the second server.
-    projector_widths: its dense layers. temperature: τ.
+    projector_widths: its dense layers. temperature: τ. client_models: whether the modules that
+    clients trained last, before their average, are saved beside it; they stay with the clients.
     """
 
     draws_views: ClassVar[bool] = True
@@ -130,6 +140,7 @@ class MFCL(FederatedMethod):
     server_schedule: Literal["constant", "cosine"] = "cosine"
     projector_widths: tuple[int, ...] = (512, 512, 128)
     temperature: float = 0.5
+    client_models: bool = False
 
     def __post_init__(self) -> None:
         if not 0 <= self.client_dropout < 1:
@@ -190,6 +201,9 @@ class MFCL(FederatedMethod):
             clients,
             task.clients_at_once,
         )
+        if self.client_models:
+            kept = part(trained.state, MODULE)
+            remember(memory, OWN, federation.n_clients, clients, kept)
         log = {"loss": trained.loss}
         if not self.secure_aggregation:
             return Message(each={"weights": trained.state}, log=log)
@@ -215,6 +229,9 @@ class MFCL(FederatedMethod):
         averaged = self.size_average(task, upload.each["weights"], clients)
         return replace(server, first=averaged)
 
+    def finish(self, task: Task, server: Server, memory: Memory) -> Server:
+        return replace(server, own=memory.get(OWN, {}))
+
     def global_model(self, task: Task, server: Server) -> State:
         return self.encoder(server)
 
@@ -230,7 +247,7 @@ class MFCL(FederatedMethod):
         return Evaluation({"representation_std": representation_std(h)})
 
     def encoder(self, server: Server) -> State:
-        return {**part(server.first, MODULE), **server.second}
+        return with_own_modules({**part(server.first, MODULE), **server.second}, server.own)
 
     def counts(self, server: Server) -> Mapping[str, float]:
         """The second server's loss in its first and its last epoch."""

@@ -17,9 +17,26 @@ from torch import Tensor
 from methods.models.layers import Conv2d, Layer, MaxPool2d, ReLU, Sequential
 from methods.models.mfcl_modules import Convolution, Pooling
 from methods.models.normalisation import Norm, normalisation
-from methods.state import State
+from methods.state import State, part, take
 
 MODULE = "encoder.module"
+OWN = "own"
+
+
+def with_own_modules(state: State, modules: State) -> State:
+    """One model, and beside it the client modules (stacked) of all clients, under `own.`."""
+    return {**state, **{f"{OWN}.{name}": value.unsqueeze(0) for name, value in modules.items()}}
+
+
+def with_module_of(state: State, client: int) -> State:
+    """The model of `state` with that client's own module in the place of the averaged one.
+
+    Raises `ValueError` if `state` holds no module of that client.
+    """
+    own = {name.removeprefix(f"{OWN}."): value[0] for name, value in part(state, OWN).items()}
+    if not own or not 0 <= client < len(next(iter(own.values()))):
+        raise ValueError(f"no module of client {client} was saved (training.client_models)")
+    return {**part(state, "encoder"), **take(own, [client])}
 
 
 def plain_layers(

@@ -14,14 +14,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from methods.federation import to_float
 from methods.metrics.reconstruction import METRICS, pixel_error
 from methods.models.modular import MODULE, ModularNetwork
 from methods.models.normalisation import TwinNorm
-from methods.outcome import Curve, Outcome
+from methods.outcome import PICTURE, Curve, Outcome
 from methods.privacy.datamix import datamix
 from methods.privacy.reconstruction import rebuilt
 from methods.protocols.base import Protocol, Subject
@@ -46,6 +48,8 @@ class Reconstruction(Protocol):
 
     def measure(self, subject: Subject) -> Outcome:
         """Curves of `view_error` and `image_error` over the attack's steps, counted from 1.
+
+        Pictures show the first image's views and what is rebuilt of it.
 
         Raises `ValueError` for a network that is not in two modules.
         """
@@ -79,7 +83,7 @@ class Reconstruction(Protocol):
                 guess = (x[: len(images)] + x[len(images) :]) / 2
                 errors["image_error"].append(pixel_error(guess, to_float(images)))
 
-        rebuilt(
+        found = rebuilt(
             network.module,
             known,
             z,
@@ -89,6 +93,15 @@ class Reconstruction(Protocol):
             twins,
             watch,
         )
+        first, second = (views[at] for at in (0, len(images)))
+        guess = (found[0] + found[len(images)]) / 2
+        shown = {"view 1": first, "view 2": second, "reconstructed": guess}
         return Outcome(
-            metrics={name: Curve(tuple(rounds), tuple(values)) for name, values in errors.items()}
+            metrics={name: Curve(tuple(rounds), tuple(values)) for name, values in errors.items()},
+            arrays={f"{PICTURE}{name}": _picture(x) for name, x in shown.items()},
         )
+
+
+def _picture(x: Tensor) -> NDArray[np.uint8]:
+    """Pixels channels x height x width in [0, 1] as a picture."""
+    return (x.clamp(0, 1) * 255).round().to(torch.uint8).permute(1, 2, 0).cpu().numpy()

@@ -1,10 +1,13 @@
-"""Scatter plots: from judged cells to marks."""
+"""Scatter plots and grids of pictures: from judged cells and stored arrays to marks."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from benchmark.panels import panels
@@ -66,3 +69,40 @@ def test_every_row_is_named_beside_its_marks(rows: int) -> None:
     drawing = svg(series)
     assert drawing == svg(series)
     assert all(f">{name}<" in drawing for name in lines)
+
+
+def pictures(**of_run: dict[str, Any]) -> tuple[Series, ...]:
+    """The panels of runs that stored these arrays."""
+    drawings: Any = [
+        SimpleNamespace(run=SimpleNamespace(label=(name,)), config=name, departures=())
+        for name in of_run
+    ]
+    evidence: Any = SimpleNamespace(
+        record=lambda config, seed: config if seed == 0 else None,
+        store=SimpleNamespace(load_arrays=lambda record: of_run[record]),
+    )
+    return panels(Figure("pictures", {}, ()), drawings, (), evidence, None)
+
+
+def test_a_picture_that_all_runs_share_stands_once_and_others_under_their_run() -> None:
+    same, other = np.full((2, 3, 1), 7, np.uint8), np.zeros((2, 3, 3), np.uint8)
+    (series,) = pictures(
+        A={"picture.image": same, "picture.map": same, "xy": np.zeros(3)},
+        B={"picture.image": same, "picture.map": other},
+    )
+    assert series.pictures == {
+        "image": same.tolist(),
+        "map: A": same.tolist(),
+        "map: B": other.tolist(),
+    }
+    assert pictures(A={"xy": np.zeros(3)}) == ()
+
+
+def test_a_grid_has_every_picture_under_its_name() -> None:
+    named = {f"name {i}": [[[i], [9]], [[8], [7]]] for i in range(6)}
+    drawing = svg(Series("pictures", "", "", "", pictures=named))
+    assert drawing.count("<image ") == 6
+    assert all(f">{name}<" in drawing for name in named)
+    places = re.findall(r'<image [^>]* x="([^"]*)" y="([^"]*)"', drawing)
+    assert len(set(places)) == 6
+    assert len({y for _, y in places}) == 2

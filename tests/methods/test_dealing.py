@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from methods.federation import Federation, Portion
 from methods.partitions.base import Partition
+from methods.partitions.counted import Counted
 from methods.partitions.data_split import DataSplit
 from methods.partitions.dirichlet import Dirichlet
 from methods.partitions.iid import IID
@@ -109,3 +110,32 @@ def test_too_many_clients_are_refused(partition: Partition, says: str) -> None:
 def test_options_that_make_no_split_are_refused() -> None:
     with pytest.raises(ValueError, match="need alpha > 0"):
         Dirichlet(5, alpha=0.0)
+
+
+def test_images_are_counted_out_by_class() -> None:
+    counts = ((28, 2), (2, 28), (0, 0, 30))
+    federation = deal(Counted(3, counts=counts))
+    found = federation.class_counts().tolist()
+    assert [row[:3] for row in found] == [[28, 2, 0], [2, 28, 0], [0, 0, 30]]
+    assert federation.n_shared_images() == 0
+    assert all(len(index) == len(federation.test) for index in federation.test_of)
+    again, other = deal(Counted(3, counts=counts)), deal(Counted(3, counts=counts), trial=1)
+    assert all(map(torch.equal, federation.train_of, again.train_of))
+    assert not all(map(torch.equal, federation.train_of, other.train_of))
+
+
+@pytest.mark.parametrize(
+    ("count", "counts"), [(1, ((1,), (1,))), (2, ((1,), (0, 0))), (1, ((3, -1),)), (1, ((),))]
+)
+def test_counts_that_describe_no_clients_are_refused(
+    count: int, counts: tuple[tuple[int, ...], ...]
+) -> None:
+    with pytest.raises(ValueError, match="counts"):
+        Counted(count, counts=counts)
+
+
+def test_more_classes_or_images_than_there_are_cannot_be_counted_out() -> None:
+    with pytest.raises(ValueError, match="the data have 10"):
+        deal(Counted(1, counts=((1,) * 11,)))
+    with pytest.raises(ValueError, match="30 training images"):
+        deal(Counted(1, counts=((31,),)))

@@ -14,7 +14,7 @@ from methods.federated.base import Memory, Task
 from methods.federated.mfcl import MFCL, Autoencoder, rebuilding_loss
 from methods.models.classifier import Classifier, dense_head
 from methods.models.mfcl_modules import mirrored
-from methods.models.modular import ModularNetwork, plain_layers
+from methods.models.modular import ModularNetwork, plain_layers, with_module_of
 from methods.state import n_bytes, part
 from methods.views.augment import Augmentation
 from tests.methods.conftest import MakeTask
@@ -127,6 +127,28 @@ def test_rebuilding_loss_is_binary_cross_entropy_with_the_halved_views() -> None
     halved = F.avg_pool2d(x[0], 2)
     expected = -(halved * y.log() + (1 - halved) * (1 - y).log()).mean()
     assert float(rebuilding_loss(both, state, x)) == pytest.approx(float(expected), rel=1e-5)
+
+
+def test_modules_that_clients_trained_last_are_saved_where_they_are_wanted(
+    make_task: MakeTask,
+) -> None:
+    method = replace(SHORT, client_models=True)
+    outcome = run(method, modular(make_task(sizes=(10, 6, 9)), method))
+    plain = run(SHORT, modular(make_task(sizes=(10, 6, 9)), SHORT))
+    assert outcome.encoder is not None
+    assert plain.encoder is not None
+    assert not part(plain.encoder, "own")
+    for name, value in plain.encoder.items():
+        assert torch.equal(outcome.encoder[name], value)
+    for name, averaged in part(plain.encoder, "encoder.module").items():
+        modules = [with_module_of(outcome.encoder, client)[name][0].double() for client in range(3)]
+        mean = sum(n * one for n, one in zip((10, 6, 9), modules, strict=True)) / 25
+        torch.testing.assert_close(averaged[0].double(), mean, rtol=1e-5, atol=1e-6)
+    whole = with_module_of(outcome.encoder, 1)
+    assert whole.keys() == plain.encoder.keys()
+    for state, client in ((plain.encoder, 0), (outcome.encoder, 3)):
+        with pytest.raises(ValueError, match=f"client {client}"):
+            with_module_of(state, client)
 
 
 def test_impossible_options_are_refused(make_task: MakeTask) -> None:

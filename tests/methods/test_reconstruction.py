@@ -86,3 +86,12 @@ def test_curves_run_over_the_steps_of_the_attack() -> None:
 def test_a_network_in_one_piece_has_no_representations_to_attack() -> None:
     with pytest.raises(ValueError, match="client module"):
         ATTACK.measure(subject(modular=False))
+
+
+def test_pictures_are_the_first_images_views_and_what_is_rebuilt_of_them() -> None:
+    arrays = ATTACK.measure(subject()).arrays
+    views = arrays["picture.view 1"], arrays["picture.view 2"]
+    assert {a.shape for a in arrays.values()} == {(8, 8, 1)}
+    # Views of the whole image: the attack that knows the module comes near their mean.
+    mean = (views[0].astype(float) + views[1]) / 2
+    assert abs(arrays["picture.reconstructed"] - mean).mean() < 0.8 * mean.std()

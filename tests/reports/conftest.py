@@ -72,6 +72,7 @@ def report() -> Report:
     )
     counts = Series("counts", "images", "client", "class", matrix=[[20, 5], [0, 20]], groups=[0, 1])
     points = Series("points", "a map", "", "", lines={"class 0": [([0.5, 1.0], [2.0, -1.0])]})
+    grid = Series("pictures", "", "", "", pictures={"a face": [[[0], [255]], [[9], [90]]]})
     finding = AuditFinding(
         "toy/granularity/3", "granularity", "76.80 is off the grid k/3000", "76.80",
         "76.77 or 76.83",
@@ -87,7 +88,7 @@ def report() -> Report:
         )
         for name, departures, panels in (
             ("3", (SHARED, own), ()),
-            ("figure-4", (SHARED,), (curve, choices, counts, points)),
+            ("figure-4", (SHARED,), (curve, choices, counts, points, grid)),
         )
     )  # fmt: skip
     run = RunSummary(

@@ -75,6 +75,18 @@ def test_maps_of_figure_9_are_of_raw_data_and_of_three_normalisations() -> None:
     assert (dealt["classes"], dealt["novel"]) == (2, 0)
 
 
+def test_saliency_is_of_each_clients_own_module() -> None:
+    plan = plan_of("paper", "figure-4")
+    for number, row in enumerate(("Client 1", "Client 2")):
+        config = config_of(plan, row, "rare half|MFCL(TN)")
+        assert (config.method, config.options["client"]) == ("saliency", number)
+        start = trained(config)
+        assert start.options["client_models"]
+        assert start.clients is not None
+        assert start.clients["counts"] == [[4950, 50], [50, 4950]]
+    assert len(plan.drawings) == 4
+
+
 def test_supervised_methods_are_measured_as_they_were_trained() -> None:
     plan = plan_of("paper", "4")
     for row in ("HeteroFL", "Split-Mix", "FedPAC"):

@@ -1,0 +1,94 @@
+"""What a client's model looks at in images that are half of one class and half of another.
+
+Paper: mfcl, Section 5.5 and Figure 4: a "saliency map of gradients" of a picture whose left half is
+a car and whose right half is an airplane, for each of two clients that have many images of the one
+and few of the other.
+Unstated: what is differentiated (there are no classes to score; the length of the network's output
+is taken, `methods.metrics.saliency`); how one global network gives a map for each client (the
+client's own module of the last round, before the average, in front of the second server's network);
+where the halves come from (test images).
+The metric is ours: the share of the saliency that lies on the half of the class that the client has
+few images of. A network that sees both halves alike has a share near a half.
+Evidence: `tests/methods/test_saliency.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from methods.federation import Portion, to_float
+from methods.metrics.saliency import left_share, saliency
+from methods.models.modular import with_module_of
+from methods.outcome import PICTURE, Curve, Outcome
+from methods.protocols.base import Protocol, Subject
+
+
+@dataclass(frozen=True)
+class Saliency(Protocol):
+    """client: whose module. left, right: classes of the halves. images: at most so many are made.
+
+    Raises `ValueError` for a negative number, equal classes or no image.
+    """
+
+    federated: ClassVar[bool] = True
+
+    client: int = 0
+    left: int = 1
+    right: int = 0
+    images: int = 100
+
+    def __post_init__(self) -> None:
+        if min(self.client, self.left, self.right) < 0 or self.images < 1:
+            raise ValueError("client, left and right must be 0 or more, images at least 1")
+        if self.left == self.right:
+            raise ValueError("left and right must be different classes")
+
+    def measure(self, subject: Subject) -> Outcome:
+        """The metric `rare_share`, and pictures of the first image and its saliency.
+
+        Raises `ValueError` if the client's module was not saved or a class has no test image.
+        """
+        assert subject.federation is not None
+        state = with_module_of(subject.weights, self.client)
+        weights = {name: value.to(subject.device) for name, value in state.items()}
+        made = halves(subject.held_out(), self.left, self.right, self.images).to(subject.device)
+        maps = saliency(subject.network, weights, to_float(made))
+        held = subject.federation.class_counts()[self.client]
+        share = float(left_share(maps).mean())
+        rare_is_left = held[self.left] < held[self.right]
+        return Outcome(
+            metrics={"rare_share": Curve((1,), (share if rare_is_left else 1 - share,))},
+            arrays={
+                f"{PICTURE}test image": made[0].permute(1, 2, 0).cpu().numpy(),
+                f"{PICTURE}saliency": _grey(maps[0]),
+            },
+        )
+
+
+def halves(portion: Portion, left: int, right: int, most: int) -> Tensor:
+    """Images whose left half is of class `left` and whose right half of class `right`.
+
+    uint8, at most `most`; both classes' images are paired in their order.
+
+    Raises `ValueError` if the portion has no labels or no image of one of the classes.
+    """
+    if portion.labels is None:
+        raise ValueError("halves of classes need labels")
+    ours, theirs = (portion.images[portion.labels == c] for c in (left, right))
+    count = min(len(ours), len(theirs), most)
+    if count == 0:
+        raise ValueError(f"class {left} or {right} has no image")
+    width = ours.shape[3] // 2
+    return torch.cat([ours[:count, :, :, :width], theirs[:count, :, :, width:]], dim=3)
+
+
+def _grey(one: Tensor) -> NDArray[np.uint8]:
+    """A map as a picture height x width x 1, the largest value white."""
+    scaled = one / one.max().clamp(min=torch.finfo(one.dtype).tiny)
+    return (scaled * 255).round().to(torch.uint8).unsqueeze(2).cpu().numpy()
