@@ -74,13 +74,13 @@ class Change:
 
 
 def merge(*layers: Experiment) -> dict[str, Any]:
-    """One experiment from several: later layers win, section by section; nothing is shared."""
+    """One experiment from several: later layers win, section by section; no section is shared."""
     merged: dict[str, Any] = {}
     for layer in layers:
         for key, value in layer.items():
-            if isinstance(value, Mapping):
+            if isinstance(value, dict):
                 below = merged.get(key)
-                merged[key] = merge(below if isinstance(below, Mapping) else {}, value)
+                merged[key] = merge(below, value) if isinstance(below, dict) else merge(value)
             else:
                 merged[key] = value
     return merged
@@ -89,25 +89,40 @@ def merge(*layers: Experiment) -> dict[str, Any]:
 def get(experiment: Experiment, path: str, default: Any = None) -> Any:
     """The value at a dotted path, or `default` where there is none."""
     value: Any = experiment
-    for key in path.split("."):
-        if not isinstance(value, Mapping) or key not in value:
+    for key in _keys(path):
+        if not isinstance(value, dict) or key not in value:
             return default
         value = value[key]
     return value
 
 
+@cache
+def _keys(path: str) -> tuple[str, ...]:
+    return tuple(path.split("."))
+
+
 def with_value(experiment: Experiment, path: str, value: Any) -> dict[str, Any]:
     """The experiment with `value` at a dotted path; the given one is left as it is."""
-    nested: Any = value
-    for key in reversed(path.split(".")):
-        nested = {key: nested}
-    return merge(experiment, nested)
+    changed = merge(experiment)
+    _put(changed, path, value)
+    return changed
+
+
+def _put(experiment: dict[str, Any], path: str, value: Any) -> None:
+    """Gives a path of `experiment` itself a value; a group of keys joins the one that is there."""
+    *groups, last = _keys(path)
+    within = experiment
+    for key in groups:
+        if not isinstance(within.get(key), dict):
+            within[key] = {}
+        within = within[key]
+    within[last] = merge(within, {last: value})[last] if isinstance(value, dict) else value
 
 
 def leaves(experiment: Experiment, prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Every dotted path of an experiment with its value, in order."""
     for key, value in experiment.items():
-        if isinstance(value, Mapping):
+        if isinstance(value, dict):
             yield from leaves(value, f"{prefix}{key}.")
         else:
             yield prefix + key, value
@@ -136,7 +151,7 @@ def apply(
         if override.path == "at":
             at = new
         else:
-            changed = with_value(changed, override.path, new)
+            _put(changed, override.path, new)
     changes = []
     for path, why in reasons.items():
         before, after = (

@@ -17,7 +17,7 @@ from benchmark.config import RunConfig
 from benchmark.errors import SpecError
 from benchmark.estimate import Estimator, elapsed
 from benchmark.progress import duration
-from benchmark.resolve import Resolved, all_overrides, resolve
+from benchmark.resolve import Resolver
 from benchmark.results import Departure
 from benchmark.spec import names
 from benchmark.spec.problems import suggestion
@@ -135,14 +135,15 @@ def make_plan(
     changes = dict(sets)
     for path, value in changes.items():
         _check_set(path, value)
+    resolver = Resolver(chosen, on, changes)
     cells = tuple(
-        _planned(cell, chosen, on, changes)
+        _planned(cell, resolver)
         for table in _tables(paper, tables)
         for cell in table.cells
         if rows is None or _matches(rows, cell.row)
     )
     drawings = tuple(
-        _drawing(table.id, run, chosen, on, changes)
+        _drawing(table.id, run, resolver)
         for table in _tables(paper, tables)
         for run in (table.figure.runs if table.figure is not None else ())
         if rows is None or _matches(rows, run.label)
@@ -203,37 +204,18 @@ def _time(
     )
 
 
-def _planned(cell: Cell, profile: Profile, on: str | None, sets: Mapping[str, Any]) -> PlannedCell:
+def _planned(cell: Cell, resolver: Resolver) -> PlannedCell:
     reason = _no_training(cell)
     if reason is not None:
         return PlannedCell(cell, None, reason, cell.read, ())
-    where = f"table {cell.table}, {cell.label}"
-    found = _resolved(cell, cell.overrides, profile, on, sets, where)
+    found = resolver.resolve(cell, cell.metric, f"table {cell.table}, {cell.label}")
     return PlannedCell(cell, found.config, found.reason, found.read, found.departures)
 
 
-def _drawing(
-    table: str, run: DrawnRun, profile: Profile, on: str | None, sets: Mapping[str, Any]
-) -> PlannedDrawing:
+def _drawing(table: str, run: DrawnRun, resolver: Resolver) -> PlannedDrawing:
     where = f"{table}, {'|'.join(run.label)}"
-    found = _resolved(run, run.overrides, profile, on, sets, where)
+    found = resolver.resolve(run, run.metric or "accuracy", where)
     return PlannedDrawing(table, run, found.config, found.reason, found.read, found.departures)
-
-
-def _resolved(
-    bound: Cell | DrawnRun,
-    local: Mapping[str, Any],
-    profile: Profile,
-    on: str | None,
-    sets: Mapping[str, Any],
-    where: str,
-) -> Resolved:
-    overrides = all_overrides(profile, local, on, sets)
-    reason = profile.omitted(bound.experiment)
-    if reason is not None:
-        return Resolved(None, reason, bound.read)
-    metric = bound.metric if isinstance(bound, Cell) else bound.metric or "accuracy"
-    return resolve(bound.experiment, bound.read, metric, overrides, where)
 
 
 def _no_training(cell: Cell) -> str | None:

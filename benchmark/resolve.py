@@ -18,7 +18,7 @@ from benchmark.config import RunConfig
 from benchmark.errors import SpecError
 from benchmark.results import Departure
 from benchmark.spec.names import NO_PART, NO_PRETRAINING, NO_PROTOCOL, known
-from benchmark.spec.types import Experiment, Override, Profile, Read
+from benchmark.spec.types import Cell, DrawnRun, Experiment, Override, Profile, Read
 from methods import registry
 from methods.registry import UnknownNameError
 
@@ -83,6 +83,33 @@ def resolve(
     return Resolved(config, None, at, tuple(departures))
 
 
+@dataclass(frozen=True)
+class Resolver:
+    """Resolves the cells of one plan; what several of them share is resolved once.
+
+    profile, on, sets: as in `all_overrides`.
+    """
+
+    profile: Profile
+    on: str | None
+    sets: Mapping[str, Any]
+    _known: dict[tuple[object, ...], Resolved] = field(default_factory=dict)
+
+    def resolve(self, bound: Cell | DrawnRun, metric: str | None, where: str) -> Resolved:
+        """The run behind a cell or a drawn run, and how it is read; raises as `resolve` does."""
+        reason = self.profile.omitted(bound.experiment)
+        if reason is not None:
+            return Resolved(None, reason, bound.read)
+        # Every other metric is one more number of the same run.
+        apart = None if metric in known("metric") and metric not in MEASUREMENTS else metric
+        local = bound.overrides.get(self.profile.name, ())
+        key = (repr(bound.experiment), repr(local), bound.read, apart)
+        if key not in self._known:
+            overrides = all_overrides(self.profile, bound.overrides, self.on, self.sets)
+            self._known[key] = resolve(bound.experiment, bound.read, metric, overrides, where)
+        return self._known[key]
+
+
 def all_overrides(
     profile: Profile,
     local: Mapping[str, Sequence[Override]],
@@ -105,8 +132,8 @@ def _federated() -> frozenset[str]:
 
 def _unimplemented(experiment: Experiment) -> list[str]:
     """Settings of the experiment that nothing reads, quoted; a run would silently ignore them."""
-    paths = [path for path, _ in experiments.leaves(experiment)]
-    return [f"'{path}'" for path in paths if path not in experiments.known_keys()]
+    known = experiments.known_keys()
+    return [f"'{path}'" for path, _ in experiments.leaves(experiment) if path not in known]
 
 
 class _NothingToMeasureError(Exception):
@@ -181,7 +208,7 @@ class _Builder:
     ) -> RunConfig:
         partition = self._name("clients.partition")
         options = self._options("federated", method, "training", own)
-        made = experiments.build("federated", method, options)
+        made = _built("federated", method, options).made
         objective = made.objective_name()
         return RunConfig(
             stage="federated",
@@ -291,20 +318,24 @@ class _Builder:
     ) -> dict[str, Any]:
         """All options of a registered class: `own`, else the section's, else defaults."""
         given = {**self._given(experiments.found(kind, name), section), **own}
-        return _filled(experiments.build(kind, name, given))
+        return _built(kind, name, given).options
 
     def _options_of_section(self, section: str) -> dict[str, Any]:
         """All options of the one class whose fields are the section's keys."""
         cls = _section_class(section)
         given = self._given(cls, section)
-        try:
-            return _filled(cls(**experiments.options_of(cls, given, section)))
-        except ValueError as error:
-            raise SpecError(f"{section}: {error}") from error
+        key = ("section", section, repr(given))
+        if key not in _known:
+            try:
+                made = cls(**experiments.options_of(cls, given, section))
+            except ValueError as error:
+                raise SpecError(f"{section}: {error}") from error
+            _known[key] = _Built(made, _filled(made))
+        return _known[key].options
 
     def _given(self, cls: type, section: str) -> Mapping[str, Any]:
         own = _field_names(cls)
-        self.used |= {f"{section}.{name}" for name in own}
+        self.used |= _paths(cls, section)
         values = experiments.get(self.experiment, section, {})
         return {name: value for name, value in values.items() if name in own}
 
@@ -317,6 +348,34 @@ def _section_class(section: str) -> type:
 @cache
 def _field_names(cls: type) -> frozenset[str]:
     return frozenset(experiments.fields_of(cls))
+
+
+@cache
+def _paths(cls: type, section: str) -> frozenset[str]:
+    return frozenset(f"{section}.{name}" for name in _field_names(cls))
+
+
+@dataclass(frozen=True)
+class _Built:
+    """An instance of a registered class, and all of its options."""
+
+    made: Any
+    options: dict[str, Any]
+
+
+_known: dict[tuple[str, str, str], _Built] = {}
+
+
+def _built(kind: str, name: str, given: Mapping[str, Any]) -> _Built:
+    """What `experiments.build` makes, once for equal options: most runs share most of theirs.
+
+    Nobody may change it.
+    """
+    key = (kind, name, repr(given))
+    if key not in _known:
+        made = experiments.build(kind, name, given)
+        _known[key] = _Built(made, _filled(made))
+    return _known[key]
 
 
 def _filled(options: Any) -> dict[str, Any]:

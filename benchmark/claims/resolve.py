@@ -92,12 +92,12 @@ class _Resolver:
                     return replace(side, columns=nearest.columns, table=table), nearest
                 if nearest is not None:
                     side = replace(side, table=side.table or nearest.table)
-                if named and len(_columns(self.find_table(side))) > 1:
+                if named and len(self.find_table(side).columns) > 1:
                     raise SpecError(
                         f"no 'at' stands at or behind '{'|'.join(side.rows[0])}', "
                         "so its column is not known"
                     )
-                return replace(side, columns=tuple(_columns(self.find_table(side)))), nearest
+                return replace(side, columns=self.find_table(side).columns), nearest
 
     def step(self, left: Expression, step: Step, right: Expression) -> list[Elementary]:
         shared: Sequence[Label | None] = self.shared_columns((left, right)) or [None]
@@ -152,15 +152,14 @@ class _Resolver:
         rows = [
             (row, "*" in pattern)
             for pattern in cells.rows
-            for row in matching(pattern, _rows(table), "row", table)
+            for row in matching(pattern, table.rows, "row", table)
         ]
         wild = {row for row, by_wildcard in rows if by_wildcard}
-        by_place = {(cell.row, cell.column): cell for cell in table.cells}
         found = [
             cell
             for row in dict.fromkeys(row for row, _ in rows)
             for label in columns
-            if (cell := by_place.get((row, label))) is not None
+            if (cell := table.by_place.get((row, label))) is not None
         ]
         printed = [cell for cell in found if not (cell.row in wild and cell.printed.is_dash)]
         if not found:
@@ -172,7 +171,7 @@ class _Resolver:
 
     def columns_of(self, cells: Cells) -> list[Label]:
         table = self.find_table(cells)
-        every = _columns(table)
+        every = table.columns
         found = (matching(pattern, every, "column", table) for pattern in cells.columns or every)
         return list(dict.fromkeys(itertools.chain.from_iterable(found)))
 
@@ -192,19 +191,13 @@ class _Resolver:
         return table
 
 
-def _rows(table: Table) -> list[Label]:
-    return list(dict.fromkeys(cell.row for cell in table.cells))
-
-
-def _columns(table: Table) -> list[Label]:
-    return list(dict.fromkeys(cell.column for cell in table.cells))
-
-
 def matching(pattern: Label, labels: Sequence[Label], what: str, table: Table) -> list[Label]:
     """The labels that a pattern means; `what` is 'row' or 'column'.
 
     Raises `SpecError`, with the nearest label, if there is none.
     """
+    if "*" not in pattern and pattern in labels:
+        return [pattern]
     found = [
         label
         for label in labels

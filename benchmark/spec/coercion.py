@@ -22,10 +22,14 @@ def coerce(value: Any, hint: Any, where: str) -> Any:
 
 WRONG = object()
 """What `coerced` gives for a value that does not fit."""
+_PLAIN = (str, int, bool)
+"""Types of which every value fits as it is; most settings are of one."""
 
 
 def coerced(value: Any, hint: Any) -> Any:
     """`value` in the type `hint`, or `WRONG`."""
+    if hint in _PLAIN and type(value) is hint:
+        return value
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if isinstance(value, Decimal):
         value = float(value)

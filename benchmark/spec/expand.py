@@ -94,10 +94,23 @@ def expand_table(raw: RawTable, paper: RawPaper, file: Path) -> Table:
     )
 
 
+Bound = tuple[Experiment, Mapping[str, tuple[Override, ...]]]
+"""A cell's experiment, and its overrides by profile."""
+
+
 def _cells(raw: RawTable, paper: str, defaults: Experiment) -> Iterator[Cell]:
+    changes = [repr((column.experiment, column.profiles)) for column in raw.columns]
     for row in raw.rows:
-        for column, (printed, note) in zip(raw.columns, row.published or [], strict=False):
-            yield _cell(raw, paper, row, column, printed, note, defaults)
+        # Cells of a row whose columns change the same have one experiment between them.
+        bound: dict[str, Bound] = {}
+        published = zip(raw.columns, changes, row.published or [], strict=False)
+        for column, change, (printed, note) in published:
+            if change not in bound:
+                bound[change] = (
+                    _experiment(defaults, column, row),
+                    _local(raw.profiles, column.profiles, row.profiles),
+                )
+            yield _cell(raw, paper, row, column, printed, note, bound[change])
 
 
 def _cell(
@@ -107,7 +120,7 @@ def _cell(
     column: RawColumn,
     printed: Printed,
     note: str | None,
-    defaults: Experiment,
+    bound: Bound,
 ) -> Cell:
     kind = cast(Kind, row.kind or column.kind or raw.kind)
     skip = row.skip or column.skip
@@ -122,8 +135,8 @@ def _cell(
         unit=_first(row.unit, column.unit, raw.unit),
         printed=printed,
         read=_read(row, column),
-        experiment=_experiment(defaults, column, row) if trains else {},
-        overrides=_local(raw.profiles, column.profiles, row.profiles) if trains else {},
+        experiment=bound[0] if trains else {},
+        overrides=bound[1] if trains else {},
         trial=_first(row.trial, column.trial),
         formula=row.formula or column.formula,
         note="; ".join(filter(None, (row.note, column.note, note))) or None,

@@ -267,7 +267,9 @@ def _check_rounds(
     for row_path, row in rows:
         for column_path, column in columns or [(row_path, {})]:
             at, place = (row["at"], row_path) if "at" in row else (column.get("at"), column_path)
+            if type(at) is not int:
+                continue
             merged = experiment.merge(*below, column, row)
             rounds = experiment.get(merged, "training.rounds")
-            if type(at) is int and type(rounds) is int and at > rounds:
+            if type(rounds) is int and at > rounds:
                 report.add((*place, "at"), f"round {at} is beyond the last, {rounds}")

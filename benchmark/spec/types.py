@@ -15,6 +15,7 @@ from typing import Any, Literal
 from benchmark.printed import Printed
 
 Kind = Literal["empirical", "analytic", "descriptive"]
+Label = tuple[str, ...]
 Experiment = Mapping[str, Any]
 """A nested mapping: method, clients, encoder, head, pretraining, training, evaluation."""
 
@@ -186,6 +187,21 @@ class Table:
     figure: Figure | None
     file: Path
     relations: tuple[Relation, ...] = ()
+
+    @cached_property
+    def rows(self) -> tuple[Label, ...]:
+        """The labels of its rows that print values, in order."""
+        return tuple(dict.fromkeys(cell.row for cell in self.cells))
+
+    @cached_property
+    def columns(self) -> tuple[Label, ...]:
+        """The labels of its columns, in order."""
+        return tuple(dict.fromkeys(cell.column for cell in self.cells))
+
+    @cached_property
+    def by_place(self) -> Mapping[tuple[Label, Label], Cell]:
+        """Its cells by row and column."""
+        return {(cell.row, cell.column): cell for cell in self.cells}
 
     def margin_of(self, cell: Cell) -> Margin | None:
         """How close is close enough for a cell: its own margin, else the table's in its unit."""

@@ -43,12 +43,12 @@ def peak(shape_name: str, clients: int) -> int:
     small = engine_round(shape, federation(shape, [IMAGES] * 1))
     data = federation(shape, [IMAGES] * clients)
     small()
-    before = _most_resident()
+    before = most_resident()
     engine_round(shape, data)()
-    return _most_resident() - before
+    return most_resident() - before
 
 
-def _most_resident() -> int:
+def most_resident() -> int:
     """Bytes; from Linux's own count, since `ru_maxrss` begins with what the parent process used."""
     found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text(encoding="ascii"))
     assert found is not None

@@ -1,0 +1,88 @@
+"""Planning and reporting of ever larger suites: `python -m tests.benchmarks.scale docs/scale.md`.
+
+A suite has so many copies of the five papers (`tests.benchmarks.suite`), with every trial stored.
+Each size is measured in a fresh process, which does what `fedrepro report` does: processor seconds
+of every step, and the most memory that the process has had until then.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TypeVar
+
+from benchmark.judge import judge
+from benchmark.plan import make_plan
+from benchmark.spec.load import load_papers
+from benchmark.store import Store
+from methods.registry import names_in
+from tests.benchmarks.peak import most_resident
+from tests.benchmarks.suite import fill, write_copies
+
+WRITERS = "reports.writers"
+Made = TypeVar("Made")
+
+
+def measured(folder: Path, profile: str) -> dict[str, dict[str, float]]:
+    """Seconds and MiB by step, and the size of the suite in `folder`; for a fresh process only."""
+    steps: dict[str, dict[str, float]] = {}
+
+    def step(name: str, work: Callable[[], Made]) -> Made:
+        begun = time.process_time()
+        made = work()
+        seconds = round(time.process_time() - begun, 2)
+        steps[name] = {"s": seconds, "MiB": most_resident() >> 20}
+        print(f"  {name}: {steps[name]}", file=sys.stderr)
+        return made
+
+    make_plan(load_papers()[0], profile)  # what is worked out once a process is no growth
+    store = Store(folder / "store")
+    steps["process"] = {"MiB": most_resident() >> 20}
+    papers = step("read the specs", lambda: load_papers(folder / "specs"))
+    plans = step("plan", lambda: [make_plan(paper, profile) for paper in papers])
+    reports = step("judge", lambda: [judge(plan, store, command="fedrepro") for plan in plans])
+    for name in names_in(WRITERS):
+        writer = importlib.import_module(f"{WRITERS}.{name}")
+        place = folder / "report" / writer.FILE
+        step(f"write {writer.FILE}", lambda: writer.write(reports, place))  # noqa: B023
+        steps[f"write {writer.FILE}"]["MB"] = place.stat().st_size // 10**6
+    steps["size"] = {
+        "papers": len(papers),
+        "cells": sum(len(plan.cells) for plan in plans),
+        "runs": sum(len(plan.runs) for plan in plans),
+        "trials": sum(len(plan.trials_to_run()) for plan in plans),
+    }
+    return steps
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Measures every size that is asked for; one line of JSON each."""
+    options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    options.add_argument("copies", type=int, nargs="+", help="how many times the five papers")
+    options.add_argument("--profile", default="smoke")
+    options.add_argument("--at", type=Path, help="measure the suite in this folder, once")
+    chosen = options.parse_args(argv)
+    if chosen.at is not None:
+        print(json.dumps(measured(chosen.at, chosen.profile)))
+        return 0
+    for copies in chosen.copies:
+        with TemporaryDirectory() as folder:
+            write_copies(Path(folder) / "specs", copies)
+            store = Store(Path(folder) / "store")
+            for paper in load_papers(Path(folder) / "specs"):
+                fill(store, make_plan(paper, chosen.profile))
+            command = [sys.executable, "-m", "tests.benchmarks.scale", str(copies)]
+            command += ["--profile", chosen.profile, "--at", folder]
+            subprocess.run(command, check=True)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
