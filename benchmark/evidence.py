@@ -57,26 +57,31 @@ class Evidence:
     plan: Plan
     store: Trials
     not_run: Mapping[str, str] = field(default_factory=dict)
-    _records: dict[tuple[RunConfig, int], TrialRecord | None] = field(default_factory=dict)
+    _asked: dict[str, Mapping[int, TrialRecord | None]] = field(default_factory=dict)
+    _unreleased: dict[str, tuple[Departure, ...]] = field(default_factory=dict)
+
+    def trials(self, config: RunConfig) -> Mapping[int, TrialRecord | None]:
+        """By seed, the trials of a run that the plan asks for; None where one is not finished."""
+        if config.key not in self._asked:
+            seeds = self.plan.seeds(config)
+            self._asked[config.key] = {seed: self.store.find(config, seed) for seed in seeds}
+        return self._asked[config.key]
 
     def record(self, config: RunConfig, seed: int) -> TrialRecord | None:
-        """The finished trial, or None."""
-        if (config, seed) not in self._records:
-            self._records[config, seed] = self.store.find(config, seed)
-        return self._records[config, seed]
+        """A finished trial, whether the plan asks for it or not, or None."""
+        asked = self.trials(config)
+        return asked[seed] if seed in asked else self.store.find(config, seed)
 
     def records(self, config: RunConfig) -> list[TrialRecord]:
         """The finished trials of a run that the plan asks for, by seed."""
-        found = (self.record(config, seed) for seed in self.plan.seeds(config))
-        return [record for record in found if record is not None]
+        return [record for record in self.trials(config).values() if record is not None]
 
     def errors(self, config: RunConfig) -> tuple[str, ...]:
         """`trial 3: diverged at round 7` for every trial that failed, by seed."""
         return tuple(
             f"trial {seed}: {message}"
-            for seed in self.plan.seeds(config)
-            if self.record(config, seed) is None
-            and (message := self.store.error(config, seed)) is not None
+            for seed, record in self.trials(config).items()
+            if record is None and (message := self.store.error(config, seed)) is not None
         )
 
     @cached_property
@@ -88,7 +93,10 @@ class Evidence:
         """How what a cell shows differs from the published protocol, its data included."""
         if planned.config is None:
             return planned.departures
-        return planned.departures + tuple(self._not_released(planned.config))
+        key = planned.config.key
+        if key not in self._unreleased:
+            self._unreleased[key] = tuple(self._not_released(planned.config))
+        return planned.departures + self._unreleased[key]
 
     def _trials(self, planned: PlannedCell) -> CellTrials:
         config, cell = planned.config, planned.cell
@@ -96,8 +104,7 @@ class Evidence:
             return CellTrials(missing=planned.reason or "no run is bound to this cell")
         scale = 100.0 if cell.unit == "%" else 1.0
         values: list[float | None] = []
-        for seed in self.plan.seeds(config):
-            record = self.record(config, seed)
+        for record in self.trials(config).values():
             if record is None:
                 values.append(None)
             elif cell.metric is None or cell.metric not in record.metrics:
@@ -107,11 +114,12 @@ class Evidence:
                     values.append(record.metrics[cell.metric].read(planned.read.at) * scale)
                 except KeyError as error:
                     return CellTrials(missing=str(error.args[0]), failed=True)
+        if values and None not in values:
+            return CellTrials(tuple(values))
         lacking = self._why_lacking(config)
         if all(value is None for value in values):
             return CellTrials(tuple(values), *lacking)
-        incomplete = lacking[0] if None in values else None
-        return CellTrials(tuple(values), incomplete=incomplete)
+        return CellTrials(tuple(values), incomplete=lacking[0])
 
     def _why_lacking(self, config: RunConfig) -> tuple[str, bool]:
         """Why trials of a run are missing, and whether that is an error."""
@@ -124,7 +132,7 @@ class Evidence:
             if run.key in self.not_run:
                 return self.not_run[run.key], False
             run = run.start
-        lacking = [s for s in self.plan.seeds(config) if self.record(config, s) is None]
+        lacking = [seed for seed, record in self.trials(config).items() if record is None]
         edited = sorted({file for seed in lacking for file in self.store.stale(config, seed)})
         if edited:
             return f"stored trials are stale, edited since: {', '.join(edited)}", False

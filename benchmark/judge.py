@@ -128,12 +128,13 @@ class _Judging:
         departures = tuple(
             dict.fromkeys(one for planned in shown for one in self.departures(planned))
         )
+        position = {departure: i for i, departure in enumerate(departures)}
         figure = table.figure
         judged = tuple(
             self.cell(
                 one,
                 verdicts[key_of(one.cell)],
-                tuple(map(departures.index, self.departures(one))),
+                tuple(map(position.__getitem__, self.departures(one))),
             )
             for one in cells
         )

@@ -13,7 +13,7 @@ import ast
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -39,7 +39,13 @@ def source_of(config: RunConfig) -> Source:
 
 def digest(source: Source) -> str:
     """First 12 hexadecimal digits of the SHA-256 over files and hashes."""
-    return hashlib.sha256(json.dumps(source, sort_keys=True).encode()).hexdigest()[:12]
+    return _digest(frozenset(source.items()))
+
+
+@lru_cache(maxsize=4096)
+def _digest(source: frozenset[tuple[str, str]]) -> str:
+    """Kept: thousands of trials share a few sources."""
+    return hashlib.sha256(json.dumps(dict(source), sort_keys=True).encode()).hexdigest()[:12]
 
 
 def changed(old: Source, new: Source) -> list[str]:
@@ -126,9 +132,11 @@ def _parents(module: str) -> Iterator[str]:
 
 def _file_of(module: str, folders: Mapping[str, Path]) -> Path | None:
     package, *rest = module.split(".")
-    if package not in folders:
-        return None
-    place = folders[package].joinpath(*rest)
+    return _file_below(folders[package].joinpath(*rest)) if package in folders else None
+
+
+@cache
+def _file_below(place: Path) -> Path | None:
     for file in (place / "__init__.py", place.with_suffix(".py")):
         if file.is_file():
             return file

@@ -6,6 +6,10 @@ import math
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from benchmark.audit.rounding import Interval
 
@@ -15,6 +19,15 @@ def on_grid(value: Interval, steps: int) -> bool:
     (a, b), (c, d) = (end.as_integer_ratio() for end in value)
     # ceil(low * steps / 100) <= floor(high * steps / 100), in whole numbers for speed.
     return -(-a * steps // (100 * b)) <= c * steps // (100 * d)
+
+
+def on_grids(value: Interval, steps: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """`on_grid` for each of `steps`."""
+    (a, b), (c, d) = (end.as_integer_ratio() for end in value)
+    largest = max(abs(a), abs(c), 100 * b, 100 * d) * int(steps.max())
+    # Python's whole numbers where those of the processor are too short.
+    many: NDArray[Any] = steps if largest < 2**62 else steps.astype(object)
+    return np.asarray(-(-a * many // (100 * b)) <= c * many // (100 * d), dtype=np.bool_)
 
 
 @cache

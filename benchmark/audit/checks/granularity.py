@@ -16,9 +16,11 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
+import numpy as np
+
 from benchmark import experiment as experiments
 from benchmark.audit.findings import Finding, finding
-from benchmark.audit.grid import neighbours, on_grid, share_on_grid
+from benchmark.audit.grid import neighbours, on_grid, on_grids, share_on_grid
 from benchmark.audit.identity import numbers
 from benchmark.audit.rounding import interval, places_of, show
 from benchmark.printed import half_unit
@@ -31,6 +33,8 @@ CHANCE = 1e-3
 """A grid that nobody states must not explain that many values by chance oftener than this."""
 FEWEST = 8
 """Fewer values than this say nothing about a grid that nobody states."""
+_BLOCK = 4096
+"""So many numbers of images are tried at once."""
 
 
 def check(paper: Paper) -> Iterator[Finding]:
@@ -68,16 +72,15 @@ def fewest_images(cells: Sequence[Cell], clients: int = 1, spare: int = 0) -> in
     None if only grids as fine as the printed digits do.
     """
     values = [interval(cell.printed) for cell in cells]
-    images = 1
-    while clients * images < 100 * 10 ** _places(cells[0]):
-        left = spare
+    end = -(-100 * 10 ** _places(cells[0]) // clients)
+    for first in range(1, end, _BLOCK):
+        images = np.arange(first, min(first + _BLOCK, end))
+        off = np.zeros(len(images), int)
         for value in values:
-            left -= not on_grid(value, clients * images)
-            if left < 0:
-                break
-        else:
-            return images
-        images += 1
+            off += ~on_grids(value, clients * images)
+        explaining = images[off <= spare]
+        if len(explaining):
+            return int(explaining[0])
     return None
 
 
