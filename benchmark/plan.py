@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from benchmark import experiment
@@ -15,15 +14,11 @@ from benchmark.claims.relations import instances
 from benchmark.claims.resolve import resolve as resolve_claim
 from benchmark.config import RunConfig
 from benchmark.errors import SpecError
-from benchmark.estimate import Estimator, elapsed
-from benchmark.progress import duration
 from benchmark.resolve import Resolver
 from benchmark.results import Departure
 from benchmark.spec import names
 from benchmark.spec.problems import suggestion
 from benchmark.spec.types import Cell, DrawnRun, Paper, Profile, Read, Table
-from benchmark.store import Store
-from benchmark.training import device_name
 
 
 @dataclass(frozen=True)
@@ -153,54 +148,6 @@ def make_plan(
     runs = tuple(_in_order([*cells, *drawings]))
     return Plan(
         paper, chosen, on, trials or chosen.trials, cells, runs, drawings, tuple(changes.items())
-    )
-
-
-def describe(
-    plan: Plan, store: Store, *, device: str, workers: int, data_dir: Path | None = None
-) -> list[str]:
-    """Lines that say how much a plan is: runs, the cells that share them, trials, time on `device`.
-
-    The time is for what `store` lacks, from `benchmark.estimate`.
-    """
-    trials = plan.trials_to_run()
-    missing = [(run, seed) for run, seed in trials if store.find(run, seed) is None]
-    stages = Counter(run.stage for run in plan.runs)
-    sharing = plan.sharing()
-    shared = sum(n for n in sharing.values() if n > 1)
-    lines = [
-        f"{plan.paper.id}, profile {plan.profile.name}"
-        + (f" on {plan.on}" if plan.on else "")
-        + f": {len(plan.cells)} cells, {sum(sharing.values())} of them measured",
-        f"{len(plan.runs)} unique runs ("
-        + ", ".join(f"{n} {stage}" for stage, n in stages.most_common())
-        + f"); {shared} cells share {sum(n > 1 for n in sharing.values())} of them",
-        f"{len(trials)} trials, {len(trials) - len(missing)} of them in {store.root}",
-    ]
-    if plan.drawings:
-        lines.insert(1, f"{len(plan.drawings)} runs drawn in figures without printed values")
-    reasons = Counter(c.reason for c in plan.cells if c.reason is not None)
-    lines += [f"{n} cells without a run: {reason}" for reason, n in reasons.most_common()]
-    if missing:
-        lines.append(_time(missing, store, device, workers, data_dir))
-    return lines
-
-
-def _time(
-    missing: Sequence[tuple[RunConfig, int]],
-    store: Store,
-    device: str,
-    workers: int,
-    data_dir: Path | None,
-) -> str:
-    known = Estimator(device, device_name(device), store.records(), data_dir)
-    seconds = elapsed([(run, known.seconds(run)) for run, _ in missing], workers)
-    learned = sum(known.has_learned(run) for run, _ in missing)
-    slots = f"{workers} {'process' if workers == 1 else 'processes'} on {device_name(device)}"
-    return (
-        f"about {duration(seconds)} for {len(missing)} trials with {slots} (rough: {learned} by "
-        "the times of stored trials, the others by one measured step of their network, which may "
-        "be off by a factor of two or more)"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 
 from benchmark.commands._options import add_papers
 
@@ -11,24 +12,47 @@ EXAMPLE = "fedrepro check cpcfl"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Papers."""
+    """Papers, and the format."""
     add_papers(parser)
+    parser.add_argument("--json", action="store_true", help="problems and names as JSON")
 
 
 def execute(given: argparse.Namespace) -> int:
     """Prints problems and names that wait for a method; 2 if there are problems."""
     from benchmark.commands._options import chosen_papers
     from benchmark.spec.check import check
+    from benchmark.spec.problems import InvalidSpecError
 
-    papers = chosen_papers(given.papers)
-    problems, unimplemented = check(papers)
+    try:
+        papers = chosen_papers(given.papers)
+        problems, unimplemented = check(papers)
+    except InvalidSpecError as found:
+        if not given.json:
+            raise
+        papers, problems, unimplemented = (), found.problems, ()
+    counts = [
+        {
+            "tables": len(paper.tables),
+            "cells": sum(len(table.cells) for table in paper.tables),
+            "claims": sum(len(table.claims) for table in paper.tables),
+        }
+        for paper in papers
+    ]
+    if given.json:
+        plain = {
+            "papers": {one.id: count for one, count in zip(papers, counts, strict=True)},
+            "problems": [one.as_plain() for one in problems],
+            "unimplemented": unimplemented,
+        }
+        print(json.dumps(plain, indent=1, ensure_ascii=False))
+        return 2 if problems else 0
     for problem in problems:
         print(problem)
     for missing in unimplemented:
         print(f"not implemented yet: {missing}")
-    cells = sum(len(table.cells) for paper in papers for table in paper.tables)
-    claims = sum(len(table.claims) for paper in papers for table in paper.tables)
-    tables = sum(len(paper.tables) for paper in papers)
     names = ", ".join(paper.id for paper in papers)
-    print(f"{names}: {tables} tables, {cells} cells, {claims} claims, {len(problems)} problems")
+    totals = ", ".join(
+        f"{sum(one[what] for one in counts)} {what}" for what in ("tables", "cells", "claims")
+    )
+    print(f"{names}: {totals}, {len(problems)} problems")
     return 2 if problems else 0

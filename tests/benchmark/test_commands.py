@@ -3,6 +3,7 @@
 import argparse
 import json
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from benchmark.cli import build_parser, main
 from benchmark.commands import _terminal
+from benchmark.spec.load import tables_root
 
 VERBS: dict[str, argparse.ArgumentParser] = next(
     action.choices
@@ -200,3 +202,37 @@ def test_new_method_refuses_a_name_that_specs_could_not_hold(
 ) -> None:
     assert main(["new-method", name]) == 2
     assert "small letters" in capsys.readouterr().err
+
+
+def test_plan_as_json_lists_the_runs_that_the_text_counts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    selection = ["plan", "cpcfl", "--tables", "3", "--profile", "smoke", "--store", str(tmp_path)]
+    assert main(selection) == 0
+    text = capsys.readouterr().out
+    assert main([*selection, "--json"]) == 0
+    plain = json.loads(capsys.readouterr().out)
+    assert f"{len(plain['runs'])} unique runs" in text
+    assert f"{plain['trials']} trials, {plain['stored']} of them in" in text
+    assert sum(len(run["seeds"]) for run in plain["runs"]) == plain["trials"]
+    assert sum(run["cells"] for run in plain["runs"]) == plain["measured"] <= plain["cells"]
+    assert {run["start"] for run in plain["runs"]} - {None} <= {run["key"] for run in plain["runs"]}
+    assert plain["estimate"]["seconds"] > 0
+
+
+def test_check_as_json_holds_problems_with_file_and_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["check", "cpcfl", "--json"]) == 0
+    sound = json.loads(capsys.readouterr().out)
+    assert sound["papers"]["cpcfl"]["cells"] == 536
+    assert sound["problems"] == []
+    shutil.copytree(tables_root() / "cpcfl", tmp_path / "cpcfl")
+    spec = tmp_path / "cpcfl" / "3.toml"
+    spec.write_text(spec.read_text(encoding="utf-8").replace("metric ", "metrik ", 1), "utf-8")
+    monkeypatch.setattr("benchmark.spec.load.tables_root", lambda: tmp_path)
+    assert main(["check", "cpcfl", "--json"]) == 2
+    (problem, *_) = json.loads(capsys.readouterr().out)["problems"]
+    assert problem["file"].endswith("3.toml")
+    assert "metrik" in spec.read_text(encoding="utf-8").splitlines()[problem["line"] - 1]
+    assert "did you mean 'metric'" in problem["message"]
