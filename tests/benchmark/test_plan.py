@@ -8,11 +8,11 @@ import pytest
 
 from benchmark.errors import SpecError
 from benchmark.plan import make_plan
-from benchmark.summary import summarize
 from benchmark.printed import Printed
 from benchmark.spec.load import load_paper
 from benchmark.spec.types import Claim, Omission, Paper
 from benchmark.store import Store
+from benchmark.summary import summarize
 
 MakePaper = Callable[..., Paper]
 SHARED = {"pretraining": {"method": "simclr"}}
