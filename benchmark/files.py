@@ -10,7 +10,7 @@ import struct
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -43,10 +43,10 @@ def disk(place: Path) -> Iterator[None]:
         raise StoreError(f"cannot use store {place}: {reason}; finished trials are kept") from error
 
 
-def write_whole(path: Path, content: bytes, aside: Path | None = None) -> None:
+def write_whole(path: Path, content: bytes | Iterable[bytes], aside: Path | None = None) -> None:
     """Puts a file in place, or leaves the place as it was: written aside, synced, renamed.
 
-    aside: the folder of unfinished files, on the same disk; None for the file's own folder. A kill
+    content: whole, or in parts where the whole would take much memory. aside: the folder of unfinished files, on the same disk; None for the file's own folder. A kill
     leaves the unfinished file there.
 
     Raises `OSError` if the disk refuses.
@@ -58,11 +58,11 @@ def write_whole(path: Path, content: bytes, aside: Path | None = None) -> None:
         unfinished = aside / f"{path.parent.name}-{path.name}.part"
     try:
         with unfinished.open("wb") as file:
-            file.write(content)
+            file.writelines([content] if isinstance(content, bytes) else content)
             file.flush()
             os.fsync(file.fileno())
         unfinished.replace(path)
-    except OSError:
+    except BaseException:
         with suppress(OSError):
             unfinished.unlink()
         raise

@@ -11,6 +11,7 @@ from typing import Any
 
 import matplotlib
 import numpy as np
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
@@ -57,11 +58,17 @@ def svg(series: Series, name: str = "") -> str:
         }
     ):
         figure = Figure(figsize=_size(series), layout="constrained")
+        FigureCanvasSVG(figure)
         axes = figure.add_subplot()
         _DRAWN[series.kind](axes, series)
         axes.set_title(textwrap.fill(series.title, _TITLE), fontsize=10, loc="left")
         axes.set_xlabel(series.x_label)
         axes.set_ylabel(series.y_label)
+        # Laid out once: `savefig` would draw all of it a second time, only to lay it out again.
+        engine = figure.get_layout_engine()
+        assert engine is not None
+        engine.execute(figure)
+        figure.set_layout_engine(None)
         buffer = io.StringIO()
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     return _element(buffer.getvalue(), series, name)

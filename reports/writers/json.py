@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +20,28 @@ FILE = "report.json"
 
 def render(reports: Sequence[Report]) -> str:
     """One report as an object, several as a list of such objects; `docs/report.schema.json`."""
-    plain = as_plain(reports[0] if len(reports) == 1 else reports)
-    return json.dumps(plain, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return "".join(_parts(reports))
 
 
 def write(reports: Sequence[Report], path: Path) -> None:
     """Writes the report on one paper or several to `path`."""
-    write_whole(path, render(reports).encode())
+    write_whole(path, (part.encode() for part in _parts(reports)))
+
+
+def _parts(reports: Sequence[Report]) -> Iterator[str]:
+    """The text, a paper at a time: hundreds of papers are more than memory should hold twice."""
+    if len(reports) == 1:
+        yield _text(reports[0])
+    else:
+        for i, report in enumerate(reports):
+            yield ",\n " if i else "[\n "
+            yield _text(report).replace("\n", "\n ")
+        yield "\n]" if reports else "[]"
+    yield "\n"
+
+
+def _text(report: Report) -> str:
+    return json.dumps(as_plain(report), indent=1, ensure_ascii=False, allow_nan=False)
 
 
 def schema() -> dict[str, Any]:
