@@ -46,8 +46,9 @@ def disk(place: Path) -> Iterator[None]:
 def write_whole(path: Path, content: bytes | Iterable[bytes], aside: Path | None = None) -> None:
     """Puts a file in place, or leaves the place as it was: written aside, synced, renamed.
 
-    content: whole, or in parts where the whole would take much memory. aside: the folder of unfinished files, on the same disk; None for the file's own folder. A kill
-    leaves the unfinished file there.
+    content: whole, or in parts where the whole would take much memory. aside: the folder of
+    unfinished files, on the same disk; None for the file's own folder. A kill leaves the unfinished
+    file there.
 
     Raises `OSError` if the disk refuses.
     """

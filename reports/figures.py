@@ -17,17 +17,9 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from benchmark.results import Series
+from reports import maps
+from reports.palette import INK, PALETTE, TITLE
 
-PALETTE = (
-    "#3b6fb6", "#d1603d", "#3a8f5c", "#8a5aa8", "#b58a1b", "#4aa3a8", "#b0487f", "#6b6b6b",
-    "#7fa32b", "#8c5a3c",
-)  # fmt: skip
-
-
-INK = "#808080"
-"""Of text and axes; the page's own colour takes its place."""
-_TITLE = 60
-"""Letters in a line of a title, so that none runs out of the picture."""
 _ACROSS = 4
 """Pictures in a line of a grid."""
 _CELL = (1.15, 1.4)
@@ -41,6 +33,8 @@ def svg(series: Series, name: str = "") -> str:
 
     name: of the figure's place; equal figures in several places of a page need different ones.
     """
+    if series.kind == "points":
+        return _element(maps.svg(series), series, name)
     with matplotlib.rc_context(
         {
             "svg.hashsalt": "fedrepro",
@@ -61,7 +55,7 @@ def svg(series: Series, name: str = "") -> str:
         FigureCanvasSVG(figure)
         axes = figure.add_subplot()
         _DRAWN[series.kind](axes, series)
-        axes.set_title(textwrap.fill(series.title, _TITLE), fontsize=10, loc="left")
+        axes.set_title(textwrap.fill(series.title, TITLE), fontsize=10, loc="left")
         axes.set_xlabel(series.x_label)
         axes.set_ylabel(series.y_label)
         # Laid out once: `savefig` would draw all of it a second time, only to lay it out again.
@@ -139,18 +133,6 @@ def _counts(axes: Any, series: Series) -> None:
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 
-def _points(axes: Any, series: Series) -> None:
-    """A map of images, one colour a class; only nearness means anything, so there are no ticks."""
-    for i, (label, [(x, y)]) in enumerate(series.lines.items()):
-        axes.scatter(x, y, s=7, color=PALETTE[i % len(PALETTE)], label=label, linewidths=0)
-    axes.set_xticks([])
-    axes.set_yticks([])
-    axes.set_aspect("equal", adjustable="datalim")
-    axes.legend(
-        frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5), markerscale=2
-    )
-
-
 def _pictures(axes: Any, series: Series) -> None:
     """A grid of pictures, each named above it; pixels stay pixels."""
     across = min(_ACROSS, len(series.pictures))
@@ -177,10 +159,9 @@ _DRAWN: Mapping[str, Callable[[Any, Series], None]] = {
     "choices": _choices,
     "counts": _counts,
     "pictures": _pictures,
-    "points": _points,
     "scatter": _scatter,
 }
-_SIZES = {"curves": (6.4, 3.6), "points": (5.4, 4.2), "scatter": (7.6, 4.2)}
+_SIZES = {"curves": (6.4, 3.6), "scatter": (7.6, 4.2)}
 """Inches; other kinds have one size."""
 
 

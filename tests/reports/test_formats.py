@@ -4,10 +4,11 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
+import pytest
 from matplotlib.figure import Figure
 
 from benchmark.results import Report, Series
-from reports import figures
+from reports import figures, palette
 from reports.writers import html, markdown
 from reports.writers import json as json_format
 
@@ -158,7 +159,7 @@ def test_rounds_and_clients_are_counted_in_whole_numbers_from_one(report: Report
 def test_text_and_axes_of_a_figure_take_the_colour_of_the_page(report: Report) -> None:
     drawn = figures.svg(report.tables[1].panels[0])
     assert "currentColor" in drawn
-    assert figures.INK not in drawn
+    assert palette.INK not in drawn
 
 
 def test_a_run_of_one_round_is_drawn_as_a_point() -> None:
@@ -168,3 +169,42 @@ def test_a_run_of_one_round_is_drawn_as_a_point() -> None:
         figures._curves(axes, Series("curves", "", "", "", lines={"A": [(rounds, rounds)]}))
     alone, line = (axes.lines[0].get_marker() for axes in figure.axes)
     assert (alone, line) == ("o", "None")
+
+
+def test_a_map_keeps_distances_and_shows_every_point_once() -> None:
+    lines = {"one": [([0.0, 4.0], [0.0, 1.0])], "<two>": [([0.0], [-1.0])]}
+    drawn = figures.svg(Series("points", "a map", "", "", lines=lines))
+    assert "<two>" not in drawn
+    dots = [(float(x), float(y)) for x, y in re.findall(r"M([\d.]+) ([\d.]+)h0", drawn)]
+    (ax, ay), (bx, by), (cx, cy) = (dots[i] for i in (0, 1, 3))  # each class ends in its legend's
+    assert len(dots) == 5
+    assert (bx - ax) / (ay - by) == pytest.approx(4, abs=0.01)  # up is smaller y
+    assert cx == ax
+    assert cy - ay == pytest.approx(ay - by, abs=0.11)
+
+
+def test_of_many_papers_each_has_a_page_and_the_overview_leads_to_it(
+    report: Report, tmp_path: Path
+) -> None:
+    many = [replace(report, paper=f"p{i}") for i in range(html.ON_ONE_PAGE + 1)]
+    html.write(many, tmp_path / html.FILE)
+    whole = (tmp_path / html.FILE).read_text(encoding="utf-8")
+    for one in many:
+        own = tmp_path / "papers" / f"{one.paper}.html"
+        assert whole.count(f'href="papers/{own.name}"') == 1
+        text = own.read_text(encoding="utf-8")
+        Balance().feed(text)
+        assert f'href="../{html.FILE}"' in text
+        assert "76.80" in text
+    assert "76.80" not in whole
+    Balance().feed(whole)
+    html.write(many[1:], tmp_path / "few" / html.FILE)
+    assert [path.name for path in (tmp_path / "few").iterdir()] == [html.FILE]
+
+
+def test_several_papers_as_json_are_the_list_of_their_reports(report: Report) -> None:
+    other = replace(report, paper="other", title="line\nbreak")
+    alone = [json.loads(json_format.render([one])) for one in (report, other)]
+    text = json_format.render([report, other])
+    assert json.loads(text) == alone
+    assert text == json.dumps(alone, indent=1, ensure_ascii=False) + "\n"
