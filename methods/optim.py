@@ -9,26 +9,45 @@ Evidence: `tests/methods/test_optim.py`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from functools import partial
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
+from methods.adam import FusedAdam, suits_fused_adam
 from methods.lars import LARS
 
-_OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
+
+class Optimizer(Protocol):
+    """What training loops use of an optimiser."""
+
+    param_groups: list[dict[str, Any]]
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forgets the gradients."""
+
+    def step(self) -> Any:
+        """Moves every weight that has a gradient."""
+
+
+_OPTIMIZERS: dict[str, Callable[..., Optimizer]] = {
     "adam": torch.optim.Adam,
     "adamw": torch.optim.AdamW,
     "lars": LARS,
     "sgd": torch.optim.SGD,
 }
-_FUSED = ("cpu", "cuda")
+_FAST: dict[str, Callable[..., Optimizer]] = {
+    "adam": FusedAdam,
+    "adamw": partial(FusedAdam, decoupled=True),
+    "sgd": partial(torch.optim.SGD, fused=True),
+}
 
 
 def make_optimizer(
     name: str, parameters: Iterable[Tensor], learning_rate: float, **options: Any
-) -> torch.optim.Optimizer:
-    """`adam`, `adamw`, `lars` or `sgd` over leaf tensors; `options` go to the torch class.
+) -> Optimizer:
+    """`adam`, `adamw`, `lars` or `sgd` over leaf tensors; `options` as of the torch class.
 
     Adam's other settings are the field's usual ones (betas 0.9 and 0.999, eps 1e-8).
 
@@ -38,7 +57,5 @@ def make_optimizer(
         raise ValueError(f"optimizer '{name}' is not known (known: {', '.join(_OPTIMIZERS)})")
     tensors = list(parameters)
     # Fused SGD with momentum fails where a weight gets its first gradient later than the others.
-    fusible = name != "lars" and not options.get("momentum")
-    if fusible and all(p.device.type in _FUSED and p.is_floating_point() for p in tensors):
-        options.setdefault("fused", True)
-    return _OPTIMIZERS[name](tensors, lr=learning_rate, **options)
+    fast = name in _FAST and not options.get("momentum") and all(map(suits_fused_adam, tensors))
+    return (_FAST if fast else _OPTIMIZERS)[name](tensors, lr=learning_rate, **options)

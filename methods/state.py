@@ -15,6 +15,8 @@ from torch import Tensor
 
 State = dict[str, Tensor]
 
+_AVERAGED_AT_ONCE = 1 << 16
+
 
 def n_models(state: State) -> int:
     """How many models are stacked in `state`."""
@@ -73,7 +75,10 @@ def weighted_average(state: State, weights: Tensor) -> State:
     averaged: State = {}
     for name, value in state.items():
         flat = value.reshape(value.shape[0], -1)
-        mean = share.to(flat.device, torch.float64) @ flat.to(torch.float64)
+        share = share.to(flat.device, torch.float64)
+        # In pieces, because a copy of all models in double precision would leave the caches.
+        pieces = torch.split(flat, max(1, _AVERAGED_AT_ONCE // len(flat)), dim=1)
+        mean = torch.cat([share @ piece.to(torch.float64) for piece in pieces], dim=1)
         if not value.is_floating_point():
             mean = mean.round()
         averaged[name] = mean.to(value.dtype).reshape(-1, *value.shape[1:])

@@ -24,7 +24,7 @@ from torch import Tensor
 
 from methods.engine.memory import step_bytes
 from methods.models.layers import in_fast_layout, is_buffer
-from methods.optim import make_optimizer
+from methods.optim import Optimizer, make_optimizer
 from methods.seeds import Seeds
 from methods.state import State, n_bytes, n_models, take
 
@@ -44,7 +44,7 @@ class LocalOptions:
     sgd_momentum: float = 0.0
     weight_decay: float = 0.0
 
-    def optimizer_over(self, weights: Sequence[Tensor]) -> torch.optim.Optimizer:
+    def optimizer_over(self, weights: Sequence[Tensor]) -> Optimizer:
         """A fresh optimiser over leaf tensors."""
         more: dict[str, Any] = {}
         if self.sgd_momentum and self.optimizer == "sgd":
@@ -134,8 +134,8 @@ def train_steps(
     """
     if at_once is None:
         at_once = _fitting(work, start, own_of, options)
-    trained = {name: value.clone() for name, value in start.items()}
-    kept = {name: value.clone() for name, value in memory.items()}
+    trained = {name: torch.empty_like(value) for name, value in start.items()}
+    kept = {name: torch.empty_like(value) for name, value in memory.items()}
     losses = torch.full((len(clients),), torch.nan)
     for chunk in _chunks(own_of, at_once):
         own = torch.stack([own_of[i] for i in chunk])

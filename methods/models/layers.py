@@ -20,7 +20,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from methods.models.convolution import stacked_conv2d
+from methods.models.convolution import (
+    dense,
+    kept_patches_conv2d,
+    single_pixel_conv2d,
+    stacked_conv2d,
+    suits_kept_patches,
+)
 from methods.state import State
 
 Initialiser = Callable[[tuple[int, ...], int, int, torch.Generator], Tensor]
@@ -94,13 +100,8 @@ class Linear(Layer):
         return state
 
     def __call__(self, state: State, x: Tensor, training: bool = False) -> Tensor:
-        weight = state[f"{self.name}.weight"]
         bias = state[f"{self.name}.bias"] if self.bias else None
-        if x.shape[0] == weight.shape[0] == 1:
-            return F.linear(x.squeeze(0), weight.squeeze(0), _only(bias)).unsqueeze(0)
-        if bias is None:
-            return torch.bmm(x, weight.transpose(1, 2))
-        return torch.baddbmm(bias.unsqueeze(1), x, weight.transpose(1, 2))
+        return dense(x, state[f"{self.name}.weight"], bias)
 
 
 class Conv2d(Layer):
@@ -135,10 +136,16 @@ class Conv2d(Layer):
     def __call__(self, state: State, x: Tensor, training: bool = False) -> Tensor:
         weight = state[f"{self.name}.weight"]
         bias = state[f"{self.name}.bias"] if self.bias else None
+        height, width = (self.size(side) for side in x.shape[3:])
+        # Shapes alone are asked for to count a network's operations, as those of a convolution.
+        counted = x.device.type == "meta"
+        if height == width == 1 and self.padding < self.kernel and not counted:
+            return single_pixel_conv2d(x, weight, bias, self.padding)
         if x.shape[0] == 1:
-            own = channels_last(x.squeeze(0))
-            out = F.conv2d(own, weight.squeeze(0), _only(bias), self.stride, self.padding)
-            return out.unsqueeze(0)
+            own, of_own, bias = channels_last(x.squeeze(0)), weight.squeeze(0), _only(bias)
+            fast = not counted and suits_kept_patches(weight, height * width)
+            convolve = kept_patches_conv2d if fast else F.conv2d
+            return convolve(own, of_own, bias, self.stride, self.padding).unsqueeze(0)
         return stacked_conv2d(x, weight, bias, self.stride, self.padding)
 
 

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from methods.models.layers import Linear
-from methods.optim import make_optimizer
+from methods.optim import Optimizer, make_optimizer
 from methods.outcome import DivergedError
 from methods.pretraining import batches
 from methods.seeds import Seeds
@@ -47,7 +47,7 @@ class HeadOptions:
             return self.learning_rate * self.gamma**passed
         return self.learning_rate
 
-    def optimizer_over(self, weights: list[Tensor]) -> torch.optim.Optimizer:
+    def optimizer_over(self, weights: list[Tensor]) -> Optimizer:
         """A fresh optimiser over leaf tensors."""
         more = {"momentum": self.sgd_momentum} if self.optimizer == "sgd" else {}
         if self.weight_decay:

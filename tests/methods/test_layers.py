@@ -73,11 +73,21 @@ def test_linear_equals_torch(models: int, bias: bool) -> None:
 @pytest.mark.parametrize(
     ("kernel", "stride", "padding", "side"),
     [(3, 1, 0, 8), (3, 1, 1, 8), (3, 2, 0, 8), (3, 2, 0, 9), (3, 2, 1, 7), (1, 1, 0, 4),
-     (1, 2, 0, 7), (7, 2, 3, 9), (5, 3, 2, 8), (3, 2, 1, 1), (4, 2, 1, 6)],
+     (1, 2, 0, 7), (7, 2, 3, 9), (5, 3, 2, 8), (3, 2, 1, 1), (4, 2, 1, 6),
+     (3, 2, 1, 2), (3, 2, 0, 4), (1, 1, 0, 1), (1, 1, 1, 1), (4, 2, 1, 2)],
 )  # fmt: skip
+@pytest.mark.parametrize("many_weights", [0, 1 << 18])
 def test_convolution_equals_torch(
-    models: int, bias: bool, kernel: int, stride: int, padding: int, side: int
+    models: int,
+    bias: bool,
+    kernel: int,
+    stride: int,
+    padding: int,
+    side: int,
+    many_weights: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(convolution, "_MANY_WEIGHTS", many_weights)
     layer = layers.Conv2d("layer", 2, 4, kernel, stride, padding, bias)
     state = randomised(layer, models)
     modules = [
@@ -106,6 +116,25 @@ def test_convolution_gradients_equal_finite_differences(padding: int) -> None:
     assert torch.autograd.gradcheck(
         lambda *t: convolution.stacked_conv2d(*t, 2, padding), (x, weight, bias)
     )
+
+
+@pytest.mark.parametrize("padding", [0, 1])
+def test_gradients_of_a_convolution_on_kept_patches_equal_finite_differences(padding: int) -> None:
+    double = {"dtype": torch.float64, "requires_grad": True}
+    x, weight, bias = (
+        torch.randn(*shape, **double)  # type: ignore[arg-type]
+        for shape in [(2, 2, 5, 4), (3, 2, 3, 3), (3,)]
+    )
+    assert torch.autograd.gradcheck(
+        lambda *t: convolution.kept_patches_conv2d(*t, 2, padding), (x, weight, bias)
+    )
+
+
+def test_patches_are_kept_where_few_pixels_meet_many_weights() -> None:
+    wide, narrow = torch.empty(1, 256, 192, 3, 3), torch.empty(1, 64, 32, 3, 3)
+    assert convolution.suits_kept_patches(wide, 4)
+    assert not convolution.suits_kept_patches(wide, 16)
+    assert not convolution.suits_kept_patches(narrow, 4)
 
 
 def test_convolution_does_not_depend_on_how_many_models_are_taken_at_once(

@@ -1,6 +1,7 @@
 import pytest
 import torch
 
+from methods.adam import FusedAdam
 from methods.optim import make_optimizer
 
 
@@ -31,6 +32,45 @@ def test_sgd_with_momentum_follows_the_published_update_rule() -> None:
         buffer = 0.9 * buffer + 2 * (w - target)
         w = w - 0.05 * buffer
     torch.testing.assert_close(trained("sgd", start, target, momentum=0.9), w)
+
+
+def channels_innermost(weight: torch.Tensor) -> torch.Tensor:
+    return weight.contiguous(memory_format=torch.channels_last)
+
+
+@pytest.mark.parametrize("decay", [{}, {"weight_decay": 0.1}])
+@pytest.mark.parametrize("name", ["adam", "adamw"])
+def test_adam_takes_torchs_steps_whatever_the_order_of_memory(
+    name: str, decay: dict[str, float]
+) -> None:
+    made = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[name]
+    first, second = torch.randn(4, 3, 2, 2), torch.randn(5)
+    theirs = [first.clone().requires_grad_(), second.clone().requires_grad_()]
+    ours = [channels_innermost(first).requires_grad_(), second.clone().requires_grad_()]
+    reference = made(theirs, lr=0.05, **decay)
+    optimizer = make_optimizer(name, ours, 0.05, **decay)
+    assert isinstance(optimizer, FusedAdam)
+    for step in range(6):
+        gradient = torch.randn(4, 3, 2, 2)
+        for weights, own in ((theirs, gradient), (ours, channels_innermost(gradient))):
+            weights[0].grad = own if step != 3 else gradient.clone()
+            # The second weight begins later and pauses, as a layer that is frozen for a while.
+            weights[1].grad = torch.ones(5) if step in (1, 2, 5) else None
+        for each in (reference, optimizer):
+            for group in each.param_groups:
+                group["lr"] = 0.05 / (1 + step)
+            each.step()
+            each.zero_grad(set_to_none=True)
+        assert all(weight.grad is None for weight in ours)
+        for left, right in zip(ours, theirs, strict=True):
+            torch.testing.assert_close(left, right)
+
+
+def test_weights_with_gaps_between_them_are_left_to_torch() -> None:
+    table = torch.randn(4, 6)
+    weights = table[:, ::2].requires_grad_()
+    optimizer = make_optimizer("adam", [weights], 0.1)
+    assert isinstance(optimizer, torch.optim.Adam)
 
 
 @pytest.mark.parametrize("name", ["adam", "sgd"])
