@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import torch
 import torch.nn.functional as F
@@ -25,6 +26,9 @@ from methods.outcome import Curve, DivergedError, Outcome
 from methods.seeds import Seeds
 from methods.state import State, clone, part
 from methods.views.augment import Augmentation
+
+# Views up to this size are drawn together: of 8x8 images the calls cost more than the numbers.
+_VIEWS_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -78,13 +82,8 @@ def pretrain(
     for epoch in range(1, options.epochs + 1):
         total = torch.zeros((), device=device)
         images = 0
-        for batch in batches(n, options.batch_size, order, device):
-            raw = portion.images[batch]
-            views = (
-                augmentation.views(raw, objective.n_views, looks)
-                if objective.draws_views
-                else [to_float(raw)] * objective.n_views
-            )
+        drawn = batches(n, options.batch_size, order, device)
+        for batch, views in _with_views(drawn, portion.images, objective, augmentation, looks):
             labels = portion.labels[batch][None] if portion.labels is not None else None
             loss = learner.loss(state, memory, [view[None] for view in views], labels).sum()
             optimizer.zero_grad(set_to_none=True)
@@ -110,6 +109,27 @@ def pretrain(
         },
         encoder={name: v.contiguous().cpu() for name, v in clone(part(state, "encoder")).items()},
     )
+
+
+def _with_views(
+    drawn: Iterator[Tensor],
+    images: Tensor,
+    objective: Objective,
+    augmentation: Augmentation,
+    looks: torch.Generator,
+) -> Iterator[tuple[Tensor, list[Tensor]]]:
+    """Each batch with its views; those of batches of small images are drawn together."""
+    for first in drawn:
+        size = torch.float32.itemsize * objective.n_views * images[0].numel() * len(first)
+        together = [first, *islice(drawn, _VIEWS_BYTES // size - 1 if size < _VIEWS_BYTES else 0)]
+        raw = [images[batch] for batch in together]
+        if objective.draws_views:
+            yield from zip(
+                together, augmentation.views_of_batches(raw, objective.n_views, looks), strict=True
+            )
+        else:
+            for batch, own in zip(together, raw, strict=True):
+                yield batch, [to_float(own)] * objective.n_views
 
 
 def batches(

@@ -88,6 +88,17 @@ class Augmentation:
         parameters = self.draw(n * n_views, height, width, generator)
         return list(apply(images, parameters).chunk(n_views))
 
+    def views_of_batches(
+        self, batches: Sequence[Tensor], n_views: int, generator: torch.Generator
+    ) -> list[list[Tensor]]:
+        """What `views` would give for each of `batches` in turn, all of them at once."""
+        sizes = [n_views * len(batch) for batch in batches]
+        repeated = torch.cat([batch.repeat(n_views, 1, 1, 1) for batch in batches])
+        height, width = repeated.shape[2:]
+        parameters = self.draw(len(repeated), height, width, generator)
+        of_batches = torch.split(apply(repeated, parameters), sizes)
+        return [list(changed.chunk(n_views)) for changed in of_batches]
+
     def stacked_views(
         self, images: Tensor, n_views: int, streams: Sequence[torch.Generator]
     ) -> list[Tensor]:

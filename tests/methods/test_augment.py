@@ -76,6 +76,16 @@ def test_views_of_a_batch_are_those_of_its_images_one_by_one() -> None:
         torch.testing.assert_close(together[i], alone[0], atol=1e-6, rtol=0)
 
 
+def test_views_of_batches_together_are_those_of_one_after_the_other() -> None:
+    batches = images(20, 3, 16).split(8)  # the last one is smaller
+    stream = generator(3)
+    alone = [FULL.views(batch, 2, stream) for batch in batches]
+    together = FULL.views_of_batches(batches, 2, generator(3))
+    for ours, theirs in zip(together, alone, strict=True):
+        for view, expected in zip(ours, theirs, strict=True):
+            torch.testing.assert_close(view, expected, atol=1e-6, rtol=0)
+
+
 def test_hue_equals_torchvision_on_greys_primaries_and_ties() -> None:
     levels = torch.tensor([0.0, 0.5, 1.0])
     x = torch.cartesian_prod(levels, levels, levels).t().reshape(1, 3, 3, 9)
