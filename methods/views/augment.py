@@ -11,7 +11,7 @@ window of a tenth of the side, as in Chen et al.; below 20 pixels that is a sing
 is blurred.
 
 Speed: `nox -s bench` compares with per-image transforms; docs/benchmarks.md has a run. Images go
-through all operations in pieces that a core's cache holds, which a profile of the first version
+through all operations in pieces that the caches hold, which a profile of the first version
 asked for: most of its time went to memory, not to arithmetic.
 
 Evidence: `tests/methods/test_augment.py` holds every operation against torchvision image by image,
@@ -32,8 +32,8 @@ from methods.views.colour import HUE, HUE_RANKS, hue_rank, jitter, luma
 from methods.views.resampling import blur, blur_radius, column_shares, crop, places, row_pairs
 
 _TRIES = 10
-# Images at a time whose colours, with what is computed on the way, stay in a core's own cache.
-_PIECE_BYTES = {"cpu": 3 << 18}
+# Images at a time that stay in the caches; half and less of it costs more in calls than it saves.
+_PIECE_BYTES = {"cpu": 3 << 19}
 _PIECE_BYTES_ELSEWHERE = 1 << 32
 
 
