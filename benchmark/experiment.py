@@ -74,16 +74,27 @@ class Change:
 
 
 def merge(*layers: Experiment) -> dict[str, Any]:
-    """One experiment from several: later layers win, section by section; no section is shared."""
+    """One experiment from several: later layers win, section by section.
+
+    A section that one layer alone gives is that layer's own, so nobody may change it.
+    """
     merged: dict[str, Any] = {}
     for layer in layers:
         for key, value in layer.items():
-            if isinstance(value, dict):
-                below = merged.get(key)
-                merged[key] = merge(below, value) if isinstance(below, dict) else merge(value)
+            below = merged.get(key)
+            if isinstance(value, dict) and isinstance(below, dict):
+                merged[key] = merge(below, value)
             else:
                 merged[key] = value
     return merged
+
+
+def _copied(experiment: Experiment) -> dict[str, Any]:
+    """The experiment with sections of its own."""
+    return {
+        key: _copied(value) if isinstance(value, dict) else value
+        for key, value in experiment.items()
+    }
 
 
 def get(experiment: Experiment, path: str, default: Any = None) -> Any:
@@ -103,7 +114,7 @@ def _keys(path: str) -> tuple[str, ...]:
 
 def with_value(experiment: Experiment, path: str, value: Any) -> dict[str, Any]:
     """The experiment with `value` at a dotted path; the given one is left as it is."""
-    changed = merge(experiment)
+    changed = _copied(experiment)
     _put(changed, path, value)
     return changed
 
@@ -116,7 +127,7 @@ def _put(experiment: dict[str, Any], path: str, value: Any) -> None:
         if not isinstance(within.get(key), dict):
             within[key] = {}
         within = within[key]
-    within[last] = merge(within, {last: value})[last] if isinstance(value, dict) else value
+    within[last] = _copied(merge(within, {last: value}))[last] if isinstance(value, dict) else value
 
 
 def leaves(experiment: Experiment, prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -139,7 +150,7 @@ def apply(
 
     Raises `SpecError` if a value that is to be divided is not a whole number or a list of them.
     """
-    changed = merge(experiment)
+    changed = _copied(experiment)
     at: Any = read.at
     reasons: dict[str, str] = {}
     for override in overrides:

@@ -21,7 +21,7 @@ from benchmark.spec.problems import suggestion
 from benchmark.spec.types import Cell, DrawnRun, Paper, Profile, Read, Table
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class PlannedCell:
     """A cell and the run that it reads.
 

@@ -16,7 +16,7 @@ _VALUE = re.compile(
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Printed:
     """One printed cell.
 

@@ -26,7 +26,7 @@ MEASUREMENTS = ("relevance",)
 """Metrics of an encoder that no client trains: protocols that measure the start of a run."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Resolved:
     """A run and how it is read, or the reason why there is none.
 
@@ -94,6 +94,7 @@ class Resolver:
     on: str | None
     sets: Mapping[str, Any]
     _known: dict[tuple[object, ...], Resolved] = field(default_factory=dict)
+    _departures: dict[Departure, Departure] = field(default_factory=dict)
 
     def resolve(self, bound: Cell | DrawnRun, metric: str | None, where: str) -> Resolved:
         """The run behind a cell or a drawn run, and how it is read; raises as `resolve` does."""
@@ -106,7 +107,10 @@ class Resolver:
         key = (repr(bound.experiment), repr(local), bound.read, apart)
         if key not in self._known:
             overrides = all_overrides(self.profile, bound.overrides, self.on, self.sets)
-            self._known[key] = resolve(bound.experiment, bound.read, metric, overrides, where)
+            found = resolve(bound.experiment, bound.read, metric, overrides, where)
+            # A departure that a thousand cells share is held once.
+            shared = tuple(self._departures.setdefault(one, one) for one in found.departures)
+            self._known[key] = dataclasses.replace(found, departures=shared)
         return self._known[key]
 
 

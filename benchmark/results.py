@@ -21,7 +21,7 @@ ClaimWord = Literal["HOLDS", "REVERSED", "UNRESOLVED", "NOT RUN"]
 SupportWord = Literal["supported", "contradicted", "undecidable", "not printed"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """What may be said about a cell: the word, one sentence of reason, and its numbers.
 
@@ -39,7 +39,7 @@ class Verdict:
     working: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class CellResult:
     """One cell: printed beside reproduced. Values are in the table's unit (percent or fraction).
 
@@ -67,7 +67,7 @@ class CellResult:
     margin: float | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """One elementary comparison of a claim: 'left op right' in the trials.
 
@@ -117,7 +117,7 @@ class AuditFinding:
     cells: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Departure:
     """One difference between what was run and what the paper describes."""
 

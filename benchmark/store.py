@@ -34,6 +34,10 @@ from methods.outcome import Curve, Outcome
 from methods.state import State
 
 
+_KEPT = 8192
+"""Records that a store remembers as sound; of larger stores the earliest are read again."""
+
+
 class Store:
     """Trials under one folder.
 
@@ -238,6 +242,8 @@ class Store:
         if damaged:
             self._quarantine(path, damaged[0])
             return None
+        if len(self._sound) >= _KEPT:
+            del self._sound[next(iter(self._sound))]
         self._sound[path] = record
         return record
 

@@ -20,7 +20,7 @@ Experiment = Mapping[str, Any]
 """A nested mapping: method, clients, encoder, head, pretraining, training, evaluation."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Read:
     """Which number of a run a cell shows.
 

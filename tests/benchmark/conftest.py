@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -52,7 +53,7 @@ TINY: dict[str, Any] = {
 @pytest.fixture
 def tiny() -> dict[str, Any]:
     """The experiment as a spec gives it."""
-    return merge(TINY)
+    return copy.deepcopy(TINY)
 
 
 @pytest.fixture
