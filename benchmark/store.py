@@ -33,7 +33,6 @@ from benchmark.record import SCHEMA, TrialRecord
 from methods.outcome import Curve, Outcome
 from methods.state import State
 
-
 _KEPT = 8192
 """Records that a store remembers as sound; of larger stores the earliest are read again."""
 
