@@ -51,9 +51,13 @@ def single_pixel_conv2d(x: Tensor, weight: Tensor, bias: Tensor | None, padding:
     """
     kernel = weight.shape[3]
     high, wide = (min(side, kernel - padding) for side in x.shape[3:])
-    x = x[..., :high, :wide].permute(0, 1, 3, 4, 2).flatten(2)
-    met = weight[..., padding : padding + high, padding : padding + wide]
-    return dense(x, met.permute(0, 1, 3, 4, 2).flatten(2), bias)[..., None, None]
+    x, met = x[..., :high, :wide], weight
+    if high < kernel or wide < kernel:
+        met = _Met.apply(weight, padding, high, wide)  # type: ignore[no-untyped-call]
+    if len(weight) == 1:
+        # The channels of a single model lie innermost, and stay so.
+        x, met = x.movedim(2, -1), met.movedim(2, -1)
+    return dense(x.flatten(2), met.flatten(2), bias)[..., None, None]
 
 
 def suits_kept_patches(weight: Tensor, pixels: int) -> bool:
@@ -176,6 +180,24 @@ class _StackedConv2d(torch.autograd.Function):
             None,
             None,
         )
+
+
+class _Met(torch.autograd.Function):
+    """The rows and columns of all kernels from `padding` on, with one pass in either direction."""
+
+    @staticmethod
+    def forward(ctx: Any, weight: Tensor, padding: int, high: int, wide: int) -> Tensor:
+        ctx.save_for_backward(weight)
+        ctx.met = (..., slice(padding, padding + high), slice(padding, padding + wide))
+        return weight[ctx.met].clone()
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        (weight,) = ctx.saved_tensors
+        whole = torch.zeros_like(weight)
+        whole[ctx.met] = grad
+        return whole, None, None, None
 
 
 class _KeptPatchesConv2d(torch.autograd.Function):
