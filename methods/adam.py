@@ -25,7 +25,9 @@ def memory_order(weight: Tensor) -> tuple[int, ...]:
 
 def suits_fused_adam(weight: Tensor) -> bool:
     """Whether `FusedAdam` can move it: floating point, without gaps, where torch has a kernel."""
-    known = weight.device.type in ("cpu", "cuda") and weight.is_floating_point()
+    # The kernels are not part of torch's documented interface: a version may come without them.
+    kernels = hasattr(torch, "_fused_adam_") and hasattr(torch, "_fused_adamw_")
+    known = kernels and weight.device.type in ("cpu", "cuda") and weight.is_floating_point()
     return known and weight.permute(memory_order(weight)).is_contiguous()
 
 

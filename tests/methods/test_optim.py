@@ -83,3 +83,11 @@ def test_stacked_models_step_as_they_would_alone(name: str) -> None:
 def test_an_unknown_name_is_refused_by_naming_the_known_ones() -> None:
     with pytest.raises(ValueError, match=r"'adma' is not known \(known: adam, adamw, lars, sgd\)"):
         make_optimizer("adma", [torch.zeros(1, requires_grad=True)], 0.1)
+
+
+def test_a_torch_without_the_fused_kernels_trains_by_its_own_optimiser(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delattr(torch, "_fused_adam_")
+    optimizer = make_optimizer("adam", [torch.zeros(3, requires_grad=True)], 0.05)
+    assert isinstance(optimizer, torch.optim.Adam)
