@@ -17,7 +17,8 @@ class RunConfig:
     """One training job, fully described; two cells with equal configs read the same run.
 
     stage: `pretraining` trains an encoder with an objective; `federated` trains clients;
-    `measurement` evaluates the weights that it starts from with a protocol.
+    `measurement` evaluates the weights that it starts from with a protocol; `costs` counts what a
+    client of a federated method exchanges, computes and holds.
     method: registered name of the objective, of the federated method or of the protocol. options:
     all of its options, defaults included. data: name, part, test_part, image_size, channels,
     images (None for all), unlabeled_part (where clients have one). clients: partition name and
@@ -28,7 +29,7 @@ class RunConfig:
     start_trial: the one trial of `start` that every trial uses, or None for the trial's own.
     """
 
-    stage: Literal["pretraining", "federated", "measurement"]
+    stage: Literal["pretraining", "federated", "measurement", "costs"]
     method: str
     options: Mapping[str, Json]
     data: Mapping[str, Json]
@@ -66,6 +67,8 @@ class RunConfig:
     def description(self) -> str:
         """A few words for progress and lists: method, data set, and what it starts from."""
         words = f"{self.method} on {self.data['name']}"
+        if self.stage == "costs":
+            return f"costs of {words}"
         if self.start is not None:
             words += f", started from {self.start.description}"
         return words

@@ -38,6 +38,8 @@ _UNKNOWN_IMAGES = 50_000
 _ALIKE = 10.0  # how far the counted times of runs alike may lie apart, as a factor
 _CLASSES, _PER_CLASS = 10, 500
 _OVERHEAD_S = 0.05
+_COUNTED_IMAGES = 500.0
+"""Counting costs takes a client a few dozens of steps on weights at full width, without images."""
 
 Shape = tuple[str, str, int, int]
 """Encoder name, its options as text, channels, image size."""
@@ -162,6 +164,8 @@ def work_of(config: RunConfig, data_dir: Path | None = None) -> Work:
     if config.stage == "measurement":
         images = config.data["images"] or _n_images(config.data, data_dir)
         return Work(forward=float(images), trained=0)
+    if config.stage == "costs":
+        return Work(forward=_COUNTED_IMAGES, trained=0)
     if config.stage == "pretraining":
         images = config.data["images"] or _n_images(config.data, data_dir)
         views = made("objective", config.method, options).n_views

@@ -207,7 +207,7 @@ class _Judging:
         """The verdict of a cell whose number is not held against the print, else None."""
         cell, trials = planned.cell, self.trials(planned.cell)
         if cell.kind == "analytic" and cell.skip is None:
-            return judge_analytic(cell)
+            return judge_analytic(cell, trials.found[0] if trials.found else None)
         if cell.kind == "descriptive":
             return Verdict("DESCRIPTIVE", "Shown as printed; it is not a measurement of ours.")
         if cell.skip is None and cell.printed.is_dash:

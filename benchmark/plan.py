@@ -14,7 +14,7 @@ from benchmark.claims.relations import instances
 from benchmark.claims.resolve import resolve as resolve_claim
 from benchmark.config import RunConfig
 from benchmark.errors import SpecError
-from benchmark.resolve import Resolver
+from benchmark.resolve import Resolver, costs
 from benchmark.results import Departure
 from benchmark.spec import names
 from benchmark.spec.problems import suggestion
@@ -66,7 +66,12 @@ class Plan:
     sets: tuple[tuple[str, Any], ...] = ()
 
     def seeds(self, config: RunConfig) -> tuple[int, ...]:
-        """The trials of a run: fewer where every later run starts from one and the same trial."""
+        """The trials of a run: fewer where every later run starts from one and the same trial.
+
+        Costs are counted once.
+        """
+        if config.stage == "costs":
+            return (0,)
         later = self._started_from.get(config, ())
         read = config in self.shown
         if read or not later or any(run.start_trial is None for run in later):
@@ -152,10 +157,12 @@ def make_plan(
 
 
 def _planned(cell: Cell, resolver: Resolver) -> PlannedCell:
+    where = f"table {cell.table}, {cell.label}"
     reason = _no_training(cell)
     if reason is not None:
-        return PlannedCell(cell, None, reason, cell.read, ())
-    found = resolver.resolve(cell, cell.metric, f"table {cell.table}, {cell.label}")
+        counted = costs(cell.experiment, where) if _is_counted(cell) else None
+        return PlannedCell(cell, counted, reason if counted is None else None, Read("final"), ())
+    found = resolver.resolve(cell, cell.metric, where)
     return PlannedCell(cell, found.config, found.reason, found.read, found.departures)
 
 
@@ -163,6 +170,10 @@ def _drawing(table: str, run: DrawnRun, resolver: Resolver) -> PlannedDrawing:
     where = f"{table}, {'|'.join(run.label)}"
     found = resolver.resolve(run, run.metric or "accuracy", where)
     return PlannedDrawing(table, run, found.config, found.reason, found.read, found.departures)
+
+
+def _is_counted(cell: Cell) -> bool:
+    return cell.kind == "analytic" and cell.skip is None and cell.formula in names.COUNTED
 
 
 def _no_training(cell: Cell) -> str | None:

@@ -66,7 +66,9 @@ class Portions:
 
 
 def portions_of(config: RunConfig) -> Iterator[Wanted]:
-    """The parts that training `config` reads itself."""
+    """The parts that training `config` reads itself; costs are counted on noise."""
+    if config.stage == "costs":
+        return
     wanted = config.data
     yield wanted["name"], wanted["part"], wanted["images"]
     if wanted["test_part"] is not None:

@@ -83,6 +83,28 @@ def resolve(
     return Resolved(config, None, at, tuple(departures))
 
 
+def costs(experiment: Experiment, where: str) -> RunConfig:
+    """The run that counts the costs of an experiment's method, at the paper's own setting.
+
+    Raises `SpecError` if a setting is missing or has the wrong type, `UnknownNameError` if nothing
+    implements a name in it.
+    """
+    try:
+        trained = _Builder(dict(experiment)).federated()
+    except SpecError as error:
+        raise SpecError(f"{where}: {error}") from error
+    assert trained.clients is not None
+    return dataclasses.replace(
+        trained,
+        stage="costs",
+        clients={
+            "count": trained.clients["count"],
+            "images": int(experiments.get(experiment, "costs.images")),
+            "code_rate": str(experiments.get(experiment, "costs.code_rate")),
+        },
+    )
+
+
 @dataclass(frozen=True)
 class Resolver:
     """Resolves the cells of one plan; what several of them share is resolved once.

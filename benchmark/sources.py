@@ -109,7 +109,7 @@ def _modules_of(config: RunConfig) -> Iterator[str]:
     yield f"benchmark.data.sets.{config.data['name'].replace('-', '_')}"
     if config.stage == "pretraining":
         yield _module_of("objective", config.method)
-    elif config.stage == "federated":
+    elif config.stage in ("federated", "costs"):
         yield _module_of("federated", config.method)
         if config.objective is not None:
             yield _module_of("objective", config.objective["name"])
@@ -118,7 +118,7 @@ def _modules_of(config: RunConfig) -> Iterator[str]:
     if config.augmentation is not None:
         yield "methods.views.augment"
     yield _module_of("encoder", config.encoder["name"])
-    if config.clients is not None:
+    if config.clients is not None and "partition" in config.clients:
         yield _module_of("partition", config.clients["partition"])
     if config.start is not None:
         yield from _modules_of(config.start)

@@ -91,10 +91,17 @@ def decimals(published: str, fallback: int = 2) -> int:
     return len(digits.partition(".")[2])
 
 
+_LARGE = 1e7
+"""From here on numbers are costs, which papers print as powers of ten."""
+
+
 def number(value: float | None, places: int = 2, sign: bool = False) -> str:
     """A number with a true minus sign, '—' where there is none."""
     if value is None:
         return "—"
+    if abs(value) >= _LARGE:
+        mantissa, _, power = f"{value:{'+' if sign else ''}.2e}".partition("e")
+        return f"{mantissa}e{int(power)}".replace("-", "−")
     shown = round(value, places) + 0.0
     text = f"{shown:+.{places}f}" if sign and shown else f"{shown:.{places}f}"
     return text.replace("-", "−")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from fractions import Fraction
 from math import log10
@@ -77,8 +77,11 @@ def recompute(cell: Cell) -> Analytic:
     return formula(cell)
 
 
-def judge_analytic(cell: Cell) -> Verdict:
+def judge_analytic(cell: Cell, counted: float | None = None) -> Verdict:
     """`EXACT` if the recomputed value prints like the cell, else `MISPRINT?`; with the working.
+
+    counted: what a method's own rounds cost, in the cell's unit. It stands in the working beside
+    the recomputed value, and in its place where the paper has no equation for the method.
 
     Where a formula has several readings, `EXACT` takes one that the paper supports and names it.
     A cell without a formula, without print, or whose methods do not exist yet is `NOT RUN`, one
@@ -91,9 +94,17 @@ def judge_analytic(cell: Cell) -> Verdict:
     try:
         found = recompute(cell)
     except LookupError as error:
-        return Verdict("NOT RUN", str(error))
+        if counted is None or cell.printed.value is None:
+            return Verdict("NOT RUN", str(error))
+        return _judge_number(cell, Analytic(Decimal(counted), working=(str(error),)), "counted")
     except (FedreproError, ValueError) as error:
         return Verdict("ERROR", str(error))
+    if counted is not None and cell.printed.value is not None:
+        line = (
+            "counted while the method's own rounds are made: "
+            f"{_like(Decimal(counted), cell.printed.value)}"
+        )
+        found = replace(found, working=(*found.working, line))
     if found.value is not None and cell.printed.value is not None:
         return _judge_number(cell, found)
     if found.text is None:
@@ -104,7 +115,7 @@ def judge_analytic(cell: Cell) -> Verdict:
     return Verdict("MISPRINT?", reason, working=found.working)
 
 
-def _judge_number(cell: Cell, found: Analytic) -> Verdict:
+def _judge_number(cell: Cell, found: Analytic, how: str = "recomputed") -> Verdict:
     assert cell.printed.value is not None
     assert found.value is not None
     low, high = cell.printed.bounds
@@ -112,7 +123,7 @@ def _judge_number(cell: Cell, found: Analytic) -> Verdict:
     difference = float(found.value - cell.printed.value)
     shown = _shown(found.value)
     if low <= found.value <= high:
-        reason = f"recomputed as {shown}, which prints as {cell.printed.text}"
+        reason = f"{how} as {shown}, which prints as {cell.printed.text}"
         return Verdict("EXACT", reason, difference, working=working)
     rounded = _rounded(found.value, cell.printed.value)
     fitting = [reading for reading in found.readings if reading.fits]
@@ -125,7 +136,7 @@ def _judge_number(cell: Cell, found: Analytic) -> Verdict:
             )
             difference = float(reading.value - cell.printed.value)
             return Verdict("EXACT", reason, difference, working=working)
-    reason = f"recomputed as {shown}, which prints as {rounded}, not {cell.printed.text}"
+    reason = f"{how} as {shown}, which prints as {rounded}, not {cell.printed.text}"
     if fitting:
         reason += f"; '{fitting[0].name}' would fit, but nothing in the paper says so"
     elif found.readings:

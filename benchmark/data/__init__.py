@@ -1,5 +1,13 @@
 """Data sets by name, with what they are, where they came from and how they are brought to size."""
 
-from benchmark.data.loading import PARTS, Loaded, build_federation, load, module_of, names
+from benchmark.data.loading import (
+    PARTS,
+    Loaded,
+    build_federation,
+    classes_of,
+    load,
+    module_of,
+    names,
+)
 
-__all__ = ["PARTS", "Loaded", "build_federation", "load", "module_of", "names"]
+__all__ = ["PARTS", "Loaded", "build_federation", "classes_of", "load", "module_of", "names"]

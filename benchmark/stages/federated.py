@@ -21,18 +21,19 @@ def run(trial: Trial) -> Outcome:
     network, dim = trial.network()
     task = Task(
         federation=federation,
-        model=_classifier(config, network, dim, federation.n_classes),
+        model=classifier(config, network, dim, federation.n_classes),
         seeds=trial.seeds,
         device=trial.device,
         encoder=trial.encoder,
         objective=trial.objective(),
         augmentation=trial.augmentation(),
         source=trial.source(),
-        at_width=lambda share: _classifier(config, *trial.network(share), federation.n_classes),
+        at_width=lambda share: classifier(config, *trial.network(share), federation.n_classes),
     )
     return loop.run(made("federated", config.method, config.options), task, trial.progress)
 
 
-def _classifier(config: RunConfig, network: Layer, dim: int, n_classes: int) -> Classifier:
+def classifier(config: RunConfig, network: Layer, dim: int, n_classes: int) -> Classifier:
+    """The encoder with the head that `config` describes."""
     assert config.head is not None
     return Classifier(network, dim, dense_head(dim, config.head["widths"], n_classes))

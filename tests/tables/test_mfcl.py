@@ -75,6 +75,23 @@ def test_maps_of_figure_9_are_of_raw_data_and_of_three_normalisations() -> None:
     assert (dealt["classes"], dealt["novel"]) == (2, 0)
 
 
+def test_costs_are_counted_at_the_papers_setting_once_for_all_three() -> None:
+    costs = ("α (bits)", "β (FLOPs)", "γ (Byte)")
+    runs = {profile: plan_of(profile, "4") for profile in ("paper", "reduced")}
+    for row in ("HeteroFL", "Split-Mix", "FedPAC", "MFCL(TN)"):
+        found = {config_of(plan, row, cost) for plan in runs.values() for cost in costs}
+        assert len(found) == 1
+        (config,) = found
+        assert (config.stage, config.data["image_size"]) == ("costs", 32)
+        assert config.encoder["width"] == 64
+        assert config.clients == {"count": 10, "images": 5000, "code_rate": "1/3"}
+        assert runs["reduced"].seeds(config) == (0,)
+    cell = next(c for c in runs["reduced"].cells if c.cell.column == ("α (bits)",))
+    assert cell.departures == ()
+    by_table = {id: config_of(plan_of("paper", id), "MFCL(TN)", costs[0]) for id in ("4", "15")}
+    assert by_table["4"] != by_table["15"]
+
+
 def test_saliency_is_of_each_clients_own_module() -> None:
     plan = plan_of("paper", "figure-4")
     for number, row in enumerate(("Client 1", "Client 2")):

@@ -1,0 +1,132 @@
+"""Counted costs against rounds that are really made, and against a count by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from methods.counting import _fitted, _tiny, _Watch, count_costs
+from methods.encoders.resnet import ResNet
+from methods.engine.loop import run
+from methods.federated.base import FederatedMethod, Memory, Task
+from methods.federated.fedavg import FedAvg
+from methods.federated.fedema import FedEMA
+from methods.federated.fedpac import FedPAC
+from methods.federated.fedsimclr import FedSimCLR
+from methods.federated.fsl import FSL
+from methods.federated.heterofl import HeteroFL
+from methods.federated.mfcl import MFCL
+from methods.federated.split_mix import SplitMix
+from methods.models.classifier import Classifier, dense_head
+from methods.objectives.byol import BYOL
+from methods.objectives.simclr import SimCLR
+from methods.views.augment import Augmentation
+from tests.methods.conftest import MakeTask
+
+ROUNDS, EPOCHS, BATCH, IMAGES, CLIENTS = 3, 2, 3, 8, 4
+SHORT = {"rounds": ROUNDS, "local_epochs": EPOCHS, "batch_size": BATCH, "learning_rate": 0.01}
+METHODS = [
+    FedAvg(**SHORT),  # type: ignore[arg-type]
+    FedPAC(**SHORT),  # type: ignore[arg-type]
+    HeteroFL(**SHORT, levels=(1.0, 0.5)),  # type: ignore[arg-type]
+    SplitMix(**SHORT, base_width=0.25),  # type: ignore[arg-type]
+    FedSimCLR(**SHORT),  # type: ignore[arg-type]
+    FedEMA(**SHORT),  # type: ignore[arg-type]
+    MFCL(**SHORT, group_channels=2, server_epochs=1, projector_widths=(6, 4)),  # type: ignore[arg-type]
+]
+NAMES = [type(method).__name__ for method in METHODS]
+
+
+def bound(make_task: MakeTask, method: FederatedMethod) -> Task:
+    """A task of noise for a small residual network, with what the method asks for."""
+
+    def model(share: float) -> Classifier:
+        encoder = ResNet(
+            10, stem="cifar", width=round(8 * share), blocks=(1, 1), **method.encoder_options()
+        )
+        head = dense_head(encoder.out_dim, (), 3)
+        return Classifier(encoder.build(1, 6), encoder.out_dim, head)
+
+    objective = {"simclr": SimCLR, "byol": BYOL}.get(method.objective_name() or "")
+    return replace(
+        make_task(sizes=(IMAGES,) * CLIENTS),
+        model=model(1.0),
+        at_width=model,
+        augmentation=Augmentation(jitter_probability=0, grey_probability=0),
+        objective=None if objective is None else objective(),
+        clients_at_once=1,
+    )
+
+
+@pytest.mark.parametrize("method", METHODS, ids=NAMES)
+def test_counts_are_those_of_a_whole_training_and_of_a_round_really_computed(
+    make_task: MakeTask, method: FederatedMethod
+) -> None:
+    task = bound(make_task, method)
+    real = _tiny(task, IMAGES)
+    clients, memory = torch.arange(CLIENTS), Memory()
+    server = method.start(real, 0)
+    for t in range(2):
+        download = method.broadcast(real, server, t, clients)
+        with FlopCounterMode(display=False) as counter:
+            upload = method.local_update(real, download, t, clients, memory)
+        server = method.aggregate(real, server, upload, t, clients)
+    found, counts = count_costs(method, task, IMAGES), run(method, task).counts
+    sent = counts["downloaded_bytes"] + counts["uploaded_bytes"]
+    assert CLIENTS * found.exchanged == sent
+    assert CLIENTS * found.flops == counter.get_total_flops()
+    kept = sum(v.numel() * v.element_size() for s in memory.values() for v in s.values())
+    assert CLIENTS * found.kept == kept
+
+
+def test_a_small_network_by_hand(make_task: MakeTask) -> None:
+    task, method = make_task(sizes=(IMAGES,)), METHODS[0]
+    found = count_costs(method, task, IMAGES)
+    # 3x3 convolutions of stride 2: 1 to 3 channels on 3x3 places, 3 to 4 on 2x2; dense 16-5-3.
+    first, others = 9 * 1 * 3 * 9, 9 * 3 * 4 * 4 + 16 * 5 + 5 * 3
+    passes = 3 * (first + others) - first  # nobody asks for the gradient of the images
+    assert found.flops == 2 * passes * IMAGES * EPOCHS
+    weights = (9 * 3 + 3) + (9 * 3 * 4 + 4) + (16 * 5 + 5) + (5 * 3 + 3)
+    assert (found.weights, found.gradients, found.kept) == (4 * weights, 4 * weights, 0)
+    assert found.exchanged == 2 * ROUNDS * 4 * weights
+    assert found.held == 2 * 4 * weights + found.maps
+
+
+def test_maps_grow_with_the_batch_and_end_at_a_clients_images(make_task: MakeTask) -> None:
+    task = make_task(sizes=(IMAGES,))
+    maps = {
+        batch: count_costs(replace(METHODS[0], batch_size=batch), task, IMAGES).maps
+        for batch in (2, 4, 8, 99)
+    }
+    assert maps[4] == 2 * maps[2] > 0
+    assert maps[8] == maps[99] == 2 * maps[4]
+
+
+def test_what_autograd_keeps_is_counted_once_and_until_it_is_let_go() -> None:
+    watch, x = _Watch(), torch.rand(4, 10)
+    w = torch.rand(10, 6, requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(watch.keep, lambda handle: handle.value):
+        loss = (x @ w).relu().sum()
+    # The product keeps x (w needs it, x has no gradient); ReLU keeps its output.
+    assert watch.now == watch.most == 4 * (4 * 10 + 4 * 6)
+    loss.backward()  # type: ignore[no-untyped-call]
+    del loss
+    assert (watch.now, watch.most) == (0, 4 * (4 * 10 + 4 * 6))
+
+
+def test_what_is_streamed_within_a_round_is_refused(make_task: MakeTask) -> None:
+    method = FSL(**SHORT)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="streamed"):
+        count_costs(method, bound(make_task, method), IMAGES)
+
+
+def test_counts_that_follow_no_polynomial_are_refused() -> None:
+    square = _fitted([(n, 3 * n * n - n + 7) for n in (2, 3, 4, 6)])
+    assert square.coefficients == (Fraction(7), Fraction(-1), Fraction(3))
+    assert square(100) == 29_907
+    with pytest.raises(ValueError, match="no polynomial"):
+        _fitted([(n, n**3) for n in (2, 3, 4, 6)])
