@@ -13,8 +13,9 @@ from benchmark import experiment
 from benchmark.claims.relations import instances
 from benchmark.claims.resolve import resolve as resolve_claim
 from benchmark.config import RunConfig
+from benchmark.counted import costs
 from benchmark.errors import SpecError
-from benchmark.resolve import Resolver, costs
+from benchmark.resolve import Resolver
 from benchmark.results import Departure
 from benchmark.spec import names
 from benchmark.spec.problems import suggestion
@@ -157,12 +158,12 @@ def make_plan(
 
 
 def _planned(cell: Cell, resolver: Resolver) -> PlannedCell:
-    where = f"table {cell.table}, {cell.label}"
-    reason = _no_training(cell)
+    reason, counted = _no_training(cell), costs(cell)
+    if counted is not None:
+        return PlannedCell(cell, counted, None, Read("final"), ())
     if reason is not None:
-        counted = costs(cell.experiment, where) if _is_counted(cell) else None
-        return PlannedCell(cell, counted, reason if counted is None else None, Read("final"), ())
-    found = resolver.resolve(cell, cell.metric, where)
+        return PlannedCell(cell, None, reason, cell.read, ())
+    found = resolver.resolve(cell, cell.metric, f"table {cell.table}, {cell.label}")
     return PlannedCell(cell, found.config, found.reason, found.read, found.departures)
 
 
@@ -170,10 +171,6 @@ def _drawing(table: str, run: DrawnRun, resolver: Resolver) -> PlannedDrawing:
     where = f"{table}, {'|'.join(run.label)}"
     found = resolver.resolve(run, run.metric or "accuracy", where)
     return PlannedDrawing(table, run, found.config, found.reason, found.read, found.departures)
-
-
-def _is_counted(cell: Cell) -> bool:
-    return cell.kind == "analytic" and cell.skip is None and cell.formula in names.COUNTED
 
 
 def _no_training(cell: Cell) -> str | None:

@@ -77,32 +77,9 @@ def resolve(
     if last is not None and last < 1:
         raise SpecError(f"{where}: training.rounds is {last}, so nothing would be measured")
     if last is not None and isinstance(at.at, int) and at.at > last:
-        why = "the run ends there"
-        departures.append(Departure("at", _shown(at.at), _shown(last), why))
+        departures.append(Departure("at", _shown(at.at), _shown(last), "the run ends there"))
         at = Read(last)
     return Resolved(config, None, at, tuple(departures))
-
-
-def costs(experiment: Experiment, where: str) -> RunConfig:
-    """The run that counts the costs of an experiment's method, at the paper's own setting.
-
-    Raises `SpecError` if a setting is missing or has the wrong type, `UnknownNameError` if nothing
-    implements a name in it.
-    """
-    try:
-        trained = _Builder(dict(experiment)).federated()
-    except SpecError as error:
-        raise SpecError(f"{where}: {error}") from error
-    assert trained.clients is not None
-    return dataclasses.replace(
-        trained,
-        stage="costs",
-        clients={
-            "count": trained.clients["count"],
-            "images": int(experiments.get(experiment, "costs.images")),
-            "code_rate": str(experiments.get(experiment, "costs.code_rate")),
-        },
-    )
 
 
 @dataclass(frozen=True)

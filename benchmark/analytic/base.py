@@ -99,14 +99,15 @@ def judge_analytic(cell: Cell, counted: float | None = None) -> Verdict:
         return _judge_number(cell, Analytic(Decimal(counted), working=(str(error),)), "counted")
     except (FedreproError, ValueError) as error:
         return Verdict("ERROR", str(error))
-    if counted is not None and cell.printed.value is not None:
-        line = (
-            "counted while the method's own rounds are made: "
-            f"{_like(Decimal(counted), cell.printed.value)}"
-        )
-        found = replace(found, working=(*found.working, line))
     if found.value is not None and cell.printed.value is not None:
-        return _judge_number(cell, found)
+        verdict = _judge_number(cell, found)
+        if counted is None:
+            return verdict
+        ours = _like(Decimal(counted), cell.printed.value)
+        line = f"counted while the method's own rounds are made: {ours}"
+        return replace(
+            verdict, reason=f"{verdict.reason}; {line}", working=(*verdict.working, line)
+        )
     if found.text is None:
         return Verdict("ERROR", f"the formula gives a number, the print is '{cell.printed.text}'")
     if same_product(found.text, cell.printed.text):

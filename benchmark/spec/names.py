@@ -14,8 +14,6 @@ from methods import registry
 NO_PRETRAINING = "none"
 NO_PART = "none"
 NO_PROTOCOL = "none"
-COUNTED = ("communication-bits", "client-flops", "client-memory")
-"""Formulas whose costs are also counted from rounds that a method makes (`methods.counting`)."""
 MISSPELT = 0.8
 """How much a name that nothing implements may resemble one that exists before it is an error."""
 

@@ -204,8 +204,11 @@ class Table:
         return {(cell.row, cell.column): cell for cell in self.cells}
 
     def margin_of(self, cell: Cell) -> Margin | None:
-        """How close is close enough for a cell: its own margin, else the table's in its unit."""
-        if cell.margin is not None:
+        """How close is close enough for a cell: its own margin, else the table's in its unit.
+
+        What is recomputed has none: it prints as published or it does not.
+        """
+        if cell.margin is not None or cell.kind == "analytic":
             return cell.margin
         return self.margin if (cell.unit or "") == (self.unit or "") else None
 

@@ -1,0 +1,35 @@
+"""The run that counts the costs of a cell's method, at the paper's own setting in every profile."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from benchmark.config import RunConfig
+from benchmark.experiment import get
+from benchmark.resolve import resolve
+from benchmark.spec.types import Cell, Read
+
+COUNTED = ("communication-bits", "client-flops", "client-memory")
+"""Formulas whose costs are also counted from rounds that a method makes (`methods.counting`)."""
+
+
+def costs(cell: Cell) -> RunConfig | None:
+    """The run behind the count of an analytic cell; None for cells whose value is not counted.
+
+    Raises `SpecError` if a setting is missing or has the wrong type.
+    """
+    if cell.kind != "analytic" or cell.skip is not None or cell.formula not in COUNTED:
+        return None
+    settings = {name: value for name, value in cell.experiment.items() if name != "costs"}
+    where = f"table {cell.table}, {cell.label}"
+    found = resolve(settings, Read("final"), "accuracy", (), where).config
+    if found is None:
+        return None
+    trained = found if found.start is None else found.start
+    assert trained.clients is not None
+    clients = {
+        "count": trained.clients["count"],
+        "images": int(get(cell.experiment, "costs.images")),
+        "code_rate": str(get(cell.experiment, "costs.code_rate")),
+    }
+    return dataclasses.replace(trained, stage="costs", clients=clients)
