@@ -1,5 +1,6 @@
 """Sessions: `reproduce-<paper>` for each paper, `report`, `audit`, `docs`, `tests`, `lint`, `slow`,
-`cluster`, `faults`, `fuzz`, `licences`, `advisories`, `data`, `oracles`, `bench`, `regress`.
+`cluster`, `faults`, `fuzz`, `licences`, `advisories`, `data`, `oracles`, `bench`, `bench-peers`,
+`regress`.
 
 Sessions install the versions in `constraints.txt`, with which the suite was tried; pyproject.toml
 holds the ranges that it accepts. The virtualenv backend, because uv ignores pip's configuration.
@@ -95,6 +96,18 @@ def bench(session: nox.Session) -> None:
     if not session.posargs:
         session.run("pytest", "-m", "speed", "--benchmark-only", "tests/benchmarks")
     session.run("python", "-m", "tests.benchmarks.table", "docs", *session.posargs)
+
+
+@nox.session(name="bench-peers")
+def bench_peers(session: nox.Session) -> None:
+    """The same rounds by Flower, FedLab and pfl-research, installed here; writes docs/peers.md."""
+    install(session)
+    pins = Path("constraints.txt").read_text(encoding="utf-8").split()
+    torch = [pin for pin in pins if pin.startswith(("torch==", "torchvision=="))]
+    for peer in ("pfl[pytorch]", "fedlab", "flwr[simulation]"):
+        # A peer that cannot be installed is a row of the table that says why it did not run.
+        session.install("--quiet", peer, *torch, success_codes=[0, 1])
+    session.run("python", "-m", "tests.benchmarks.peers.table", "docs", *session.posargs)
 
 
 @nox.session

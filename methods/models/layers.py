@@ -8,6 +8,7 @@ A convolution of several models is a batched matrix product over patches
 (`methods.models.convolution`), which leaves the batch innermost in memory; the other layers keep
 that layout. A single model takes the library's own convolution, channels innermost: on one CPU core
 a round of LeNet on 28x28 images takes about three quarters of a plain torch.nn loop's CPU time.
+Where one pixel comes out, or few from many weights, either is a plain matrix product.
 Evidence: `tests/methods/test_layers.py` holds values and gradients of both against `torch.nn`.
 """
 
