@@ -170,6 +170,10 @@ def _ticks(count: int, most: int = 10) -> list[int]:
     return list(range(0, count, step))
 
 
+def _shorter(number: re.Match[str]) -> str:
+    return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
+
+
 def _element(document: str, series: Series, name: str) -> str:
     """The bare element without fixed size, named for screen readers.
 
@@ -180,6 +184,8 @@ def _element(document: str, series: Series, name: str) -> str:
     element = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", element, count=1)
     element = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", element, count=1)
     element = re.sub(r"<metadata>.*?</metadata>", "", element, flags=re.DOTALL)
+    # A hundredth of a pixel is more than can be seen.
+    element = re.sub(r"<[^>]*>", lambda tag: re.sub(r"\d+\.\d{3,}", _shorter, tag[0]), element)
     referred = set(re.findall(r'(?:href="|url\()#([^")]+)', element))
     own = hashlib.sha256(repr((name, series)).encode()).hexdigest()[:8]
 
