@@ -26,7 +26,7 @@ Source = Mapping[str, str]
 _PACKAGES = ("benchmark", "methods")
 
 
-@cache
+@lru_cache(maxsize=4096)
 def source_of(config: RunConfig) -> Source:
     """Hashes of the files that `config` and the runs that it starts from depend on, by name.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from benchmark import experiment as experiments
@@ -56,7 +56,7 @@ def conditions_of(cell: Cell) -> str:
     return _canonical([shared, *measure_of(cell), round_of(cell), cell.trial])
 
 
-@cache
+@lru_cache(maxsize=4096)
 def _experiment_key(canonical: str, metric: str | None) -> str:
     experiment: Experiment = json.loads(canonical)
     # The metric does not change what is trained; accuracy stands for those without an evaluator.

@@ -180,8 +180,8 @@ def chosen_papers(ids: Sequence[str]) -> tuple[Paper, ...]:
     return tuple(load_paper(id) for id in ids) if ids else load_papers()
 
 
-def chosen_plan(given: argparse.Namespace, paper: str | None = None) -> Plan:
-    """The plan that the options of `add_selection` ask for; `paper` where they name none.
+def chosen_plan(given: argparse.Namespace, paper: Paper | None = None) -> Plan:
+    """The plan that the options of `add_selection` ask for; `paper` where it has been read.
 
     Raises `SpecError` for a name or a setting that does not exist.
     """
@@ -189,7 +189,7 @@ def chosen_plan(given: argparse.Namespace, paper: str | None = None) -> Plan:
     from benchmark.spec.load import load_paper
 
     return make_plan(
-        load_paper(paper or given.paper),
+        load_paper(given.paper) if paper is None else paper,
         given.profile,
         tables=given.tables,
         rows=given.rows,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import deque
 from time import perf_counter
 
 from benchmark.commands._options import add_cells, add_papers, add_places
@@ -28,16 +29,18 @@ def execute(given: argparse.Namespace) -> int:
 
     clock, store = perf_counter(), store_at(given.store)
     if len(given.papers) == 1:
-        plan = chosen_plan(given, given.papers[0])
+        (paper,) = chosen_papers(given.papers)
+        plan = chosen_plan(given, paper)
         return finish(plan, store, given, perf_counter() - clock, {})
     if given.tables or given.rows or given.on or given.sets:
         raise FedreproError("--tables, --rows, --on and --set need one paper: name it")
-    reports = []
-    for paper in chosen_papers(given.papers):
+    reports, papers = [], deque(chosen_papers(given.papers))
+    while papers:  # what is judged need not be kept
+        paper = papers.popleft()
         if not given.papers and given.profile not in paper.profiles:
             print(f"{paper.id} has no profile '{given.profile}': left out", file=sys.stderr)
             continue
-        plan = chosen_plan(given, paper.id)
+        plan = chosen_plan(given, paper)
         seconds = perf_counter() - clock
         reports.append(judge(plan, store, command=command_line(), wall_s=seconds))
     if not reports:

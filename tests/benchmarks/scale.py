@@ -13,6 +13,7 @@ import json
 import subprocess
 import sys
 import time
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -37,29 +38,29 @@ def measured(folder: Path, profile: str) -> dict[str, dict[str, float]]:
     def step(name: str, work: Callable[[], Made]) -> Made:
         begun = time.process_time()
         made = work()
-        seconds = round(time.process_time() - begun, 2)
-        steps[name] = {"s": seconds, "MiB": most_resident() >> 20}
-        print(f"  {name}: {steps[name]}", file=sys.stderr)
+        seconds = steps.get(name, {"s": 0.0})["s"] + time.process_time() - begun
+        steps[name] = {"s": round(seconds, 2), "MiB": most_resident() >> 20}
         return made
 
     make_plan(load_papers()[0], profile)  # what is worked out once a process is no growth
-    store = Store(folder / "store")
-    steps["process"] = {"MiB": most_resident() >> 20}
-    papers = step("read the specs", lambda: load_papers(folder / "specs"))
-    plans = step("plan", lambda: [make_plan(paper, profile) for paper in papers])
-    reports = step("judge", lambda: [judge(plan, store, command="fedrepro") for plan in plans])
+    size = dict.fromkeys(("papers", "cells", "runs", "trials"), 0)
+    store, reports = Store(folder / "store"), []
+    steps["before"] = {"MiB": most_resident() >> 20}
+    papers = deque(step("read the specs", lambda: load_papers(folder / "specs")))
+    while papers:
+        paper = papers.popleft()
+        plan = step("plan", lambda: make_plan(paper, profile))  # noqa: B023
+        reports.append(step("judge", lambda: judge(plan, store, command="fedrepro")))  # noqa: B023
+        counts = (1, len(plan.cells), len(plan.runs), len(plan.trials_to_run()))
+        for what, count in zip(size, counts, strict=True):
+            size[what] += count
     for name in sorted(names_in(WRITERS), key="html".__eq__):  # the one that takes minutes last
         writer = importlib.import_module(f"{WRITERS}.{name}")
         place = folder / "report" / writer.FILE
         step(f"write {writer.FILE}", lambda: writer.write(reports, place))  # noqa: B023
         steps[f"write {writer.FILE}"]["MB"] = place.stat().st_size // 10**6
-    steps["size"] = {
-        "papers": len(papers),
-        "cells": sum(len(plan.cells) for plan in plans),
-        "runs": sum(len(plan.runs) for plan in plans),
-        "trials": sum(len(plan.trials_to_run()) for plan in plans),
-    }
-    return steps
+        print(f"  {name}: {steps}", file=sys.stderr)
+    return {"size": dict(size), **steps}
 
 
 def main(argv: list[str] | None = None) -> int:
