@@ -121,14 +121,7 @@ def licences(session: nox.Session) -> None:
 def advisories(session: nox.Session) -> None:
     """Known vulnerabilities of the pinned versions; asks an advisory service over the network."""
     session.install("--quiet", "pip-audit")
-    command = ["pip-audit", "--no-deps", "--requirement", "constraints.txt", *session.posargs]
-    said = str(session.run(*command, silent=True, success_codes=[0, 1])).strip()
-    if "Traceback" in said or "ERROR" in said or not said:
-        why = said.splitlines()[-1] if said else "it said nothing"
-        session.error(f"no answer from the advisory service, which needs the network: {why}")
-    session.log(said)
-    if "No known vulnerabilities found" not in said:
-        session.error("some pinned versions have known vulnerabilities")
+    session.run("pip-audit", "--no-deps", "--requirement", "constraints.txt", *session.posargs)
 
 
 @nox.session
