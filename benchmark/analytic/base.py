@@ -80,8 +80,9 @@ def recompute(cell: Cell) -> Analytic:
 def judge_analytic(cell: Cell, counted: float | None = None) -> Verdict:
     """`EXACT` if the recomputed value prints like the cell, else `MISPRINT?`; with the working.
 
-    counted: what a method's own rounds cost, in the cell's unit. It stands in the working beside
-    the recomputed value, and in its place where the paper has no equation for the method.
+    counted: what a method's own rounds cost, in the cell's unit. It stands in the reason and the
+    working and judges nothing: printed costs follow the paper's equations, or another paper's
+    setting.
 
     Where a formula has several readings, `EXACT` takes one that the paper supports and names it.
     A cell without a formula, without print, or whose methods do not exist yet is `NOT RUN`, one
@@ -94,20 +95,11 @@ def judge_analytic(cell: Cell, counted: float | None = None) -> Verdict:
     try:
         found = recompute(cell)
     except LookupError as error:
-        if counted is None or cell.printed.value is None:
-            return Verdict("NOT RUN", str(error))
-        return _judge_number(cell, Analytic(Decimal(counted), working=(str(error),)), "counted")
+        return _with_count(Verdict("NOT RUN", str(error)), cell, counted)
     except (FedreproError, ValueError) as error:
         return Verdict("ERROR", str(error))
     if found.value is not None and cell.printed.value is not None:
-        verdict = _judge_number(cell, found)
-        if counted is None:
-            return verdict
-        ours = _like(Decimal(counted), cell.printed.value)
-        line = f"counted while the method's own rounds are made: {ours}"
-        return replace(
-            verdict, reason=f"{verdict.reason}; {line}", working=(*verdict.working, line)
-        )
+        return _with_count(_judge_number(cell, found), cell, counted)
     if found.text is None:
         return Verdict("ERROR", f"the formula gives a number, the print is '{cell.printed.text}'")
     if same_product(found.text, cell.printed.text):
@@ -116,7 +108,15 @@ def judge_analytic(cell: Cell, counted: float | None = None) -> Verdict:
     return Verdict("MISPRINT?", reason, working=found.working)
 
 
-def _judge_number(cell: Cell, found: Analytic, how: str = "recomputed") -> Verdict:
+def _with_count(verdict: Verdict, cell: Cell, counted: float | None) -> Verdict:
+    if counted is None or cell.printed.value is None:
+        return verdict
+    ours = _like(Decimal(counted), cell.printed.value)
+    line = f"counted while the method's own rounds are made: {ours}"
+    return replace(verdict, reason=f"{verdict.reason}; {line}", working=(*verdict.working, line))
+
+
+def _judge_number(cell: Cell, found: Analytic) -> Verdict:
     assert cell.printed.value is not None
     assert found.value is not None
     low, high = cell.printed.bounds
@@ -124,7 +124,7 @@ def _judge_number(cell: Cell, found: Analytic, how: str = "recomputed") -> Verdi
     difference = float(found.value - cell.printed.value)
     shown = _shown(found.value)
     if low <= found.value <= high:
-        reason = f"{how} as {shown}, which prints as {cell.printed.text}"
+        reason = f"recomputed as {shown}, which prints as {cell.printed.text}"
         return Verdict("EXACT", reason, difference, working=working)
     rounded = _rounded(found.value, cell.printed.value)
     fitting = [reading for reading in found.readings if reading.fits]
@@ -137,7 +137,7 @@ def _judge_number(cell: Cell, found: Analytic, how: str = "recomputed") -> Verdi
             )
             difference = float(reading.value - cell.printed.value)
             return Verdict("EXACT", reason, difference, working=working)
-    reason = f"{how} as {shown}, which prints as {rounded}, not {cell.printed.text}"
+    reason = f"recomputed as {shown}, which prints as {rounded}, not {cell.printed.text}"
     if fitting:
         reason += f"; '{fitting[0].name}' would fit, but nothing in the paper says so"
     elif found.readings:
