@@ -1,18 +1,28 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import f1_score, roc_auc_score
 
-from methods.metrics.classification import AUROC, METRICS, auroc, evaluate, f1
+from methods.metrics.classification import AUROC, METRICS, Predicted, auroc, evaluate, f1
 
 # Four images of classes 0, 0, 2, 2 of four; class 1 is predicted once, class 3 never.
 LABELS = np.array([0, 0, 2, 2])
 PROBABILITIES = np.array(
     [[0.6, 0.1, 0.2, 0.1], [0.2, 0.5, 0.2, 0.1], [0.1, 0.1, 0.7, 0.1], [0.5, 0.1, 0.3, 0.1]]
 )
+
+
+def of_one(metric: Callable[[Predicted], dict[str, np.ndarray]], p, y) -> dict[str, float]:
+    """`metric` of a single client."""
+    found = metric(Predicted.of([torch.tensor(p)], [torch.tensor(y)]))
+    return {name: value for name, (value,) in found.items()}
 
 
 def pairs(positive: np.ndarray, negative: np.ndarray) -> float:
@@ -31,25 +41,24 @@ def test_accuracy_is_the_mean_over_clients_not_over_images() -> None:
 def test_f1_by_hand_over_the_classes_present() -> None:
     # Class 0: predicted twice, once rightly, of two: precision 1/2, recall 1/2, F1 1/2.
     # Class 2: predicted once, rightly, of two: precision 1, recall 1/2, F1 2/3.
-    found = f1(PROBABILITIES, LABELS)
+    found = of_one(f1, PROBABILITIES, LABELS)
     assert found["f1_macro"] == pytest.approx((1 / 2 + 2 / 3) / 2)
     assert found["f1_weighted"] == pytest.approx((1 / 2 + 2 / 3) / 2)
-    uneven = f1(PROBABILITIES[[0, 1, 2]], LABELS[[0, 1, 2]])
+    uneven = of_one(f1, PROBABILITIES[[0, 1, 2]], LABELS[[0, 1, 2]])
     # Class 0: precision 1, recall 1/2, F1 2/3, two images. Class 2: F1 1, one image.
     assert uneven["f1_macro"] == pytest.approx((2 / 3 + 1) / 2)
     assert uneven["f1_weighted"] == pytest.approx((2 * 2 / 3 + 1) / 3)
 
 
 def test_a_class_that_is_never_predicted_has_f1_zero() -> None:
-    assert f1(np.array([[0.9, 0.1], [0.8, 0.2]]), np.array([0, 1]))["f1_macro"] == pytest.approx(
-        (2 / 3 + 0) / 2
-    )
+    found = of_one(f1, [[0.9, 0.1], [0.8, 0.2]], [0, 1])
+    assert found["f1_macro"] == pytest.approx((2 / 3 + 0) / 2)
 
 
 def test_auroc_of_two_present_classes_is_binary_by_hand() -> None:
     # Mass of class 2 among 0 and 2: 1/4, 1/2 for class 0; 7/8, 3/8 for class 2:
     # three of four pairs are in order.
-    assert auroc(PROBABILITIES, LABELS) == pytest.approx(dict.fromkeys(AUROC, 0.75))
+    assert of_one(auroc, PROBABILITIES, LABELS) == pytest.approx(dict.fromkeys(AUROC, 0.75))
 
 
 def test_auroc_of_many_classes_counts_pairs() -> None:
@@ -68,7 +77,7 @@ def test_auroc_of_many_classes_counts_pairs() -> None:
         ba = pairs(column[b][labels == b], column[b][labels == a])
         ovo.append((ab + ba) / 2)
         weight.append(share[a] + share[b])
-    assert auroc(probabilities, labels) == pytest.approx(
+    assert of_one(auroc, probabilities, labels) == pytest.approx(
         {
             "auroc_ovr_macro": sum(ovr.values()) / 4,
             "auroc_ovr_weighted": sum(share[c] * ovr[c] for c in present),
@@ -80,7 +89,7 @@ def test_auroc_of_many_classes_counts_pairs() -> None:
 
 def test_images_without_mass_on_present_classes_are_ties() -> None:
     probabilities = np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 1.0]])
-    assert auroc(probabilities, np.array([0, 1]))["auroc_ovr_macro"] == 0.5
+    assert of_one(auroc, probabilities, [0, 1])["auroc_ovr_macro"] == 0.5
 
 
 def test_clients_of_a_single_class_are_left_out_of_auroc_and_counted() -> None:
@@ -97,3 +106,58 @@ def test_a_metric_that_no_client_defines_is_left_out() -> None:
     found = evaluate([p], [torch.tensor([0])], final=True)
     assert set(found.metrics) == {"accuracy", "f1_macro", "f1_weighted"}
     assert found.counts["undefined_auroc"] == 1
+
+
+def by_scikit_learn(probabilities: np.ndarray, labels: np.ndarray) -> dict[str, float]:
+    """The metrics of one client, with the library's own functions on the classes that it has."""
+    present = np.unique(labels)
+    found = {
+        f"f1_{mean}": f1_score(
+            labels, probabilities.argmax(1), labels=present, average=mean, zero_division=0
+        )
+        for mean in ("macro", "weighted")
+    }
+    mass = probabilities[:, present].astype(np.float64)
+    mass[mass.sum(1) == 0] = 1.0
+    mass /= mass.sum(1, keepdims=True)
+    if len(present) == 2:
+        found |= dict.fromkeys(AUROC, roc_auc_score(labels == present[1], mass[:, 1]))
+    if len(present) > 2:
+        found |= {
+            f"auroc_{kind}_{mean}": roc_auc_score(
+                labels, mass, multi_class=kind, average=mean, labels=present
+            )
+            for kind in ("ovr", "ovo")
+            for mean in ("macro", "weighted")
+        }
+    return found
+
+
+@st.composite
+def federations(draw: st.DrawFn) -> Sequence[tuple[np.ndarray, np.ndarray]]:
+    """Probabilities and labels of a few clients: many ties, missing classes, single images."""
+    classes = draw(st.integers(2, 6))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    levels = draw(st.sampled_from([2, 4, 1000]))
+    clients = []
+    for images in draw(st.lists(st.integers(1, 25), min_size=1, max_size=4)):
+        own = rng.choice(classes, rng.integers(1, classes + 1), replace=False)
+        raw = rng.integers(0, levels, (images, classes)) / 64 + 1e-3 * rng.integers(0, 2)
+        p = raw / np.maximum(raw.sum(1, keepdims=True), 1e-9)
+        clients.append((p.astype(np.float32), rng.choice(own, images)))
+    return clients
+
+
+@given(federations())
+def test_all_clients_at_once_have_scikit_learns_values(
+    clients: Sequence[tuple[np.ndarray, np.ndarray]],
+) -> None:
+    p, y = zip(*clients, strict=True)
+    tests = Predicted.of(list(map(torch.tensor, p)), list(map(torch.tensor, y)))
+    found = {**f1(tests), **auroc(tests)}
+    for client, own in enumerate(clients):
+        expected = by_scikit_learn(*own)
+        for name, values in found.items():
+            assert values[client] == pytest.approx(
+                expected.get(name, np.nan), abs=1e-12, nan_ok=True
+            ), name
