@@ -30,6 +30,7 @@ from torch.optim import optimizer as optimizers
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
+from methods.engine.grouping import Grouping
 from methods.federated.base import FederatedMethod, Memory, Message, Server, Task
 from methods.federation import Federation, Portion, to_float
 from methods.state import n_bytes
@@ -211,7 +212,7 @@ def _tiny(task: Task, images: int) -> Task:
     return replace(
         task,
         federation=Federation(portion, portion, own, own, group, old.n_classes),
-        clients_at_once=1,
+        grouping=Grouping(at_once=1),
         augmentation=None if task.augmentation is None else _Unchanged(),
     )
 

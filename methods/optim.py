@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from methods.adam import FusedAdam, suits_fused_adam
+from methods.adam import FusedAdam, memory_order, suits_fused_adam
 from methods.lars import LARS
 
 
@@ -56,6 +56,15 @@ def make_optimizer(
     if name not in _OPTIMIZERS:
         raise ValueError(f"optimizer '{name}' is not known (known: {', '.join(_OPTIMIZERS)})")
     tensors = list(parameters)
-    # Fused SGD with momentum fails where a weight gets its first gradient later than the others.
-    fast = name in _FAST and not options.get("momentum") and all(map(suits_fused_adam, tensors))
+    if name == "sgd":
+        # Fused SGD with momentum fails where a weight gets its first gradient later than others.
+        fast = not options.get("momentum") and all(map(_suits_fused_sgd, tensors))
+    else:
+        fast = name in _FAST and all(map(suits_fused_adam, tensors))
     return (_FAST if fast else _OPTIMIZERS)[name](tensors, lr=learning_rate, **options)
+
+
+def _suits_fused_sgd(weight: Tensor) -> bool:
+    """Whether torch's kernel moves it right: one with gaps between its numbers it would not."""
+    known = weight.device.type in ("cpu", "cuda") and weight.is_floating_point()
+    return known and weight.permute(memory_order(weight)).is_contiguous()

@@ -7,12 +7,16 @@ other).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from methods.engine.evaluate import features
+from methods.engine.grouping import ENGINES_CHOICE, Grouping
+from methods.engine.independence import treats_images_alone
 from methods.engine.memory import image_bytes
 from methods.engine.steps import Batch, LocalOptions, Work, train_steps
 from methods.federation import Federation, Portion, to_float
@@ -39,6 +43,10 @@ class Supervised(Work):
     def image_bytes(self) -> int:
         return image_bytes(self.model, *self.portion.images.shape[1:])
 
+    def image_wise(self) -> bool:
+        """Where the network is; a subclass with a loss of its own says so for itself."""
+        return treats_images_alone(self.model, *self.portion.images.shape[1:])
+
     def _frozen(self, epoch: int) -> bool:
         return self.encoder_epochs is not None and epoch >= self.encoder_epochs
 
@@ -57,13 +65,15 @@ class Supervised(Work):
         return self.model.logits(state, memory[ENCODED][rows, batch.at], training=True)
 
     def loss(self, state: State, memory: State, batch: Batch) -> Tensor:
-        return cross_entropy(self.logits(state, memory, batch), self.labels[batch.index])
+        return batch.mean(
+            cross_entropies(self.logits(state, memory, batch), self.labels[batch.index])
+        )
 
 
-def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
-    """Mean cross-entropy of each model, (models,); models x batch x classes, models x batch."""
+def cross_entropies(logits: Tensor, labels: Tensor) -> Tensor:
+    """Cross-entropy of each image, models x batch; models x batch x classes, models x batch."""
     each = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="none")
-    return each.view(labels.shape).mean(dim=1)
+    return each.view(labels.shape)
 
 
 def train_clients(
@@ -76,21 +86,19 @@ def train_clients(
     seeds: Seeds,
     t: int,
     encoder_epochs: int | None = None,
-    clients_at_once: int | None = None,
+    grouping: Grouping = ENGINES_CHOICE,
 ) -> State:
     """The models of `clients` (int64) after local training in round `t`, stacked in that order.
 
     choice: int64, clients; the model of `pool` that a client starts from. encoder_epochs: the
     encoder is trained in the first so many epochs (CP-CFL's E_l,f), None for all; after them it is
-    frozen. clients_at_once: how many clients share a step; None takes as many as are fast.
+    frozen. grouping: which clients share a step; by default the engine chooses.
     """
     own_of = [federation.train_of[client] for client in clients.tolist()]
     start = take(pool, choice)
     if encoder_epochs is None or encoder_epochs > 0:
         work = Supervised(model, federation.train, encoder_epochs)
-        return train_steps(
-            work, start, {}, own_of, options, seeds, t, clients, clients_at_once
-        ).state
+        return train_steps(work, start, {}, own_of, options, seeds, t, clients, grouping).state
     encoded = features(model, pool, choice, federation.train, own_of)
     heads = train_steps(
         _Heads(model, federation.train, encoded),
@@ -101,7 +109,7 @@ def train_clients(
         seeds,
         t,
         clients,
-        clients_at_once or len(clients),
+        replace(grouping, at_once=grouping.at_once or len(clients)),
     )
     return {**start, **heads.state}
 
@@ -113,8 +121,16 @@ class _Heads(Supervised):
         super().__init__(model, portion, encoder_epochs=0)
         self.encoded = encoded
 
+    @property
+    def image_bytes(self) -> int:
+        return image_bytes(self.model.head, self.model.dim)
+
+    def image_wise(self) -> bool:
+        return treats_images_alone(self.model.head, self.model.dim)
+
     def begin_epoch(
         self, state: State, memory: State, members: Sequence[int], own: Tensor, epoch: int
     ) -> None:
         if ENCODED not in memory:
-            memory[ENCODED] = torch.stack([self.encoded[member] for member in members])
+            encoded = [self.encoded[member] for member in members]
+            memory[ENCODED] = pad_sequence(encoded, batch_first=True)

@@ -41,17 +41,16 @@ class Network(Protocol):
 
 
 @lru_cache(maxsize=16)
-def image_bytes(model: Network, channels: int, height: int, width: int) -> int:
-    """Bytes that training keeps for one image of one of several stacked models.
+def image_bytes(model: Network, *shape: int) -> int:
+    """Bytes that training keeps for one input of `shape` of one of several stacked models.
 
     An upper estimate: a tensor that two layers keep counts twice.
     """
-    shape = (channels, height, width)
     # Even batches, because views may come in pairs.
     return max(1, (_saved_bytes(model, 4, shape) - _saved_bytes(model, 2, shape)) // 4)
 
 
-def _saved_bytes(model: Network, batch: int, shape: tuple[int, int, int]) -> int:
+def _saved_bytes(model: Network, batch: int, shape: tuple[int, ...]) -> int:
     drawn = model.new(torch.Generator())
     state = {
         # Two models, because a single one takes another path through the convolutions.

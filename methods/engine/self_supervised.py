@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
+from methods.engine.grouping import ENGINES_CHOICE, Grouping
 from methods.engine.memory import image_bytes
 from methods.engine.steps import Batch, LocalOptions, Trained, Work, train_steps
 from methods.federation import Federation, Portion, to_float
@@ -80,8 +81,8 @@ def train_self_supervised(
     options: LocalOptions,
     seeds: Seeds,
     t: int,
-    clients_at_once: int | None = None,
+    grouping: Grouping = ENGINES_CHOICE,
 ) -> Trained:
     """`clients` (int64) after local training in round `t`; start, memory: stacked over them."""
     own_of: Sequence[Tensor] = [federation.train_of[client] for client in clients.tolist()]
-    return train_steps(work, start, memory, own_of, options, seeds, t, clients, clients_at_once)
+    return train_steps(work, start, memory, own_of, options, seeds, t, clients, grouping)

@@ -3,8 +3,11 @@
 A `Work` says what a step's loss is; this module says which images are in it and moves the weights.
 Every client takes exactly the steps that it would take alone: its batches depend on the trial, the
 round, the client and the epoch only, each model's loss is its own, and the optimisers work number
-by number. Clients with equally many images share a step, so nothing is padded; the last, smaller
-batch of an epoch is kept unless the work needs more images than it has.
+by number. Clients with equally many images share steps as they are. Unlike clients can, where a
+work's loss is a mean over images that know nothing of each other: smaller batches are then filled
+up with images that weigh nothing, and a client with fewer batches waits while the others finish the
+epoch, so that its weights, moments and counts of steps are those that it would have alone. The
+last, smaller batch of an epoch is kept unless the work needs more images than it has.
 
 Unstated by the papers: whether an optimiser's moments outlive a round. Taken: a fresh optimiser for
 each client and round, as for a client that keeps nothing between rounds.
@@ -21,9 +24,11 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
-from methods.engine.memory import step_bytes
-from methods.models.layers import in_fast_layout, is_buffer
+from methods.engine.grouping import ENGINES_CHOICE, Grouping, equal_chunks, fitting, padded_chunks
+from methods.engine.stack import Stack
+from methods.models.layers import in_fast_layout
 from methods.optim import Optimizer, make_optimizer
 from methods.seeds import Seeds
 from methods.state import State, n_bytes, n_models, take
@@ -60,13 +65,21 @@ class Batch:
 
     members: positions, among the clients in training, of those that take the step, in the order of
     the stacked models. index: int64, models x batch, into the training portion. at: the same images
-    as positions in each client's own list. epoch: from 0.
+    as positions in each client's own list. epoch: from 0. share: what each image weighs in its
+    model's mean, models x batch, 0 for those that only fill up; None where all weigh the same.
     """
 
     members: tuple[int, ...]
     index: Tensor
     at: Tensor
     epoch: int
+    share: Tensor | None = None
+
+    def mean(self, each: Tensor) -> Tensor:
+        """Each model's mean over its own images, (models,); each: models x batch."""
+        if self.share is None:
+            return each.mean(dim=1)
+        return (each * self.share.to(each.dtype)).sum(dim=1)
 
 
 class Work(ABC):
@@ -75,6 +88,15 @@ class Work(ABC):
     smallest_batch: int = 1
     """Images below which a step is left out (a contrastive loss needs two)."""
 
+    def image_wise(self) -> bool:
+        """Whether batches of unlike sizes may share a step.
+
+        True only where the loss is `batch.mean` of terms that each depend on one image, and terms
+        without images; no step depends on the batch otherwise (no batch statistics, no draws); and
+        memory is changed in place.
+        """
+        return False
+
     @abstractmethod
     def loss(self, state: State, memory: State, batch: Batch) -> Tensor:
         """Loss of each model, (models,); may move running statistics in place."""
@@ -82,7 +104,10 @@ class Work(ABC):
     def begin_epoch(  # noqa: B027
         self, state: State, memory: State, members: Sequence[int], own: Tensor, epoch: int
     ) -> None:
-        """Called before an epoch; own: models x images, index into the training portion."""
+        """Called before an epoch; own: models x images, index into the training portion.
+
+        Rows of smaller clients, where sizes are unlike, are filled up with any image.
+        """
 
     def learns(self, name: str, epoch: int) -> bool:
         """Whether the weight of that name is trained in that epoch."""
@@ -124,106 +149,118 @@ def train_steps(
     seeds: Seeds,
     t: int,
     clients: Tensor,
-    at_once: int | None = None,
+    grouping: Grouping = ENGINES_CHOICE,
 ) -> Trained:
     """Trains the models of `clients` (int64, client numbers) in round `t`.
 
     start: one model for each client. memory: what the work keeps beside, stacked likewise; may be
-    empty. own_of: per client an int64 index into the training portion. at_once: how many clients
-    share a step; None takes as many as are fast. `start` and `memory` are left as they are.
+    empty. own_of: per client an int64 index into the training portion. grouping: which of them
+    share steps; by default the engine's choice. `start` and `memory` are left as they are.
     """
-    if at_once is None:
-        at_once = _fitting(work, start, own_of, options)
     trained = {name: torch.empty_like(value) for name, value in start.items()}
     kept = {name: torch.empty_like(value) for name, value in memory.items()}
     losses = torch.full((len(clients),), torch.nan)
-    for chunk in _chunks(own_of, at_once):
-        own = torch.stack([own_of[i] for i in chunk])
+    for chunk in _chunks(work, start, [len(own) for own in own_of], options, grouping):
         state = in_fast_layout(take(start, chunk))
         beside = in_fast_layout(take(memory, chunk)) if memory else {}
-        batches = _batches(seeds, t, clients[chunk], own, options)
-        losses[chunk] = _train_stack(work, state, beside, own, tuple(chunk), batches, options).cpu()
+        streams = [seeds.generator("batches", t, client) for client in clients[chunk].tolist()]
+        images = _Images(tuple(chunk), [own_of[i] for i in chunk], streams, options.batch_size)
+        losses[chunk] = _train_stack(work, state, beside, images, options).cpu()
         for into, new in ((trained, state), (kept, beside)):
             for name in into:
                 into[name][chunk] = new[name].detach()
     return Trained(trained, kept, losses)
 
 
+class _Images:
+    """The images of clients that train together, and their batches; larger clients come first.
+
+    own: models x most images. ends: numbers of clients, after which the number of batches changes.
+    """
+
+    def __init__(
+        self,
+        members: tuple[int, ...],
+        own_of: Sequence[Tensor],
+        streams: Sequence[torch.Generator],
+        batch_size: int,
+    ) -> None:
+        self.members, self.streams, self.batch_size = members, streams, batch_size
+        self.own = pad_sequence(list(own_of), batch_first=True)
+        self.sizes = [len(own) for own in own_of]
+        batches = [-(-size // batch_size) for size in self.sizes]
+        last = len(batches) - 1
+        self.ends = [i + 1 for i, n in enumerate(batches) if i == last or n != batches[i + 1]]
+        self._rows = torch.arange(len(members), device=self.own.device).unsqueeze(1)
+        starts = range(0, self.sizes[0], batch_size)
+        self._counts = [self._images_from(start) for start in starts]
+        self._shares = [_shares(counts) for counts in self._counts]
+
+    def _images_from(self, start: int) -> Tensor:
+        """How many images the clients that have any from `start` on have in that batch."""
+        left = [min(size - start, self.batch_size) for size in self.sizes if size > start]
+        return torch.tensor(left, device=self.own.device)
+
+    def epoch(self, epoch: int) -> Iterator[tuple[Batch, Tensor]]:
+        """Batches, and how many images of each client are in them; only the first ones have any."""
+        drawn = [
+            torch.randperm(size, generator=stream)
+            for size, stream in zip(self.sizes, self.streams, strict=True)
+        ]
+        order = pad_sequence(drawn, batch_first=True).to(self.own.device)
+        parts = torch.split(order, self.batch_size, dim=1)
+        for at, counts, share in zip(parts, self._counts, self._shares, strict=False):
+            n = len(counts)
+            index = self.own[self._rows[:n], at[:n]]
+            yield Batch(self.members[:n], index, at[:n], epoch, share), counts
+
+
+def _shares(counts: Tensor) -> Tensor | None:
+    """`Batch.share` of clients with so many images, the most first."""
+    if counts[0] == counts[-1]:
+        return None
+    filled = torch.arange(int(counts[0]), device=counts.device) < counts.unsqueeze(1)
+    return filled / counts.double().unsqueeze(1)
+
+
 def _train_stack(
-    work: Work,
-    state: State,
-    memory: State,
-    own: Tensor,
-    members: tuple[int, ...],
-    batches: Sequence[Sequence[Tensor]],
-    options: LocalOptions,
+    work: Work, state: State, memory: State, images: _Images, options: LocalOptions
 ) -> Tensor:
     """Trains `state` and `memory` in place; the mean loss of the last epoch, (models,)."""
-    weights = {
-        name: value.requires_grad_()
-        for name, value in state.items()
-        if not is_buffer(name) and value.is_floating_point()
-    }
-    steps = options.optimizer_over(list(weights.values()))
-    rows = torch.arange(len(own), device=own.device).unsqueeze(1)
-    total, images = torch.zeros(len(own), device=own.device), 0
-    for epoch, of_epoch in enumerate(batches):
-        for name, value in weights.items():
-            value.requires_grad_(work.learns(name, epoch))
-        work.begin_epoch(state, memory, members, own, epoch)
-        total, images = torch.zeros_like(total), 0
-        for at in of_epoch:
-            if at.shape[1] < work.smallest_batch:
+    stack = Stack(state, memory, images.ends, options.optimizer_over)
+    total = seen = torch.zeros(stack.models, device=images.own.device)
+    for epoch in range(options.epochs):
+        learning = [work.learns(name, epoch) for name in stack.trained]
+        work.begin_epoch(state, memory, images.members, images.own, epoch)
+        total, seen = torch.zeros_like(total), torch.zeros_like(total)
+        for batch, counts in images.epoch(epoch):
+            if batch.at.shape[1] < work.smallest_batch:
                 continue
-            batch = Batch(members, own[rows, at], at, epoch)
-            loss = work.loss(state, memory, batch)
-            # What is frozen in this epoch keeps no gradient, and the optimiser passes it over.
-            steps.zero_grad(set_to_none=True)
-            torch.autograd.backward(loss.sum())
-            steps.step()
+            now, beside = stack.first(len(counts), learning)
+            loss = work.loss(now, beside, batch)
+            stack.step(now, loss)
             with torch.no_grad():
-                work.after(state, memory, batch)
-            total += loss.detach() * at.shape[1]
-            images += at.shape[1]
-    for value in weights.values():
-        value.requires_grad_(False)
+                work.after(now, beside, batch)
+            total[: len(counts)] += loss.detach() * counts
+            seen[: len(counts)] += counts
+    stack.end()
     with torch.no_grad():
-        work.end(state, memory, members, own)
-    return total / images if images else torch.full_like(total, torch.nan)
+        work.end(state, memory, images.members, images.own)
+    return total / seen
 
 
-def _batches(
-    seeds: Seeds, t: int, clients: Tensor, own: Tensor, options: LocalOptions
-) -> list[tuple[Tensor, ...]]:
-    """For each epoch its batches, each models x batch; a client's own stream orders its images."""
-    streams = [seeds.generator("batches", t, client) for client in clients.tolist()]
-    images = own.shape[1]
-    return [
-        torch.split(
-            torch.stack([torch.randperm(images, generator=stream) for stream in streams]).to(
-                own.device
-            ),
-            options.batch_size,
-            dim=1,
-        )
-        for _ in range(options.epochs)
-    ]
-
-
-def _chunks(own_of: Sequence[Tensor], at_once: int) -> Iterator[list[int]]:
-    """Positions of clients with equally many images, at most `at_once` together."""
-    by_size: dict[int, list[int]] = {}
-    for position, own in enumerate(own_of):
-        by_size.setdefault(len(own), []).append(position)
-    for positions in by_size.values():
-        for start in range(0, len(positions), at_once):
-            yield positions[start : start + at_once]
-
-
-def _fitting(work: Work, start: State, own_of: Sequence[Tensor], options: LocalOptions) -> int:
-    """How many clients a step should hold: activations, weights, gradients and two moments."""
-    images = min(options.batch_size, max((len(own) for own in own_of), default=1))
-    one = images * work.image_bytes + 4 * n_bytes(start) // max(1, n_models(start))
-    at_once = step_bytes(next(iter(start.values())).device) // max(1, one)
-    # A single model runs the library's own convolution, which two or three stacked ones never beat.
-    return at_once if at_once >= 4 else 1
+def _chunks(
+    work: Work, start: State, sizes: Sequence[int], options: LocalOptions, grouping: Grouping
+) -> list[list[int]]:
+    """Positions of clients that train together."""
+    at_once = grouping.at_once
+    if at_once is None:
+        # What a client's step holds: activations, weights, gradients and two moments.
+        images = min(options.batch_size, max(sizes, default=1))
+        one = images * work.image_bytes + 4 * n_bytes(start) // max(1, n_models(start))
+        at_once = fitting(next(iter(start.values())).device, one)
+    unlike = len(set(sizes)) > 1 and at_once > 1
+    if not unlike or grouping.padded is False or not work.image_wise():
+        return equal_chunks(sizes, at_once)
+    worth = grouping.step_worth(work.image_bytes)
+    return padded_chunks(tuple(sizes), at_once, options.batch_size, worth)

@@ -149,9 +149,8 @@ class Personalized(FederatedMethod):
     ) -> Trained:
         """Local training of `clients` by `work`; `start` and `beside` are stacked over them."""
         own_of = [task.federation.train_of[client] for client in clients.tolist()]
-        at_once = task.clients_at_once
         return train_steps(
-            work, start, beside or {}, own_of, options, task.seeds, t, clients, at_once
+            work, start, beside or {}, own_of, options, task.seeds, t, clients, task.grouping
         )
 
     def adapted_by(self, task: Task, work: Work, start: State) -> State:

@@ -107,7 +107,7 @@ class SelfSupervised(FederatedMethod):
             self.local_options(t),
             task.seeds,
             t,
-            task.clients_at_once,
+            task.grouping,
         )
 
     def _recall(self, task: Task, start: State, clients: Tensor, memory: Memory) -> State:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from methods.engine.local import Supervised, cross_entropy
+from methods.engine.local import Supervised, cross_entropies
 from methods.engine.steps import Batch
 from methods.federated._personalized import Personalized
 from methods.federated.base import Server, Task
@@ -61,7 +61,7 @@ class TwoModels(Supervised):
     def loss_of(self, model: State, batch: Batch) -> Tensor:
         """Mean cross-entropy of each of the stacked models, (models,)."""
         logits = self.model(model, to_float(self.portion.images[batch.index]), training=True)
-        return cross_entropy(logits, self.labels[batch.index])
+        return batch.mean(cross_entropies(logits, self.labels[batch.index]))
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ import torch
 from torch import Tensor
 
 from methods.engine.evaluate import probabilities
+from methods.engine.grouping import ENGINES_CHOICE, Grouping
 from methods.engine.local import train_clients
 from methods.engine.steps import LocalOptions
 from methods.federation import Federation, Portion
@@ -85,7 +86,7 @@ class Task:
     """What a method is given: data, architecture, pre-trained weights, random streams.
 
     encoder: pre-trained encoder weights (one model), or None for a random start.
-    clients_at_once: how many clients are trained as one batched step; None lets the engine choose.
+    grouping: which clients are trained as one batched step; by default the engine chooses.
     objective, augmentation: for methods that train without labels, else None. source: loads the
     images on which `encoder` was trained, where it was pre-trained centrally. at_width: the model
     with a share of the channels, for methods whose clients train parts of it.
@@ -96,7 +97,7 @@ class Task:
     seeds: Seeds
     device: torch.device
     encoder: State | None = None
-    clients_at_once: int | None = None
+    grouping: Grouping = ENGINES_CHOICE
     objective: Objective | None = None
     augmentation: Augmentation | None = None
     source: Callable[[], Portion] | None = None
@@ -278,7 +279,7 @@ class FederatedMethod(ABC):
             task.seeds,
             t,
             encoder_epochs=encoder_epochs,
-            clients_at_once=task.clients_at_once,
+            grouping=task.grouping,
         )
 
 

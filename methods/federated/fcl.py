@@ -103,7 +103,7 @@ class FCL(SelfSupervised, FusionOptions):
             self.local_options(t),
             task.seeds,
             t,
-            task.clients_at_once,
+            task.grouping,
         )
         put(memory[BANK], clients, trained.memory)
         each = {

@@ -136,7 +136,7 @@ class FeatARC(SelfSupervised):
             self.local_options(t),
             task.seeds,
             t,
-            task.clients_at_once,
+            task.grouping,
         )
         own = part(trained.state, ENCODER)
         if OWN not in memory:

@@ -195,7 +195,7 @@ class FedCA(SelfSupervised):
             self.local_options(t),
             task.seeds,
             t,
-            task.clients_at_once,
+            task.grouping,
         )
         features = packed([work.uploads[member] for member in range(len(clients))])
         each: dict[str, Any] = {"weights": trained.state, "features": features}

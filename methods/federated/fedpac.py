@@ -24,7 +24,7 @@ from torch import Tensor
 
 from methods.classifier_combination import combination_weights, feature_statistics
 from methods.engine.evaluate import features
-from methods.engine.local import Supervised, cross_entropy
+from methods.engine.local import Supervised, cross_entropies
 from methods.engine.steps import Batch, LocalOptions, train_steps
 from methods.federated.base import FederatedMethod, Memory, Message, Server, Task
 from methods.federation import to_float
@@ -50,11 +50,11 @@ class Aligned(Supervised):
     def loss(self, state: State, memory: State, batch: Batch) -> Tensor:
         labels = self.labels[batch.index]
         h = self.model.features(state, to_float(self.portion.images[batch.index]), training=True)
-        supervised = cross_entropy(self.model.logits(state, h, training=True), labels)
+        each = cross_entropies(self.model.logits(state, h, training=True), labels)
         if self.centroids is None or batch.epoch < self.head_epochs:
-            return supervised
-        away = F.mse_loss(h, self.centroids[labels], reduction="none").flatten(1).mean(1)
-        return supervised + self.weight * away
+            return batch.mean(each)
+        away = F.mse_loss(h, self.centroids[labels], reduction="none").mean(2)
+        return batch.mean(each + self.weight * away)
 
 
 @dataclass
@@ -108,7 +108,7 @@ class FedPAC(FederatedMethod):
             task.seeds,
             t,
             clients,
-            task.clients_at_once,
+            task.grouping,
         ).state
         own = part(trained, ENCODER)
         before = _statistics(task, encoder, torch.zeros_like(clients), own_of)

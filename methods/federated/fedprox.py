@@ -54,6 +54,6 @@ class FedProx(FedAvg):
             task.seeds,
             t,
             clients,
-            task.clients_at_once,
+            task.grouping,
         )
         return Message(each={"weights": trained.state}, log={"loss": trained.loss})

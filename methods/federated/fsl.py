@@ -23,7 +23,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from methods.engine.local import Supervised, cross_entropy
+from methods.engine.grouping import Grouping
+from methods.engine.local import Supervised, cross_entropies
 from methods.engine.steps import Batch, train_steps
 from methods.federated.base import FederatedMethod, Memory, Message, Server, Task
 from methods.federation import to_float
@@ -69,7 +70,7 @@ class Split(Supervised):
         x = to_float(self.portion.images[batch.index])
         z = self.wire(self.network.module(state, x, training=True))
         h = self.network.behind(state, z, training=True)
-        return cross_entropy(self.model.logits(state, h, training=True), labels)
+        return batch.mean(cross_entropies(self.model.logits(state, h, training=True), labels))
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ class FSL(FederatedMethod):
                 task.seeds,
                 t,
                 client,
-                1,
+                Grouping(at_once=1),
             ).state
             trained[position] = part(done, MODULE)
             upper = {name: done[name] for name in upper}

@@ -105,7 +105,7 @@ class HeteroFL(FederatedMethod):
                 task.seeds,
                 t,
                 own,
-                task.clients_at_once,
+                task.grouping,
             ).state
         return Message(each=sent)
 

@@ -199,7 +199,7 @@ class MFCL(FederatedMethod):
             task.seeds,
             t,
             clients,
-            task.clients_at_once,
+            task.grouping,
         )
         if self.client_models:
             kept = part(trained.state, MODULE)

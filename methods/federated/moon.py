@@ -19,7 +19,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from methods.engine.local import Supervised, cross_entropy
+from methods.engine.local import Supervised, cross_entropies
 from methods.engine.memory import image_bytes
 from methods.engine.steps import Batch, train_steps
 from methods.federated.base import Memory, Message, Task
@@ -32,10 +32,10 @@ PREVIOUS = "previous"
 
 
 def model_contrast(z: Tensor, received: Tensor, previous: Tensor, temperature: float) -> Tensor:
-    """Eq. 3 averaged over the batch, (models,); all models x batch x dim."""
+    """Eq. 3 for each image, models x batch; the arguments models x batch x dim."""
     near = F.cosine_similarity(z, received, dim=2) / temperature
     far = F.cosine_similarity(z, previous, dim=2) / temperature
-    return F.softplus(far - near).mean(1)
+    return F.softplus(far - near)
 
 
 class ModelContrastive(Supervised):
@@ -52,14 +52,13 @@ class ModelContrastive(Supervised):
     def loss(self, state: State, memory: State, batch: Batch) -> Tensor:
         x = to_float(self.portion.images[batch.index])
         h = self.model.features(state, x, training=True)
-        supervised = cross_entropy(
-            self.model.logits(state, h, training=True), self.labels[batch.index]
-        )
+        labels = self.labels[batch.index]
+        supervised = cross_entropies(self.model.logits(state, h, training=True), labels)
         with torch.no_grad():
             received = self.model.features(repeat(self.received, n_models(state)), x)
             previous = self.model.features(memory, x)
         contrast = model_contrast(h, received, previous, self.temperature)
-        return supervised + self.weight * contrast
+        return batch.mean(supervised + self.weight * contrast)
 
 
 @dataclass(frozen=True)
@@ -89,7 +88,7 @@ class MOON(FedAvg):
             task.seeds,
             t,
             clients,
-            task.clients_at_once,
+            task.grouping,
         )
         put(memory[PREVIOUS], clients, part(trained.state, ENCODER))
         memory["met"]["met"][clients] = True

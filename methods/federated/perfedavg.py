@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from methods.engine.local import Supervised, cross_entropy
+from methods.engine.local import Supervised, cross_entropies
 from methods.engine.steps import Batch, Work
 from methods.federated._personalized import Personalized
 from methods.federated.base import Server, Task
@@ -45,6 +45,10 @@ class _Meta(Supervised):
         super().__init__(model, portion, None)
         self.step_size = step_size
 
+    def image_wise(self) -> bool:
+        """No: which images make the step ahead depends on how many there are."""
+        return False
+
     def loss(self, state: State, memory: State, batch: Batch) -> Tensor:
         half = max(1, batch.index.shape[1] // 2)
         first, second = batch.index[:, :half], batch.index[:, half:]
@@ -55,7 +59,7 @@ class _Meta(Supervised):
 
     def _loss_on(self, state: State, index: Tensor) -> Tensor:
         logits = self.model(state, to_float(self.portion.images[index]), training=True)
-        return cross_entropy(logits, self.labels[index])
+        return cross_entropies(logits, self.labels[index]).mean(dim=1)
 
 
 @dataclass(frozen=True)

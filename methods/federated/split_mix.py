@@ -98,7 +98,7 @@ class SplitMix(FederatedMethod):
             task.seeds,
             t,
             clients[who],
-            task.clients_at_once,
+            task.grouping,
         )
         return Message(each={"bases": trained.state})
 

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from benchmark.data._torchvision import ensure_torchvision
 from methods.engine.evaluate import client_losses
+from methods.engine.grouping import Grouping
 from methods.federation import to_float
 from methods.models.layers import in_fast_layout, is_buffer
 from methods.objectives.simclr import SimCLR
@@ -39,9 +40,35 @@ def rounds(shape: Shape, clients: int | None = None) -> Group:
     calls: dict[str, Call] = dict(central_rounds(shape, data))
     calls["plain loop"] = plain_round(shape, data)
     calls["engine"] = engine_round(shape, data)
-    calls["engine, one after the other"] = engine_round(shape, data, at_once=1)
-    calls["engine, ten as one step"] = engine_round(shape, data, at_once=10)
+    calls["engine, one after the other"] = engine_round(shape, data, Grouping(1))
+    calls["engine, ten as one step"] = engine_round(shape, data, Grouping(10))
     return Group(f"a round, {n} clients, {shape.name}", calls)
+
+
+def unlike_rounds(shape: Shape) -> Group:
+    """A round of clients with 5, 10, ... 100 images: by the engine's choice, and as it may not."""
+    data = federation(shape, list(range(5, 101, 5)))
+    return Group(
+        f"a round, 20 clients of 5 to 100 images, {shape.name}",
+        {
+            "one after the other": engine_round(shape, data, Grouping(1)),
+            "equal sizes together": engine_round(shape, data, Grouping(padded=False)),
+            "engine": engine_round(shape, data),
+        },
+    )
+
+
+def growth_with_unlike_clients(counts: tuple[int, ...] = (10, 100, 1000)) -> Group:
+    """Rounds of more and more clients of 5 to 100 images; the time of one should stay or fall."""
+    shape = SHAPES["8x8 digits"]
+    calls = {
+        f"{n} clients": engine_round(
+            shape, federation(shape, torch.linspace(5, 100, n).round().int().tolist())
+        )
+        for n in counts
+    }
+    title = "a client's share of a round, 5 to 100 images, 8x8"
+    return Group(title, calls, {f"{n} clients": n for n in counts})
 
 
 def growth_with_clients(counts: tuple[int, ...] = (10, 100, 1000)) -> Group:

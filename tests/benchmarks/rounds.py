@@ -12,6 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from methods.engine.grouping import ENGINES_CHOICE, Grouping
 from methods.engine.local import train_clients
 from methods.engine.steps import LocalOptions
 from methods.federation import Federation
@@ -24,7 +25,9 @@ LEARNING_RATE = 1e-3
 BIG_BATCH = 256
 
 
-def engine_round(shape: Shape, data: Federation, at_once: int | None = None) -> Callable[[], State]:
+def engine_round(
+    shape: Shape, data: Federation, grouping: Grouping = ENGINES_CHOICE
+) -> Callable[[], State]:
     """A round by the engine: local training of all clients and the average."""
     model = shape.model()
     pool = model.new(torch.Generator().manual_seed(0))
@@ -34,7 +37,7 @@ def engine_round(shape: Shape, data: Federation, at_once: int | None = None) -> 
 
     def run() -> State:
         trained = train_clients(
-            model, pool, choice, data, clients, options, Seeds(0), 0, clients_at_once=at_once
+            model, pool, choice, data, clients, options, Seeds(0), 0, grouping=grouping
         )
         return weighted_average(trained, data.sizes().double().unsqueeze(0))
 

@@ -14,6 +14,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -22,6 +23,7 @@ from tests.benchmarks import cases
 from tests.benchmarks.peak import memory_table
 from tests.benchmarks.shapes import SHAPES
 
+UNLIKE = ("8x8 digits", "28x28 LeNet")
 LIMITS = ("oneDNN", "channels last", "unfold and matrix product")
 Times = dict[str, float]
 
@@ -111,10 +113,13 @@ def main(argv: list[str] | None = None) -> int:
         print(f"{name}: done", file=sys.stderr)
     growths: list[Callable[[], cases.Group]] = [
         cases.growth_with_clients,
+        cases.growth_with_unlike_clients,
         cases.growth_with_images,
         cases.growth_with_models,
     ]
+    unlike = [partial(cases.unlike_rounds, SHAPES[name]) for name in UNLIKE]
     others: list[tuple[str, list[Callable[[], cases.Group]]]] = [
+        ("Unlike clients", list(unlike)),
         ("Self-supervised steps", [cases.views, cases.simclr_steps]),
         ("Growth", growths),
     ]

@@ -25,6 +25,14 @@ GROUPS: dict[str, tuple[Callable[[], cases.Group], list[str]]] = {
         )
         for name, shape in SHAPES.items()
     },
+    "unlike": (
+        partial(cases.unlike_rounds, SHAPES["8x8 digits"]),
+        ["one after the other", "equal sizes together", "engine"],
+    ),
+    "unlike clients": (
+        partial(cases.growth_with_unlike_clients, (10, 100)),
+        ["10 clients", "100 clients"],
+    ),
     "clients": (partial(cases.growth_with_clients, (10, 100)), ["10 clients", "100 clients"]),
     "images": (cases.growth_with_images, ["32 images", "128 images", "512 images"]),
     "models": (cases.growth_with_models, ["1 models", "8 models"]),

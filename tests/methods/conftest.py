@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from methods.encoders.cnn import CNN
+from methods.engine.grouping import Grouping
 from methods.federated.base import Task
 from methods.federation import Federation, Portion
 from methods.models.classifier import Classifier, dense_head
@@ -51,7 +52,7 @@ def make_task() -> MakeTask:
         encoder = CNN(widths=(3, 4), dim=5, padding=1)
         model = Classifier(encoder.build(1, 6), encoder.out_dim, dense_head(5, (), classes))
         return Task(
-            federation, model, Seeds(trial), torch.device("cpu"), clients_at_once=clients_at_once
+            federation, model, Seeds(trial), torch.device("cpu"), grouping=Grouping(clients_at_once)
         )
 
     return make

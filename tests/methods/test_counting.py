@@ -11,6 +11,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from methods.counting import _fitted, _tiny, _Watch, count_costs
 from methods.encoders.resnet import ResNet
+from methods.engine.grouping import Grouping
 from methods.engine.loop import run
 from methods.federated.base import FederatedMethod, Memory, Task
 from methods.federated.fedavg import FedAvg
@@ -58,7 +59,7 @@ def bound(make_task: MakeTask, method: FederatedMethod) -> Task:
         at_width=model,
         augmentation=Augmentation(jitter_probability=0, grey_probability=0),
         objective=None if objective is None else objective(),
-        clients_at_once=1,
+        grouping=Grouping(at_once=1),
     )
 
 

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from methods.engine.evaluate import client_losses
+from methods.engine.grouping import Grouping
 from methods.engine.loop import run
 from methods.federated._clustered import Clusters
 from methods.federated.base import Memory, Message, Task
@@ -175,7 +176,7 @@ def test_the_same_seed_gives_the_same_run_however_many_clients_share_a_step(
     task = pretrained(make_task(sizes=(10, 7, 10, 10)))
     method = replace(METHOD, encoder_epochs=1)
     first, again = servers(method, task)[-1], servers(method, task)[-1]
-    alone = servers(method, replace(task, clients_at_once=1))[-1]
+    alone = servers(method, replace(task, grouping=Grouping(at_once=1)))[-1]
     assert equal(first.pool, again.pool)
     for name, value in first.pool.items():
         torch.testing.assert_close(value, alone.pool[name], rtol=1e-3, atol=1e-5)

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
+from methods.engine.grouping import Grouping
 from methods.engine.loop import run
 from methods.federated._clustered import Clusters
 from methods.federated.base import Memory, Message, Task
@@ -139,7 +140,7 @@ def test_each_client_exchanges_the_pool_and_one_model_a_round(make_task: MakeTas
 def test_clients_at_once_and_repetition_do_not_change_a_run(two_rules: MakeTask) -> None:
     task, method = two_rules(), replace(METHOD, rounds=4)
     first, again = run(method, task), run(method, task)
-    alone = run(method, replace(task, clients_at_once=1))
+    alone = run(method, replace(task, grouping=Grouping(at_once=1)))
     assert first.metrics == again.metrics
     for other in (again, alone):
         np.testing.assert_array_equal(first.arrays["choice"], other.arrays["choice"])

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from methods.engine.evaluate import client_losses, features, probabilities
+from methods.engine.grouping import Grouping
 from methods.engine.local import train_clients
 from methods.engine.steps import LocalOptions
 from methods.federated.base import Task
@@ -117,7 +118,7 @@ def test_clients_at_once_do_not_change_the_result(
             choice,
             torch.arange(5),
             encoder_epochs=encoder_epochs,
-            clients_at_once=at_once,
+            grouping=Grouping(at_once),
         )
         for at_once in (1, clients_at_once)
     )

@@ -73,6 +73,15 @@ def test_weights_with_gaps_between_them_are_left_to_torch() -> None:
     assert isinstance(optimizer, torch.optim.Adam)
 
 
+def test_plain_sgd_moves_weights_with_gaps_between_them() -> None:
+    weights = torch.zeros(4, 6)[:, ::2].requires_grad_()
+    gradient = torch.arange(12.0).view(4, 3)
+    optimizer = make_optimizer("sgd", [weights], 0.5)
+    (weights * gradient).sum().backward()
+    optimizer.step()
+    torch.testing.assert_close(weights.detach(), -0.5 * gradient)
+
+
 @pytest.mark.parametrize("name", ["adam", "sgd"])
 def test_stacked_models_step_as_they_would_alone(name: str) -> None:
     start, target = torch.randn(4, 5), torch.randn(4, 5)

@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from methods.engine.grouping import Grouping
 from methods.engine.steps import Batch, LocalOptions, Work, train_steps
 from methods.seeds import Seeds
 from methods.state import State
@@ -51,7 +52,15 @@ def run(
     start = {"w": torch.zeros(n), "frozen": torch.zeros(n)}
     memory = {"steps": torch.zeros(n)}
     trained = train_steps(
-        work or Quadratic(), start, memory, own_of, options, Seeds(0), 0, torch.arange(n), at_once
+        work or Quadratic(),
+        start,
+        memory,
+        own_of,
+        options,
+        Seeds(0),
+        0,
+        torch.arange(n),
+        Grouping(at_once),
     )
     assert not start["w"].any()
     assert not memory["steps"].any()

@@ -1,0 +1,258 @@
+"""Clients of unlike sizes in shared steps: the same numbers as one client after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from methods.engine.grouping import Grouping, equal_chunks, padded_chunks
+from methods.engine.steps import Batch, LocalOptions, Trained, Work, train_steps
+from methods.federated.base import Memory, Task
+from methods.federated.fedprox import Proximal
+from methods.models.classifier import Classifier, dense_head
+from methods.models.layers import BatchNorm, Conv2d, GlobalAveragePool, Sequential
+from methods.registry import find
+from methods.seeds import Seeds
+from methods.state import State, repeat
+
+MakeTask = Callable[..., Task]
+TARGETS = torch.randn(200, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+OPTIMIZERS = {
+    "adam": LocalOptions(3, 4, 0.05),
+    "adamw": LocalOptions(3, 4, 0.05, "adamw", weight_decay=0.1),
+    "sgd": LocalOptions(3, 4, 0.05, "sgd"),
+    "momentum": LocalOptions(3, 4, 0.05, "sgd", sgd_momentum=0.9, weight_decay=0.01),
+    "lars": LocalOptions(3, 4, 0.05, "lars"),
+}
+
+
+class Distances(Work):
+    """Mean over images of log cosh of (w + v - target); v rests in the second epoch.
+
+    Counts its steps in memory, and notes which clients took part in each.
+    """
+
+    def __init__(self) -> None:
+        self.batches: list[Batch] = []
+
+    @property
+    def image_bytes(self) -> int:
+        return 1
+
+    def image_wise(self) -> bool:
+        return True
+
+    def learns(self, name: str, epoch: int) -> bool:
+        return name == "w" or epoch != 1
+
+    def loss(self, state: State, memory: State, batch: Batch) -> Tensor:
+        self.batches.append(batch)
+        at = (state["w"] + state["v"]).sum(1, keepdim=True)
+        away = at - TARGETS[batch.index]
+        return batch.mean(away.cosh().log().sum(2))
+
+    def after(self, state: State, memory: State, batch: Batch) -> None:
+        memory["steps"] += 1
+
+
+def train(
+    sizes: list[int], options: LocalOptions, grouping: Grouping, work: Work | None = None
+) -> Trained:
+    n = len(sizes)
+    stream = torch.Generator().manual_seed(1)
+    start = {
+        name: torch.randn(1, 2, 3, generator=stream, dtype=torch.float64).repeat(n, 1, 1)
+        for name in ("w", "v")
+    }
+    own_of = list(torch.arange(sum(sizes)).split(sizes))
+    memory = {"steps": torch.zeros(n, dtype=torch.int64)}
+    return train_steps(
+        work or Distances(), start, memory, own_of, options, Seeds(0), 0, torch.arange(n), grouping
+    )
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@settings(max_examples=25, deadline=None)
+@given(
+    sizes=st.lists(st.integers(0, 20), min_size=1, max_size=6),
+    at_once=st.integers(2, 7),
+    batch_size=st.integers(1, 9),
+)
+def test_unlike_clients_end_where_each_ends_alone(
+    optimizer: str, sizes: list[int], at_once: int, batch_size: int
+) -> None:
+    options = replace(OPTIMIZERS[optimizer], batch_size=batch_size)
+    alone = train(sizes, options, Grouping(1))
+    together = train(sizes, options, Grouping(at_once, padded=True))
+    for name in alone.state:
+        torch.testing.assert_close(together.state[name], alone.state[name], rtol=1e-9, atol=1e-9)
+    assert together.memory["steps"].tolist() == [3 * -(-size // batch_size) for size in sizes]
+    torch.testing.assert_close(together.loss, alone.loss, equal_nan=True)
+
+
+def test_adam_counts_a_clients_own_steps() -> None:
+    """Against torch's Adam on each client's targets, written out."""
+    sizes, work = [9, 3, 1, 5], Distances()
+    trained = train(sizes, OPTIMIZERS["adam"], Grouping(4), work)
+    assert max(len(batch.members) for batch in work.batches) == 4
+    for client, own in enumerate(torch.arange(sum(sizes)).split(sizes)):
+        stream = torch.Generator().manual_seed(1)
+        w, v = (
+            torch.randn(1, 2, 3, generator=stream, dtype=torch.float64).requires_grad_()
+            for _ in range(2)
+        )
+        steps, order = torch.optim.Adam([w, v], lr=0.05), Seeds(0).generator("batches", 0, client)
+        for epoch in range(3):
+            for at in torch.randperm(len(own), generator=order).split(4):
+                steps.zero_grad()
+                v.requires_grad_(epoch != 1)
+                away = (w + v).sum(1) - TARGETS[own[at]]
+                away.cosh().log().sum(1).mean().backward()
+                steps.step()
+        torch.testing.assert_close(trained.state["w"][client], w.detach()[0])
+        torch.testing.assert_close(trained.state["v"][client], v.detach()[0])
+
+
+def test_shares_are_those_of_a_clients_own_images() -> None:
+    work = Distances()
+    train([7, 2, 6, 1], replace(OPTIMIZERS["sgd"], epochs=1), Grouping(4), work)
+    seen = [
+        (member, image)
+        for batch in work.batches
+        for row, member in enumerate(batch.members)
+        for column, image in enumerate(batch.index[row].tolist())
+        if batch.share is None or batch.share[row, column] > 0
+    ]
+    owned = torch.arange(16).split([7, 2, 6, 1])
+    assert sorted(seen) == [
+        (member, image) for member in range(4) for image in owned[member].tolist()
+    ]
+    for batch in work.batches:
+        if batch.share is not None:
+            torch.testing.assert_close(batch.share.sum(1), torch.ones_like(batch.share[:, 0]))
+
+
+def test_unlike_clients_stay_apart_where_that_is_asked_for_or_padding_is_not_exact() -> None:
+    class NotExact(Distances):
+        def image_wise(self) -> bool:
+            return False
+
+    apart = ((Distances(), Grouping(4, padded=False)), (NotExact(), Grouping(4, padded=True)))
+    for work, grouping in apart:
+        train([7, 2, 7, 1], OPTIMIZERS["sgd"], grouping, work)
+        assert {batch.members for batch in work.batches} == {(0, 2), (1,), (3,)}
+        assert all(batch.share is None for batch in work.batches)
+
+
+SIZES = st.lists(st.integers(0, 9), min_size=1, max_size=8)
+
+
+@given(sizes=SIZES, at_once=st.integers(1, 5))
+def test_equal_chunks_hold_every_client_once_with_its_like(sizes: list[int], at_once: int) -> None:
+    found = equal_chunks(sizes, at_once)
+    assert sorted(i for chunk in found for i in chunk) == list(range(len(sizes)))
+    for chunk in found:
+        assert len(chunk) <= at_once
+        assert len({sizes[i] for i in chunk}) == 1
+
+
+def cost(chunk: Sequence[int], batch_size: int, worth: int) -> int:
+    """Of a chunk of sizes, step by step."""
+    total = 0
+    for start in range(0, max(chunk), batch_size):
+        active = [size for size in chunk if size > start]
+        total += worth + len(active) * min(batch_size, max(active) - start)
+    return total
+
+
+@settings(deadline=None)
+@given(
+    sizes=SIZES,
+    at_once=st.integers(1, 5),
+    batch_size=st.integers(1, 4),
+    worth=st.sampled_from([1, 3, 10, 1000]),
+)
+def test_padded_chunks_cost_least_of_all_ways_to_cut(
+    sizes: list[int], at_once: int, batch_size: int, worth: int
+) -> None:
+    found = padded_chunks(tuple(sizes), at_once, batch_size, worth)
+    assert sorted(i for chunk in found for i in chunk) == list(range(len(sizes)))
+    falling = sorted(sizes, reverse=True)
+    assert [sizes[i] for chunk in found for i in chunk] == falling
+    assert max(map(len, found)) <= at_once
+    ways = []
+    for cuts in product((False, True), repeat=len(sizes) - 1):
+        ends = [i + 1 for i, cut in enumerate(cuts) if cut]
+        pieces = [falling[a:b] for a, b in zip([0, *ends], [*ends, len(sizes)], strict=True)]
+        if max(map(len, pieces)) <= at_once:
+            ways.append(sum(cost(piece, batch_size, worth) for piece in pieces))
+    assert sum(cost([sizes[i] for i in chunk], batch_size, worth) for chunk in found) == min(ways)
+
+
+def test_the_engine_pads_where_steps_cost_more_than_images() -> None:
+    sizes = (64,) * 10 + (33,) * 10
+    assert len(padded_chunks(sizes, 20, 32, Grouping().step_worth(100_000))) == 2
+    assert len(padded_chunks(sizes, 20, 32, Grouping(padded=True).step_worth(100_000))) == 1
+    assert len(padded_chunks((50, 49, 48, 47), 20, 32, Grouping().step_worth(9_000))) == 1
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "momentum"])
+def test_a_network_held_near_the_received_one(make_task: MakeTask, optimizer: str) -> None:
+    task = make_task((11, 3, 8, 1, 20))
+    received = task.new_model("model")
+
+    def trained(grouping: Grouping) -> State:
+        return train_steps(
+            Proximal(task, received, 0.5), repeat(received, 5), {}, task.federation.train_of,
+            OPTIMIZERS[optimizer], task.seeds, 0, torch.arange(5), grouping,
+        ).state  # fmt: skip
+
+    alone, together = trained(Grouping(1)), trained(Grouping(5))
+    for name in alone:
+        torch.testing.assert_close(together[name], alone[name], rtol=1e-4, atol=1e-6)
+
+
+def test_networks_with_batch_statistics_share_steps_with_their_like_only(
+    make_task: MakeTask,
+) -> None:
+    task = make_task((11, 3, 8))
+    encoder = Sequential(
+        Conv2d("encoder.0", 1, 4, 3, 2, 1), BatchNorm("encoder.1", 4), GlobalAveragePool()
+    )
+    normalised = replace(task, model=Classifier(encoder, 4, dense_head(4, (), 3)))
+    assert Proximal(task, {}, 0.5).image_wise()
+    assert not Proximal(normalised, {}, 0.5).image_wise()
+
+
+SUPERVISED = {
+    "fedpac": {}, "moon": {}, "heterofl": {"levels": (1.0,)}, "fedprox": {}, "ditto": {},
+    "scaffold-ft": {}, "fedrep": {}, "fedbabu": {}, "apfl": {"optimizer": "sgd"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SUPERVISED)
+def test_a_round_of_unlike_clients_is_that_of_clients_alone(make_task: MakeTask, name: str) -> None:
+    options: dict[str, Any] = {"local_epochs": 2, "batch_size": 4, "learning_rate": 0.05}
+    method = find("federated", name)(rounds=2, **options, **SUPERVISED[name])
+
+    def round_of(grouping: Grouping) -> dict[str, State]:
+        task = replace(make_task((11, 3, 8, 1)), grouping=grouping)
+        clients, memory, server = torch.arange(4), Memory(), method.start(task, 0)
+        for t in range(2):
+            download = method.broadcast(task, server, t, clients)
+            upload = method.local_update(task, download, t, clients, memory)
+            server = method.aggregate(task, server, upload, t, clients)
+        return dict(upload.each)
+
+    alone, together = round_of(Grouping(1)), round_of(Grouping(4, padded=True))
+    for payload, state in alone.items():
+        for key, value in state.items():
+            torch.testing.assert_close(together[payload][key], value, rtol=1e-3, atol=1e-5)
