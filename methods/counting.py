@@ -2,13 +2,12 @@
 
 Papers: mfcl, Section 5.4 (α, β, γ of Tables 3, 4 and 15). Nothing here knows a formula of a cost: a
 few rounds with two to six noise images a client are made by the method itself at the full width of
-the network, and three things are watched: its messages, torch's operators (flops, forward and
-backward), and what autograd keeps for the backward pass. A count is then read off for as many
-images as are asked for: it must be a polynomial in the images of a step (degree two, since a
-contrastive loss compares all with all), and is checked on a size that it was not made from.
+the network, and three things are read off: its messages, torch's operators (flops, forward and
+backward), and what autograd keeps for the backward pass (`methods.watching`). A count is then given
+for as many images as are asked for: it must be a polynomial in the images of a step (degree two,
+since a contrastive loss compares all with all), and is checked on a size that it was not made from.
 
-How: convolutions and matrix products put out zeros of the right shape, so that hardly anything is
-computed; everything else happens. Views are the images unchanged: drawing them costs a client
+How: hardly anything is computed, and views are the images unchanged: drawing them costs a client
 something too, but no network's flops. Clients that receive equally many bytes are taken to be
 alike, and one of each kind takes part alone.
 Evidence: `tests/methods/test_counting.py`.
@@ -16,25 +15,19 @@ Evidence: `tests/methods/test_counting.py`.
 
 from __future__ import annotations
 
-import weakref
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 import torch
 from torch import Tensor
-from torch.optim import optimizer as optimizers
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils.flop_counter import FlopCounterMode
 
 from methods.engine.grouping import Grouping
 from methods.federated.base import FederatedMethod, Memory, Message, Server, Task
 from methods.federation import Federation, Portion, to_float
 from methods.state import n_bytes
 from methods.views.augment import Augmentation
+from methods.watching import watched
 
 _SIZES = (2, 3, 4, 6)
 """Images of a client. Three give a polynomial of degree two, the fourth checks it."""
@@ -175,7 +168,7 @@ def _rounds(
     memory, alone, found = Memory(), torch.tensor([client]), list[_Round]()
     for t in range(short.exchanges):
         download = short.broadcast(tiny, server, t, alone)
-        with _watched() as watch:
+        with watched() as watch:
             upload = short.local_update(tiny, download, t, alone, memory)
         found.append(
             _Round(
@@ -227,85 +220,3 @@ class _Unchanged(Augmentation):
         self, images: Tensor, n_views: int, streams: Sequence[torch.Generator]
     ) -> list[Tensor]:
         return [to_float(images)] * n_views
-
-
-class _Handle:
-    """A tensor that autograd keeps."""
-
-    def __init__(self, value: Tensor) -> None:
-        self.value = value
-
-
-class _Watch:
-    """flops: torch's counter. most: bytes kept for backward passes at a time.
-
-    weights, gradients: the most that an optimiser's step had.
-    """
-
-    def __init__(self) -> None:
-        self.flops = FlopCounterMode(display=False)
-        self.weights = self.gradients = self.now = self.most = 0
-        self._users: Counter[int] = Counter()
-
-    def keep(self, value: Tensor) -> _Handle:
-        """Counts a tensor until its handle is gone; tensors of one storage count once."""
-        handle, storage = _Handle(value.detach()), value.untyped_storage()
-        key, size = storage._cdata, storage.nbytes()
-        if not self._users[key]:
-            self.now += size
-            self.most = max(self.most, self.now)
-        self._users[key] += 1
-        weakref.finalize(handle, self._drop, key, size)
-        return handle
-
-    def _drop(self, key: int, size: int) -> None:
-        self._users[key] -= 1
-        if not self._users[key]:
-            self.now -= size
-
-    def step(self, optimizer: torch.optim.Optimizer, *_: Any) -> None:
-        """Called before each step of an optimiser."""
-        trained = [value for group in optimizer.param_groups for value in group["params"]]
-        gradients = [value.grad for value in trained if value.grad is not None]
-        self.weights = max(self.weights, n_bytes(dict(enumerate(trained))))  # type: ignore[arg-type]
-        self.gradients = max(self.gradients, n_bytes(dict(enumerate(gradients))))  # type: ignore[arg-type]
-
-
-@contextmanager
-def _watched() -> Iterator[_Watch]:
-    watch = _Watch()
-    hook = optimizers.register_optimizer_step_pre_hook(watch.step)
-    hooks = torch.autograd.graph.saved_tensors_hooks(watch.keep, lambda handle: handle.value)
-    try:
-        with _Zeros(), watch.flops, hooks:  # type: ignore[no-untyped-call]
-            yield watch
-    finally:
-        hook.remove()
-
-
-class _Zeros(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Zeros of the right shape in the place of convolutions and matrix products."""
-
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
-        if func not in _HEAVY:
-            return func(*args, **(kwargs or {}))
-        shapes = func(*map(_shape_of, args), **(kwargs or {}))
-        if isinstance(shapes, Tensor):
-            return torch.zeros(shapes.shape, dtype=shapes.dtype)
-        return tuple(None if s is None else torch.zeros(s.shape, dtype=s.dtype) for s in shapes)
-
-
-def _shape_of(value: Any) -> Any:
-    return value.to("meta") if isinstance(value, Tensor) else value
-
-
-_aten = torch.ops.aten
-_HEAVY = {
-    _aten.convolution.default,
-    _aten.convolution_backward.default,
-    _aten.mm.default,
-    _aten.bmm.default,
-    _aten.addmm.default,
-}

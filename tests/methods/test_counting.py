@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from methods.counting import _fitted, _tiny, _Watch, count_costs
+from methods.counting import _fitted, _tiny, count_costs
 from methods.encoders.resnet import ResNet
 from methods.engine.grouping import Grouping
 from methods.engine.loop import run
@@ -26,6 +26,7 @@ from methods.models.classifier import Classifier, dense_head
 from methods.objectives.byol import BYOL
 from methods.objectives.simclr import SimCLR
 from methods.views.augment import Augmentation
+from methods.watching import Watch
 from tests.methods.conftest import MakeTask
 
 ROUNDS, EPOCHS, BATCH, IMAGES, CLIENTS = 3, 2, 3, 8, 4
@@ -108,7 +109,7 @@ def test_maps_grow_with_the_batch_and_end_at_a_clients_images(make_task: MakeTas
 
 
 def test_what_autograd_keeps_is_counted_once_and_until_it_is_let_go() -> None:
-    watch, x = _Watch(), torch.rand(4, 10)
+    watch, x = Watch(), torch.rand(4, 10)
     w = torch.rand(10, 6, requires_grad=True)
     with torch.autograd.graph.saved_tensors_hooks(watch.keep, lambda handle: handle.value):
         loss = (x @ w).relu().sum()
