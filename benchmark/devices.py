@@ -31,6 +31,11 @@ def default_jobs(devices: tuple[str, ...]) -> int:
     """Worker processes: one a GPU, or one a core."""
     if devices[0] != "cpu":
         return len(devices)
+    return cores()
+
+
+def cores() -> int:
+    """Processor cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import statistics
 import time
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +45,9 @@ _COUNTED_IMAGES = 500.0
 
 Shape = tuple[str, str, int, int]
 """Encoder name, its options as text, channels, image size."""
+
+Kind = tuple[str, Shape]
+"""Stage and shape: what runs must share to teach anything of each other."""
 
 
 @dataclass(frozen=True)
@@ -79,36 +84,64 @@ class Estimator:
         for record in own:
             self._walls[record.run].append(float(record.provenance["wall_s"]))
         self._past = {record.run: RunConfig.from_dict(record.config) for record in own}
+        self._learned: dict[Kind, Mapping[str | None, list[tuple[float, float]]]] = {}
+        self._medians: dict[tuple[Kind, str | None, int, int], float] = {}
 
     def seconds(self, config: RunConfig) -> float:
         """Estimated wall time of one trial of `config`."""
         if config.key in self._walls:
             return statistics.mean(self._walls[config.key])
-        counted = self._counted(config)
-        ratios = self._ratios(config, counted)
-        return counted * (statistics.median(ratios) if ratios else 1.0)
+        ratio = self._ratio(config)
+        return self._counted(config) * (1.0 if ratio is None else ratio)
 
     def has_learned(self, config: RunConfig) -> bool:
         """Whether stored trials of this run, or of one like it, stand behind `seconds`."""
-        return config.key in self._walls or bool(self._ratios(config, self._counted(config)))
+        return config.key in self._walls or self._ratio(config) is not None
 
-    def _ratios(self, config: RunConfig, counted: float) -> list[float]:
-        """Measured over counted time of the runs that are most like `config`.
+    def _ratio(self, config: RunConfig) -> float | None:
+        """Median of measured over counted time of the runs that are most like `config`, if any.
 
-        Runs of a much smaller or larger size say nothing: overhead rules in the one, arithmetic in
-        the other.
+        Those of its own method, else of all. Runs of a much smaller or larger size say nothing:
+        overhead rules in the one, arithmetic in the other.
         """
-        same_method: dict[bool, list[float]] = {True: [], False: []}
+        kind, counted = (config.stage, _shape(config)), self._counted(config)
+        for method in (config.method, None):
+            runs = self._ratios(kind).get(method, [])
+            low = bisect_right(runs, counted / _ALIKE, key=itemgetter(0))
+            high = bisect_left(runs, counted * _ALIKE, key=itemgetter(0))
+            if low < high:
+                within = (kind, method, low, high)
+                if within not in self._medians:
+                    ratios = (ratio for _, ratio in runs[low:high])
+                    self._medians[within] = statistics.median(ratios)
+                return self._medians[within]
+        return None
+
+    def _ratios(self, kind: Kind) -> Mapping[str | None, list[tuple[float, float]]]:
+        """By method (None for all), counted times of stored runs in order, with their ratios.
+
+        Stored runs are gone through once, not for every new run.
+        """
+        if kind not in self._learned:
+            ratios = defaultdict[str | None, list[tuple[float, float]]](list)
+            for run in self._alike.get(kind, ()):
+                past = self._past[run]
+                counted = self._counted(past)
+                found = (counted, statistics.mean(self._walls[run]) / counted)
+                for method in (past.method, None):
+                    ratios[method].append(found)
+            self._learned[kind] = {method: sorted(found) for method, found in ratios.items()}
+        return self._learned[kind]
+
+    @cached_property
+    def _alike(self) -> Mapping[Kind, list[str]]:
+        """Stored runs by kind."""
+        alike = defaultdict[Kind, list[str]](list)
         for run, past in self._past.items():
-            if past.stage == config.stage and _shape(past) == _shape(config):
-                theirs = self._counted(past)
-                if 1 / _ALIKE < counted / theirs < _ALIKE:
-                    ratio = statistics.mean(self._walls[run]) / theirs
-                    same_method[past.method == config.method].append(ratio)
-        return same_method[True] or same_method[False]
+            alike[past.stage, _shape(past)].append(run)
+        return alike
 
     def _counted(self, config: RunConfig) -> float:
-        """Asked for every stored run with every new one, so each is counted once."""
         if config.key not in self._counts:
             shape = _shape(config)
             if shape not in self._image_s:

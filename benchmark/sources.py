@@ -65,16 +65,25 @@ def closure(modules: Iterable[str], folders: Mapping[str, Path]) -> dict[str, st
             continue
         seen.add(module)
         waiting.extend(_parents(module))
-        file = _file_of(module, folders)
-        if file is None:
+        package = module.partition(".")[0]
+        if package not in folders:
             continue
-        content, imported = _read(file, module)
+        name, content, imported = _module(module, folders[package])
         waiting.extend(imported)
         if content is not None:
-            package = module.partition(".")[0]
-            name = Path(package) / file.relative_to(folders[package])
-            hashes[name.as_posix()] = content
+            hashes[name] = content
     return hashes
+
+
+@cache
+def _module(module: str, folder: Path) -> tuple[str, str | None, tuple[str, ...]]:
+    """Name, hash and imports of a module's file, looked at once; nothing where it has none."""
+    package, *rest = module.split(".")
+    file = _file_below(folder.joinpath(*rest))
+    if file is None:
+        return "", None, ()
+    name = Path(package) / file.relative_to(folder)
+    return name.as_posix(), *_read(file, module)
 
 
 @cache
@@ -130,12 +139,6 @@ def _parents(module: str) -> Iterator[str]:
         yield module
 
 
-def _file_of(module: str, folders: Mapping[str, Path]) -> Path | None:
-    package, *rest = module.split(".")
-    return _file_below(folders[package].joinpath(*rest)) if package in folders else None
-
-
-@cache
 def _file_below(place: Path) -> Path | None:
     for file in (place / "__init__.py", place.with_suffix(".py")):
         if file.is_file():
@@ -143,7 +146,6 @@ def _file_below(place: Path) -> Path | None:
     return None
 
 
-@cache
 def _read(file: Path, module: str) -> tuple[str | None, tuple[str, ...]]:
     """Hash and imports of a file; no hash for an `__init__` that only documents or names.
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from benchmark.results import AuditFinding, CellResult, ClaimResult, Departure, Report, TableResult
+from benchmark.scoreboard import Scoreboard
 
 VERDICTS: dict[str, str] = {
     "REPRODUCED": "the means agree within the margin (two one-sided tests at 5 %)",
@@ -203,15 +204,15 @@ def has_more(table: TableResult, cell: CellResult) -> bool:
     return bool(told or verdict.word == "ERROR" or findings_of(table, cell))
 
 
-def headline(report: Report) -> str:
+def headline(board: Scoreboard) -> str:
     """The one sentence that a reader must not get wrong."""
-    words = report.count_verdicts()
+    words = board.verdicts
     judged = sum(
         words.get(word, 0) for word in ("REPRODUCED", "DISCREPANT", "COMPATIBLE", "SHIFTED")
     )
-    if report.scaled and not judged:
+    if board.scaled and not judged:
         return (
-            f"A {report.profile} run: no published number has been reproduced or refuted here. "
+            f"A {board.profile} run: no published number has been reproduced or refuted here. "
             "Its numbers come from other data or a shorter protocol and are shown for comparison; "
             "what it can judge is whether the paper's comparisons hold."
         )

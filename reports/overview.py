@@ -5,38 +5,27 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from benchmark.results import CellResult, Report, TableResult
+from benchmark.results import TableResult
+from benchmark.scoreboard import Scoreboard
 from reports import layout
 
 STATUSES = ("inconsistent", "undecidable")
 """Statuses of the audit findings that a report holds, worst first."""
 
 
-def cells(reports: Iterable[Report]) -> list[CellResult]:
-    """Every cell of every report."""
-    return [cell for one in reports for table in one.tables for cell in table.cells]
-
-
-def verdicts(reports: Sequence[Report]) -> dict[str, int]:
+def verdicts(boards: Iterable[Scoreboard]) -> dict[str, int]:
     """How many cells carry each verdict that occurs, in the order of a scoreboard."""
-    return _ordered(layout.VERDICTS, (cell.verdict.word for cell in cells(reports)))
+    return _added(layout.VERDICTS, (board.verdicts for board in boards))
 
 
-def claims(reports: Sequence[Report]) -> dict[str, int]:
+def claims(boards: Iterable[Scoreboard]) -> dict[str, int]:
     """How many claims carry each word that occurs."""
-    words = (claim.word for one in reports for _, claim in layout.all_claims(one))
-    return _ordered(layout.CLAIMS, words)
+    return _added(layout.CLAIMS, (board.claims for board in boards))
 
 
-def findings(reports: Sequence[Report]) -> dict[str, int]:
+def findings(boards: Iterable[Scoreboard]) -> dict[str, int]:
     """How many audit findings have each status; one that concerns two tables counts once."""
-    found = {
-        one.id: one.status
-        for report in reports
-        for table in report.tables
-        for one in table.findings
-    }
-    return _ordered(dict.fromkeys(STATUSES, ""), found.values())
+    return _added(STATUSES, (board.findings for board in boards))
 
 
 def reasons(tables: Iterable[TableResult]) -> list[tuple[str, int]]:
@@ -50,16 +39,16 @@ def reasons(tables: Iterable[TableResult]) -> list[tuple[str, int]]:
     return why.most_common()
 
 
-def headline(reports: Sequence[Report]) -> str:
-    """The one sentence that a reader must not get wrong, over all reports."""
-    if len(reports) == 1:
-        return layout.headline(reports[0])
-    counts = verdicts(reports)
+def headline(boards: Sequence[Scoreboard]) -> str:
+    """The one sentence that a reader must not get wrong, over all papers."""
+    if len(boards) == 1:
+        return layout.headline(boards[0])
+    counts = verdicts(boards)
     total = sum(counts.values())
     scaled = counts.get("SCALED", 0)
     judged = [f"{n} {word}" for word, n in counts.items() if word in layout.JUDGED]
     sentence = (
-        f"{len(reports)} papers, {total} printed cells: "
+        f"{len(boards)} papers, {total} printed cells: "
         f"{', '.join(judged) or 'none judged against the print'}."
     )
     if scaled:
@@ -70,13 +59,15 @@ def headline(reports: Sequence[Report]) -> str:
     return sentence
 
 
-def name(reports: Sequence[Report]) -> str:
+def name(boards: Sequence[Scoreboard]) -> str:
     """'cpcfl, reduced' or '5 papers, reduced'."""
-    profiles = ", ".join(dict.fromkeys(one.profile for one in reports))
-    what = reports[0].paper if len(reports) == 1 else f"{len(reports)} papers"
+    profiles = ", ".join(dict.fromkeys(one.profile for one in boards))
+    what = boards[0].paper if len(boards) == 1 else f"{len(boards)} papers"
     return f"{what}, {profiles}"
 
 
-def _ordered(order: Mapping[str, str], words: Iterable[str]) -> dict[str, int]:
-    counts = Counter(words)
+def _added(order: Iterable[str], counted: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    counts = Counter[str]()
+    for one in counted:
+        counts.update(one)
     return {word: counts[word] for word in order if word in counts}

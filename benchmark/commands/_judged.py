@@ -6,23 +6,27 @@ import argparse
 import importlib
 import shlex
 import sys
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import ModuleType
 
 from benchmark.commands._options import execution_options
 from benchmark.commands._terminal import paint
 from benchmark.errors import FedreproError
+from benchmark.files import write_whole
 from benchmark.judge import judge
 from benchmark.plan import Plan
 from benchmark.progress import Progress
 from benchmark.results import Report
 from benchmark.run import execute
+from benchmark.scoreboard import Scoreboard, exit_code, scoreboard
 from benchmark.store import Store
-from methods.registry import names_in
 
+TOGETHER = 12
+"""Papers in one page; five make several MB, of which a browser holds a dozen with ease."""
 _REASONS = 5
-_WRITERS = "reports.writers"
 _ROOT = Path("results/reports")
 
 
@@ -64,10 +68,15 @@ def finish(
 def show(reports: Sequence[Report], folder: Path) -> int:
     """Writes reports to `folder`, prints their scoreboards; the exit code."""
     write(reports, folder)
-    for report in reports:
-        print_scoreboard(report)
+    return tell(list(map(scoreboard, reports)), folder)
+
+
+def tell(boards: Sequence[Scoreboard], folder: Path) -> int:
+    """Prints the scoreboards of a report that lies in `folder`; the exit code."""
+    for board in boards:
+        print_scoreboard(board)
     print(f"report: {folder / 'report.html'}")
-    return exit_code(reports)
+    return exit_code(boards)
 
 
 def default_folder(plan: Plan, given: argparse.Namespace) -> Path:
@@ -89,17 +98,36 @@ def folder_of_all(profile: str) -> Path:
 
 
 def write(reports: Sequence[Report], folder: Path) -> None:
-    """The reports in every format, in `folder`.
-
-    The writers are found by name: reports know the harness, the harness does not know reports.
+    """The reports in every format, in `folder`; of many papers each has a page there.
 
     Raises `FedreproError` if the folder cannot be written.
     """
+    with reporting_to(folder):
+        if len(reports) <= TOGETHER:
+            for writer in parts().formats().values():
+                write_whole(folder / writer.FILE, writer.render(reports).encode())
+            return
+        with TemporaryDirectory(dir=folder, prefix=".parts-") as unfinished:
+            places = [Path(unfinished, str(i)) for i in range(len(reports))]
+            for report, place in zip(reports, places, strict=True):
+                parts().write_parts(report, place)
+            parts().join(places, list(map(scoreboard, reports)), folder)
+
+
+def parts() -> ModuleType:
+    """The module `reports.parts`: reports know the harness, the harness does not know reports."""
+    return importlib.import_module("reports.parts")
+
+
+@contextmanager
+def reporting_to(folder: Path) -> Iterator[None]:
+    """Makes the folder of a report.
+
+    Raises `FedreproError` if it cannot be made, or for an `OSError` within the block.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name in names_in(_WRITERS):
-            writer = importlib.import_module(f"{_WRITERS}.{name}")
-            writer.write(reports, folder / writer.FILE)
+        yield
     except OSError as error:
         raise FedreproError(
             f"the report cannot be written to {folder}: {error.strerror or error}; "
@@ -107,38 +135,18 @@ def write(reports: Sequence[Report], folder: Path) -> None:
         ) from None
 
 
-def print_scoreboard(report: Report) -> None:
+def print_scoreboard(board: Scoreboard) -> None:
     """Counts by verdict and by claim, why cells were not run, and what a scaled run cannot say."""
-    verdicts, claims = report.count_verdicts(), report.count_claims()
-    print(f"{report.paper}, profile {report.profile}" + (f" on {report.on}" if report.on else ""))
-    print("  cells:  " + _counted(verdicts))
-    print("  claims: " + (_counted(claims) or "none"))
-    reasons = Counter(
-        cell.verdict.reason
-        for table in report.tables
-        for cell in table.cells
-        if cell.verdict.word == "NOT RUN"
-    )
-    for reason, n in reasons.most_common(_REASONS):
+    print(f"{board.paper}, profile {board.profile}" + (f" on {board.on}" if board.on else ""))
+    print("  cells:  " + _counted(board.verdicts))
+    print("  claims: " + (_counted(board.claims) or "none"))
+    for reason, n in list(board.reasons.items())[:_REASONS]:
         print(f"  NOT RUN, {n} cell{'' if n == 1 else 's'}: {reason}")
-    if len(reasons) > _REASONS:
-        print(f"  NOT RUN, {len(reasons) - _REASONS} more reasons: see the report")
-    if report.scaled:
+    if len(board.reasons) > _REASONS:
+        print(f"  NOT RUN, {len(board.reasons) - _REASONS} more reasons: see the report")
+    if board.scaled:
         print("  scaled numbers are shown beside the published ones and never count as reproduced")
 
 
 def _counted(words: Mapping[str, int]) -> str:
     return ", ".join(f"{n} {paint(word)}" for word, n in sorted(words.items()))
-
-
-def exit_code(reports: Sequence[Report]) -> int:
-    """0 nothing discrepant, 1 something is, 2 an error, 3 nothing was run."""
-    cells = [cell for one in reports for table in one.tables for cell in table.cells]
-    words = {cell.verdict.word for cell in cells}
-    if "ERROR" in words:
-        return 2
-    if "DISCREPANT" in words:
-        return 1
-    measured = any(cell.mean is not None for cell in cells)
-    drawn = any(table.panels for one in reports for table in one.tables)
-    return 0 if measured or drawn or words & {"EXACT", "MISPRINT?"} else 3

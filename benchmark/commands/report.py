@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections import deque
 from time import perf_counter
 
 from benchmark.commands._options import add_cells, add_papers, add_places
@@ -22,10 +21,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(given: argparse.Namespace) -> int:
     """Judges and reports."""
-    from benchmark.commands._judged import command_line, finish, folder_of_all, show, store_at
+    from benchmark.commands._judged import (
+        TOGETHER,
+        command_line,
+        finish,
+        folder_of_all,
+        show,
+        store_at,
+        tell,
+    )
+    from benchmark.commands._many import report_on
     from benchmark.commands._options import chosen_papers, chosen_plan
     from benchmark.errors import FedreproError
     from benchmark.judge import judge
+    from benchmark.spec.load import paper_ids
 
     clock, store = perf_counter(), store_at(given.store)
     if len(given.papers) == 1:
@@ -34,9 +43,12 @@ def execute(given: argparse.Namespace) -> int:
         return finish(plan, store, given, perf_counter() - clock, {})
     if given.tables or given.rows or given.on or given.sets:
         raise FedreproError("--tables, --rows, --on and --set need one paper: name it")
-    reports, papers = [], deque(chosen_papers(given.papers))
-    while papers:  # what is judged need not be kept
-        paper = papers.popleft()
+    ids = given.papers or paper_ids()
+    if len(ids) > TOGETHER:
+        folder = given.out or folder_of_all(given.profile)
+        return tell(report_on(ids, given, folder, command=command_line()), folder)
+    reports = []
+    for paper in chosen_papers(ids):
         if not given.papers and given.profile not in paper.profiles:
             print(f"{paper.id} has no profile '{given.profile}': left out", file=sys.stderr)
             continue

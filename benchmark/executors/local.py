@@ -9,13 +9,9 @@ however it ends.
 from __future__ import annotations
 
 import multiprocessing
-import os
-import signal
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing.connection import Connection, wait
@@ -31,12 +27,12 @@ from benchmark.executors._dispatch import Dispatch
 from benchmark.executors._work import OverdueError, Reporter, as_numpy, as_torch, perform
 from benchmark.executors.base import Executor, Setting
 from benchmark.jobs import Failed, Job
+from benchmark.processes import die_with_driver, environment_of_workers
 from benchmark.store import read_encoder
 from methods.state import State
 
 _START_S = 600.0
 _STARTS = 3  # how many workers in a row may end before they are ready
-_THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
 class LocalExecutor(Executor):
@@ -211,36 +207,15 @@ class _Pool:
             daemon=True,
             name=f"fedrepro-{slot}",
         )
-        with _environment_of_workers():
+        with environment_of_workers():
             process.start()
         theirs.close()
         return _Worker(process, ours, deadline=time.monotonic() + _START_S)
 
 
-@contextmanager
-def _environment_of_workers() -> Iterator[None]:
-    """One thread each, set before torch is imported; Ctrl-C is for the driver alone.
-
-    A blocked signal stays blocked in the children and only waits in the driver.
-    """
-    wanted = dict.fromkeys(_THREAD_VARIABLES, "1") | {"CUBLAS_WORKSPACE_CONFIG": ":4096:8"}
-    before = {name: os.environ.get(name) for name in wanted}
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    os.environ.update(wanted)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-
-
 def _work(pipe: Connection, data_dir: Path | None, device: str) -> None:
     """A worker's life: receive a trial, train it, send back what came of it."""
-    threading.Thread(target=_die_with_driver, daemon=True).start()
+    die_with_driver()
     torch.set_num_threads(1)
     pipe.send(("ready", None))
     report = Reporter(lambda done, total: pipe.send(("progress", (done, total))))
@@ -252,11 +227,3 @@ def _work(pipe: Connection, data_dir: Path | None, device: str) -> None:
         job = Job(RunConfig.from_dict(plain), seed)
         result = perform(job, _reader(encoder), data_dir, device, report)
         pipe.send(("result", as_numpy(result)))
-
-
-def _die_with_driver() -> None:
-    """Ends this process as soon as the driver is gone, in the middle of a trial if need be."""
-    driver = multiprocessing.parent_process()
-    assert driver is not None
-    driver.join()
-    os._exit(1)

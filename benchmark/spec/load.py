@@ -62,10 +62,10 @@ def load_paper(id: str, root: Path | None = None) -> Paper:
     and `SpecError` if there is no such paper.
     """
     root = tables_root() if root is None else root
-    known = paper_ids(root)
-    if id not in known:
-        raise SpecError(f"no paper '{id}' in {root}{suggestion(id, known)}")
     file = root / id / PAPER_FILE
+    # One look: naming all papers for each of hundreds would be a look at each of them.
+    if Path(id).name != id or not file.is_file():
+        raise SpecError(f"no paper '{id}' in {root}{suggestion(id, paper_ids(root))}")
     report = _read(file)
     data = _parse(report)
     raw = None

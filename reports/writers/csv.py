@@ -4,33 +4,43 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Sequence
 
-from benchmark.files import write_whole
 from benchmark.results import CellResult, Report, TableResult
+from benchmark.scoreboard import Scoreboard
+from reports.parts import Parts, parts_of
 
 FILE = "report.csv"
+PARTS = ("lines",)
 COLUMNS = (
     "paper", "profile", "table", "row", "column", "metric", "unit", "published", "published_sd",
     "mean", "sd", "low_95", "high_95", "trials", "difference", "margin", "verdict", "reason",
 )  # fmt: skip
 
 
-def write(reports: Sequence[Report], path: Path) -> None:
-    """Writes the cells of one paper or several to `path`."""
-    write_whole(path, render(reports).encode())
-
-
 def render(reports: Sequence[Report]) -> str:
     """A header and one line a cell; parts of a label are joined by `|`, trials by spaces."""
+    return "".join(whole(parts_of(reports, part), ()))
+
+
+def part(report: Report, name: str) -> str:
+    """The lines of one paper."""
+    return _lines(
+        (report.paper, report.profile, *_line(table, cell))
+        for table in report.tables
+        for cell in table.cells
+    )
+
+
+def whole(parts: Parts, boards: Sequence[Scoreboard]) -> Iterator[str]:
+    """The header and the lines of every paper."""
+    yield _lines([COLUMNS])
+    yield from parts("lines")
+
+
+def _lines(rows: Iterable[Sequence[object]]) -> str:
     text = io.StringIO()
-    lines = csv.writer(text, lineterminator="\n")
-    lines.writerow(COLUMNS)
-    for report in reports:
-        for table in report.tables:
-            for cell in table.cells:
-                lines.writerow((report.paper, report.profile, *_line(table, cell)))
+    csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()
 
 

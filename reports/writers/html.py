@@ -6,37 +6,43 @@ Of many papers each has a page of its own in `papers/`, and the file is their ov
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
 
 from markupsafe import Markup
 
-from benchmark.files import write_whole
 from benchmark.results import Report, Series
+from benchmark.scoreboard import Scoreboard, scoreboard
 from reports import figures, layout, overview, strips
 from reports.pages import page
+from reports.parts import Parts
 
 FILE = "report.html"
-
-
-ON_ONE_PAGE = 12
-"""Papers; five make a page of several MB, of which a browser holds a dozen with ease."""
-
-
-def write(reports: Sequence[Report], path: Path) -> None:
-    """Writes the report on one paper or several to `path`, on many to pages beside it."""
-    if len(reports) > ON_ONE_PAGE:
-        for report in reports:
-            own = path.parent / "papers" / f"{report.paper}.html"
-            write_whole(own, render([report], overview_page=f"../{path.name}").encode())
-    write_whole(path, render(reports).encode())
+PARTS = ("page",)
+PAGES = {"page": "papers/{paper}.html"}
+"""Parts that stay files of their own, and where."""
 
 
 def render(reports: Sequence[Report], overview_page: str | None = None) -> str:
-    """A whole page; everything that comes from a spec or a record is escaped.
+    """One page on all papers; everything that comes from a spec or a record is escaped.
 
     overview_page: that of all papers, where this is the page of one of them.
     """
+    return _page(reports, list(map(scoreboard, reports)), overview_page)
+
+
+def part(report: Report, name: str) -> str:
+    """The page of one paper of many."""
+    return render([report], overview_page=f"../{FILE}")
+
+
+def whole(parts: Parts, boards: Sequence[Scoreboard]) -> Iterator[str]:
+    """The overview of many papers, which leads to their pages."""
+    yield _page([], boards, None)
+
+
+def _page(
+    reports: Sequence[Report], boards: Sequence[Scoreboard], overview_page: str | None
+) -> str:
     filters: dict[str, Callable[..., object]] = {
         "number": layout.number,
         "span": layout.span,
@@ -49,7 +55,8 @@ def render(reports: Sequence[Report], overview_page: str | None = None) -> str:
         "report.html",
         filters,
         reports=reports,
-        apart=len(reports) > ON_ONE_PAGE,
+        boards=boards,
+        apart=not reports,
         overview_page=overview_page,
         layout=layout,
         overview=overview,

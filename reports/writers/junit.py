@@ -8,33 +8,41 @@ published protocol is a failure.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from xml.etree import ElementTree
 
-from benchmark.files import write_whole
 from benchmark.results import CellResult, ClaimResult, Report, TableResult
+from benchmark.scoreboard import Scoreboard
 from reports import layout
+from reports.parts import Parts, parts_of
 
 FILE = "report.junit.xml"
+PARTS = ("suites",)
 
 _PASSED = ("REPRODUCED", "EXACT", "COMPATIBLE", "HOLDS")
 _NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def write(reports: Sequence[Report], path: Path) -> None:
-    """Writes the report on one paper or several to `path`."""
-    write_whole(path, render(reports).encode())
-
-
 def render(reports: Sequence[Report]) -> str:
     """The whole document; a suite is a table."""
-    root = ElementTree.Element("testsuites", name="fedrepro")
-    for report in reports:
-        for table in report.tables:
-            _suite(root, report, table)
+    return "".join(whole(parts_of(reports, part), ()))
+
+
+def part(report: Report, name: str) -> str:
+    """The suites of one paper, indented as within the document."""
+    root = ElementTree.Element("testsuites")
+    for table in report.tables:
+        _suite(root, report, table)
     ElementTree.indent(root, " ")
-    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+    suites = (ElementTree.tostring(suite, encoding="unicode").rstrip() for suite in root)
+    return "".join(f" {suite}\n" for suite in suites)
+
+
+def whole(parts: Parts, boards: Sequence[Scoreboard]) -> Iterator[str]:
+    """The document of every paper's suites."""
+    yield "<?xml version='1.0' encoding='utf-8'?>\n<testsuites name=\"fedrepro\">\n"
+    yield from parts("suites")
+    yield "</testsuites>\n"
 
 
 def _suite(root: ElementTree.Element, report: Report, table: TableResult) -> None:

@@ -6,14 +6,15 @@ ones can be copied out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 
-from benchmark.files import write_whole
 from benchmark.results import CellResult, Report, TableResult
+from benchmark.scoreboard import Scoreboard
 from reports import layout
+from reports.parts import Parts, parts_of
 
 FILE = "report.tex"
+PARTS = ("tables",)
 
 _SIGNS = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "&": r"\&", "%": r"\%", "$": r"\$",
@@ -24,17 +25,21 @@ _SIGNS = {
 }  # fmt: skip
 
 
-def write(reports: Sequence[Report], path: Path) -> None:
-    """Writes the tables of one paper or several to `path`."""
-    write_whole(path, render(reports).encode())
-
-
 def render(reports: Sequence[Report]) -> str:
     """All tables that have cells."""
-    tables = [
-        render_table(report, table) for report in reports for table in report.tables if table.cells
-    ]
-    return "% needs \\usepackage{booktabs,amssymb}\n\n" + "\n".join(tables)
+    return "".join(whole(parts_of(reports, part), ()))
+
+
+def part(report: Report, name: str) -> str:
+    """The tables of one paper."""
+    return "\n".join(render_table(report, table) for table in report.tables if table.cells)
+
+
+def whole(parts: Parts, boards: Sequence[Scoreboard]) -> Iterator[str]:
+    """The tables of every paper that has some."""
+    yield "% needs \\usepackage{booktabs,amssymb}\n\n"
+    for i, tables in enumerate(filter(None, parts("tables"))):
+        yield f"\n{tables}" if i else tables
 
 
 def render_table(report: Report, table: TableResult) -> str:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 
-from benchmark.files import write_whole
 from benchmark.results import CellResult, ClaimResult, Report, TableResult
+from benchmark.scoreboard import Scoreboard, scoreboard
 from reports import layout, overview
+from reports.parts import Parts, parts_of
 
 FILE = "report.md"
+PARTS = ("whole", "tables", "overview")
 LIMIT = 1_000_000
 """Bytes that a job summary of a code host holds (1 MiB), with room to spare."""
-
-
-def write(reports: Sequence[Report], path: Path) -> None:
-    """Writes the report on one paper or several to `path`."""
-    write_whole(path, render(reports).encode())
 
 
 def render(reports: Sequence[Report], limit: int = LIMIT) -> str:
@@ -24,27 +20,45 @@ def render(reports: Sequence[Report], limit: int = LIMIT) -> str:
 
     What is left out is said: first the trials of every cell, then everything but the overview.
     """
-    for depth in ("whole", "tables", "overview"):
-        text = _document(reports, depth)
-        if len(text.encode()) <= limit:
-            break
-    return text
+    return "".join(whole(parts_of(reports, part), list(map(scoreboard, reports)), limit))
 
 
-def _document(reports: Sequence[Report], depth: str) -> str:
-    blocks = []
-    if len(reports) > 1:
-        blocks = ["# fedrepro", f"> **{_escape(overview.headline(reports))}**", _papers(reports)]
-    if depth != "whole":
-        blocks.append(f"*Shortened to the {depth} to fit; the HTML and JSON reports hold all.*")
-    for report in reports:
-        blocks += _paper(report, depth)
-    return "\n\n".join(block for block in blocks if block) + "\n"
+def part(report: Report, name: str) -> str:
+    """One paper at the depth `name`."""
+    return "\n\n".join(block for block in _paper(report, name) if block)
 
 
-def _papers(reports: Sequence[Report]) -> str:
+def whole(parts: Parts, boards: Sequence[Scoreboard], limit: int = LIMIT) -> Iterator[str]:
+    """The overview, and every paper at the greatest depth that `limit` bytes hold."""
+    for depth in PARTS[:-1]:
+        text: list[str] = []
+        size = 0
+        for piece in _document(parts, boards, depth):
+            text.append(piece)
+            size += len(piece.encode())
+            if size > limit:
+                break
+        else:
+            yield from text
+            return
+    yield from _document(parts, boards, PARTS[-1])
+
+
+def _document(parts: Parts, boards: Sequence[Scoreboard], depth: str) -> Iterator[str]:
+    before = []
+    if len(boards) > 1:
+        before = ["# fedrepro", f"> **{_escape(overview.headline(boards))}**", _papers(boards)]
+    if depth != PARTS[0]:
+        before.append(f"*Shortened to the {depth} to fit; the HTML and JSON reports hold all.*")
+    yield from (f"{block}\n\n" for block in before)
+    for i, paper in enumerate(parts(depth)):
+        yield f"\n\n{paper}" if i else paper
+    yield "\n"
+
+
+def _papers(boards: Sequence[Scoreboard]) -> str:
     rows = []
-    for one in reports:
+    for one in boards:
         counts = (overview.verdicts([one]), overview.claims([one]), overview.findings([one]))
         told = [", ".join(f"{n} {word}" for word, n in count.items()) or "none" for count in counts]
         rows.append([f"`{one.paper}`", one.profile, *told])
@@ -52,16 +66,17 @@ def _papers(reports: Sequence[Report]) -> str:
 
 
 def _paper(report: Report, depth: str) -> list[str]:
+    board = scoreboard(report)
     blocks = [
         f"# {_escape(report.title)}",
         f"{_escape(report.authors)} ({report.year}) · `{report.paper}` · profile `{report.profile}`"
         + (f" on `{report.on}`" if report.on else ""),
-        f"> **{_escape(layout.headline(report))}**",
-        _scoreboard(report),
+        f"> **{_escape(layout.headline(board))}**",
+        _scoreboard(board),
     ]
     if depth == "overview":
         return blocks
-    blocks.append(_claims_overview(report))
+    blocks.append(_claims_overview(report, board))
     blocks += [_section(table, depth == "whole") for table in report.tables]
     blocks += [
         _gathered("Departures", layout.departures(report), report),
@@ -71,16 +86,14 @@ def _paper(report: Report, depth: str) -> list[str]:
     return blocks
 
 
-def _scoreboard(report: Report) -> str:
-    counts = overview.verdicts([report])
+def _scoreboard(board: Scoreboard) -> str:
+    counts = overview.verdicts([board])
     rows = [[word, str(count), layout.VERDICTS[word]] for word, count in counts.items()]
-    rows += [
-        ["NOT RUN, why", str(count), reason] for reason, count in overview.reasons(report.tables)
-    ]
+    rows += [["NOT RUN, why", str(count), reason] for reason, count in board.reasons.items()]
     return "## Scoreboard\n\n" + _table(["verdict", "cells", "meaning"], rows)
 
 
-def _claims_overview(report: Report) -> str:
+def _claims_overview(report: Report, board: Scoreboard) -> str:
     claims = layout.all_claims(report)
     if not claims:
         return ""
@@ -88,7 +101,7 @@ def _claims_overview(report: Report) -> str:
         [layout.title(table), claim.says, claim.support, f"**{claim.word}**", claim.reason]
         for table, claim in claims
     ]
-    summary = ", ".join(f"{n} {word}" for word, n in overview.claims([report]).items())
+    summary = ", ".join(f"{n} {word}" for word, n in overview.claims([board]).items())
     header = ["about", "claim", "by the printed numbers", "by the trials", "evidence"]
     return f"## Claims: {summary}\n\n" + _details("Every claim", _table(header, rows))
 

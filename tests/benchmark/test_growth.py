@@ -1,4 +1,4 @@
-"""Planning, queueing, indexing and judging grow with the suite and not with its square.
+"""Planning, estimating, queueing, indexing and judging grow with the suite and not with its square.
 
 Steps are counted, not timed: calls of Python functions, which no other process can disturb.
 """
@@ -12,10 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from benchmark.estimate import Estimator
 from benchmark.index import Index
 from benchmark.jobs import Job, Queue
 from benchmark.judge import judge
 from benchmark.plan import Plan, make_plan
+from benchmark.record import TrialRecord
 from benchmark.spec.types import Paper
 from benchmark.store import Store
 from methods.outcome import Outcome
@@ -72,6 +74,7 @@ def fill(plan: Plan, store: Store, outcome: Outcome) -> None:
     "what",
     [
         "plan",
+        "estimate",
         "queue",
         pytest.param("index", marks=pytest.mark.slow),
         pytest.param("judge", marks=pytest.mark.slow),
@@ -82,12 +85,18 @@ def test_four_times_the_suite_takes_four_times_the_steps(
     tmp_path: Path,
     outcome: Outcome,
     what: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    # A network is timed once, however many runs there are.
+    monkeypatch.setattr(Estimator, "_measure", lambda *_: 1e-6)
+
     def steps(tables: int) -> int:
         plan = plan_of(tables)
         store = Store(tmp_path / str(tables), lambda config: {"methods/a.py": "1"})
         if what == "plan":
             return calls_of(lambda: plan_of(tables).trials_to_run())
+        if what == "estimate":
+            return estimated(plan)
         if what == "queue":
             jobs = [Job(config, seed, float(seed)) for config, seed in plan.trials_to_run()]
             return calls_of(lambda: emptied(Queue(jobs)))
@@ -96,6 +105,16 @@ def test_four_times_the_suite_takes_four_times_the_steps(
             return calls_of(Index(store).refresh)
         # The audit compares the values of one paper in pairs, on purpose.
         return calls_of(lambda: judge(plan, store, command="", audit=False))
+
+    def estimated(plan: Plan) -> int:
+        """Every other run has a stored time from which the others are estimated."""
+        stored = [
+            TrialRecord(run.key, run.as_dict(), 0, {}, {}, {}, {"device": "here", "wall_s": i})
+            for i, run in enumerate(plan.runs, 1)
+            if i % 2
+        ]
+        runs = [run for run in plan.runs if run.key not in {record.run for record in stored}]
+        return calls_of(lambda: list(map(Estimator("cpu", "here", stored).seconds, runs)))
 
     def emptied(queue: Queue) -> None:
         while (job := queue.next()) is not None:

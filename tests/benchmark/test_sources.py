@@ -44,7 +44,7 @@ def test_line_ends_do_not_matter_but_content_does(package: dict[str, Path]) -> N
     before = sources.closure(["pkg.main"], package)
     for content, edited in ((b"x = 1\r\n", []), (b"x = 2\n", ["pkg/helper.py"])):
         (package["pkg"] / "helper.py").write_bytes(content)
-        sources._read.cache_clear()
+        sources._module.cache_clear()
         assert sources.changed(before, sources.closure(["pkg.main"], package)) == edited
 
 
@@ -119,7 +119,7 @@ def test_an_edited_helper_makes_the_run_another_and_is_named(
         file.write("# edited\n")
     with (folders["methods"] / "federated" / "ifca.py").open("a") as file:
         file.write("# edited\n")
-    sources._read.cache_clear()
+    sources._module.cache_clear()
     after = sources.closure(modules, folders)
     assert sources.changed(before, after) == ["methods/state.py"]
     assert sources.digest(before) != sources.digest(after)

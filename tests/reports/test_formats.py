@@ -1,14 +1,18 @@
 import json
 import re
 from dataclasses import replace
+from decimal import Decimal
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 from matplotlib.figure import Figure
 
-from benchmark.results import Report, Series
+from benchmark.commands._judged import TOGETHER, write
+from benchmark.results import Report, Series, as_plain
+from benchmark.scoreboard import scoreboard
 from reports import figures, palette
+from reports.parts import formats, join, write_parts
 from reports.writers import html, markdown
 from reports.writers import json as json_format
 
@@ -81,7 +85,7 @@ def test_markdown_tables_have_as_many_fields_in_every_row_as_in_their_header(
 
 def test_json_holds_every_number_and_reads_back(report: Report, tmp_path: Path) -> None:
     path = tmp_path / "report.json"
-    json_format.write([report], path)
+    path.write_text(json_format.render([report]), encoding="utf-8")
     plain = json.loads(path.read_text(encoding="utf-8"))
     assert plain["tables"][0]["cells"][0]["published"] == "76.80"
     assert plain["tables"][0]["cells"][0]["trials"] == [80.0, 82.0, None]
@@ -186,8 +190,8 @@ def test_a_map_keeps_distances_and_shows_every_point_once() -> None:
 def test_of_many_papers_each_has_a_page_and_the_overview_leads_to_it(
     report: Report, tmp_path: Path
 ) -> None:
-    many = [replace(report, paper=f"p{i}") for i in range(html.ON_ONE_PAGE + 1)]
-    html.write(many, tmp_path / html.FILE)
+    many = [replace(report, paper=f"p{i}") for i in range(TOGETHER + 1)]
+    write(many, tmp_path)
     whole = (tmp_path / html.FILE).read_text(encoding="utf-8")
     for one in many:
         own = tmp_path / "papers" / f"{one.paper}.html"
@@ -198,8 +202,25 @@ def test_of_many_papers_each_has_a_page_and_the_overview_leads_to_it(
         assert "76.80" in text
     assert "76.80" not in whole
     Balance().feed(whole)
-    html.write(many[1:], tmp_path / "few" / html.FILE)
-    assert [path.name for path in (tmp_path / "few").iterdir()] == [html.FILE]
+    names = {writer.FILE for writer in formats().values()}
+    assert {path.name for path in tmp_path.iterdir()} == {"papers", *names}
+    write(many[1:], tmp_path / "few")
+    assert {path.name for path in (tmp_path / "few").iterdir()} == names
+
+
+def test_a_report_joined_from_parts_says_what_one_made_at_once_says(
+    report: Report, tmp_path: Path
+) -> None:
+    empty = replace(report, paper="empty", tables=(replace(report.tables[0], cells=()),))
+    several = [report, empty, replace(report, paper="other", title="line\nbreak")]
+    places = [tmp_path / str(i) for i in range(len(several))]
+    for one, place in zip(several, places, strict=True):
+        write_parts(one, place)
+    join(places, list(map(scoreboard, several)), tmp_path)
+    for format, writer in formats().items():
+        joined = (tmp_path / writer.FILE).read_bytes()
+        assert (joined == writer.render(several).encode()) == (format != "html")
+        assert not list(tmp_path.glob(f"[0-9]/{format}-page"))
 
 
 def test_several_papers_as_json_are_the_list_of_their_reports(report: Report) -> None:
@@ -208,3 +229,19 @@ def test_several_papers_as_json_are_the_list_of_their_reports(report: Report) ->
     text = json_format.render([report, other])
     assert json.loads(text) == alone
     assert text == json.dumps(alone, indent=1, ensure_ascii=False) + "\n"
+
+
+def test_json_is_what_the_standard_encoder_makes_of_plain_data(report: Report) -> None:
+    odd = replace(
+        report.provenance,
+        command='tab\t"quote" \\ é \u2028 \x7f',
+        versions={},
+        data={"a": {"n": 10**20, "x": [1e-7, 1e22, -0.0, True, None, ()], "d": Decimal("1.50")}},
+        wall_s=0.1 + 0.2,
+    )
+    report = replace(report, provenance=odd, runs=())
+    expected = json.dumps(as_plain(report), indent=1, ensure_ascii=False, allow_nan=False)
+    assert json_format.render([report]) == expected + "\n"
+    for number in (float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="no number"):
+            json_format.render([replace(report, provenance=replace(odd, wall_s=number))])

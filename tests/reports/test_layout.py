@@ -1,4 +1,5 @@
 from benchmark.results import Report
+from benchmark.scoreboard import scoreboard
 from reports import layout
 
 
@@ -33,7 +34,9 @@ def test_reproduced_values_are_shown_with_the_printed_number_of_decimals() -> No
 
 
 def test_a_scaled_report_says_that_nothing_was_reproduced(report: Report) -> None:
-    assert "no published number has been reproduced or refuted" in layout.headline(report)
+    assert "no published number has been reproduced or refuted" in layout.headline(
+        scoreboard(report)
+    )
 
 
 def test_numbers_carry_a_true_minus_sign() -> None:

@@ -10,6 +10,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from benchmark.results import Report, TableResult, VerdictWord
+from benchmark.scoreboard import scoreboard
 from methods.registry import names_in
 from reports import overview
 from reports.writers import csv as csv_format
@@ -111,7 +112,7 @@ def test_latex_holds_no_command_of_a_spec() -> None:
 
 def test_a_finding_about_two_tables_counts_once(report: Report) -> None:
     assert len(report.tables) == 2
-    assert overview.findings([report]) == {"inconsistent": 1}
+    assert overview.findings([scoreboard(report)]) == {"inconsistent": 1}
 
 
 def test_reasons_for_not_running_come_with_their_numbers(report: Report) -> None:
@@ -119,7 +120,8 @@ def test_reasons_for_not_running_come_with_their_numbers(report: Report) -> None
 
 
 def test_counts_of_several_reports_add_up(report: Report) -> None:
-    once, twice = overview.verdicts([report]), overview.verdicts([report, report])
+    board = scoreboard(report)
+    once, twice = overview.verdicts([board]), overview.verdicts([board, board])
     assert twice == {word: 2 * n for word, n in once.items()}
 
 

@@ -1,0 +1,91 @@
+"""A report on more papers than one page holds, whoever makes its parts."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from benchmark.commands import _many
+from benchmark.commands._judged import TOGETHER
+from benchmark.commands._many import report_on
+from benchmark.errors import FedreproError
+from benchmark.judge import judge
+from benchmark.plan import make_plan
+from benchmark.spec.load import load_paper, tables_root
+from benchmark.spec.problems import InvalidSpecError
+from benchmark.store import Store
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Papers of one small table each."""
+    root = tmp_path / "specs"
+    for i in range(TOGETHER + 1):
+        folder = root / f"p{i:02}"
+        folder.mkdir(parents=True)
+        spec = (tables_root() / "fcl" / "paper.toml").read_text(encoding="utf-8")
+        (folder / "paper.toml").write_text(spec.replace('"fcl"', f'"{folder.name}"', 1), "utf-8")
+        shutil.copy(tables_root() / "fcl" / "1.toml", folder)
+    return root
+
+
+def given(tmp_path: Path, profile: str = "smoke", *papers: str) -> argparse.Namespace:
+    return argparse.Namespace(
+        profile=profile, trials=None, store=tmp_path / "store", papers=list(papers)
+    )
+
+
+def read(folder: Path) -> list[dict[str, object]]:
+    """The reports without what differs from one time to the next."""
+    found: list[dict[str, object]] = json.loads((folder / "report.json").read_text("utf-8"))
+    return [{k: v for k, v in one.items() if k != "provenance"} for one in found]
+
+
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_every_paper_is_reported_in_order_as_alone(root: Path, tmp_path: Path, jobs: int) -> None:
+    ids = sorted(path.name for path in root.iterdir())
+    out = tmp_path / "out"
+    boards = report_on(ids, given(tmp_path), out, command="x", root=root, jobs=jobs)
+    assert [board.paper for board in boards] == ids
+    alone = judge(make_plan(load_paper(ids[3], root), "smoke"), Store(tmp_path), command="x")
+    assert boards[3].verdicts == alone.count_verdicts()
+    found = read(out)
+    assert [one["paper"] for one in found] == ids
+    assert {path.name for path in (out / "papers").iterdir()} == {f"{id}.html" for id in ids}
+    assert not list(out.glob(".parts-*"))
+
+
+def test_all_mistakes_of_all_papers_are_told_and_nothing_is_written(
+    root: Path, tmp_path: Path
+) -> None:
+    for id in ("p01", "p11"):
+        with (root / id / "paper.toml").open("a", encoding="utf-8") as file:
+            file.write("\n[nonsense]\n")
+    ids = sorted(path.name for path in root.iterdir())
+    with pytest.raises(InvalidSpecError) as caught:
+        report_on(ids, given(tmp_path), tmp_path / "out", command="x", root=root, jobs=1)
+    assert [problem.file.parent.name for problem in caught.value.problems] == ["p01", "p11"]
+    assert not list((tmp_path / "out").iterdir())
+
+
+def test_after_a_mistake_papers_are_only_read(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / "p00" / "paper.toml").write_text("id = 1", "utf-8")
+    monkeypatch.setattr(_many, "judge", lambda *_, **__: pytest.fail("judged for nothing"))
+    ids = sorted(path.name for path in root.iterdir())
+    with pytest.raises(InvalidSpecError):
+        report_on(ids, given(tmp_path), tmp_path / "out", command="x", root=root, jobs=1)
+
+
+def test_a_profile_that_no_paper_has_is_an_error(
+    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ids = sorted(path.name for path in root.iterdir())
+    with pytest.raises(FedreproError, match="no paper has a profile 'none'"):
+        report_on(ids, given(tmp_path, "none"), tmp_path / "out", command="", root=root, jobs=1)
+    assert capsys.readouterr().err.count("left out") == len(ids)
