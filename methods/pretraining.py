@@ -20,6 +20,7 @@ from torch import Tensor
 from methods.encoders.base import Encoder
 from methods.federation import Portion, to_float
 from methods.models.layers import Layer, Linear, in_fast_layout, is_buffer
+from methods.models.met import Places, met_places, trimmed, whole
 from methods.objectives.base import Objective
 from methods.optim import make_optimizer
 from methods.outcome import Curve, DivergedError, Outcome
@@ -69,9 +70,14 @@ def pretrain(
         name = type(objective).__name__.lower()
         raise ValueError(f"'{name}' pre-training needs labels, and these images have none")
     portion = portion.to(device)
-    learner = objective.build(encoder.build(channels, side), encoder.out_dim, n_classes)
-    fresh = learner.new(seeds.generator("weights", "pretraining"))
-    state = in_fast_layout({name: value.to(device) for name, value in fresh.items()})
+    network = encoder.build(channels, side)
+    learner = objective.build(network, encoder.out_dim, n_classes)
+    new = learner.new(seeds.generator("weights", "pretraining"))
+    fresh = {name: value.to(device) for name, value in new.items()}
+    places: Places = {}
+    if options.optimizer in ("adam", "sgd"):
+        places = met_places(network, fresh, to_float(portion.images[0]))
+    state = in_fast_layout(trimmed(fresh, places))
     trained = [value.requires_grad_() for name, value in state.items() if not is_buffer(name)]
     memory = learner.memory(state)
     optimizer = make_optimizer(options.optimizer, trained, options.learning_rate)
@@ -99,16 +105,16 @@ def pretrain(
         if progress is not None:
             progress(epoch, options.epochs)
 
+    learnt = whole(part(clone(state), "encoder"), fresh, places)
     return Outcome(
         metrics={"loss": Curve(tuple(range(1, options.epochs + 1)), tuple(losses))},
-        counts={
-            "parameters": sum(value.numel() for value in trained),
-            "encoder_parameters": sum(
-                v.numel() for name, v in part(state, "encoder").items() if not is_buffer(name)
-            ),
-        },
-        encoder={name: v.contiguous().cpu() for name, v in clone(part(state, "encoder")).items()},
+        counts={"parameters": _weights(fresh), "encoder_parameters": _weights(learnt)},
+        encoder={name: value.contiguous().cpu() for name, value in learnt.items()},
     )
+
+
+def _weights(state: State) -> int:
+    return sum(value.numel() for name, value in state.items() if not is_buffer(name))
 
 
 def _with_views(

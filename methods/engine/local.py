@@ -21,6 +21,7 @@ from methods.engine.memory import image_bytes
 from methods.engine.steps import Batch, LocalOptions, Work, train_steps
 from methods.federation import Federation, Portion, to_float
 from methods.models.classifier import HEAD, Classifier
+from methods.models.met import Places, met_places, trimmed, whole
 from methods.seeds import Seeds
 from methods.state import State, part, take
 
@@ -98,7 +99,13 @@ def train_clients(
     start = take(pool, choice)
     if encoder_epochs is None or encoder_epochs > 0:
         work = Supervised(model, federation.train, encoder_epochs)
-        return train_steps(work, start, {}, own_of, options, seeds, t, clients, grouping).state
+        places: Places = {}
+        # One client alone is left whole: so are the weights that `methods.counting` counts.
+        if len(clients) > 1 and options.moves_by_gradients_alone:
+            places = met_places(model, start, to_float(federation.train.images[own_of[0][0]]))
+        met = trimmed(start, places)
+        trained = train_steps(work, met, {}, own_of, options, seeds, t, clients, grouping)
+        return whole(trained.state, start, places)
     encoded = features(model, pool, choice, federation.train, own_of)
     heads = train_steps(
         _Heads(model, federation.train, encoded),

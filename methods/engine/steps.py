@@ -49,6 +49,11 @@ class LocalOptions:
     sgd_momentum: float = 0.0
     weight_decay: float = 0.0
 
+    @property
+    def moves_by_gradients_alone(self) -> bool:
+        """Whether a weight that never has a gradient stays, and touches no other's step."""
+        return self.optimizer in ("adam", "sgd") and not self.weight_decay
+
     def optimizer_over(self, weights: Sequence[Tensor]) -> Optimizer:
         """A fresh optimiser over leaf tensors."""
         more: dict[str, Any] = {}

@@ -44,15 +44,16 @@ def dense(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     return torch.baddbmm(bias.unsqueeze(1), x, weight.transpose(1, 2))
 
 
-def single_pixel_conv2d(x: Tensor, weight: Tensor, bias: Tensor | None, padding: int) -> Tensor:
+def single_pixel_conv2d(
+    x: Tensor, weight: Tensor, bias: Tensor | None, padding: int, high: int, wide: int
+) -> Tensor:
     """Each model's convolution where nothing but the kernel's first place is kept.
 
-    Shapes as for `stacked_conv2d`; the result has one pixel.
+    high, wide: rows and columns of the kernel that meet the image. Shapes as for `stacked_conv2d`,
+    but `weight` may hold that part of the kernels alone; the result has one pixel.
     """
-    kernel = weight.shape[3]
-    high, wide = (min(side, kernel - padding) for side in x.shape[3:])
     x, met = x[..., :high, :wide], weight
-    if high < kernel or wide < kernel:
+    if weight.shape[3:] != (high, wide):
         met = _Met.apply(weight, padding, high, wide)  # type: ignore[no-untyped-call]
     if len(weight) == 1:
         # The channels of a single model lie innermost, and stay so.

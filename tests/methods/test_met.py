@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from methods.encoders.cnn import CNN
+from methods.encoders.resnet import ResNet
+from methods.engine import local
+from methods.engine.steps import LocalOptions
+from methods.federation import Federation, Portion
+from methods.models.classifier import Classifier, dense_head
+from methods.models.layers import Layer
+from methods.models.met import met_places, trimmed, whole
+from methods.seeds import Seeds
+from methods.state import State, concatenate
+
+CENTRE, CORNER = (slice(1, 2), slice(1, 2)), (slice(1, 3), slice(1, 3))
+
+
+def drawn(network: Layer | Classifier, models: int = 1) -> State:
+    streams = map(torch.Generator().manual_seed, range(models))
+    return concatenate(network.new(stream) for stream in streams)
+
+
+def test_what_8x8_images_meet_of_four_convolutions() -> None:
+    """Sides 8, 4, 2, 1, 1: the third sees two by two places of its kernel, the fourth one."""
+    encoder = CNN(widths=(2, 3, 4, 5), dim=6, padding=1).build(1, 8)
+    places = met_places(encoder, drawn(encoder), torch.rand(1, 8, 8))
+    assert places == {"encoder.conv2.weight": CORNER, "encoder.conv3.weight": CENTRE}
+
+
+@pytest.mark.parametrize("encoder", [CNN(widths=(2, 3, 4, 5), dim=6, padding=1), ResNet(width=2)])
+def test_what_is_left_out_has_no_gradient_and_what_is_met_has_all_of_it(
+    encoder: CNN | ResNet,
+) -> None:
+    network = encoder.build(1, 8)
+    state, x = drawn(network, 3), torch.rand(3, 4, 1, 8, 8)
+    places = met_places(network, state, x[0, 0])
+    assert places
+    learning = {name: value.requires_grad_() for name, value in state.items() if name in places}
+    torch.autograd.backward(network(state, x).square().sum())
+    met = {name: value.detach() for name, value in trimmed(state, places).items()}
+    for name in places:
+        met[name].requires_grad_()
+    torch.autograd.backward(network(met, x).square().sum())
+    for name, place in places.items():
+        there = torch.zeros_like(state[name])
+        there[(..., *place)] = met[name].grad
+        assert learning[name].grad is not None
+        torch.testing.assert_close(learning[name].grad, there, rtol=1e-5, atol=1e-6, msg=name)
+        assert bool((learning[name].grad[there == 0] == 0).all())
+
+
+def test_a_kernel_that_images_of_one_size_meet_whole_is_left_out_of_the_places() -> None:
+    encoder = CNN(widths=(2, 3), dim=4, padding=1).build(1, 32)
+    assert met_places(encoder, drawn(encoder), torch.rand(1, 32, 32)) == {}
+
+
+def test_what_was_trimmed_is_whole_again_and_shares_no_memory() -> None:
+    encoder = CNN(widths=(2, 3, 4, 5), dim=6, padding=1).build(1, 8)
+    before = drawn(encoder, 2)
+    places = met_places(encoder, before, torch.rand(1, 8, 8))
+    again = whole(trimmed(before, places), before, places)
+    assert all(torch.equal(again[name], before[name]) for name in before)
+    again["encoder.conv3.weight"].zero_()
+    assert before["encoder.conv3.weight"].any()
+
+
+@pytest.mark.parametrize("weight_decay", [0.0, 0.1])
+def test_clients_train_as_with_all_their_weights(
+    monkeypatch: pytest.MonkeyPatch, weight_decay: float
+) -> None:
+    """And with a decay, which moves every weight, none is left out."""
+    encoder = CNN(widths=(2, 3, 4, 5), dim=6, padding=1)
+    model = Classifier(encoder.build(1, 8), 6, dense_head(6, [], 3))
+    stream = torch.Generator().manual_seed(0)
+    images = torch.randint(0, 256, (20, 1, 8, 8), generator=stream, dtype=torch.uint8)
+    portion = Portion(images, torch.randint(0, 3, (20,), generator=stream))
+    halves = torch.arange(20).split(10)
+    federation = Federation(portion, portion, halves, halves, torch.zeros(2).long(), 3)
+    options = LocalOptions(2, 4, 0.01, weight_decay=weight_decay)
+    start, everyone = drawn(model, 2), torch.arange(2)
+
+    def train() -> State:
+        return local.train_clients(
+            model, start, everyone, federation, everyone, options, Seeds(0), 0
+        )
+
+    found = train()
+    monkeypatch.setattr(local, "met_places", lambda *_: {})
+    expected = train()
+    for name, value in expected.items():
+        torch.testing.assert_close(found[name], value, rtol=1e-5, atol=1e-7, msg=name)
+    unmet = torch.ones(3, 3, dtype=torch.bool)
+    unmet[1, 1] = False
+    stays = torch.equal(
+        found["encoder.conv3.weight"][..., unmet], start["encoder.conv3.weight"][..., unmet]
+    )
+    assert stays is (weight_decay == 0.0)
