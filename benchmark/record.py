@@ -88,9 +88,9 @@ class TrialRecord:
         return cls(**{**plain, "metrics": metrics})
 
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 _sources: dict[str, Mapping[str, str]] = {}
 
 
 def _seal(plain: Mapping[str, Any]) -> str:
-    text = json.dumps(plain, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(_CANONICAL.encode(plain).encode()).hexdigest()

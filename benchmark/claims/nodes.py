@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Literal
+from typing import Any, Literal
 
 from benchmark.claims.grammar import FunctionName, Label, Relation
 from benchmark.errors import SpecError
@@ -63,6 +63,8 @@ class Elementary:
     left: Node
     right: Node
     unit: str | None
+    worked_out: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What audit and verdicts both ask of this very comparison."""
 
     @property
     def text(self) -> str:

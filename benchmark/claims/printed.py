@@ -43,6 +43,14 @@ def support(comparisons: Sequence[Elementary]) -> tuple[SupportWord, str]:
 
 def support_one(comparison: Elementary) -> SupportWord:
     """What the printed numbers say of one comparison."""
+    known = comparison.worked_out
+    if "support" not in known:
+        known["support"] = _support(comparison)
+    word: SupportWord = known["support"]
+    return word
+
+
+def _support(comparison: Elementary) -> SupportWord:
     box = _box(comparison)
     if box is None:
         return "not printed"

@@ -45,10 +45,16 @@ def resolve(claim: Claim, table: Table, paper: Paper) -> tuple[Elementary, ...]:
     Raises `SpecError` for text that is no claim, a pattern without a cell, a cell that holds words,
     and units that cannot be compared.
     """
-    try:
-        return _Resolver(table, paper).chain(parse(claim.holds))
-    except SpecError as error:
-        raise SpecError(f"{table.file}, claim '{claim.id}': {error}") from None
+    known = paper.worked_out.setdefault(resolve, {})
+    of, found = known.get((table.id, claim), (None, ()))
+    comparisons: tuple[Elementary, ...] = found
+    if of is not table:
+        try:
+            comparisons = _Resolver(table, paper).chain(parse(claim.holds))
+        except SpecError as error:
+            raise SpecError(f"{table.file}, claim '{claim.id}': {error}") from None
+        known[table.id, claim] = table, comparisons
+    return comparisons
 
 
 class _Resolver:

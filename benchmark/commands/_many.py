@@ -8,6 +8,7 @@ papers, so that few papers are left to this one process.
 from __future__ import annotations
 
 import argparse
+import gc
 import multiprocessing
 import sys
 import time
@@ -110,12 +111,17 @@ Found = Scoreboard | tuple[Problem, ...] | None
 def _in_turn(task: Callable[[int], _Task], count: int, jobs: int) -> Iterator[Found]:
     """What came of every task, in order; a task is made when a process is about to be free."""
     if jobs <= 1:
-        yield from (_perform(task(i)) for i in range(count))
+        # The libraries' objects, which are there to stay, need no looking through.
+        gc.freeze()
+        try:
+            yield from (_perform(task(i)) for i in range(count))
+        finally:
+            gc.unfreeze()
         return
     context = multiprocessing.get_context("forkserver")
     # Torch is loaded once and shared.
     context.set_forkserver_preload([__name__, "reports.parts"])
-    pool = ProcessPoolExecutor(jobs, context, die_with_driver)
+    pool = ProcessPoolExecutor(jobs, context, _begin)
     waiting: deque[Future[Found]] = deque()
     try:
         for i in range(count):
@@ -131,6 +137,11 @@ def _in_turn(task: Callable[[int], _Task], count: int, jobs: int) -> Iterator[Fo
         ) from None
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _begin() -> None:
+    die_with_driver()
+    gc.freeze()
 
 
 def _perform(task: _Task) -> Found:

@@ -268,6 +268,10 @@ class Paper:
     unstated: tuple[Unstated, ...]
     file: Path
     venue: str | None = None
+    worked_out: dict[object, Any] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    """By who asks, what plan, audit and verdicts all ask of this very paper."""
 
     def table(self, id: str) -> Table:
         """The table called `id` ("3", "B.14", "figure-4").

@@ -5,6 +5,7 @@ Steps are counted, not timed: calls of Python functions, which no other process 
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,6 +19,7 @@ from benchmark.jobs import Job, Queue
 from benchmark.judge import judge
 from benchmark.plan import Plan, make_plan
 from benchmark.record import TrialRecord
+from benchmark.spec.load import load_paper, tables_root
 from benchmark.spec.types import Paper
 from benchmark.store import Store
 from methods.outcome import Outcome
@@ -68,6 +70,19 @@ def fill(plan: Plan, store: Store, outcome: Outcome) -> None:
     with store.writing():
         for config, seed in plan.trials_to_run():
             store.save(config, seed, outcome, {})
+
+
+def test_reading_one_paper_takes_no_look_at_the_others(tmp_path: Path) -> None:
+    def steps(papers: int) -> int:
+        root = tmp_path / str(papers)
+        for i in range(papers):
+            shutil.copytree(tables_root() / "fcl", root / f"p{i}")
+        spec = root / "p0" / "paper.toml"
+        spec.write_text(spec.read_text("utf-8").replace('"fcl"', '"p0"', 1), "utf-8")
+        return calls_of(lambda: load_paper("p0", root))
+
+    steps(1)
+    assert steps(8) == steps(2)
 
 
 @pytest.mark.parametrize(

@@ -1,88 +1,157 @@
-"""Planning and reporting of ever larger suites: `python -m tests.benchmarks.scale docs/scale.md`.
+"""Planning and reporting of ever larger suites: `python -m tests.benchmarks.scale 1 10 100`.
 
 A suite has so many copies of the five papers (`tests.benchmarks.suite`), with every trial stored.
-Each size is measured in a fresh process, which does what `fedrepro report` does: processor seconds
-of every step, and the most memory that the process has had until then.
+Each size is measured twice, in fresh processes: step by step in one process, which holds one paper
+at a time as `fedrepro report` does, and as `fedrepro report` makes it, on all cores.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
+import os
 import subprocess
 import sys
+import threading
 import time
-from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar
 
+from benchmark.commands._many import report_on
 from benchmark.judge import judge
 from benchmark.plan import make_plan
-from benchmark.spec.load import load_papers
+from benchmark.scoreboard import scoreboard
+from benchmark.spec.load import load_paper, paper_ids
 from benchmark.store import Store
-from methods.registry import names_in
+from reports.parts import formats, join
 from tests.benchmarks.peak import most_resident
 from tests.benchmarks.suite import fill, write_copies
 
-WRITERS = "reports.writers"
 Made = TypeVar("Made")
+_LOOK_S = 0.5
 
 
-def measured(folder: Path, profile: str) -> dict[str, dict[str, float]]:
-    """Seconds and MiB by step, and the size of the suite in `folder`; for a fresh process only."""
-    steps: dict[str, dict[str, float]] = {}
+def by_steps(folder: Path, profile: str) -> dict[str, object]:
+    """Processor seconds by step, all of it in wall seconds, and the largest memory in MiB."""
+    steps: dict[str, float] = {}
+    size = dict.fromkeys(("papers", "cells", "runs", "trials"), 0)
+    store, places, boards = Store(folder / "store"), [], []
+    before, begun = most_resident() >> 20, time.perf_counter()
 
     def step(name: str, work: Callable[[], Made]) -> Made:
-        begun = time.process_time()
+        clock = time.process_time()
         made = work()
-        seconds = steps.get(name, {"s": 0.0})["s"] + time.process_time() - begun
-        steps[name] = {"s": round(seconds, 2), "MiB": most_resident() >> 20}
+        steps[name] = steps.get(name, 0.0) + time.process_time() - clock
         return made
 
-    make_plan(load_papers()[0], profile)  # what is worked out once a process is no growth
-    size = dict.fromkeys(("papers", "cells", "runs", "trials"), 0)
-    store, reports = Store(folder / "store"), []
-    steps["before"] = {"MiB": most_resident() >> 20}
-    papers = deque(step("read the specs", lambda: load_papers(folder / "specs")))
-    while papers:
-        paper = papers.popleft()
-        plan = step("plan", lambda: make_plan(paper, profile))  # noqa: B023
-        reports.append(step("judge", lambda: judge(plan, store, command="fedrepro")))  # noqa: B023
-        counts = (1, len(plan.cells), len(plan.runs), len(plan.trials_to_run()))
-        for what, count in zip(size, counts, strict=True):
-            size[what] += count
-    for name in sorted(names_in(WRITERS), key="html".__eq__):  # the one that takes minutes last
-        writer = importlib.import_module(f"{WRITERS}.{name}")
-        place = folder / "report" / writer.FILE
-        step(f"write {writer.FILE}", lambda: writer.write(reports, place))  # noqa: B023
-        steps[f"write {writer.FILE}"]["MB"] = place.stat().st_size // 10**6
-        print(f"  {name}: {steps}", file=sys.stderr)
-    return {"size": dict(size), **steps}
+    with TemporaryDirectory(dir=folder) as unfinished:
+        for i, id in enumerate(paper_ids(folder / "specs")):
+            paper = step("read", lambda: load_paper(id, folder / "specs"))  # noqa: B023
+            plan = step("plan", lambda: make_plan(paper, profile))  # noqa: B023
+            report = step("judge", lambda: judge(plan, store, command="fedrepro"))  # noqa: B023
+            places.append(Path(unfinished, str(i)))
+            places[-1].mkdir()
+            for format, writer in formats().items():
+                for name in writer.PARTS:
+                    text = step(format, lambda: writer.part(report, name))  # noqa: B023
+                    (places[-1] / f"{format}-{name}").write_text(text, "utf-8", newline="")
+            boards.append(scoreboard(report))
+            counts = (1, len(plan.cells), len(plan.runs), len(plan.trials_to_run()))
+            for what, count in zip(size, counts, strict=True):
+                size[what] += count
+            if i == 0:
+                steps["of all, the first paper"] = sum(steps.values())
+        out = folder / "by-steps"
+        out.mkdir()
+        step("join", lambda: join(places, boards, out))
+    megabytes = {p.name: p.stat().st_size // 10**6 for p in out.iterdir() if p.is_file()}
+    return {
+        **size,
+        "cpu_s": {name: round(seconds, 1) for name, seconds in steps.items()},
+        "wall_s": round(time.perf_counter() - begun, 1),
+        "MiB": [before, most_resident() >> 20],
+        "MB": megabytes,
+    }
+
+
+def as_command(folder: Path, profile: str) -> dict[str, object]:
+    """Wall seconds of the report as the command makes it, and the memory of all its processes."""
+    ids = paper_ids(folder / "specs")
+    given = argparse.Namespace(
+        profile=profile, trials=None, store=folder / "store", papers=list(ids)
+    )
+    begun = time.perf_counter()
+    with _most_of_all() as largest:
+        report_on(ids, given, folder / "out", command="fedrepro", root=folder / "specs")
+    return {"wall_s": round(time.perf_counter() - begun, 1), "MiB of all": largest[0] >> 20}
+
+
+@contextmanager
+def _most_of_all() -> Iterator[list[int]]:
+    """The most bytes that this process and those below it hold, shared pages counted once."""
+    largest, done = [0], threading.Event()
+
+    def look() -> None:
+        while not done.wait(_LOOK_S):
+            largest[0] = max(largest[0], sum(map(_share, _below(str(os.getpid())))))
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    try:
+        yield largest
+    finally:
+        done.set()
+        looking.join()
+
+
+def _below(process: str) -> Iterator[str]:
+    yield process
+    for children in Path("/proc", process, "task").glob("*/children"):
+        for child in children.read_text().split():
+            yield from _below(child)
+
+
+def _share(process: str) -> int:
+    """Bytes of a process, pages that n processes share counted as an nth."""
+    try:
+        lines = Path("/proc", process, "smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) << 10 for line in lines if line.startswith("Pss:")), 0)
+
+
+_WAYS = {"steps": by_steps, "command": as_command}
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Measures every size that is asked for; one line of JSON each."""
+    """Measures every size that is asked for; one line of JSON each way."""
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    options.add_argument("copies", type=int, nargs="+", help="how many times the five papers")
+    options.add_argument("copies", type=int, nargs="*", help="how many times the five papers")
     options.add_argument("--profile", default="smoke")
-    options.add_argument("--at", type=Path, help="measure the suite in this folder, once")
+    options.add_argument("--at", type=Path, help="measure the suite in this folder")
+    options.add_argument("--way", choices=_WAYS, help="in this process, one way")
     chosen = options.parse_args(argv)
-    if chosen.at is not None:
-        print(json.dumps(measured(chosen.at, chosen.profile)))
-        return 0
+    if chosen.way is not None:
+        print(json.dumps({chosen.way: _WAYS[chosen.way](chosen.at, chosen.profile)}), flush=True)
+    elif chosen.at is not None:
+        _measure(chosen.at, chosen.profile)
     for copies in chosen.copies:
         with TemporaryDirectory() as folder:
             write_copies(Path(folder) / "specs", copies)
             store = Store(Path(folder) / "store")
-            for paper in load_papers(Path(folder) / "specs"):
-                fill(store, make_plan(paper, chosen.profile))
-            command = [sys.executable, "-m", "tests.benchmarks.scale", str(copies)]
-            command += ["--profile", chosen.profile, "--at", folder]
-            subprocess.run(command, check=True)
+            for id in paper_ids(Path(folder) / "specs"):
+                fill(store, make_plan(load_paper(id, Path(folder) / "specs"), chosen.profile))
+            _measure(Path(folder), chosen.profile)
     return 0
+
+
+def _measure(folder: Path, profile: str) -> None:
+    for way in _WAYS:
+        command = [sys.executable, "-m", "tests.benchmarks.scale", "--way", way]
+        subprocess.run([*command, "--profile", profile, "--at", str(folder)], check=True)
 
 
 if __name__ == "__main__":
