@@ -6,6 +6,7 @@ All of it is exact (fractions), so that a bound never moves by a rounding of our
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -62,7 +63,7 @@ def squares_of(values: Sequence[Interval]) -> Interval:
     """
     least = min(_squares(near) for near in _nearest(values))
     if len(values) <= MOST_CORNERS:
-        return least, max(_squares(corner) for corner in itertools.product(*values))
+        return least, _largest_at_a_corner(values)
     low, high = mean_of(values)
     centre = (low + high) / 2
     return least, sum((max((a - centre) ** 2, (b - centre) ** 2) for a, b in values), Fraction(0))
@@ -90,6 +91,18 @@ def places_of(value: Decimal) -> int:
 def _squares(values: Sequence[Fraction]) -> Fraction:
     mean = sum(values, Fraction(0)) / len(values)
     return sum(((value - mean) ** 2 for value in values), Fraction(0))
+
+
+def _largest_at_a_corner(values: Sequence[Interval]) -> Fraction:
+    """The largest sum of squared deviations where every value is at an end of its interval.
+
+    In whole numbers of one small unit, since there are thousands of corners.
+    """
+    unit = math.lcm(*(end.denominator for value in values for end in value))
+    corners = itertools.product(*((int(low * unit), int(high * unit)) for low, high in values))
+    n = len(values)
+    largest = max(n * sum(a * a for a in corner) - sum(corner) ** 2 for corner in corners)
+    return Fraction(largest, n * unit**2)
 
 
 def _nearest(values: Sequence[Interval]) -> Iterator[list[Fraction]]:
