@@ -50,6 +50,7 @@ def train_trial(
     """One trial, and where its numbers come from.
 
     encoder: weights of the run that `config` starts from, one model; None for a random start.
+    threads: cores that the clients of a round may be spread over, which changes no number.
     provenance: device, versions, commit, started (UTC), wall_s, threads, data by portion.
 
     Raises `methods.outcome.DivergedError` if a metric is not finite, `benchmark.errors.DataError`
@@ -59,9 +60,9 @@ def train_trial(
         raise ValueError("an encoder is needed exactly where a run starts from another")
     started, clock = datetime.now(UTC), time.perf_counter()
     place = torch.device(device)
-    trial = Trial(config, Seeds(seed), place, data_dir, encoder, progress)
+    trial = Trial(config, Seeds(seed), place, data_dir, encoder, progress, threads)
     stage = importlib.import_module(f"benchmark.stages.{config.stage}")
-    with _deterministic(threads):
+    with _deterministic():
         outcome: Outcome = stage.run(trial)
     _check_numbers(outcome)
     return outcome, {
@@ -134,8 +135,8 @@ def _processor() -> str:
 
 
 @contextmanager
-def _deterministic(threads: int) -> Iterator[None]:
-    """Runs a block on `threads` threads with deterministic algorithms wherever there are any.
+def _deterministic() -> Iterator[None]:
+    """Runs a block with one thread an operator and deterministic algorithms wherever there are any.
 
     Warnings where there are none are not shown. Memory is not filled before use, which for small
     networks takes up to a twentieth of the time and helps only code that reads what nobody wrote.
@@ -143,7 +144,7 @@ def _deterministic(threads: int) -> Iterator[None]:
     memory: Any = torch.utils.deterministic
     before = torch.get_num_threads(), torch.get_deterministic_debug_mode()
     filled = memory.fill_uninitialized_memory
-    torch.set_num_threads(threads)
+    torch.set_num_threads(1)
     # Not `use_deterministic_algorithms`, which first imports the compiler for a second.
     torch.set_deterministic_debug_mode("warn")
     memory.fill_uninitialized_memory = False

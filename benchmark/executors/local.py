@@ -48,7 +48,8 @@ class LocalExecutor(Executor):
         if self.workers == 0:
             self._train_here(dispatch)
         else:
-            _Pool(dispatch, self.workers, self.setting.data_dir, self.devices).run()
+            setting = self.setting
+            _Pool(dispatch, self.workers, setting.data_dir, self.devices, setting.threads).run()
 
     @property
     def slots(self) -> int:
@@ -65,7 +66,9 @@ class LocalExecutor(Executor):
             dispatch.listener.started(job)
             report = Reporter(partial(dispatch.listener.advanced, job))
             read = _reader(dispatch.listener.encoder_of(job))
-            dispatch.settle(job, perform(job, read, self.setting.data_dir, self.device, report))
+            setting = self.setting
+            result = perform(job, read, setting.data_dir, self.device, report, setting.threads)
+            dispatch.settle(job, result)
 
 
 def _reader(encoder: Path | None) -> Callable[[], State | None]:
@@ -97,6 +100,7 @@ class _Pool:
     size: int
     data_dir: Path | None
     devices: tuple[str, ...]
+    threads: int
     workers: list[_Worker] = field(default_factory=list)
     stillborn: int = 0
 
@@ -203,7 +207,7 @@ class _Pool:
         device = self.devices[slot % len(self.devices)]
         process = context.Process(
             target=_work,
-            args=(theirs, self.data_dir, device),
+            args=(theirs, self.data_dir, device, self.threads),
             daemon=True,
             name=f"fedrepro-{slot}",
         )
@@ -213,7 +217,7 @@ class _Pool:
         return _Worker(process, ours, deadline=time.monotonic() + _START_S)
 
 
-def _work(pipe: Connection, data_dir: Path | None, device: str) -> None:
+def _work(pipe: Connection, data_dir: Path | None, device: str, threads: int) -> None:
     """A worker's life: receive a trial, train it, send back what came of it."""
     die_with_driver()
     torch.set_num_threads(1)
@@ -225,5 +229,5 @@ def _work(pipe: Connection, data_dir: Path | None, device: str) -> None:
         except EOFError:
             sys.exit(0)
         job = Job(RunConfig.from_dict(plain), seed)
-        result = perform(job, _reader(encoder), data_dir, device, report)
+        result = perform(job, _reader(encoder), data_dir, device, report, threads)
         pipe.send(("result", as_numpy(result)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from benchmark.config import RunConfig
 from benchmark.stages.trial import Trial, made
 from methods.engine import loop
+from methods.engine.grouping import Grouping
 from methods.federated.base import Task
 from methods.models.classifier import Classifier, dense_head
 from methods.models.layers import Layer
@@ -25,6 +26,7 @@ def run(trial: Trial) -> Outcome:
         seeds=trial.seeds,
         device=trial.device,
         encoder=trial.encoder,
+        grouping=Grouping(threads=trial.threads if trial.device.type == "cpu" else 1),
         objective=trial.objective(),
         augmentation=trial.augmentation(),
         source=trial.source(),

@@ -28,15 +28,25 @@ class Grouping:
     """How the clients of a round are put together; None where the engine is to choose.
 
     at_once: how many share a step at most. padded: whether clients of unlike sizes share steps
-    wherever that is exact (true), never (false), or where it is faster.
+    wherever that is exact (true), never (false), or where it is faster. threads: cores that a round
+    may use; spread: whether clients that share no step are trained at the same time on them. By
+    default they are where a step holds one client, because its operators are then long enough for
+    Python to keep up with several. Neither changes a bit of a result.
     """
 
     at_once: int | None = None
     padded: bool | None = None
+    threads: int = 1
+    spread: bool | None = None
 
     def step_worth(self, image_bytes: int) -> int:
         """As how many images a step counts, for networks that keep `image_bytes` of an image."""
         return _EVERYTHING if self.padded else max(1, STEP // image_bytes)
+
+    def chunks_at_once(self, chunks: Sequence[Sequence[int]]) -> int:
+        """How many of `chunks` are trained at the same time, at most."""
+        alone = all(len(chunk) == 1 for chunk in chunks)
+        return self.threads if self.spread or (self.spread is None and alone) else 1
 
 
 ENGINES_CHOICE = Grouping()

@@ -27,6 +27,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from methods.engine.grouping import ENGINES_CHOICE, Grouping, equal_chunks, fitting, padded_chunks
+from methods.engine.spread import for_each
 from methods.engine.stack import Stack
 from methods.models.layers import in_fast_layout
 from methods.optim import Optimizer, make_optimizer
@@ -88,7 +89,11 @@ class Batch:
 
 
 class Work(ABC):
-    """What clients minimise in one round. `state` and `memory` stack the step's clients."""
+    """What clients minimise in one round. `state` and `memory` stack the step's clients.
+
+    Several threads may call it at the same time for different clients, so that what it keeps of its
+    own is kept for each client, or in `memory`.
+    """
 
     smallest_batch: int = 1
     """Images below which a step is left out (a contrastive loss needs two)."""
@@ -165,7 +170,8 @@ def train_steps(
     trained = {name: torch.empty_like(value) for name, value in start.items()}
     kept = {name: torch.empty_like(value) for name, value in memory.items()}
     losses = torch.full((len(clients),), torch.nan)
-    for chunk in _chunks(work, start, [len(own) for own in own_of], options, grouping):
+
+    def train(chunk: list[int]) -> None:
         state = in_fast_layout(take(start, chunk))
         beside = in_fast_layout(take(memory, chunk)) if memory else {}
         streams = [seeds.generator("batches", t, client) for client in clients[chunk].tolist()]
@@ -174,6 +180,9 @@ def train_steps(
         for into, new in ((trained, state), (kept, beside)):
             for name in into:
                 into[name][chunk] = new[name].detach()
+
+    chunks = _chunks(work, start, [len(own) for own in own_of], options, grouping)
+    for_each(train, chunks, grouping.chunks_at_once(chunks))
     return Trained(trained, kept, losses)
 
 

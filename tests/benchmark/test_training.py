@@ -120,3 +120,11 @@ def test_missing_data_are_a_data_error(tiny_config: Make, tmp_path: Any) -> None
     config = tiny_config({"clients": {"data": "mnist"}})
     with pytest.raises(DataError, match="mnist"):
         train_trial(config, 0, data_dir=tmp_path, device="cpu")
+
+
+def test_no_number_depends_on_threads(tiny_config: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Steps of one client, as for larger images.
+    monkeypatch.setattr("methods.engine.memory.CPU_STEP", 1)
+    (one, _), (three, made) = (train(tiny_config(), threads=threads) for threads in (1, 3))
+    assert made["threads"] == 3
+    assert one.metrics == three.metrics

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -26,11 +27,15 @@ Call = Callable[[], Any]
 
 @dataclass(frozen=True)
 class Group:
-    """title: what all calls do. calls: by name. each: what a call's time is divided by."""
+    """title: what all calls do. calls: by name. each: what a call's time is divided by.
+
+    clock: seconds of the processor, or on the wall where calls use several cores.
+    """
 
     title: str
     calls: dict[str, Call]
     each: dict[str, int] | None = None
+    clock: Callable[[], float] = time.process_time
 
 
 def rounds(shape: Shape, clients: int | None = None) -> Group:
@@ -55,6 +60,30 @@ def unlike_rounds(shape: Shape) -> Group:
             "equal sizes together": engine_round(shape, data, Grouping(padded=False)),
             "engine": engine_round(shape, data),
         },
+    )
+
+
+def rounds_on_two_cores(shape: Shape, clients: int) -> Group:
+    """A round on one core, with two threads in every operator, with two threads of clients."""
+    data = federation(shape, [IMAGES] * clients)
+    one = engine_round(shape, data)
+
+    def within_operators() -> State:
+        before = torch.get_num_threads()
+        torch.set_num_threads(2)
+        try:
+            return one()
+        finally:
+            torch.set_num_threads(before)
+
+    return Group(
+        f"a round, {clients} clients, {shape.name}, seconds on the wall",
+        {
+            "one core": one,
+            "two threads an operator": within_operators,
+            "two threads of clients": engine_round(shape, data, Grouping(threads=2, spread=True)),
+        },
+        clock=time.perf_counter,
     )
 
 

@@ -12,7 +12,6 @@ import os
 import platform
 import statistics
 import sys
-import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -24,6 +23,7 @@ from tests.benchmarks.peak import memory_table
 from tests.benchmarks.shapes import SHAPES
 
 UNLIKE = ("8x8 digits", "28x28 LeNet")
+TWO_CORES = {"8x8 digits": 60, "28x28 LeNet": 10, "32x32 four layers": 10}
 LIMITS = ("oneDNN", "channels last", "unfold and matrix product")
 Times = dict[str, float]
 
@@ -33,10 +33,10 @@ def measured(group: cases.Group, turns: int) -> Times:
     seconds: dict[str, list[float]] = {name: [] for name in group.calls}
     for turn in range(turns + 1):
         for name, call in group.calls.items():
-            begun = time.process_time()
+            begun = group.clock()
             call()
             if turn:
-                seconds[name].append(time.process_time() - begun)
+                seconds[name].append(group.clock() - begun)
     each = group.each or {}
     return {name: statistics.median(values) / each.get(name, 1) for name, values in seconds.items()}
 
@@ -118,8 +118,13 @@ def main(argv: list[str] | None = None) -> int:
         cases.growth_with_models,
     ]
     unlike = [partial(cases.unlike_rounds, SHAPES[name]) for name in UNLIKE]
+    spread = [
+        partial(cases.rounds_on_two_cores, SHAPES[name], clients)
+        for name, clients in TWO_CORES.items()
+    ]
     others: list[tuple[str, list[Callable[[], cases.Group]]]] = [
         ("Unlike clients", list(unlike)),
+        ("Two cores", list(spread)),
         ("Self-supervised steps", [cases.views, cases.simclr_steps]),
         ("Growth", growths),
     ]

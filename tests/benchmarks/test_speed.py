@@ -29,6 +29,10 @@ GROUPS: dict[str, tuple[Callable[[], cases.Group], list[str]]] = {
         partial(cases.unlike_rounds, SHAPES["8x8 digits"]),
         ["one after the other", "equal sizes together", "engine"],
     ),
+    "two cores": (
+        partial(cases.rounds_on_two_cores, SHAPES["28x28 LeNet"], 10),
+        ["one core", "two threads an operator", "two threads of clients"],
+    ),
     "unlike clients": (
         partial(cases.growth_with_unlike_clients, (10, 100)),
         ["10 clients", "100 clients"],
