@@ -32,7 +32,7 @@ from methods.engine.stack import Stack
 from methods.models.layers import in_fast_layout
 from methods.optim import Optimizer, make_optimizer
 from methods.seeds import Seeds
-from methods.state import State, n_bytes, n_models, take
+from methods.state import State, n_bytes, n_models, put, take
 
 
 @dataclass(frozen=True)
@@ -177,9 +177,8 @@ def train_steps(
         streams = [seeds.generator("batches", t, client) for client in clients[chunk].tolist()]
         images = _Images(tuple(chunk), [own_of[i] for i in chunk], streams, options.batch_size)
         losses[chunk] = _train_stack(work, state, beside, images, options).cpu()
-        for into, new in ((trained, state), (kept, beside)):
-            for name in into:
-                into[name][chunk] = new[name].detach()
+        put(trained, chunk, state)
+        put(kept, chunk, beside)
 
     chunks = _chunks(work, start, [len(own) for own in own_of], options, grouping)
     for_each(train, chunks, grouping.chunks_at_once(chunks))

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import torch
 
-from tests.benchmarks import cases
+from tests.benchmarks import cases, where
 from tests.benchmarks.peak import memory_table
 from tests.benchmarks.shapes import SHAPES
 
@@ -111,6 +111,17 @@ def main(argv: list[str] | None = None) -> int:
         rounds[name] = measured(group, chosen.turns)
         lines += table(group.title, rounds[name], limit(rounds[name]), "limit")
         print(f"{name}: done", file=sys.stderr)
+    lines += [
+        "## Where the time goes",
+        "",
+        "A round under torch's profiler, by kinds of operators, as times of the limit's whole "
+        "round (here by convolutions with the channels last).",
+        "",
+    ]
+    for name in chosen.shapes:
+        found = where.shares(SHAPES[name], chosen.clients, chosen.turns)
+        lines += where.table(name, found)
+        print(f"{name}: profiled", file=sys.stderr)
     growths: list[Callable[[], cases.Group]] = [
         cases.growth_with_clients,
         cases.growth_with_unlike_clients,

@@ -87,3 +87,19 @@ def test_sizes_count_one_model_in_numbers_and_all_models_in_bytes() -> None:
     state = {**pool(5), "steps": torch.zeros(5, dtype=torch.int64)}
     assert states.n_parameters(state) == 3 * 2 + 4
     assert states.n_bytes(state) == 5 * ((3 * 2 + 4) * 4 + 8)
+
+
+@pytest.mark.parametrize("index", [[0, 1], [3, 4, 5], [4], [5, 0, 2], torch.tensor([1, 2]), [-1]])
+def test_put_writes_models_where_they_are_asked_for(index: torch.Tensor | list[int]) -> None:
+    state, new = pool(6), pool(len(index), seed=1)
+    expected = {name: value.numpy().copy() for name, value in state.items()}
+    states.put(state, index, new)
+    for name, value in expected.items():
+        value[np.asarray(index)] = new[name].numpy()
+        np.testing.assert_array_equal(state[name].numpy(), value)
+
+
+@pytest.mark.parametrize("index", [[2], [1, 2], [0, 2]])
+def test_put_refuses_models_that_there_are_not(index: list[int]) -> None:
+    with pytest.raises((IndexError, RuntimeError)):
+        states.put(pool(2), index, pool(len(index), seed=1))
