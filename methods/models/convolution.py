@@ -161,14 +161,18 @@ class _StackedConv2d(torch.autograd.Function):
         of_x, of_weight, of_bias = ctx.needs_input_grad[:3]
         kernels = weight.reshape(models, outputs, -1)
         flat = grad.reshape(models, outputs, -1)
-        grad_x = torch.zeros_like(x) if of_x else None
+        # Patches of single pixels are the pixels themselves, and nothing is to be added up.
+        pixels = kernel == ctx.stride == 1
+        grad_x = (torch.empty_like(x) if pixels else torch.zeros_like(x)) if of_x else None
         grad_kernels = torch.empty_like(kernels) if of_weight else None
         for m in range(0, models, ctx.at_once):
             now = slice(m, m + ctx.at_once)
             if grad_kernels is not None:
                 patches = _patches(x[now], kernel, ctx.stride, height, width)
                 torch.bmm(flat[now], patches.transpose(1, 2), out=grad_kernels[now])
-            if grad_x is not None:
+            if grad_x is not None and pixels:
+                torch.bmm(kernels[now].transpose(1, 2), flat[now], out=grad_x[now].flatten(2))
+            elif grad_x is not None:
                 back = torch.bmm(kernels[now].transpose(1, 2), flat[now])
                 _add_patches(grad_x[now], back, kernel, ctx.stride, (height, width))
         if grad_x is not None and ctx.padding:
