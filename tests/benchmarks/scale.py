@@ -38,7 +38,7 @@ def by_steps(folder: Path, profile: str) -> dict[str, object]:
     """Processor seconds by step, all of it in wall seconds, and the largest memory in MiB."""
     steps: dict[str, float] = {}
     size = dict.fromkeys(("papers", "cells", "runs", "trials"), 0)
-    store, places, boards = Store(folder / "store"), [], []
+    places, boards = [], []
     before, begun = most_resident() >> 20, time.perf_counter()
 
     def step(name: str, work: Callable[[], Made]) -> Made:
@@ -51,6 +51,7 @@ def by_steps(folder: Path, profile: str) -> dict[str, object]:
         for i, id in enumerate(paper_ids(folder / "specs")):
             paper = step("read", lambda: load_paper(id, folder / "specs"))  # noqa: B023
             plan = step("plan", lambda: make_plan(paper, profile))  # noqa: B023
+            store = Store(folder / "store")  # which remembers what it has read
             report = step("judge", lambda: judge(plan, store, command="fedrepro"))  # noqa: B023
             places.append(Path(unfinished, str(i)))
             places[-1].mkdir()
