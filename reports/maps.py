@@ -9,8 +9,9 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
+from markupsafe import escape
+
 from benchmark.results import Series
-from reports.frame import dots, text, upright
 from reports.palette import INK, PALETTE, TITLE
 
 WIDTH, HEIGHT = 389, 302
@@ -26,15 +27,16 @@ def svg(series: Series) -> str:
     top = _LINE * len(titles) + 10
     points = [pair for [pair] in series.lines.values()]
     place = _Fitted(points, top)
-    parts = [text(2, _LINE * (i + 1), line, 10) for i, line in enumerate(titles)]
+    parts = [_text(2, _LINE * (i + 1), line, 10) for i, line in enumerate(titles)]
     parts.append(f'<path d="M{_LEFT} {top}V{_BOTTOM}H{_RIGHT}" stroke="{INK}" fill="none"/>')
-    parts.append(text((_LEFT + _RIGHT) / 2, HEIGHT - 3, series.x_label, 9, "middle"))
-    parts.append(upright(10, (top + _BOTTOM) / 2, series.y_label))
+    parts.append(_text((_LEFT + _RIGHT) / 2, HEIGHT - 3, series.x_label, 9, 'text-anchor="middle"'))
+    turned = f'text-anchor="middle" transform="rotate(-90 10 {(top + _BOTTOM) / 2:g})"'
+    parts.append(_text(10, (top + _BOTTOM) / 2, series.y_label, 9, turned))
     for i, (label, pair) in enumerate(zip(series.lines, points, strict=True)):
         colour, y = PALETTE[i % len(PALETTE)], top + 14 + _LINE * i
-        parts.append(dots(place.path(pair), colour, _DOT))
-        parts.append(dots(f"M{_RIGHT + 14} {y - 3}h0", colour, 2 * _DOT))
-        parts.append(text(_RIGHT + 24, y, label, 8))
+        parts.append(_dots(place.path(pair), colour, _DOT))
+        parts.append(_dots(f"M{_RIGHT + 14} {y - 3}h0", colour, 2 * _DOT))
+        parts.append(_text(_RIGHT + 24, y, label, 8))
     height = max(HEIGHT, top + 14 + _LINE * len(points))
     return f'<svg viewBox="0 0 {WIDTH} {height}">{"".join(parts)}</svg>'
 
@@ -61,3 +63,16 @@ class _Fitted:
             f"{self.centre[1] - (y - self.middle[1]) * self.scale:.1f}h0"
             for x, y in zip(*pair, strict=True)
         )
+
+
+def _dots(path: str, colour: str, width: float) -> str:
+    # As a style, because Matplotlib's figures on the same page set the cap of every element.
+    style = f"fill:none;stroke:{colour};stroke-width:{width:g};stroke-linecap:round"
+    return f'<path d="{path}" style="{style}"/>'
+
+
+def _text(x: float, y: float, text: str, size: int, more: str = "") -> str:
+    if not text:
+        return ""
+    place = f'x="{x:g}" y="{y:g}" {more}'.rstrip()
+    return f'<text {place} font-size="{size}" fill="{INK}">{escape(text)}</text>'

@@ -76,5 +76,5 @@ def _plural(count: int, noun: str) -> str:
 
 
 def _panel(series: Series, name: str) -> Markup:
-    """A figure panel as inline SVG; what draws it escapes the text in it."""
+    """A figure panel as inline SVG; matplotlib escapes the text in it."""
     return Markup(figures.svg(series, name))

@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 
 from benchmark.commands._judged import TOGETHER, write
 from benchmark.results import Report, Series, as_plain
@@ -163,6 +164,15 @@ def test_text_and_axes_of_a_figure_take_the_colour_of_the_page(report: Report) -
     drawn = figures.svg(report.tables[1].panels[0])
     assert "currentColor" in drawn
     assert palette.INK not in drawn
+
+
+def test_a_run_of_one_round_is_drawn_as_a_point() -> None:
+    figure = Figure()
+    for rounds in ([1.0], [1.0, 2.0]):
+        axes = figure.add_subplot()
+        figures._curves(axes, Series("curves", "", "", "", lines={"A": [(rounds, rounds)]}))
+    alone, line = (axes.lines[0].get_marker() for axes in figure.axes)
+    assert (alone, line) == ("o", "None")
 
 
 def test_a_map_keeps_distances_and_shows_every_point_once() -> None:
