@@ -32,15 +32,13 @@ def nt_xent(z_i: Tensor, z_j: Tensor, temperature: float, valid: Tensor | None =
 
     valid: bool, models x batch; the pairs that count, None for all. Without any the loss is zero.
     """
-    batch, z = z_i.shape[1], F.normalize(torch.cat([z_i, z_j], dim=1), dim=2)
-    not_itself = torch.full((2 * batch,), -math.inf, device=z.device, dtype=z.dtype).diag()
+    z_i, z_j = F.normalize(z_i, dim=2), F.normalize(z_j, dim=2)
+    z = torch.cat([z_i, z_j], dim=1)
+    not_itself = torch.full((z.shape[1],), -math.inf, device=z.device, dtype=z.dtype).diag()
     similarity = torch.baddbmm(not_itself, z, z.transpose(1, 2), alpha=1 / temperature)
+    positive = (z_i * z_j).sum(2) / temperature
     if valid is None:
-        # Eq. 8 is the cross-entropy of guessing an anchor's other view among all but itself.
-        other = torch.arange(2 * batch, device=z.device).roll(batch).repeat(len(z))
-        each = F.cross_entropy(similarity.flatten(0, 1), other, reduction="none")
-        return each.view(len(z), -1).mean(1)
-    positive = similarity.diagonal(batch, 1, 2)
+        return similarity.logsumexp(2).mean(1) - positive.mean(1)
     anchors = valid.repeat(1, 2)
     # Not minus infinity: a row without anything valid would have no gradient but NaN.
     all_pairs = similarity.masked_fill(~anchors.unsqueeze(1), _NEVER).logsumexp(2)
