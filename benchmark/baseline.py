@@ -10,13 +10,17 @@ t, t' two-sided 1 % points of Student's t with n - 1 and 2n - 2 degrees of freed
 asks whether the move could be chance, paired where pairing still helps and unpaired where an edit
 has redrawn all random numbers; the first lets pass what is smaller than the recorded mean's own
 standard error. With one trial the tolerance is zero.
+
+Trials that start from one shared pre-training, as CP-CFL's do, vary less than pre-training itself:
+an edit that trains another encoder can leave the tolerance by rounding alone.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -62,8 +66,22 @@ class Movement:
         if self.difference is not None and self.tolerance is not None:
             side = "beyond" if self.regression else "within"
             size = f" ({self.difference:+.3g}, {side} the tolerance of {self.tolerance:.3g})"
-        edited = f"; edited since: {', '.join(self.files)}" if self.files else ""
-        return f"{self.where}: {self.what} {self.before} -> {self.after}{size}{edited}"
+        return f"{self.where}: {self.what} {self.before} -> {self.after}{size}"
+
+
+def told(paper: str, movements: Sequence[Movement], paint: Callable[[str], str]) -> Iterator[str]:
+    """Lines for a terminal: what moved, last what regressed, then the edits behind them.
+
+    Hundreds of cells may hang on the same edited files, which are therefore named once.
+    """
+    for movement in sorted(movements, key=lambda one: one.regression):
+        word = paint("REGRESSED") if movement.regression else "moved    "
+        yield f"{word} {paper} {movement.sentence}"
+    edits = Counter(one.files for one in movements if one.files)
+    for files, n in edits.most_common():
+        yield f"{paper}: edited since the baseline, behind {n} of these: {', '.join(files)}"
+    regressed = sum(one.regression for one in movements)
+    yield f"{paper}: {regressed} regressed, {len(movements) - regressed} moved within tolerance"
 
 
 def record(report: Report) -> dict[str, Any]:

@@ -99,9 +99,6 @@ def _one(paper: Paper, given: argparse.Namespace) -> tuple[Report, int]:
         print(f"{paper.id}: baseline recorded in {path}")
         return report, 0
     movements = baseline.compare(recorded, report)
-    for movement in movements:
-        word = paint("REGRESSED") if movement.regression else "moved    "
-        print(f"{word} {paper.id} {movement.sentence}")
-    regressed = sum(movement.regression for movement in movements)
-    print(f"{paper.id}: {regressed} regressed, {len(movements) - regressed} moved within tolerance")
-    return report, 1 if regressed else 0
+    for line in baseline.told(paper.id, movements, paint):
+        print(line)
+    return report, int(any(movement.regression for movement in movements))

@@ -6,6 +6,7 @@ import pytest
 from scipy import stats
 
 from benchmark import baseline
+from benchmark.baseline import Movement
 from benchmark.errors import FedreproError
 from benchmark.results import (
     CellResult,
@@ -66,7 +67,18 @@ def test_a_systematic_drop_is_a_regression_and_names_the_edited_file():
     assert found.difference == pytest.approx(-3.0)
     assert found.files == ("methods/a.py",)
     assert "3: A @ x" in found.sentence
-    assert "edited since: methods/a.py" in found.sentence
+
+
+def test_regressions_are_told_last_and_edited_files_once():
+    movements = [
+        Movement("value", "3: A @ x", "50", "40", True, -10.0, 2.0, ("a.py", "b.py")),
+        Movement("value", "3: B @ x", "50", "51", False, 1.0, 2.0, ("a.py", "b.py")),
+        Movement("claim", "3: c", "HOLDS", "UNRESOLVED", True),
+    ]
+    lines = list(baseline.told("p", movements, str.lower))
+    assert [line.split()[0] for line in lines] == ["moved", "regressed", "regressed", "p:", "p:"]
+    assert lines[3] == "p: edited since the baseline, behind 2 of these: a.py, b.py"
+    assert lines[4] == "p: 2 regressed, 1 moved within tolerance"
 
 
 def test_a_move_smaller_than_the_recorded_standard_error_passes_but_is_told():
