@@ -136,7 +136,7 @@ def main(argv: list[str] | None = None) -> int:
     others: list[tuple[str, list[Callable[[], cases.Group]]]] = [
         ("Unlike clients", list(unlike)),
         ("Two cores", list(spread)),
-        ("Self-supervised steps", [cases.views, cases.simclr_steps]),
+        ("Self-supervised steps", [cases.views, cases.parts_of_views, cases.simclr_steps]),
         ("Growth", growths),
     ]
     for heading, groups in others:
