@@ -77,9 +77,10 @@ def told(paper: str, movements: Sequence[Movement], paint: Callable[[str], str])
     for movement in sorted(movements, key=lambda one: one.regression):
         word = paint("REGRESSED") if movement.regression else "moved    "
         yield f"{word} {paper} {movement.sentence}"
-    edits = Counter(one.files for one in movements if one.files)
-    for files, n in edits.most_common():
-        yield f"{paper}: edited since the baseline, behind {n} of these: {', '.join(files)}"
+    edits = Counter(file for one in movements for file in one.files)
+    if edits:
+        files = ", ".join(f"{file} ({n})" for file, n in edits.most_common())
+        yield f"{paper}: edited since the baseline, and behind how many of these: {files}"
     regressed = sum(one.regression for one in movements)
     yield f"{paper}: {regressed} regressed, {len(movements) - regressed} moved within tolerance"
 

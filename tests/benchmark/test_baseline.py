@@ -72,12 +72,14 @@ def test_a_systematic_drop_is_a_regression_and_names_the_edited_file():
 def test_regressions_are_told_last_and_edited_files_once():
     movements = [
         Movement("value", "3: A @ x", "50", "40", True, -10.0, 2.0, ("a.py", "b.py")),
-        Movement("value", "3: B @ x", "50", "51", False, 1.0, 2.0, ("a.py", "b.py")),
+        Movement("value", "3: B @ x", "50", "51", False, 1.0, 2.0, ("b.py",)),
         Movement("claim", "3: c", "HOLDS", "UNRESOLVED", True),
     ]
     lines = list(baseline.told("p", movements, str.lower))
     assert [line.split()[0] for line in lines] == ["moved", "regressed", "regressed", "p:", "p:"]
-    assert lines[3] == "p: edited since the baseline, behind 2 of these: a.py, b.py"
+    assert (
+        lines[3] == "p: edited since the baseline, and behind how many of these: b.py (2), a.py (1)"
+    )
     assert lines[4] == "p: 2 regressed, 1 moved within tolerance"
 
 
