@@ -6,10 +6,10 @@ Little enough to be kept for hundreds of papers whose reports are not.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from benchmark.results import Report
+from benchmark.results import Report, TableResult
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,6 @@ def scoreboard(report: Report) -> Scoreboard:
     """The counts of a judged paper."""
     cells = [cell for table in report.tables for cell in table.cells]
     findings = {one.id: one.status for table in report.tables for one in table.findings}
-    reasons = Counter(cell.verdict.reason for cell in cells if cell.verdict.word == "NOT RUN")
     drawn = any(table.panels for table in report.tables)
     return Scoreboard(
         paper=report.paper,
@@ -48,9 +47,20 @@ def scoreboard(report: Report) -> Scoreboard:
         verdicts=report.count_verdicts(),
         claims=report.count_claims(),
         findings=Counter(findings.values()),
-        reasons=dict(reasons.most_common()),
+        reasons=dict(why_not_run(report.tables)),
         has_results=drawn or any(cell.mean is not None for cell in cells),
     )
+
+
+def why_not_run(tables: Iterable[TableResult]) -> list[tuple[str, int]]:
+    """Why cells were not run, with how many each, the commonest first."""
+    why = Counter(
+        cell.verdict.reason
+        for table in tables
+        for cell in table.cells
+        if cell.verdict.word == "NOT RUN"
+    )
+    return why.most_common()
 
 
 def exit_code(boards: Sequence[Scoreboard]) -> int:

@@ -64,6 +64,11 @@ def make_optimizer(
     return (_FAST if fast else _OPTIMIZERS)[name](tensors, lr=learning_rate, **options)
 
 
+def moves_by_gradients_alone(name: str, weight_decay: float = 0.0) -> bool:
+    """Whether a weight that never has a gradient stays, and touches no other's step."""
+    return name in ("adam", "sgd") and not weight_decay
+
+
 def _suits_fused_sgd(weight: Tensor) -> bool:
     """Whether torch's kernel moves it right: one with gaps between its numbers it would not."""
     known = weight.device.type in ("cpu", "cuda") and weight.is_floating_point()

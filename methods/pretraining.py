@@ -22,7 +22,7 @@ from methods.federation import Portion, to_float
 from methods.models.layers import Layer, Linear, in_fast_layout, is_buffer
 from methods.models.met import Places, met_places, trimmed, whole
 from methods.objectives.base import Objective
-from methods.optim import make_optimizer
+from methods.optim import make_optimizer, moves_by_gradients_alone
 from methods.outcome import Curve, DivergedError, Outcome
 from methods.seeds import Seeds
 from methods.state import State, clone, part
@@ -75,7 +75,7 @@ def pretrain(
     new = learner.new(seeds.generator("weights", "pretraining"))
     fresh = {name: value.to(device) for name, value in new.items()}
     places: Places = {}
-    if options.optimizer in ("adam", "sgd"):
+    if moves_by_gradients_alone(options.optimizer):
         places = met_places(network, fresh, to_float(portion.images[0]))
     state = in_fast_layout(trimmed(fresh, places))
     trained = [value.requires_grad_() for name, value in state.items() if not is_buffer(name)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from benchmark.results import TableResult
 from benchmark.scoreboard import Scoreboard
 from reports import layout
 
@@ -26,17 +25,6 @@ def claims(boards: Iterable[Scoreboard]) -> dict[str, int]:
 def findings(boards: Iterable[Scoreboard]) -> dict[str, int]:
     """How many audit findings have each status; one that concerns two tables counts once."""
     return _added(STATUSES, (board.findings for board in boards))
-
-
-def reasons(tables: Iterable[TableResult]) -> list[tuple[str, int]]:
-    """Why cells were not run, with how many each, the commonest first."""
-    why = Counter(
-        cell.verdict.reason
-        for table in tables
-        for cell in table.cells
-        if cell.verdict.word == "NOT RUN"
-    )
-    return why.most_common()
 
 
 def headline(boards: Sequence[Scoreboard]) -> str:

@@ -30,7 +30,7 @@ from methods.engine.grouping import ENGINES_CHOICE, Grouping, equal_chunks, fitt
 from methods.engine.spread import for_each
 from methods.engine.stack import Stack
 from methods.models.layers import in_fast_layout
-from methods.optim import Optimizer, make_optimizer
+from methods.optim import Optimizer, make_optimizer, moves_by_gradients_alone
 from methods.seeds import Seeds
 from methods.state import State, n_bytes, n_models, put, take
 
@@ -52,8 +52,8 @@ class LocalOptions:
 
     @property
     def moves_by_gradients_alone(self) -> bool:
-        """Whether a weight that never has a gradient stays, and touches no other's step."""
-        return self.optimizer in ("adam", "sgd") and not self.weight_decay
+        """As `methods.optim.moves_by_gradients_alone`."""
+        return moves_by_gradients_alone(self.optimizer, self.weight_decay)
 
     def optimizer_over(self, weights: Sequence[Tensor]) -> Optimizer:
         """A fresh optimiser over leaf tensors."""

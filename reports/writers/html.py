@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from markupsafe import Markup
 
 from benchmark.results import Report, Series
-from benchmark.scoreboard import Scoreboard, scoreboard
+from benchmark.scoreboard import Scoreboard, scoreboard, why_not_run
 from reports import figures, layout, overview, strips
 from reports.pages import page
 from reports.parts import Parts
@@ -60,6 +60,7 @@ def _page(
         overview_page=overview_page,
         layout=layout,
         overview=overview,
+        why_not_run=why_not_run,
         strips=strips,
     )
     return re.sub(r"\n\s*\n+", "\n", text)

@@ -10,7 +10,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from benchmark.results import Report, TableResult, VerdictWord
-from benchmark.scoreboard import scoreboard
+from benchmark.scoreboard import scoreboard, why_not_run
 from methods.registry import names_in
 from reports import overview
 from reports.writers import csv as csv_format
@@ -116,7 +116,7 @@ def test_a_finding_about_two_tables_counts_once(report: Report) -> None:
 
 
 def test_reasons_for_not_running_come_with_their_numbers(report: Report) -> None:
-    assert overview.reasons(report.tables) == [("because of not run", 2)]
+    assert why_not_run(report.tables) == [("because of not run", 2)]
 
 
 def test_counts_of_several_reports_add_up(report: Report) -> None:
