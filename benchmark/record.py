@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from benchmark import sources
+from benchmark.errors import StoreError
+from benchmark.files import sha256_of
 from methods.outcome import Curve
 
 SCHEMA = 2
@@ -48,49 +50,101 @@ class TrialRecord:
     def sealed(self) -> dict[str, Any]:
         """`as_dict` with the SHA-256 of its content, which tells a changed number."""
         plain = self.as_dict()
-        return {**plain, "sha256": _seal(plain)}
+        return {**plain, "sha256": sha256_of(_canonical(plain))}
 
-    @property
-    def digest(self) -> str:
-        """Of the code that made it, as in the record's name."""
-        return sources.digest(self.source)
+    def as_file(self) -> bytes:
+        """What the record's file holds: `sealed` in canonical form."""
+        return _canonical(self.sealed()) + b"\n"
 
     @classmethod
-    def unsealed(cls, plain: Mapping[str, Any]) -> TrialRecord:
-        """The record that `sealed` made.
+    def from_file(cls, content: bytes, run: str, name: str) -> TrialRecord:
+        """The record of a run in a file without its ending, in whatever form JSON was written.
 
-        Raises `ValueError`, `KeyError`, `TypeError` or `AttributeError` if a part is missing,
-        unknown or changed, or if the config is not that of the run.
+        Raises `StoreError` for a record of a newer version; `ValueError`, `KeyError`, `TypeError`,
+        `AttributeError` or `RecursionError` if a part is missing, unknown or changed, if the config
+        is not that of the run, or if the record is another trial's.
         """
-        content = dict(plain)
-        seal = content.pop("sha256", None)
-        if seal != (None if content["schema"] == 1 else _seal(content)):
-            raise ValueError("the content is not what was written")
-        # Thousands of records share a few sources; kept once, they are no burden.
-        source = content["source"]
-        content["source"] = _sources.setdefault(sources.digest(source), source)
-        record = cls.from_dict(content)
-        # What is stored, not `RunConfig.key`: a config of an older version has fewer fields.
-        if _seal(record.config)[:16] != record.run:
-            raise ValueError("the config is another run's")
+        plain, version = _as_written(content) or _as_found(content)
+        record = cls.from_dict(plain)
+        if (record.run, f"{version}-seed{record.seed}") != (run, name):
+            raise ValueError("the record is another trial's")
         return record
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> TrialRecord:
         """The record that `as_dict` wrote.
 
-        Raises `KeyError` or `TypeError` if a part is missing or unknown.
+        Raises `KeyError`, `TypeError`, `ValueError` or `AttributeError` if a part is missing,
+        unknown or not of its kind.
         """
         metrics = {
             name: Curve(tuple(curve["rounds"]), tuple(curve["values"]))
             for name, curve in plain["metrics"].items()
         }
+        if any(len(curve.rounds) != len(curve.values) for curve in metrics.values()):
+            raise ValueError("a metric has not one value for each round")
+        if not isinstance(plain["provenance"], Mapping):
+            raise ValueError("the provenance has no names")
         return cls(**{**plain, "metrics": metrics})
 
 
-_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
-_sources: dict[str, Mapping[str, str]] = {}
+def check_schema(plain: Mapping[str, Any]) -> None:
+    """Raises `StoreError` for what a newer version wrote."""
+    schema = plain.get("schema", SCHEMA)
+    if isinstance(schema, int) and schema > SCHEMA:
+        raise StoreError(
+            f"store was written by a newer fedrepro (schema {schema} > {SCHEMA}); "
+            "update fedrepro or give another --store"
+        )
 
 
-def _seal(plain: Mapping[str, Any]) -> str:
-    return hashlib.sha256(_CANONICAL.encode(plain).encode()).hexdigest()
+def _as_written(content: bytes) -> tuple[dict[str, Any], str] | None:
+    """The sealed content of a file, and its source's digest, if byte for byte as `as_file` wrote.
+
+    Such a file is what was sealed with the seal put in, so its own bytes are hashed, those of the
+    config too; nothing is written out anew. Keys are sorted: the seal stands before the source, and
+    that comes last. None for any other file, and for any doubt: `_as_found` decides then.
+    """
+    head, _, source = content.rpartition(_SOURCE)
+    try:
+        plain = json.loads((head + b"}").decode())
+        seal = plain.pop("sha256")
+        if sha256_of(head.removesuffix(_SEAL % seal.encode()) + _SOURCE + source[:-1]) != seal:
+            return None
+        plain["source"], version = _source(source[:-2])
+        config = head.partition(_CONFIG)[2].partition(_COUNTS)[0]
+        if plain["schema"] == SCHEMA and sha256_of(config)[:16] == plain["run"]:
+            return plain, version
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        pass
+    return None
+
+
+def _as_found(content: bytes) -> tuple[dict[str, Any], str]:
+    """The sealed content of a file, and its source's digest, however its JSON is laid out."""
+    plain = json.loads(content.decode())
+    check_schema(plain)
+    seal = plain.pop("sha256", None)
+    if seal != (None if plain["schema"] == 1 else sha256_of(_canonical(plain))):
+        raise ValueError("the content is not what was written")
+    # What is stored, not `RunConfig.key`: a config of an older version has fewer fields.
+    if sha256_of(_canonical(plain["config"]))[:16] != plain["run"]:
+        raise ValueError("the config is another run's")
+    plain["source"], version = _source(_canonical(plain["source"]))
+    return plain, version
+
+
+# What stands around the parts of a canonical text that are looked at apart.
+_CONFIG, _COUNTS, _SEAL, _SOURCE = b',"config":', b',"counts":', b',"sha256":"%s"', b',"source":'
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _canonical(plain: Mapping[str, Any]) -> bytes:
+    return _ENCODER.encode(plain).encode()
+
+
+@lru_cache(maxsize=1024)
+def _source(canonical: bytes) -> tuple[sources.Source, str]:
+    """A source and its digest; kept, since thousands of records share a few sources."""
+    source = json.loads(canonical)
+    return source, sources.digest(source)

@@ -29,7 +29,7 @@ from benchmark import sources
 from benchmark.config import RunConfig
 from benchmark.errors import StoreError
 from benchmark.files import arrays_from, disk, npz_bytes, read_npz, sha256_of, write_whole
-from benchmark.record import SCHEMA, TrialRecord
+from benchmark.record import SCHEMA, TrialRecord, check_schema
 from methods.outcome import Curve, Outcome
 from methods.state import State
 
@@ -55,12 +55,14 @@ class Store:
         Raises `StoreError` if a newer fedrepro wrote it.
         """
         self.root, self.warn = Path(root), warn
+        self._trials = str(self.root / "trials")
         self.source_of = source_of
         self._writing = False
-        self._sound: dict[Path, TrialRecord] = {}
+        self._sound: dict[tuple[str, str], TrialRecord] = {}
+        self._last: tuple[sources.Source, str] = {}, ""
         description = self._read_json(self.root / "store.json")
         if description is not None:
-            _check_schema(description)
+            check_schema(description)
 
     # -- reading ---------------------------------------------------------------------------------
 
@@ -71,7 +73,7 @@ class Store:
 
         Raises `StoreError` if the record cannot be read or is of a newer version.
         """
-        return self._sound_record(self._record_path(config, seed))
+        return self._sound_record(config.key, self._name(config, seed))
 
     def stale(self, config: RunConfig, seed: int) -> list[str]:
         """Files whose edit made the stored trial stale; empty if it is fresh or there is none."""
@@ -80,7 +82,7 @@ class Store:
         now = self.source_of(config)
         edits = []
         for path in sorted((self.root / "trials" / config.key).glob(f"*-seed{seed}.json")):
-            record = self._sound_record(path)
+            record = self._sound_record(path.parent.name, path.stem)
             if record is not None:
                 edits.append(sources.changed(record.source, now))
         return min(edits, key=len, default=[])
@@ -88,7 +90,7 @@ class Store:
     def records(self) -> Iterator[TrialRecord]:
         """Every sound record, stale ones included, in order of run, source and seed."""
         for path in sorted((self.root / "trials").glob("*/*-seed*.json")):
-            record = self._sound_record(path)
+            record = self._sound_record(path.parent.name, path.stem)
             if record is not None:
                 yield record
 
@@ -163,7 +165,7 @@ class Store:
         for name, curve in outcome.metrics.items():
             if not np.isfinite(curve.values).all():
                 raise ValueError(f"{name} is not a finite number in every round")
-        path = self._record_path(config, seed)
+        path = self._file(config.key, f"{self._name(config, seed)}.json")
         arrays = self._write_arrays(path.with_suffix(".npz"), outcome.arrays)
         weights = {k: v.detach().cpu().numpy() for k, v in (outcome.encoder or {}).items()}
         encoder = self._write_arrays(path.with_suffix(".encoder.npz"), weights)
@@ -181,7 +183,7 @@ class Store:
             arrays=arrays,
             encoder=encoder,
         )
-        self._write(path, _json(record.sealed()))
+        self._write(path, record.as_file())
         with disk(self.root):
             self._error_path(config, seed).unlink(missing_ok=True)
         return record
@@ -202,39 +204,42 @@ class Store:
 
     # -- files -----------------------------------------------------------------------------------
 
-    def _record_path(self, config: RunConfig, seed: int) -> Path:
-        version = sources.digest(self.source_of(config))
-        return self.root / "trials" / config.key / f"{version}-seed{seed}.json"
+    def _name(self, config: RunConfig, seed: int) -> str:
+        """Of a trial's files, without their endings."""
+        source = self.source_of(config)
+        if source is not self._last[0]:  # the trials of a run are asked for one after another
+            self._last = source, sources.digest(source)
+        return f"{self._last[1]}-seed{seed}"
+
+    def _file(self, run: str, name: str) -> Path:
+        return Path(f"{self._trials}/{run}/{name}")
 
     def _error_path(self, config: RunConfig, seed: int) -> Path:
         return self.root / "errors" / f"{config.key}-seed{seed}.json"
 
     def _read_json(self, path: Path) -> dict[str, Any] | None:
         """The object in a file; None where there is no file or no object in it."""
+        content = self._content(path)
         try:
-            with disk(path):
-                text = path.read_text(encoding="utf-8")
-            found = json.loads(text)
-        except (FileNotFoundError, ValueError, RecursionError):
+            found = None if content is None else json.loads(content.decode())
+        except (ValueError, RecursionError):
             return None
         return found if isinstance(found, dict) else None
 
-    def _sound_record(self, path: Path) -> TrialRecord | None:
-        if path in self._sound:
-            return self._sound[path]
-        with disk(path):
-            if not path.exists():
-                return None
-        plain = self._read_json(path)
-        _check_schema(plain or {})
+    def _sound_record(self, run: str, name: str) -> TrialRecord | None:
+        """The record in a file, if it and the arrays beside it are whole."""
+        if (run, name) in self._sound:
+            return self._sound[run, name]
+        path = self._file(run, f"{name}.json")
+        content = self._content(path)
+        if content is None:
+            return None
         try:
-            record = TrialRecord.unsealed(plain or {})
-            if (record.run, f"{record.digest}-seed{record.seed}") != (path.parent.name, path.stem):
-                raise ValueError("the record is another trial's")
+            record = TrialRecord.from_file(content, run, name)
             damaged = [
-                path.parent / part["file"]
+                self._file(run, part["file"])
                 for part in (record.arrays, record.encoder)
-                if part is not None and not self._is_sound(path.parent, part)
+                if part is not None and self._sound_content(run, part) is None
             ]
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
             damaged = [path]
@@ -243,16 +248,21 @@ class Store:
             return None
         if len(self._sound) >= _KEPT:
             del self._sound[next(iter(self._sound))]
-        self._sound[path] = record
+        self._sound[run, name] = record
         return record
 
-    def _is_sound(self, folder: Path, part: Mapping[str, str]) -> bool:
+    def _sound_content(self, run: str, part: Mapping[str, str]) -> bytes | None:
+        """What is in a file of arrays; None where it is missing or damaged."""
+        content = self._content(self._file(run, part["file"]))
+        return None if content is None or sha256_of(content) != part["sha256"] else content
+
+    def _content(self, path: Path) -> bytes | None:
+        """What is in a file; None where there is none."""
         try:
-            with disk(folder):
-                content = (folder / part["file"]).read_bytes()
+            with disk(path):
+                return path.read_bytes()
         except FileNotFoundError:
-            return False
-        return sha256_of(content) == part["sha256"]
+            return None
 
     def _quarantine(self, path: Path, damaged: Path) -> None:
         name = damaged.relative_to(self.root)
@@ -284,12 +294,14 @@ class Store:
                 left.unlink()
 
     def _load(self, record: TrialRecord, part: Mapping[str, str]) -> dict[str, NDArray[Any]]:
-        folder = self.root / "trials" / record.run
-        if not self._is_sound(folder, part):
-            raise StoreError(
-                f"{folder / part['file']} is damaged or missing; run again to renew it"
-            )
-        return read_npz(folder / part["file"])
+        path = self._file(record.run, part["file"])
+        content = self._sound_content(record.run, part)
+        if content is None:
+            raise StoreError(f"{path} is damaged or missing; run again to renew it")
+        try:
+            return arrays_from(content)
+        except StoreError as error:
+            raise StoreError(f"cannot read {path}: {error}") from error
 
     def _take(self, lock: int) -> None:
         try:
@@ -330,15 +342,6 @@ def weights_from(content: bytes) -> State:
     Raises `StoreError` if there are none.
     """
     return {name: torch.from_numpy(value) for name, value in arrays_from(content).items()}
-
-
-def _check_schema(plain: Mapping[str, Any]) -> None:
-    schema = plain.get("schema", SCHEMA)
-    if isinstance(schema, int) and schema > SCHEMA:
-        raise StoreError(
-            f"store was written by a newer fedrepro (schema {schema} > {SCHEMA}); "
-            "update fedrepro or give another --store"
-        )
 
 
 def _json(plain: Mapping[str, Any]) -> bytes:

@@ -37,9 +37,10 @@ from benchmark.data.sets.emnist import Emnist
 from benchmark.data.sets.stl10 import Stl10
 from benchmark.errors import FedreproError, StoreError
 from benchmark.executors._cluster import read_cluster
+from benchmark.files import sha256_of
 from benchmark.index import Index
 from benchmark.plan import make_plan
-from benchmark.record import _seal
+from benchmark.record import _canonical
 from benchmark.spec.load import load_paper
 from benchmark.store import Store, weights_from
 from methods.outcome import Outcome
@@ -213,8 +214,10 @@ def stores(inside: Path, config: RunConfig, outcome: Outcome) -> Reader:
             del plain["sha256"]
             plain = changed(plain, draw)
             if isinstance(plain, dict):
-                plain["sha256"] = _seal(plain)
-            (root / record).write_text(json.dumps(plain))
+                plain["sha256"] = sha256_of(_canonical(plain))
+            # As the store lays it out, which is read in another way, or not.
+            written = draw.choice((_canonical(plain), json.dumps(plain).encode()))
+            (root / record).write_bytes(written + b"\n")
         else:
             (root / name).write_bytes(damaged(files[name], draw))
         said: list[str] = []

@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 import torch
 
+from benchmark import record as records
 from benchmark.config import RunConfig
 from benchmark.errors import StoreError
+from benchmark.files import sha256_of
 from benchmark.record import SCHEMA
 from benchmark.store import Store
 from methods.outcome import Curve, Outcome
@@ -260,6 +262,64 @@ def test_a_store_of_the_first_schema_is_still_read(
     found = Store(store.root, store.source_of).find(config, 0)
     assert found is not None
     assert found.metrics == saved.metrics
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_a_record_whose_json_is_laid_out_otherwise_is_the_same(
+    store: Store, tiny_config: Make, outcome: Outcome, indent: int | None
+) -> None:
+    config = tiny_config()
+    with store.writing():
+        saved = store.save(config, 0, outcome, {"data": {"source": "made", "counts": {}}})
+    file = next((store.root / "trials").glob("*/*.json"))
+    assert Store(store.root, store.source_of).find(config, 0) == saved
+    file.write_text(json.dumps(json.loads(file.read_text()), indent=indent))
+    assert Store(store.root, store.source_of).find(config, 0) == saved
+
+
+@pytest.mark.parametrize("key", ["config", "counts", "sha256", "source"])
+def test_settings_may_have_the_names_of_a_records_own_parts(
+    store: Store, tiny_config: Make, outcome: Outcome, key: str
+) -> None:
+    config = replace(tiny_config(), options={"a": 1, key: {"b": "x"}})
+    with store.writing():
+        store.save(config, 0, outcome, {key: {}, "z": {}})
+    assert Store(store.root, store.source_of).find(config, 0) is not None
+
+
+def test_records_as_they_were_written_are_held_against_their_seal_without_writing_them_anew(
+    store: Store, tiny_config: Make, outcome: Outcome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config, made = tiny_config(), list[Any]()
+    with store.writing():
+        store.save(config, 0, outcome, {})
+        store.save(config, 1, outcome, {})
+    canonical = records._canonical
+    monkeypatch.setattr(records, "_canonical", lambda plain: made.append(plain) or canonical(plain))
+    one, other = (Store(store.root, store.source_of).find(config, seed) for seed in range(2))
+    assert one is not None
+    assert other is not None
+    assert one.source is other.source
+    assert not made
+    file = next((store.root / "trials").glob("*/*seed1.json"))
+    file.write_bytes(file.read_bytes().replace(b'"seed":1', b'"seed":0'))
+    assert Store(store.root, store.source_of).find(config, 1) is None
+    assert made
+
+
+@pytest.mark.parametrize(
+    "part", [{"provenance": 5}, {"metrics": {"accuracy": {"rounds": [1], "values": [0.5, 0.5]}}}]
+)
+def test_a_sealed_record_whose_parts_are_not_of_their_kind_is_damaged(
+    store: Store, tiny_config: Make, outcome: Outcome, part: dict[str, Any]
+) -> None:
+    config = tiny_config()
+    with store.writing():
+        saved = store.save(config, 0, outcome, {})
+    file = next((store.root / "trials").glob("*/*.json"))
+    plain = {**saved.as_dict(), **part}
+    file.write_text(json.dumps({**plain, "sha256": sha256_of(records._canonical(plain))}))
+    assert Store(store.root, store.source_of).find(config, 0) is None
 
 
 def test_a_second_damaged_file_does_not_overwrite_the_first_in_quarantine(
