@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from benchmark.experiment import merge
 from benchmark.printed import Printed
 from benchmark.spec.raw import (
     RawBinding,
     RawColumn,
     RawFigure,
-    RawLocalProfile,
     RawMargin,
     RawOverride,
     RawPaper,
@@ -21,6 +20,7 @@ from benchmark.spec.raw import (
     RawTable,
     RawUnstated,
 )
+from benchmark.spec.shared import Shared
 from benchmark.spec.types import (
     Cell,
     Claim,
@@ -65,9 +65,9 @@ def expand_paper(raw: RawPaper, tables: tuple[Table, ...], file: Path) -> Paper:
     )
 
 
-def expand_table(raw: RawTable, paper: RawPaper, file: Path) -> Table:
-    """The table with its cells in print order, row by row."""
-    defaults = merge(_plain(paper.experiment), _plain(raw.experiment))
+def expand_table(raw: RawTable, paper: RawPaper, file: Path, shared: Shared) -> Table:
+    """The table with its cells in print order, row by row; `shared` is for all of its paper."""
+    defaults = shared.merged(*(shared.layer(_plain(one.experiment)) for one in (paper, raw)))
     return Table(
         paper=paper.id,
         id=raw.table,
@@ -76,7 +76,7 @@ def expand_table(raw: RawTable, paper: RawPaper, file: Path) -> Table:
         kind=cast(Kind, raw.kind),
         metric=raw.metric,
         unit=raw.unit,
-        cells=tuple(_cells(raw, paper.id, defaults)),
+        cells=tuple(_cells(raw, paper.id, defaults, shared)),
         claims=tuple(
             Claim(c.id, c.says, c.holds, c.where, c.note, c.vague, c.reading_of) for c in raw.claims
         ),
@@ -85,7 +85,7 @@ def expand_table(raw: RawTable, paper: RawPaper, file: Path) -> Table:
         sd_runs=None if raw.sd is None else raw.sd.runs,
         unstated=_unstated(raw.unstated),
         notes=tuple(raw.notes),
-        figure=None if raw.figure is None else _figure(raw, raw.figure, defaults),
+        figure=None if raw.figure is None else _figure(raw, raw.figure, defaults, shared),
         file=file,
         relations=tuple(
             Relation(r.id, r.says, r.holds, tuple(r.rows), tuple(r.columns), r.where, r.note)
@@ -94,23 +94,25 @@ def expand_table(raw: RawTable, paper: RawPaper, file: Path) -> Table:
     )
 
 
-Bound = tuple[Experiment, Mapping[str, tuple[Override, ...]]]
-"""A cell's experiment, and its overrides by profile."""
+Changes = Mapping[str, tuple[Override, ...]]
+"""Overrides by profile."""
+Bound = tuple[Experiment, Changes]
+"""A cell's experiment, and what profiles change of it."""
 
 
-def _cells(raw: RawTable, paper: str, defaults: Experiment) -> Iterator[Cell]:
-    changes = [repr((column.experiment, column.profiles)) for column in raw.columns]
+def _cells(raw: RawTable, paper: str, defaults: Experiment, shared: Shared) -> Iterator[Cell]:
+    settings = [shared.layer(_plain(column.experiment)) for column in raw.columns]
+    changes, by_column = _changes(raw), map(_changes, raw.columns)
+    columns = list(zip(raw.columns, settings, by_column, strict=True))
     for row in raw.rows:
-        # Cells of a row whose columns change the same have one experiment between them.
-        bound: dict[str, Bound] = {}
-        published = zip(raw.columns, changes, row.published or [], strict=False)
-        for column, change, (printed, note) in published:
-            if change not in bound:
-                bound[change] = (
-                    _experiment(defaults, column, row),
-                    _local(raw.profiles, column.profiles, row.profiles),
-                )
-            yield _cell(raw, paper, row, column, printed, note, bound[change])
+        own, own_changes = shared.layer(_plain(row.experiment)), _changes(row)
+        published = zip(columns, row.published or [], strict=False)
+        for (column, given, given_changes), (printed, note) in published:
+            bound = (
+                shared.merged(defaults, given, own),
+                _joined(changes, given_changes, own_changes),
+            )
+            yield _cell(raw, paper, row, column, printed, note, bound)
 
 
 def _cell(
@@ -149,8 +151,9 @@ def _margin(raw: RawMargin | None) -> Margin | None:
     return None if raw is None else Margin(float(raw.value), raw.reason)
 
 
-def _figure(raw: RawTable, figure: RawFigure, defaults: Experiment) -> Figure:
+def _figure(raw: RawTable, figure: RawFigure, defaults: Experiment, shared: Shared) -> Figure:
     options = figure.model_dump(exclude={"plot"}, exclude_none=True)
+    changes = _changes(raw)
     runs = []
     for row in raw.rows:
         if row.published is not None:
@@ -158,20 +161,17 @@ def _figure(raw: RawTable, figure: RawFigure, defaults: Experiment) -> Figure:
         columns: list[RawColumn | None] = [one for one in raw.columns if one.binds] or [None]
         for column in columns:
             bindings: tuple[RawBinding, ...] = (row,) if column is None else (column, row)
+            layers = (shared.layer(_plain(binding.experiment)) for binding in bindings)
             runs.append(
                 DrawnRun(
                     label=row.label + (() if column is None else column.label),
-                    experiment=_experiment(defaults, *bindings),
+                    experiment=shared.merged(defaults, *layers),
                     read=_read(*reversed(bindings)),
-                    overrides=_local(raw.profiles, *(b.profiles for b in bindings)),
+                    overrides=_joined(changes, *map(_changes, bindings)),
                     metric=_first(*(b.metric for b in reversed(bindings)), raw.metric),
                 )
             )
     return Figure(figure.plot, options, tuple(runs))
-
-
-def _experiment(defaults: Experiment, *bindings: RawBinding) -> Experiment:
-    return merge(defaults, *(_plain(binding.experiment) for binding in bindings))
 
 
 def _read(*bindings: RawBinding) -> Read:
@@ -183,13 +183,19 @@ def _first(*values: Any) -> Any:
     return next((value for value in values if value is not None), None)
 
 
-def _local(*layers: Mapping[str, RawLocalProfile]) -> Mapping[str, tuple[Override, ...]]:
+def _changes(place: RawTable | RawBinding) -> Changes:
+    return {name: _overrides(profile.overrides) for name, profile in place.profiles.items()}
+
+
+def _joined(*layers: Changes) -> Changes:
     """By profile, the overrides of all layers in order."""
-    merged: dict[str, tuple[Override, ...]] = {}
-    for layer in layers:
-        for name, profile in layer.items():
-            merged[name] = merged.get(name, ()) + _overrides(profile.overrides)
-    return merged
+    given = [layer for layer in layers if layer]
+    if len(given) == 1:
+        return given[0]
+    names = dict.fromkeys(name for layer in given for name in layer)
+    return {
+        name: tuple(chain.from_iterable(layer.get(name, ()) for layer in given)) for name in names
+    }
 
 
 def _overrides(raw: list[RawOverride]) -> tuple[Override, ...]:

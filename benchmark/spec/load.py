@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+
+import tomli
 
 from benchmark.errors import SpecError
 from benchmark.spec import rules
@@ -15,6 +16,7 @@ from benchmark.spec.expand import expand_paper, expand_table
 from benchmark.spec.messages import validate
 from benchmark.spec.problems import InvalidSpecError, Problem, Reporter, suggestion
 from benchmark.spec.raw import RawPaper, RawTable
+from benchmark.spec.shared import Shared
 from benchmark.spec.types import Paper
 
 PAPER_FILE = "paper.toml"
@@ -88,7 +90,9 @@ def load_paper(id: str, root: Path | None = None) -> Paper:
     if problems or raw is None:
         raise InvalidSpecError(problems)
     in_order = sorted(tables.values(), key=lambda found: _print_order(found[1].table))
-    return expand_paper(raw, tuple(expand_table(t, raw, path) for path, t in in_order), file)
+    shared = Shared()
+    expanded = tuple(expand_table(table, raw, path, shared) for path, table in in_order)
+    return expand_paper(raw, expanded, file)
 
 
 def _read_table(report: Reporter, paper: Mapping[str, Any]) -> RawTable | None:
@@ -112,8 +116,8 @@ def _read(file: Path) -> Reporter:
 
 def _parse(report: Reporter) -> dict[str, Any] | None:
     try:
-        return tomllib.loads(report.text, parse_float=Decimal)
-    except tomllib.TOMLDecodeError as error:
+        return tomli.loads(report.text, parse_float=Decimal)
+    except tomli.TOMLDecodeError as error:
         found = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
         line = int(found[1]) if found else max(1, len(report.text.splitlines()))
         said = re.sub(r" \(at .*\)$", "", str(error))

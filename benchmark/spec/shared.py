@@ -1,0 +1,58 @@
+"""The settings of a paper's cells, equal ones as one object.
+
+Thousands of cells differ in a few settings, so a paper has only dozens of sections.
+Whoever works something out of one can then remember it by the object itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from benchmark.experiment import merge
+from benchmark.spec.types import Experiment
+
+Value = TypeVar("Value")
+
+
+class Shared:
+    """What has been read of one paper. Nobody may change what is shared."""
+
+    def __init__(self) -> None:
+        self._objects: dict[str, Any] = {}
+        self._merged: dict[tuple[object, ...], Any] = {}
+
+    def one(self, value: Value) -> Value:
+        """The value equal to this one that was given first; types and the order of keys count."""
+        made: Value = self._objects.setdefault(repr(value), value)
+        return made
+
+    def layer(self, settings: Mapping[str, Any]) -> Experiment:
+        """Settings as `merged` takes them: shared, and each section of them too."""
+        return self._whole({name: self.one(value) for name, value in settings.items()})
+
+    def merged(self, *layers: Experiment) -> Experiment:
+        """`benchmark.experiment.merge` of layers; each combination, and each of sections, once."""
+        key = tuple(map(id, layers))
+        if key not in self._merged:
+            names = dict.fromkeys(name for layer in layers for name in layer)
+            sections = ([layer[name] for layer in layers if name in layer] for name in names)
+            self._merged[key] = self._whole(
+                dict(zip(names, map(self._section, sections), strict=True))
+            )
+        made: Experiment = self._merged[key]
+        return made
+
+    def _whole(self, sections: dict[str, Any]) -> Experiment:
+        key = tuple((name, id(section)) for name, section in sections.items())
+        made: Experiment = self._merged.setdefault(key, sections)
+        return made
+
+    def _section(self, values: list[Any]) -> Any:
+        if len(values) == 1:
+            return values[0]
+        key = tuple(map(id, values))
+        if key not in self._merged:
+            merged = merge(*({"section": value} for value in values))
+            self._merged[key] = self.one(merged["section"])
+        return self._merged[key]

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmark.experiment import merge
+from benchmark.spec.load import load_papers
+from benchmark.spec.shared import Shared
+
+sections = st.dictionaries(
+    st.sampled_from("abc"),
+    st.integers(0, 3) | st.booleans() | st.dictionaries(st.sampled_from("xy"), st.integers(0, 2)),
+)
+layers = st.lists(sections, min_size=1, max_size=3)
+
+
+@given(st.lists(layers, min_size=1, max_size=4))
+def test_shared_settings_are_merged_as_others_are(asked: list[list[dict[str, Any]]]) -> None:
+    shared, before = Shared(), copy.deepcopy(asked)
+    made = [shared.merged(*map(shared.layer, layers)) for layers in asked]
+    assert list(map(repr, made)) == [repr(merge(*layers)) for layers in asked]
+    assert asked == before
+
+
+@given(layers, layers)
+def test_equal_settings_are_one_object(
+    some: list[dict[str, Any]], more: list[dict[str, Any]]
+) -> None:
+    shared = Shared()
+    one, other = (shared.merged(*map(shared.layer, each)) for each in (some, more))
+    for name in one.keys() & other.keys():
+        assert (one[name] is other[name]) == (repr(one[name]) == repr(other[name]))
+    assert (one is other) == (repr(one) == repr(other))
+
+
+def test_papers_have_only_dozens_of_sections() -> None:
+    for paper in load_papers():
+        cells = [cell for table in paper.tables for cell in table.cells if cell.experiment]
+        by_text = {repr(section) for cell in cells for section in cell.experiment.values()}
+        by_object = {id(section) for cell in cells for section in cell.experiment.values()}
+        assert len(by_object) == len(by_text)
+        assert len({id(cell.experiment) for cell in cells}) < len(cells)
