@@ -2,198 +2,225 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
 import re
 import textwrap
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 
 import matplotlib
 import numpy as np
-from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.figure import Figure
-from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator
+from matplotlib.axes import Axes
+from matplotlib.collections import Collection, LineCollection, PathCollection, PolyCollection
+from matplotlib.colors import to_rgb
+from matplotlib.path import Path
+from numpy.typing import ArrayLike, NDArray
 
 from benchmark.results import Series
-from reports import maps
-from reports.palette import INK, PALETTE, TITLE
+from reports.palette import INK, PALETTE, colour, marker
+from reports.sheets import STYLE, WIDTH, Mark, Sheet, marks
 
 _ACROSS = 4
 """Pictures in a line of a grid."""
-_CELL = (1.15, 1.4)
-"""Width and height of a picture's place, the picture being one by one."""
-MARKERS = ("o", "s", "^")
-"""For more series than there are colours."""
+_SIDE, _CELL = 100.0, (WIDTH / _ACROSS, 124.0)
+"""Points: a picture's side, and its place with a name above it."""
 
 
-def svg(series: Series, name: str = "") -> str:
+def svg(series: Series, name: str = "figure") -> str:
     """An `<svg>` element; its text stays text, its colours work on light and dark paper.
 
-    name: of the figure's place; equal figures in several places of a page need different ones.
+    name: of the figure's place, unlike that of any other figure on the page.
     """
-    if series.kind == "points":
-        return _element(maps.svg(series), series, name)
-    with matplotlib.rc_context(
-        {
-            "svg.hashsalt": "fedrepro",
-            "svg.fonttype": "none",
-            "image.composite_image": False,
-            "font.family": "sans-serif",
-            "font.size": 9,
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-            "axes.edgecolor": INK,
-            "text.color": INK,
-            "axes.labelcolor": INK,
-            "xtick.color": INK,
-            "ytick.color": INK,
-        }
-    ):
-        figure = Figure(figsize=_size(series), layout="constrained")
-        FigureCanvasSVG(figure)
-        axes = figure.add_subplot()
-        _DRAWN[series.kind](axes, series)
-        axes.set_title(textwrap.fill(series.title, TITLE), fontsize=10, loc="left")
-        axes.set_xlabel(series.x_label)
-        axes.set_ylabel(series.y_label)
-        # Laid out once: `savefig` would draw all of it a second time, only to lay it out again.
-        engine = figure.get_layout_engine()
-        assert engine is not None
-        engine.execute(figure)
-        figure.set_layout_engine(None)
-        buffer = io.StringIO()
-        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
-    return _element(buffer.getvalue(), series, name)
+    with matplotlib.rc_context(STYLE):
+        sheet = _sheet(series.kind, -(-len(series.pictures) // _ACROSS))
+        try:
+            sheet.prepare(series.x_label, series.y_label, _marks(series))
+            _DRAWN[series.kind](sheet.axes, series)
+            document = sheet.document()
+        finally:
+            sheet.clear()
+    return _element(document, series.title, name)
 
 
-def _size(series: Series) -> tuple[float, float]:
-    if series.kind == "pictures":
-        across, down = min(_ACROSS, len(series.pictures)), -(-len(series.pictures) // _ACROSS)
-        return 1.5 * across * _CELL[0], 1.5 * down * _CELL[1] + 0.4
-    return _SIZES.get(series.kind, (6.4, 3.2))
+@cache
+def _sheet(kind: str, lines: int) -> Sheet:
+    """lines: of pictures."""
+    if kind == "pictures":
+        return Sheet(lines * _CELL[1], ticks=False)
+    if kind == "points":
+        return Sheet(300, ticks=False)
+    if kind == "scatter":
+        return Sheet(270, grid=True)
+    return Sheet(250, whole="x", grid=True) if kind == "curves" else Sheet(220, whole="xy")
 
 
-def _curves(axes: Any, series: Series) -> None:
+def _marks(series: Series) -> list[Mark]:
+    """What the legend explains."""
+    if series.kind == "choices":
+        models = 1 + max((max(chosen) for chosen in series.matrix), default=0)
+        return [Mark(f"model {i + 1}", colour(i), "s") for i in range(models)]
+    shapes = {"curves": "_", "points": "o"}
+    return [
+        Mark(label, colour(i), shapes.get(series.kind) or marker(i))
+        for i, (label, trials) in enumerate(series.lines.items())
+        if trials
+    ]
+
+
+def _curves(axes: Axes, series: Series) -> None:
     """Mean over trials, with the range of the trials as a band."""
-    for i, (label, trials) in enumerate(series.lines.items()):
+    lines, bands, colours = [], [], []
+    for i, trials in enumerate(series.lines.values()):
         if not trials:
             continue
-        rounds = np.array(trials[0][0])
-        values = np.array([values for _, values in trials])
-        colour = PALETTE[i % len(PALETTE)]
-        # A line through one round would not be seen.
-        marker = "o" if len(rounds) == 1 else None
-        axes.plot(rounds, values.mean(0), color=colour, label=label, linewidth=1.6, marker=marker)
-        axes.fill_between(rounds, values.min(0), values.max(0), color=colour, alpha=0.15, lw=0)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.grid(alpha=0.25)
-    axes.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
+        rounds, values = np.array(trials[0][0]), np.array([values for _, values in trials])
+        lines.append(np.column_stack([rounds, values.mean(0)]))
+        low, high = (np.column_stack([rounds, edge]) for edge in (values.min(0), values.max(0)))
+        bands.append(np.concatenate([low, high[::-1]]))
+        colours.append(colour(i))
+    _add(axes, PolyCollection(bands, facecolors=colours, alpha=0.15, linewidths=0))
+    _add(axes, LineCollection(lines, colors=colours, linewidths=1.6))
+    # A line through one round would not be seen.
+    alone = [(c, 6.0, line) for c, line in zip(colours, lines, strict=True) if len(line) == 1]
+    _dots(axes, alone)
+    _show(axes, bands)
 
 
-def _scatter(axes: Any, series: Series) -> None:
+def _scatter(axes: Axes, series: Series) -> None:
     """A large mark at the mean over trials, faint ones for the trials."""
-    for i, (label, trials) in enumerate(series.lines.items()):
-        x, y = (np.array([point[axis][0] for point in trials]) for axis in (0, 1))
-        colour, marker = PALETTE[i % len(PALETTE)], MARKERS[i // len(PALETTE) % len(MARKERS)]
-        axes.scatter(x, y, color=colour, marker=marker, s=8, alpha=0.35, linewidths=0)
-        axes.scatter(x.mean(), y.mean(), color=colour, marker=marker, s=42, label=label)
-    axes.grid(alpha=0.25)
-    columns = 1 + (len(series.lines) - 1) // 14
-    axes.legend(
-        frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5), ncols=columns
-    )
+    of_shape: dict[str, list[tuple[str, NDArray[np.float64]]]] = defaultdict(list)
+    for i, trials in enumerate(series.lines.values()):
+        if trials:
+            of_shape[marker(i)].append((colour(i), np.array(trials, dtype=float)[:, :, 0]))
+    for shape, found in of_shape.items():
+        places = np.concatenate([trials for _, trials in found])
+        means = np.array([trials.mean(0) for _, trials in found])
+        faint = [(c, 0.35) for c, trials in found for _ in trials]
+        _add(axes, marks(shape, places, faint, 2.8, axes.transData))
+        full = [c for c, _ in found]
+        _add(axes, marks(shape, means, full, 6.5, axes.transData))
+    _show(axes, [trials for found in of_shape.values() for _, trials in found])
 
 
-def _choices(axes: Any, series: Series) -> None:
+def _choices(axes: Axes, series: Series) -> None:
     """Which model each client chose in each round; one colour a model."""
     matrix = np.array(series.matrix)
-    colours = matplotlib.colors.ListedColormap(PALETTE[: max(int(matrix.max()) + 1, 1)])
-    limits = {"vmin": -0.5, "vmax": colours.N - 0.5}
-    axes.imshow(matrix.T, aspect="auto", cmap=colours, interpolation="nearest", **limits)
-    rounds, clients = (_ticks(size) for size in matrix.shape)
-    axes.set_xticks(rounds, [str(t + 1) for t in rounds])
-    axes.set_yticks(clients, [str(client + 1) for client in clients])
-    models = [Patch(color=colours(m), label=f"model {m + 1}") for m in range(colours.N)]
-    axes.legend(
-        handles=models, frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5)
-    )
-    _mark_groups(axes, series)
+    rounds, clients = matrix.shape
+    shades = np.array([[round(255 * part) for part in to_rgb(c)] for c in PALETTE], np.uint8)
+    frame = (0.5, rounds + 0.5, clients + 0.5, 0.5)
+    axes.imshow(shades[matrix.T % len(shades)], aspect="auto", extent=frame, interpolation="none")
+    axes.set(xlim=frame[:2], ylim=frame[2:])
+    changes = [i for i in range(1, len(series.groups)) if series.groups[i] != series.groups[i - 1]]
+    between = [[(frame[0], i + 0.5), (frame[1], i + 0.5)] for i in changes]
+    _add(axes, LineCollection(between, colors=INK, linewidths=1))
 
 
-def _counts(axes: Any, series: Series) -> None:
+def _counts(axes: Axes, series: Series) -> None:
     """Images per client and class; the area of a dot is their number."""
     matrix = np.array(series.matrix)
-    clients, classes = np.nonzero(matrix)
-    groups = np.array(series.groups or [0] * matrix.shape[0])
-    colours = [PALETTE[int(g) % len(PALETTE)] for g in groups[clients]]
-    axes.scatter(clients + 1, classes, s=matrix[clients, classes] * 2.0, c=colours)
-    axes.set_yticks(range(matrix.shape[1]))
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    groups = series.groups or [0] * len(matrix)
+    alike: dict[tuple[str, float], list[tuple[int, int]]] = defaultdict(list)
+    for client, kind in np.argwhere(matrix).tolist():
+        width = 1 + float(np.sqrt(2 * matrix[client, kind]))
+        alike[colour(groups[client]), width].append((client + 1, kind))
+    _dots(axes, [(*look, places) for look, places in alike.items()])
+    clients, classes = matrix.shape
+    axes.set(xlim=(0.4, clients + 0.6), ylim=(-0.6, classes - 0.4))
 
 
-def _pictures(axes: Any, series: Series) -> None:
+def _points(axes: Axes, series: Series) -> None:
+    """A map, where only nearness means anything, so that both axes have one scale."""
+    pairs = [np.transpose(pair) for [pair] in series.lines.values()]
+    _dots(axes, [(colour(i), 3.2, pair) for i, pair in enumerate(pairs)])
+    _show(axes, pairs, one_scale=True)
+
+
+def _pictures(axes: Axes, series: Series) -> None:
     """A grid of pictures, each named above it; pixels stay pixels."""
-    across = min(_ACROSS, len(series.pictures))
+    lines = -(-len(series.pictures) // _ACROSS)
+    axes.set_position((0, 0, 1, 1))
     for i, (label, pixels) in enumerate(series.pictures.items()):
-        x, y = i % across * _CELL[0], -(i // across) * _CELL[1]
+        x, y = i % _ACROSS * _CELL[0], (lines - 1 - i // _ACROSS) * _CELL[1]
         picture = np.array(pixels, dtype=np.uint8)
-        colour = picture if picture.shape[2] == 3 else picture.repeat(3, axis=2)
-        axes.imshow(colour, extent=(x, x + 1, y, y + 1), interpolation="nearest")
-        axes.text(x, y + 1.04, textwrap.fill(label, 22), fontsize=8, va="bottom")
-    axes.set_xlim(0, across * _CELL[0])
-    axes.set_ylim(-((len(series.pictures) - 1) // across) * _CELL[1], _CELL[1])
+        shades = picture if picture.shape[2] == 3 else picture.repeat(3, axis=2)
+        axes.imshow(shades, extent=(x, x + _SIDE, y, y + _SIDE), interpolation="none")
+        axes.text(x, y + _SIDE + 3, textwrap.fill(label, 22), fontsize=8, va="bottom")
+    axes.set(xlim=(0, WIDTH), ylim=(0, lines * _CELL[1]))
     axes.axis("off")
 
 
-def _mark_groups(axes: Any, series: Series) -> None:
-    """Thin lines between the true clusters."""
-    changes = [i for i in range(1, len(series.groups)) if series.groups[i] != series.groups[i - 1]]
-    for change in changes:
-        axes.axhline(change - 0.5, color=INK, linewidth=1.0)
-
-
-_DRAWN: Mapping[str, Callable[[Any, Series], None]] = {
+_DRAWN: Mapping[str, Callable[[Axes, Series], None]] = {
     "curves": _curves,
     "choices": _choices,
     "counts": _counts,
     "pictures": _pictures,
+    "points": _points,
     "scatter": _scatter,
 }
-_SIZES = {"curves": (6.4, 3.6), "scatter": (7.6, 4.2)}
-"""Inches; other kinds have one size."""
 
 
-def _ticks(count: int, most: int = 10) -> list[int]:
-    step = max(1, -(-count // most))
-    return list(range(0, count, step))
+def _add(axes: Axes, collection: Collection) -> None:
+    """Adds what lies within the limits by itself, as many lines or areas as there are in one go."""
+    collection.set_clip_on(False)
+    axes.add_collection(collection, autolim=False)
 
 
-def _shorter(number: re.Match[str]) -> str:
-    return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
+def _dots(axes: Axes, alike: Sequence[tuple[str, float, ArrayLike]]) -> None:
+    """Dots, each lot with its colour, width in points and places (n, 2), as one path a lot.
+
+    Markers would be an element a point. A line of no length with round ends is a dot, too.
+    """
+    paths = []
+    for _, _, places in alike:
+        ends = np.repeat(np.asarray(places, dtype=float), 2, axis=0)
+        paths.append(Path(ends, np.tile([Path.MOVETO, Path.LINETO], len(ends) // 2)))
+        paths[-1].should_simplify = False
+    dots = PathCollection(
+        paths,
+        facecolors="none",
+        edgecolors=[one for one, _, _ in alike],
+        linewidths=[width for _, width, _ in alike],
+        capstyle="round",
+    )
+    dots.set_transform(axes.transData)
+    _add(axes, dots)
 
 
-def _element(document: str, series: Series, name: str) -> str:
+def _show(axes: Axes, places: Sequence[NDArray[np.float64]], one_scale: bool = False) -> None:
+    """Sets the limits around places (n, 2), with a little room."""
+    if not places:
+        return
+    every = np.concatenate(places)
+    middle, span = (every.min(0) + every.max(0)) / 2, 1.1 * np.ptp(every, axis=0)
+    # One place alone has a scale of its own.
+    span = np.where(span > 0, span, 0.2 * np.abs(middle) + (middle == 0))
+    if one_scale:
+        span = max(span / axes.bbox.size) * axes.bbox.size
+    axes.set(xlim=middle[0] + span[0] * _HALVES, ylim=middle[1] + span[1] * _HALVES)
+
+
+_HALVES = np.array([-0.5, 0.5])
+_FINER = re.compile(r"(?<=\.\d\d)\d+")
+
+
+def _element(document: str, title: str, name: str) -> str:
     """The bare element without fixed size, named for screen readers.
 
-    Several figures share a page, so identifiers that nothing refers to are dropped, and the others
-    are made the figure's own.
+    What stands before the drawing (metadata, a style for the whole page) is left out, and the font,
+    which is the page's. Several figures share a page, so identifiers that nothing refers to are
+    dropped, and the others are made the figure's own.
     """
-    element = document[document.index("<svg") :]
-    element = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", element, count=1)
-    element = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", element, count=1)
-    element = re.sub(r"<metadata>.*?</metadata>", "", element, flags=re.DOTALL)
-    # A hundredth of a pixel is more than can be seen.
-    element = re.sub(r"<[^>]*>", lambda tag: re.sub(r"\d+\.\d{3,}", _shorter, tag[0]), element)
-    referred = set(re.findall(r'(?:href="|url\()#([^")]+)', element))
-    own = hashlib.sha256(repr((name, series)).encode()).hexdigest()[:8]
+    body = document.partition("</defs>")[2].partition("</svg>")[0].replace(" \nL ", "L")
+    body = re.sub(r' ?font-family: [^;"]*;?', "", body)
+    # A hundredth of a point is more than can be seen; a picture's matrix is for its many pixels.
+    body = re.sub(r"<(?:path|use|text)[^>]*>", lambda tag: _FINER.sub("", tag[0]), body)
+    referred = set(re.findall(r'(?:href="|url\()#([^")]+)', body))
 
     def keep(match: re.Match[str]) -> str:
-        return f' id="{own}-{match[1]}"' if match[1] in referred else ""
+        return f' id="{name}-{match[1]}"' if match[1] in referred else ""
 
-    element = re.sub(r' id="([^"]+)"', keep, element)
-    element = re.sub(r'(href="|url\()#', rf"\1#{own}-", element)
-    element = element.replace(INK, "currentColor")
-    label = re.sub(r"[^\w\s.,()=:-]", "", series.title)
-    return element.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
+    body = re.sub(r' id="([^"]+)"', keep, body)
+    body = re.sub(r'(href="|url\()#', rf"\1#{name}-", body).replace(INK, "currentColor")
+    [place] = re.findall(r'viewBox="[^"]*"', document)
+    label = re.sub(r"[^\w\s.,()=:-]", "", title)
+    return f'<svg role="img" aria-label="{label}" {place}>{body}</svg>'

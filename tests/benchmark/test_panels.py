@@ -103,6 +103,6 @@ def test_a_grid_has_every_picture_under_its_name() -> None:
     drawing = svg(Series("pictures", "", "", "", pictures=named))
     assert drawing.count("<image ") == 6
     assert all(f">{name}<" in drawing for name in named)
-    places = re.findall(r'<image [^>]* x="([^"]*)" y="([^"]*)"', drawing)
+    places = re.findall(r'<image [^>]*matrix\([^"]* (\S+) (\S+)\)"', drawing)
     assert len(set(places)) == 6
     assert len({y for _, y in places}) == 2

@@ -6,7 +6,6 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from matplotlib.figure import Figure
 
 from benchmark.commands._judged import TOGETHER, write
 from benchmark.results import Report, Series, as_plain
@@ -166,25 +165,59 @@ def test_text_and_axes_of_a_figure_take_the_colour_of_the_page(report: Report) -
     assert palette.INK not in drawn
 
 
+def dots(drawing: str) -> list[tuple[float, float]]:
+    """Where a drawing has lines of no length, which round ends make dots."""
+    lines = "".join(re.findall(r'<path d="([^"z]*)"', drawing))  # z: of an area
+    found = re.findall(r"M ([\d.]+) ([\d.]+)L([\d.]+) ([\d.]+)", lines)
+    return [(float(x), float(y)) for x, y, *end in found if [x, y] == end]
+
+
 def test_a_run_of_one_round_is_drawn_as_a_point() -> None:
-    figure = Figure()
-    for rounds in ([1.0], [1.0, 2.0]):
-        axes = figure.add_subplot()
-        figures._curves(axes, Series("curves", "", "", "", lines={"A": [(rounds, rounds)]}))
-    alone, line = (axes.lines[0].get_marker() for axes in figure.axes)
-    assert (alone, line) == ("o", "None")
+    alone, line = (
+        figures.svg(
+            Series("curves", "", "", "", lines={"A": [(rounds, [5.0, 6.0][: len(rounds)])]})
+        )
+        for rounds in ([1.0], [1.0, 2.0])
+    )
+    assert (len(dots(alone)), len(dots(line))) == (1, 0)
 
 
 def test_a_map_keeps_distances_and_shows_every_point_once() -> None:
     lines = {"one": [([0.0, 4.0], [0.0, 1.0])], "<two>": [([0.0], [-1.0])]}
     drawn = figures.svg(Series("points", "a map", "", "", lines=lines))
     assert "<two>" not in drawn
-    dots = [(float(x), float(y)) for x, y in re.findall(r"M([\d.]+) ([\d.]+)h0", drawn)]
-    (ax, ay), (bx, by), (cx, cy) = (dots[i] for i in (0, 1, 3))  # each class ends in its legend's
-    assert len(dots) == 5
+    (ax, ay), (bx, by), (cx, cy) = dots(drawn)
     assert (bx - ax) / (ay - by) == pytest.approx(4, abs=0.01)  # up is smaller y
     assert cx == ax
-    assert cy - ay == pytest.approx(ay - by, abs=0.11)
+    assert cy - ay == pytest.approx(ay - by, abs=0.02)
+
+
+def test_series_of_equal_colour_are_all_drawn() -> None:
+    many = {f"client {i}": [([float(i)], [float(i)])] for i in range(2 * len(palette.PALETTE))}
+    for kind in ("points", "curves"):
+        assert len(dots(figures.svg(Series(kind, "", "", "", lines=many)))) == len(many)
+
+
+def test_a_figure_does_not_show_what_was_drawn_before_it(report: Report) -> None:
+    panels = {series.kind: series for series in report.tables[1].panels}
+    first = {kind: figures.svg(series) for kind, series in panels.items()}
+    for series in panels.values():
+        lines = {"another": [([7.0], [7.0])]}
+        figures.svg(replace(series, lines=lines, x_label="other", y_label="other"))
+    assert {kind: figures.svg(series) for kind, series in panels.items()} == first
+
+
+def test_names_of_any_length_stand_beside_the_axes_and_not_on_them() -> None:
+    def edges(label: str) -> tuple[float, float, float]:
+        drawn = figures.svg(Series("scatter", "", "", "", lines={label: [([1.0], [1.0])]}))
+        (width,) = re.findall(r'viewBox="0 0 ([\d.]+) ', drawn)
+        (frame,) = re.findall(r'<rect x="([\d.]+)" y="[\d.]+" width="([\d.]+)"', drawn)
+        (name,) = re.findall(rf'x="([\d.]+)"[^>]*>{label}<', drawn)
+        return sum(map(float, frame)), float(name), float(width)
+
+    for letters in (1, 20, 200):
+        axes, name, page = edges("w" * letters)
+        assert axes < name < page - 4 * letters
 
 
 def test_of_many_papers_each_has_a_page_and_the_overview_leads_to_it(
