@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
-from json.encoder import encode_basestring as _quoted
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -21,65 +19,47 @@ from reports.parts import Parts, parts_of
 
 FILE = "report.json"
 PARTS = ("report",)
+_NEXT = ",\n"
 
 
 def render(reports: Sequence[Report]) -> str:
-    """One report as an object, several as a list of such objects; `docs/report.schema.json`."""
+    """One report as an object, several as a list of such objects; `docs/report.schema.json`.
+
+    A value a line, so that two reports can be compared line by line; not indented, because the
+    standard library's fast encoder does not indent, and a suite's report is a million values.
+
+    Raises `ValueError` for a number that is not finite.
+    """
     if len(reports) == 1:
-        return _written(reports[0], "\n") + "\n"
+        return part(reports[0], "report") + "\n"
     return "".join(whole(parts_of(reports, part), ()))
 
 
 def part(report: Report, name: str) -> str:
-    """One paper of several, indented as within their list."""
-    return _written(report, "\n ")
+    """One paper of several."""
+    return json.dumps(
+        report, default=_plain, ensure_ascii=False, allow_nan=False, separators=(_NEXT, ": ")
+    )
 
 
 def whole(parts: Parts, boards: Sequence[Scoreboard]) -> Iterator[str]:
     """The list of all papers."""
-    before = "[\n "
-    for text in parts("report"):
-        yield before + text
-        before = ",\n "
-    yield "[]\n" if before[0] == "[" else "\n]\n"
+    yield "["
+    for i, text in enumerate(parts("report")):
+        yield _NEXT + text if i else text
+    yield "]\n"
 
 
-def _written(value: Any, line: str) -> str:
-    """The JSON of `as_plain(value)`, indented by one space a level, without making that first.
-
-    The standard encoder indents in Python too, and a suite's report is a million values. line: what
-    starts a line at the level of `value`.
-
-    Raises `ValueError` for a number that is not finite.
-    """
-    if isinstance(value, str):
-        return _quoted(value)
-    if value is None or isinstance(value, bool):
-        return "null" if value is None else "true" if value else "false"
-    if isinstance(value, int):
-        return int.__repr__(value)
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            raise ValueError(f"{value} is no number that JSON has")
-        return float.__repr__(value)
-    inner = line + " "
-    if isinstance(value, (list, tuple)):
-        items = [_written(item, inner) for item in value]
-        return f"[{inner}{(',' + inner).join(items)}{line}]" if items else "[]"
-    if isinstance(value, Mapping):
-        items = [f"{_quoted(str(key))}: {_written(item, inner)}" for key, item in value.items()]
-    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        names = _names(type(value))
-        items = [f"{name}{_written(getattr(value, field), inner)}" for field, name in names]
-    else:
-        return json.dumps(as_plain(value), ensure_ascii=False, allow_nan=False)
-    return f"{{{inner}{(',' + inner).join(items)}{line}}}" if items else "{}"
+def _plain(value: Any) -> Any:
+    """What the encoder does not know, a level at a time, without a copy of the whole report."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {name: getattr(value, name) for name in _names(type(value))}
+    return as_plain(value)
 
 
 @cache
-def _names(kind: type[Any]) -> tuple[tuple[str, str], ...]:
-    """The fields of a dataclass, and how each begins in JSON."""
-    return tuple((one.name, f'"{one.name}": ') for one in dataclasses.fields(kind))
+def _names(kind: type[Any]) -> tuple[str, ...]:
+    return tuple(one.name for one in dataclasses.fields(kind))
 
 
 def schema() -> dict[str, Any]:
