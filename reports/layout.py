@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from benchmark.results import AuditFinding, CellResult, ClaimResult, Departure, Report, TableResult
 from benchmark.scoreboard import Scoreboard
@@ -186,7 +187,8 @@ def findings_of(table: TableResult, cell: CellResult) -> tuple[AuditFinding, ...
     return tuple(sorted(concerning, key=lambda one: one.status != "inconsistent"))
 
 
-def ranges(positions: Iterable[int]) -> str:
+@lru_cache
+def ranges(positions: tuple[int, ...]) -> str:
     """Positions as numbers that count from 1: (0, 1, 2, 5) → '1–3, 6'."""
     spans: list[list[int]] = []
     for number in sorted(position + 1 for position in positions):

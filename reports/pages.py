@@ -26,6 +26,8 @@ def _compiled(template: str, filters: tuple[tuple[str, Callable[..., Any]], ...]
         loader=PackageLoader("reports", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
+        # Templates do not change while a report is made.
+        auto_reload=False,
         trim_blocks=True,
         lstrip_blocks=True,
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 
 from markupsafe import Markup
 
@@ -43,17 +44,9 @@ def whole(parts: Parts, boards: Sequence[Scoreboard]) -> Iterator[str]:
 def _page(
     reports: Sequence[Report], boards: Sequence[Scoreboard], overview_page: str | None
 ) -> str:
-    filters: dict[str, Callable[..., object]] = {
-        "number": layout.number,
-        "span": layout.span,
-        "p_value": layout.p_value,
-        "css": _css_class,
-        "plural": _plural,
-        "panel": _panel,
-    }
     text = page(
         "report.html",
-        filters,
+        _FILTERS,
         reports=reports,
         boards=boards,
         apart=not reports,
@@ -66,6 +59,13 @@ def _page(
     return re.sub(r"\n\s*\n+", "\n", text)
 
 
+@cache
+def _word(word: str) -> Markup:
+    """A verdict, the word on a claim or the status of a finding, as it looks everywhere."""
+    return Markup('<span class="word {}">{}</span>').format(_css_class(word), word)
+
+
+@cache
 def _css_class(word: str) -> str:
     """A verdict or claim word as a class name: 'NOT RUN' → 'not-run'."""
     return "".join(c if c.isalnum() else "-" for c in word.lower()).strip("-")
@@ -79,3 +79,21 @@ def _plural(count: int, noun: str) -> str:
 def _panel(series: Series, name: str) -> Markup:
     """A figure panel as inline SVG; matplotlib escapes the text in it."""
     return Markup(figures.svg(series, name))
+
+
+# What is asked of every cell is a filter, which a template calls without ceremony.
+_FILTERS: dict[str, Callable[..., object]] = {
+    "cell_name": layout.cell_name,
+    "css": _css_class,
+    "dots": strips.dots,
+    "findings_of": layout.findings_of,
+    "has_more": layout.has_more,
+    "number": layout.number,
+    "p_value": layout.p_value,
+    "panel": _panel,
+    "places": layout.places,
+    "plural": _plural,
+    "published": layout.published,
+    "span": layout.span,
+    "word": _word,
+}
