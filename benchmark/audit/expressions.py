@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
-from benchmark.audit.rounding import Interval, interval
+from benchmark.audit.rounding import Interval
 from benchmark.claims.nodes import Arithmetic, Constant, Elementary, Leaf, Node, leaves
 from benchmark.claims.printed import Box, difference, shown
 from benchmark.spec.types import Cell
@@ -78,12 +78,12 @@ def range_of(node: Node) -> Interval:
 
     Raises `ZeroDivisionError` if a divisor may be zero.
     """
-    return _between(node, {leaf.key: interval(leaf.cell.printed) for leaf in leaves(node)})
+    return _between(node, {leaf.key: leaf.cell.printed.bounds for leaf in leaves(node)})
 
 
 def _value(node: Node) -> Fraction:
     """The value of an expression at the printed digits."""
-    values = {leaf.key: Fraction(leaf.cell.printed.value or 0) for leaf in leaves(node)}
+    values = {leaf.key: leaf.cell.printed.value or Decimal(0) for leaf in leaves(node)}
     return _between(node, {key: (value, value) for key, value in values.items()})[0]
 
 

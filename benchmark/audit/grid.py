@@ -23,11 +23,13 @@ def on_grid(value: Interval, steps: int) -> bool:
 
 def on_grids(value: Interval, steps: NDArray[np.int64]) -> NDArray[np.bool_]:
     """`on_grid` for each of `steps`."""
-    (a, b), (c, d) = (end.as_integer_ratio() for end in value)
-    largest = max(abs(a), abs(c), 100 * b, 100 * d) * int(steps.max())
+    unit = math.lcm(*(end.denominator for end in value))
+    low, high = (int(end * unit) for end in value)
+    largest = max(abs(low), abs(high), 100 * unit) * int(steps.max())
     # Python's whole numbers where those of the processor are too short.
     many: NDArray[Any] = steps if largest < 2**62 else steps.astype(object)
-    return np.asarray(-(-a * many // (100 * b)) <= c * many // (100 * d), dtype=np.bool_)
+    # The last k below the upper end is not below the lower one: one division instead of two.
+    return np.asarray(high * many % (100 * unit) <= (high - low) * many, dtype=np.bool_)
 
 
 @cache
@@ -39,11 +41,10 @@ def share_on_grid(steps: int, places: int) -> Fraction:
     unit = 10**places
     # Both grids repeat after a common divisor of their steps.
     period = 100 * unit // math.gcd(100 * unit, steps)
-    half = Fraction(1, 2 * unit)
-    hits = sum(
-        on_grid((Fraction(i, unit) - half, Fraction(i, unit) + half), steps) for i in range(period)
-    )
-    return Fraction(hits, period)
+    # As in `on_grids`, for the numbers i / unit, in half units.
+    upper = (2 * np.arange(period) + 1) * (steps % (200 * unit))
+    hits = np.count_nonzero(upper % (200 * unit) <= 2 * steps)
+    return Fraction(int(hits), period)
 
 
 def neighbours(value: Decimal, steps: int) -> tuple[tuple[int, Fraction], tuple[int, Fraction]]:

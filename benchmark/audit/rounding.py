@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
+from typing import TypeVar
 
 from benchmark.printed import Printed, half_unit
 
+Exact = TypeVar("Exact", Fraction, Decimal)
 Interval = tuple[Fraction, Fraction]
 MOST_CORNERS = 12
 """More numbers than this have too many corners to try; a bound on all of them stands in."""
@@ -35,12 +37,12 @@ def is_exact_enough(printed: Printed) -> bool:
     return printed.value is not None and not printed.approximate
 
 
-def can_meet(one: Interval, other: Interval) -> bool:
+def can_meet(one: tuple[Exact, Exact], other: tuple[Exact, Exact]) -> bool:
     """Whether two intervals have a value in common."""
     return one[0] <= other[1] and other[0] <= one[1]
 
 
-def can_be_one_value(one: Interval, other: Interval) -> bool:
+def can_be_one_value(one: tuple[Exact, Exact], other: tuple[Exact, Exact]) -> bool:
     """Whether one value, rounded by one rule, can print both ways.
 
     Intervals that merely touch do not count: 84.55 prints as 84.5 or as 84.6, never as both.
@@ -57,13 +59,15 @@ def mean_of(values: Sequence[Interval]) -> Interval:
 def squares_of(values: Sequence[Interval]) -> Interval:
     """The range of the sum of squared deviations from the mean.
 
-    The least is where all values lie as near as they can to one point that is their mean. The
-    largest is at a corner, since the sum is convex; beyond `MOST_CORNERS` values it is an upper
+    The largest is at a corner, since the sum is convex; beyond `MOST_CORNERS` values it is an upper
     bound, which errs towards `consistent`.
     """
-    least = min(_squares(near) for near in _nearest(values))
+    # Whole numbers of one small unit: there are thousands of corners.
+    unit = math.lcm(*(end.denominator for value in values for end in value))
+    whole = [(int(low * unit), int(high * unit)) for low, high in values]
+    least = _least_squares(whole) / unit**2
     if len(values) <= MOST_CORNERS:
-        return least, _largest_at_a_corner(values)
+        return least, _largest_at_a_corner(whole) / unit**2
     low, high = mean_of(values)
     centre = (low + high) / 2
     return least, sum((max((a - centre) ** 2, (b - centre) ** 2) for a, b in values), Fraction(0))
@@ -88,36 +92,25 @@ def places_of(value: Decimal) -> int:
     return max(0, -exponent) if isinstance(exponent, int) else 0
 
 
-def _squares(values: Sequence[Fraction]) -> Fraction:
-    mean = sum(values, Fraction(0)) / len(values)
-    return sum(((value - mean) ** 2 for value in values), Fraction(0))
+def _least_squares(values: Sequence[tuple[int, int]]) -> Fraction:
+    """The least sum of squared deviations: of the distances to the point that is nearest to all.
 
-
-def _largest_at_a_corner(values: Sequence[Interval]) -> Fraction:
-    """The largest sum of squared deviations where every value is at an end of its interval.
-
-    In whole numbers of one small unit, since there are thousands of corners.
+    Between two neighbouring ends of intervals the same values reach the point, and the others stay
+    at an end. The point is the mean of these ends, at the one place where that lies in between.
     """
-    unit = math.lcm(*(end.denominator for value in values for end in value))
-    corners = itertools.product(*((int(low * unit), int(high * unit)) for low, high in values))
-    n = len(values)
-    largest = max(n * sum(a * a for a in corner) - sum(corner) ** 2 for corner in corners)
-    return Fraction(largest, n * unit**2)
-
-
-def _nearest(values: Sequence[Interval]) -> Iterator[list[Fraction]]:
-    """Values moved as near as possible to a point, for the points that can be the best one.
-
-    Between two neighbouring ends of intervals the same values reach the point c and the others
-    stay at an end, so their mean is (fixed + free c) / n, and it is c at one place.
-    """
-    ends = sorted({end for one in values for end in one})
+    ends = sorted({end for value in values for end in value})
     for left, right in itertools.pairwise(ends):
-        middle = (left + right) / 2
-        stuck = [min(max(middle, low), high) for low, high in values if not low <= middle <= high]
-        if stuck:
-            point = sum(stuck, Fraction(0)) / len(stuck)
-            yield [min(max(min(max(point, left), right), low), high) for low, high in values]
-        else:
-            yield [middle] * len(values)
-    yield from ([min(max(end, low), high) for low, high in values] for end in ends)
+        stuck = [
+            high if high <= left else low for low, high in values if high <= left or low >= right
+        ]
+        n, total = len(stuck), sum(stuck)
+        if n and n * left <= total <= n * right:
+            return Fraction(n * sum(end * end for end in stuck) - total**2, n)
+    return Fraction(0)
+
+
+def _largest_at_a_corner(values: Sequence[tuple[int, int]]) -> Fraction:
+    """The largest sum of squared deviations where every value is at an end of its interval."""
+    n, corners = len(values), itertools.product(*values)
+    largest = max(n * sum(a * a for a in corner) - sum(corner) ** 2 for corner in corners)
+    return Fraction(largest, n)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cached_property
 from typing import Any, Literal
 
 from benchmark.claims.grammar import FunctionName, Label, Relation
@@ -29,7 +30,7 @@ class Leaf:
     cell: Cell
     own: bool
 
-    @property
+    @cached_property
     def key(self) -> CellKey:
         return key_of(self.cell)
 

@@ -1,14 +1,17 @@
 """Does the printed table support a claim, given how its numbers were rounded?
 
 Every printed number stands for the closed interval of values that print so. A comparison is
-supported if it is true for all of them, contradicted if it is true for none. Arithmetic is exact.
+supported if it is true for all of them, contradicted if it is true for none. Arithmetic is exact:
+in decimals as far as these are, which is nearly always, else in fractions.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Context, Decimal, Inexact, localcontext
 from fractions import Fraction
+from typing import Any
 
 from benchmark.claims.nodes import (
     Aggregate,
@@ -24,7 +27,7 @@ from benchmark.printed import half_unit
 from benchmark.results import SupportWord
 
 Interval = tuple[Fraction, Fraction]
-Box = Mapping[CellKey, Interval]
+Box = Mapping[CellKey, tuple[Decimal, Decimal]]
 MOST_REPEATED = 12
 """More cells than this named twice in one comparison are bounded by interval arithmetic alone."""
 
@@ -51,13 +54,13 @@ def support_one(comparison: Elementary) -> SupportWord:
 
 
 def _support(comparison: Elementary) -> SupportWord:
-    box = _box(comparison)
-    if box is None:
-        return "not printed"
     try:
-        low, high = difference(comparison, box)
+        found = _printed_difference(comparison)
     except ZeroDivisionError:
         return "undecidable"
+    if found is None:
+        return "not printed"
+    low, high = found
     match comparison.relation:
         case ">":
             always, never = low > 0, high <= 0
@@ -107,45 +110,79 @@ def difference(comparison: Elementary, box: Box) -> Interval:
     whole = Arithmetic("-", comparison.left, comparison.right)
     named = [leaf.key for leaf in leaves(whole)]
     repeated = [key for key in dict.fromkeys(named) if named.count(key) > 1][:MOST_REPEATED]
-    ranges = [_range(whole, corner) for corner in _corners(box, repeated)]
+    try:
+        with localcontext(_EXACT):
+            low, high = _extremes(whole, box, repeated, Decimal)
+    except Inexact:
+        low, high = _extremes(whole, box, repeated, Fraction)
+    return Fraction(low), Fraction(high)
+
+
+_EXACT = Context(prec=100, traps=[Inexact])
+"""In which decimals give up instead of being rounded."""
+Exact = Callable[[Any], Any]
+"""`Decimal` or `Fraction`."""
+Range = tuple[Any, Any]
+"""An interval between two such numbers."""
+
+
+def _extremes(node: Node, box: Box, repeated: Sequence[CellKey], exact: Exact) -> Range:
+    known = {key: (exact(low), exact(high)) for key, (low, high) in box.items()}
+    ranges = [_range(node, corner, exact) for corner in _corners(known, repeated)]
     return min(low for low, _ in ranges), max(high for _, high in ranges)
 
 
-def _corners(box: Box, keys: Sequence[CellKey]) -> Iterator[Box]:
+def _corners(
+    box: Mapping[CellKey, Range], keys: Sequence[CellKey]
+) -> Iterator[Mapping[CellKey, Range]]:
     for bounds in itertools.product(*(box[key] for key in keys)):
         fixed = {key: (bound, bound) for key, bound in zip(keys, bounds, strict=True)}
         yield {**box, **fixed}
 
 
+def _printed_difference(comparison: Elementary) -> Interval | None:
+    """`difference` over what is printed, worked out once; None where a value is not printed.
+
+    Raises `ZeroDivisionError` if a divisor may be zero.
+    """
+    known = comparison.worked_out
+    if "difference" not in known:
+        box = _box(comparison)
+        known["difference"] = None if box is None else difference(comparison, box)
+    found: Interval | None = known["difference"]
+    return found
+
+
 def _box(comparison: Elementary) -> Box | None:
-    box: dict[CellKey, Interval] = {}
+    box: dict[CellKey, tuple[Decimal, Decimal]] = {}
     for leaf in itertools.chain(leaves(comparison.left), leaves(comparison.right)):
         if leaf.cell.printed.value is None:
             return None
-        low, high = leaf.cell.printed.bounds
-        box[leaf.key] = Fraction(low), Fraction(high)
+        box[leaf.key] = leaf.cell.printed.bounds
     return box
 
 
-def _range(node: Node, box: Box) -> Interval:
+def _range(node: Node, box: Mapping[CellKey, Range], exact: Exact) -> Range:
     match node:
         case Constant():
-            half = Fraction(half_unit(node.value)) if node.as_printed else Fraction(0)
-            return Fraction(node.value) - half, Fraction(node.value) + half
+            value = exact(node.value)
+            half = exact(half_unit(node.value)) if node.as_printed else 0
+            return value - half, value + half
         case Leaf():
             return box[node.key]
         case Aggregate():
             ranges = [box[leaf.key] for leaf in node.leaves]
             lows, highs = [low for low, _ in ranges], [high for _, high in ranges]
             if node.name == "mean":
-                return sum(lows, Fraction(0)) / len(lows), sum(highs, Fraction(0)) / len(highs)
+                return sum(lows) / len(lows), sum(highs) / len(highs)
             pick = max if node.name == "max" else min
             return pick(lows), pick(highs)
         case Arithmetic():
-            return _combine(node.sign, _range(node.left, box), _range(node.right, box))
+            left, right = (_range(side, box, exact) for side in (node.left, node.right))
+            return _combine(node.sign, left, right)
 
 
-def _combine(sign: str, left: Interval, right: Interval) -> Interval:
+def _combine(sign: str, left: Range, right: Range) -> Range:
     if sign == "+":
         return left[0] + right[0], left[1] + right[1]
     if sign == "-":
@@ -159,9 +196,9 @@ def _combine(sign: str, left: Interval, right: Interval) -> Interval:
 
 
 def _slack(comparison: Elementary) -> Fraction:
-    box = _box(comparison)
-    assert box is not None
-    low, high = difference(comparison, box)
+    found = _printed_difference(comparison)
+    assert found is not None
+    low, high = found
     match comparison.relation:
         case ">":
             return low

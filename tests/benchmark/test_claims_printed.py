@@ -1,11 +1,12 @@
 import itertools
-from decimal import Decimal
+from decimal import Context, Decimal, Inexact
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from benchmark.claims import printed
 from benchmark.claims.printed import support, support_one
 from benchmark.claims.resolve import resolve
 from benchmark.printed import Printed
@@ -109,6 +110,16 @@ def test_support_agrees_with_trying_values_that_print_so(holds, seed):
         assert answers == {True, False} or _tie(one)
 
 
+@pytest.mark.parametrize("holds", [*HOLDS, "'a' / 'b' > 2", "mean('a', 'b', 'c') * 3 > 'a'"])
+def test_decimals_and_fractions_give_the_same_range(holds, monkeypatch):
+    (one,) = comparisons(holds, a="3.1", b="3.04", c="2.98765")
+    box = printed._box(one)
+    found = printed.difference(one, box)
+    # Where any decimal counts as inexact, all is done in fractions.
+    monkeypatch.setattr(printed, "_EXACT", Context(prec=1, traps=[Inexact]))
+    assert printed.difference(one, box) == found
+
+
 def _true(holds: str, values: dict[str, Fraction]) -> bool:
     text = holds
     for name in values:
@@ -118,6 +129,4 @@ def _true(holds: str, values: dict[str, Fraction]) -> bool:
 
 
 def _tie(one) -> bool:
-    from benchmark.claims.printed import _box, difference
-
-    return 0 in difference(one, _box(one))
+    return 0 in printed.difference(one, printed._box(one))

@@ -12,7 +12,7 @@ Brown and Heathers, The GRIM test (2017).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
@@ -41,7 +41,7 @@ def check(paper: Paper) -> Iterator[Finding]:
     """One finding for each number of test images in a table, and one for each value off grid."""
     groups: dict[tuple[str, int, int], list[Cell]] = defaultdict(list)
     unstated: dict[tuple[str, int], list[Cell]] = defaultdict(list)
-    for cell in numbers(paper):
+    for cell in (one.cell for one in numbers(paper)):
         if cell.metric not in SHARES or cell.unit != "%" or cell.kind != "empirical":
             continue
         steps = steps_of(cell, paper)
@@ -66,22 +66,29 @@ def steps_of(cell: Cell, paper: Paper) -> int | None:
     return images
 
 
-def fewest_images(cells: Sequence[Cell], clients: int = 1, spare: int = 0) -> int | None:
-    """The least number of test images per client that explains all values but `spare`.
+def fewest_images(cells: Sequence[Cell], clients: int = 1, spare: int = 0) -> Mapping[int, int]:
+    """By how many values may be left out, up to `spare`, the fewest images that explain the others.
 
-    None if only grids as fine as the printed digits do.
+    Images are test images per client. What only grids as fine as the printed digits explain is not
+    there.
     """
     values = [interval(cell.printed) for cell in cells]
     end = -(-100 * 10 ** _places(cells[0]) // clients)
+    found: dict[int, int] = {}
     for first in range(1, end, _BLOCK):
         images = np.arange(first, min(first + _BLOCK, end))
         off = np.zeros(len(images), int)
         for value in values:
             off += ~on_grids(value, clients * images)
-        explaining = images[off <= spare]
-        if len(explaining):
-            return int(explaining[0])
-    return None
+            images, off = images[off <= spare], off[off <= spare]
+            if not len(images):
+                break
+        for out in range(spare + 1):
+            if out not in found and (off <= out).any():
+                found[out] = int(images[off <= out][0])
+        if 0 in found:
+            break
+    return found
 
 
 def _stated(paper: Paper, steps: int, cells: Sequence[Cell]) -> Iterator[Finding]:
@@ -96,7 +103,7 @@ def _stated(paper: Paper, steps: int, cells: Sequence[Cell]) -> Iterator[Finding
             others = f"as are {len(rest)} of the {len(cells)} such values of the table"
             yield _value(paper, cell, steps, f"an accuracy on {images}", others)
     computed = _counted(rest, cells, steps)
-    fewest = fewest_images(rest, clients * runs) if len(rest) > 2 else None
+    fewest = fewest_images(rest, clients * runs).get(0) if len(rest) > 2 else None
     if fewest is not None:
         computed += f"; the fewest test images per client that give these are {fewest}"
     doubt = "" if explained else " So many are not that the number of test images is in doubt."
@@ -117,12 +124,8 @@ def _unstated(paper: Paper, cells: Sequence[Cell]) -> Iterator[Finding]:
     """The grid of a table whose number of test images is not known, if there clearly is one."""
     if len(cells) < FEWEST:
         return
-    found = {spare: fewest_images(cells, spare=spare) for spare in (0, 1)}
-    chances = {
-        steps: _by_chance(cells, steps, spare)
-        for spare, steps in found.items()
-        if steps is not None
-    }
+    found = fewest_images(cells, spare=1)
+    chances = {steps: _by_chance(cells, steps, out) for out, steps in sorted(found.items())}
     if not chances or min(chances.values()) > CHANCE:
         return
     steps = min(chances, key=lambda one: chances[one])

@@ -14,7 +14,7 @@ from functools import cached_property
 from math import sqrt
 
 from benchmark.audit.findings import Finding, Status, finding
-from benchmark.audit.identity import experiment_of, measure_of, numbers, round_of
+from benchmark.audit.identity import numbers
 from benchmark.audit.rounding import (
     Interval,
     can_meet,
@@ -72,9 +72,8 @@ def check(paper: Paper) -> Iterator[Finding]:
 def rows(paper: Paper) -> Iterator[Row]:
     """Every printed mean with spread whose single trials the same table prints."""
     groups: dict[tuple[object, ...], list[Cell]] = defaultdict(list)
-    for cell in numbers(paper):
-        key = (cell.table, experiment_of(cell), measure_of(cell), round_of(cell))
-        groups[key].append(cell)
+    for one in numbers(paper):
+        groups[one.cell.table, one.experiment, one.measure, one.round].append(one.cell)
     for cells in groups.values():
         results = [cell for cell in cells if cell.trial is None and cell.printed.sd is not None]
         trials = tuple(cell for cell in cells if cell.trial is not None)

@@ -14,19 +14,20 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from benchmark.audit.findings import Finding, finding
-from benchmark.audit.identity import conditions_of, experiment_of, numbers
-from benchmark.printed import half_unit
-from benchmark.spec.types import Cell, Paper
+from benchmark.audit.identity import Number, numbers
+from benchmark.spec.types import Paper
 
 KIND = "repeat"
 LIKELY = 0.05
 Label = tuple[str, ...]
-Pair = tuple[Cell, Cell]
+Pair = tuple[Number, Number]
+Places = Mapping[tuple[object, ...], Sequence[Number]]
+"""Numbers by the conditions under which they were measured."""
 
 
 @dataclass(frozen=True)
 class Repeat:
-    """A row whose cells are all equal to those of `label`, which is one of `others` rows."""
+    """A row whose numbers are all equal to those of `label`, which is one of `others` rows."""
 
     label: Label
     pairs: Sequence[Pair]
@@ -36,12 +37,12 @@ class Repeat:
 
 def check(paper: Paper) -> Iterator[Finding]:
     """One finding for each pair of row labels whose values are too alike."""
-    cells = [cell for cell in numbers(paper) if cell.kind == "empirical" and cell.trial is None]
-    places: dict[str, list[Cell]] = defaultdict(list)
-    rows: dict[tuple[str, Label], list[Cell]] = defaultdict(list)
-    for cell in cells:
-        places[conditions_of(cell)].append(cell)
-        rows[cell.table, cell.row].append(cell)
+    places: dict[tuple[object, ...], list[Number]] = defaultdict(list)
+    rows: dict[tuple[str, Label], list[Number]] = defaultdict(list)
+    for one in numbers(paper):
+        if one.cell.kind == "empirical" and one.cell.trial is None:
+            places[one.conditions].append(one)
+            rows[one.cell.table, one.cell.row].append(one)
     found: dict[frozenset[Label], Repeat] = {}
     for row in rows.values():
         others = counterparts(row, places)
@@ -49,62 +50,60 @@ def check(paper: Paper) -> Iterator[Finding]:
             if len(pairs) < min(2, len(row)) or not all(_equal(*pair) for pair in pairs):
                 continue
             chance = min(1.0, _chance([one for one, _ in pairs], places) * len(others))
-            labels = frozenset((row[0].row, label))
+            labels = frozenset((row[0].cell.row, label))
             # The longer row tells all that parts of it in other tables would tell again.
             if chance <= LIKELY and (labels not in found or len(pairs) > len(found[labels].pairs)):
                 found[labels] = Repeat(label, pairs, chance, len(others))
     yield from (_repeat(paper, repeat) for repeat in found.values())
 
 
-def counterparts(
-    row: Sequence[Cell], places: Mapping[str, Sequence[Cell]]
-) -> dict[Label, list[Pair]]:
+def counterparts(row: Sequence[Number], places: Places) -> dict[Label, list[Pair]]:
     """By label of another row (of any table), the pairs with it under the same conditions.
 
-    Labels under which any cell is the same experiment are no counterparts.
+    Labels under which any number is of the same experiment are no counterparts.
     """
     found: dict[Label, dict[int, Pair]] = defaultdict(dict)
     same: set[Label] = set()
-    for i, cell in enumerate(row):
-        for other in places[conditions_of(cell)]:
-            if experiment_of(other) == experiment_of(cell):
-                same.add(other.row)
-            elif (other.printed.sd is None) == (cell.printed.sd is None):
-                found[other.row].setdefault(i, (cell, other))
+    for i, one in enumerate(row):
+        for other in places[one.conditions]:
+            if other.experiment == one.experiment:
+                same.add(other.cell.row)
+            elif other.has_spread == one.has_spread:
+                found[other.cell.row].setdefault(i, (one, other))
     return {label: list(pairs.values()) for label, pairs in found.items() if label not in same}
 
 
-def _equal(one: Cell, other: Cell) -> bool:
-    return (one.printed.value, one.printed.sd) == (other.printed.value, other.printed.sd)
+def _equal(one: Number, other: Number) -> bool:
+    a, b = one.cell.printed, other.cell.printed
+    return (a.value, a.sd) == (b.value, b.sd)
 
 
-def _chance(cells: Sequence[Cell], places: Mapping[str, Sequence[Cell]]) -> float:
+def _chance(row: Sequence[Number], places: Places) -> float:
     """That all of these values are met by one other row."""
     chance = 1.0
-    for cell in cells:
-        values = [other.printed.value for other in places[conditions_of(cell)]]
-        known = [Fraction(value) for value in values if value is not None]
-        assert cell.printed.value is not None
-        unit = 2 * Fraction(half_unit(cell.printed.value))
-        width = max(known) - min(known)
+    for one in row:
+        values = [other.cell.printed.value for other in places[one.conditions]]
+        known = [value for value in values if value is not None]
+        unit = 2 * Fraction(one.cell.printed.half_unit)
+        width = Fraction(max(known)) - Fraction(min(known))
         chance *= float(min(Fraction(1), unit / width)) if width else 1.0
     return chance
 
 
 def _repeat(paper: Paper, repeat: Repeat) -> Finding:
     pairs = repeat.pairs
-    one, other = pairs[0]
-    tables = ", ".join(dict.fromkeys(cell.table for _, cell in pairs))
+    one, other = (number.cell for number in pairs[0])
+    tables = ", ".join(dict.fromkeys(number.cell.table for _, number in pairs))
     cells = "the one cell" if len(pairs) == 1 else f"all {len(pairs)} cells"
     return finding(
         paper,
         KIND,
         (one.table, *one.row, "and", *repeat.label),
-        (cell for pair in pairs for cell in pair),
+        (number.cell for pair in pairs for number in pair),
         statement=f"'{' · '.join(one.row)}' (table {one.table}) and '{' · '.join(other.row)}' "
         f"(table {tables}) are different experiments and equal in {cells} that can be compared: "
         "one may be the other under another name, which the paper does not say.",
-        published=", ".join(str(cell.printed) for cell, _ in pairs),
+        published=", ".join(str(number.cell.printed) for number, _ in pairs),
         computed=f"by chance with probability {repeat.chance:.2g}, were values independent "
         f"({repeat.others} other rows compared)",
         status="undecidable",

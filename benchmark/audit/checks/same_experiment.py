@@ -13,69 +13,73 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from benchmark.audit.findings import Finding, Status, finding
-from benchmark.audit.identity import experiment_of, measure_of, numbers, round_of
-from benchmark.audit.rounding import can_be_one_value, interval
-from benchmark.spec.types import Cell, Paper
+from benchmark.audit.identity import Number, numbers
+from benchmark.audit.rounding import can_be_one_value
+from benchmark.spec.types import Paper
 
 KIND = "same-experiment"
-Pair = tuple[Cell, Cell]
+Pair = tuple[Number, Number]
 
 
 def check(paper: Paper) -> Iterator[Finding]:
     """One finding for every experiment with several values, and one for tables that agree."""
-    groups = [cells for cells in same_quantity(paper) if len(cells) > 1]
+    groups = [alike for alike in same_quantity(paper) if len(alike) > 1]
     shared: dict[tuple[str, str], list[Pair]] = defaultdict(list)
-    for cells in groups:
-        for one, other in itertools.combinations(cells, 2):
-            shared[one.table, other.table].append((one, other))
-    for cells in groups:
+    for alike in groups:
+        for one, other in itertools.combinations(alike, 2):
+            shared[_tables((one, other))].append((one, other))
+    for alike in groups:
         pairs = [
             (one, other)
-            for one, other in itertools.combinations(cells, 2)
+            for one, other in itertools.combinations(alike, 2)
             if not agree(one, other) and _comparable(one, other, shared)
         ]
         if pairs:
-            yield _disagreement(paper, cells, pairs, shared)
+            yield _disagreement(paper, alike, pairs, shared)
     for (first, second), pairs in shared.items():
         agreeing = [pair for pair in pairs if agree(*pair)]
         if _same_runs(pairs):
             yield _agreement(paper, first, second, agreeing, len(pairs))
 
 
-def same_quantity(paper: Paper) -> list[list[Cell]]:
-    """The cells of a paper, grouped by experiment, measure, round and trial."""
-    groups: dict[tuple[object, ...], list[Cell]] = defaultdict(list)
-    for cell in numbers(paper):
-        key = (experiment_of(cell), measure_of(cell), round_of(cell), cell.trial)
-        groups[key].append(cell)
+def same_quantity(paper: Paper) -> list[list[Number]]:
+    """The numbers of a paper, grouped by experiment, measure, round and trial."""
+    groups: dict[tuple[object, ...], list[Number]] = defaultdict(list)
+    for one in numbers(paper):
+        groups[one.experiment, one.measure, one.round, one.cell.trial].append(one)
     return list(groups.values())
 
 
-def agree(one: Cell, other: Cell) -> bool:
+def agree(one: Number, other: Number) -> bool:
     """Whether both can print one value."""
-    return can_be_one_value(interval(one.printed), interval(other.printed))
+    return can_be_one_value(one.bounds, other.bounds)
 
 
 def _same_runs(pairs: Sequence[Pair]) -> bool:
     return 2 * sum(agree(*pair) for pair in pairs) >= len(pairs)
 
 
-def _comparable(one: Cell, other: Cell, shared: dict[tuple[str, str], list[Pair]]) -> bool:
+def _comparable(one: Number, other: Number, shared: dict[tuple[str, str], list[Pair]]) -> bool:
     """Both are means of runs, or both single numbers, or their tables print the same runs."""
-    alike = (one.printed.sd is None) == (other.printed.sd is None)
-    return alike or _same_runs(shared[one.table, other.table])
+    alike = one.has_spread == other.has_spread
+    return alike or _same_runs(shared[_tables((one, other))])
+
+
+def _tables(pair: Pair) -> tuple[str, str]:
+    return pair[0].cell.table, pair[1].cell.table
 
 
 def _disagreement(
     paper: Paper,
-    cells: Sequence[Cell],
+    alike: Sequence[Number],
     pairs: Sequence[Pair],
     shared: dict[tuple[str, str], list[Pair]],
 ) -> Finding:
-    known = [pair for pair in pairs if _same_runs(shared[pair[0].table, pair[1].table])]
+    known = [pair for pair in pairs if _same_runs(shared[_tables(pair)])]
     status: Status = "inconsistent" if known else "undecidable"
-    one, other = max(known or pairs, key=lambda p: len(shared[p[0].table, p[1].table]))
-    others = shared[one.table, other.table]
+    told = max(known or pairs, key=lambda pair: len(shared[_tables(pair)]))
+    others = shared[_tables(told)]
+    one, other = (number.cell for number in told)
     count = f"{sum(agree(*pair) for pair in others)} of the {len(others)} values"
     tables = f"tables {one.table} and {other.table}"
     if one.table == other.table:
@@ -87,12 +91,12 @@ def _disagreement(
         paper,
         KIND,
         (one.table, *one.row, *one.column),
-        cells,
+        (number.cell for number in alike),
         statement=f"{one.label} (table {one.table}) and {other.label} (table {other.table}) are "
         f"one experiment and have one value; {evidence}.",
-        published=_by_value(cells),
-        computed=f"{one.printed.text} stands for {_range(one)}, "
-        f"{other.printed.text} for {_range(other)}",
+        published=_by_value(alike),
+        computed=f"{one.printed.text} stands for {_range(told[0])}, "
+        f"{other.printed.text} for {_range(told[1])}",
         status=status,
     )
 
@@ -103,7 +107,7 @@ def _agreement(paper: Paper, one: str, other: str, agreeing: Sequence[Pair], of:
         paper,
         KIND,
         ("tables", one, other),
-        itertools.chain.from_iterable(agreeing),
+        (number.cell for pair in agreeing for number in pair),
         statement=f"{where} values of the same experiments, and these agree.",
         published=f"{of} shared {'value' if of == 1 else 'values'}",
         computed=f"{len(agreeing)} of {of} agree within rounding",
@@ -111,15 +115,15 @@ def _agreement(paper: Paper, one: str, other: str, agreeing: Sequence[Pair], of:
     )
 
 
-def _by_value(cells: Sequence[Cell]) -> str:
+def _by_value(alike: Sequence[Number]) -> str:
     places: dict[str, list[str]] = defaultdict(list)
-    for cell in cells:
+    for cell in (one.cell for one in alike):
         places[str(cell.printed)].append(cell.table)
     return ", ".join(
         f"{text} (table {', '.join(dict.fromkeys(tables))})" for text, tables in places.items()
     )
 
 
-def _range(cell: Cell) -> str:
-    low, high = interval(cell.printed)
+def _range(number: Number) -> str:
+    low, high = number.bounds
     return f"{float(low):g} to {float(high):g}"

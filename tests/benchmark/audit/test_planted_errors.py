@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from benchmark.audit import identity
 from benchmark.audit.checks import (
     best_round,
     claims,
@@ -17,7 +18,7 @@ from benchmark.audit.checks import (
     repeats,
     same_experiment,
 )
-from benchmark.audit.findings import Finding, beside_cells
+from benchmark.audit.findings import Finding, beside_cells, findings_for
 from benchmark.spec.types import Cell, Claim, Relation
 
 Make = Callable[..., Any]
@@ -85,6 +86,19 @@ def test_grid_that_nobody_states_is_found_with_the_value_off_it(cell: Make, pape
     assert value.status == "undecidable"
     assert value.cells == (("1", ("10",), ("C",)),)
     assert "multiples of 1/64" in grid.statement
+
+
+def test_an_experiment_that_several_cells_and_checks_share_is_resolved_once(
+    cell: Make, paper: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+    resolve = identity.resolve
+    monkeypatch.setattr(identity, "resolve", lambda *given: asked.append(given) or resolve(*given))
+    shared = {"method": "made-up", "name": "x"}
+    cells = [cell(text, column=text, experiment={**shared}) for text in ("50.2", "50.4", "50.6")]
+    made = paper(*cells, cell("50.8", column="d"))
+    findings_for(made)
+    assert len(asked) == 2
 
 
 def test_one_experiment_with_two_values(cell: Make, paper: Make) -> None:

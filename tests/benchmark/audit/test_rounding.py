@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+from benchmark.audit.checks.granularity import fewest_images
 from benchmark.audit.grid import neighbours, on_grid, on_grids, share_on_grid
 from benchmark.audit.rounding import (
     can_be_one_value,
@@ -117,6 +119,14 @@ def test_share_on_grid_is_what_counting_all_percentages_gives(steps: int, places
         if abs(Fraction(i, unit) - point) <= half and 0 <= i < 100 * unit
     }
     assert share_on_grid(steps, places) == Fraction(len(near), 100 * unit)
+
+
+def test_fewest_images_with_and_without_a_value_to_spare(cell: Callable[..., Any]) -> None:
+    cells = [cell(f"{k * 100 / 64:.2f}") for k in (3, 5, 11, 17, 23, 31, 35, 41, 53, 61)]
+    assert fewest_images(cells, spare=1) == {0: 64, 1: 64}
+    assert fewest_images([*cells, cell("33.33")], spare=1) == {0: 192, 1: 64}
+    # A thousand clients with an image each explain whatever has one decimal.
+    assert fewest_images([cell("50.1")], clients=1000) == {}
 
 
 def test_neighbours_enclose_a_value_off_the_grid() -> None:
