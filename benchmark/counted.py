@@ -7,19 +7,32 @@ import dataclasses
 from benchmark.config import RunConfig
 from benchmark.experiment import get
 from benchmark.resolve import resolve
-from benchmark.spec.types import Cell, Read
+from benchmark.spec.types import Cell, Experiment, Read
 
 COUNTED = ("communication-bits", "client-flops", "client-memory")
 """Formulas whose costs are also counted from rounds that a method makes (`methods.counting`)."""
 
 
-def costs(cell: Cell) -> RunConfig | None:
-    """The run behind the count of an analytic cell; None for cells whose value is not counted.
+class Costs:
+    """The runs behind counted costs; cells of one experiment have one between them."""
 
-    Raises `SpecError` if a setting is missing or has the wrong type.
-    """
-    if cell.kind != "analytic" or cell.skip is not None or cell.formula not in COUNTED:
-        return None
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Experiment, RunConfig | None]] = {}
+
+    def of(self, cell: Cell) -> RunConfig | None:
+        """The run behind the count of an analytic cell; None for cells that are not counted.
+
+        Raises `SpecError` if a setting is missing or has the wrong type.
+        """
+        if cell.kind != "analytic" or cell.skip is not None or cell.formula not in COUNTED:
+            return None
+        key = id(cell.experiment)
+        if key not in self._known:
+            self._known[key] = cell.experiment, _costs(cell)
+        return self._known[key][1]
+
+
+def _costs(cell: Cell) -> RunConfig | None:
     settings = {name: value for name, value in cell.experiment.items() if name != "costs"}
     where = f"table {cell.table}, {cell.label}"
     found = resolve(settings, Read("final"), "accuracy", (), where).config

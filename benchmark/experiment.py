@@ -1,4 +1,4 @@
-"""Experiments: nested mappings that say what a cell was measured on, and changes made to them.
+"""Experiments: nested mappings that say what a cell was measured on.
 
 A path joins the keys of an experiment with dots (`clients.data`). Options of methods are read from
 the fields of their registered classes, so this module names no method and no option of one.
@@ -11,16 +11,14 @@ import difflib
 import importlib
 import importlib.util
 import typing
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from decimal import ROUND_HALF_UP, Decimal
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from typing import Any
 
 from benchmark.errors import SpecError
 from benchmark.spec.coercion import WRONG, coerced
 from benchmark.spec.coercion import coerce as coerce
-from benchmark.spec.types import Experiment, Override, Read
+from benchmark.spec.types import Experiment
 from methods import registry
 
 FIXED: Mapping[str, Any] = {
@@ -63,16 +61,6 @@ CLASSES: Mapping[str, str] = {
 """Sections whose options are the fields of one class."""
 
 
-@dataclass(frozen=True)
-class Change:
-    """What an override did to one setting: its path, the value before and after, and why."""
-
-    path: str
-    old: Any
-    new: Any
-    why: str
-
-
 def merge(*layers: Experiment) -> dict[str, Any]:
     """One experiment from several: later layers win, section by section.
 
@@ -89,10 +77,10 @@ def merge(*layers: Experiment) -> dict[str, Any]:
     return merged
 
 
-def _copied(experiment: Experiment) -> dict[str, Any]:
+def copied(experiment: Experiment) -> dict[str, Any]:
     """The experiment with sections of its own."""
     return {
-        key: _copied(value) if isinstance(value, dict) else value
+        key: copied(value) if isinstance(value, dict) else value
         for key, value in experiment.items()
     }
 
@@ -114,12 +102,12 @@ def _keys(path: str) -> tuple[str, ...]:
 
 def with_value(experiment: Experiment, path: str, value: Any) -> dict[str, Any]:
     """The experiment with `value` at a dotted path; the given one is left as it is."""
-    changed = _copied(experiment)
-    _put(changed, path, value)
+    changed = copied(experiment)
+    put(changed, path, value)
     return changed
 
 
-def _put(experiment: dict[str, Any], path: str, value: Any) -> None:
+def put(experiment: dict[str, Any], path: str, value: Any) -> None:
     """Gives a path of `experiment` itself a value; a group of keys joins the one that is there."""
     *groups, last = _keys(path)
     within = experiment
@@ -127,7 +115,7 @@ def _put(experiment: dict[str, Any], path: str, value: Any) -> None:
         if not isinstance(within.get(key), dict):
             within[key] = {}
         within = within[key]
-    within[last] = _copied(merge(within, {last: value}))[last] if isinstance(value, dict) else value
+    within[last] = copied(merge(within, {last: value}))[last] if isinstance(value, dict) else value
 
 
 def leaves(experiment: Experiment, prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -137,59 +125,6 @@ def leaves(experiment: Experiment, prefix: str = "") -> Iterator[tuple[str, Any]
             yield from leaves(value, f"{prefix}{key}.")
         else:
             yield prefix + key, value
-
-
-def apply(
-    experiment: Experiment, read: Read, overrides: Sequence[Override]
-) -> tuple[dict[str, Any], Read, tuple[Change, ...]]:
-    """The experiment and the reading after `overrides`, in order, and what they changed.
-
-    Several overrides of one path count as one change, with the reason of the last that had an
-    effect; an override that leaves a value as it is, or whose path the experiment lacks (unless
-    it gives a `value`), is no change. The path `at` stands for the round that is read.
-
-    Raises `SpecError` if a value that is to be divided is not a whole number or a list of them.
-    """
-    changed = _copied(experiment)
-    at: Any = read.at
-    reasons: dict[str, str] = {}
-    for override in overrides:
-        old = at if override.path == "at" else get(changed, override.path)
-        new = _overridden(old, override)
-        if new == old:
-            continue
-        reasons[override.path] = override.why
-        if override.path == "at":
-            at = new
-        else:
-            _put(changed, override.path, new)
-    changes = []
-    for path, why in reasons.items():
-        before, after = (
-            (read.at, at) if path == "at" else (get(experiment, path), get(changed, path))
-        )
-        if before != after:
-            changes.append(Change(path, before, after, why))
-    return changed, Read(at), tuple(changes)
-
-
-def _overridden(old: Any, override: Override) -> Any:
-    if override.divide is not None:
-        if old is None or (override.path == "at" and isinstance(old, str)):
-            return old
-        return _divided(old, override.divide, override.path)
-    if override.replace is not None:
-        return old if isinstance(old, (list, tuple)) else override.replace.get(str(old), old)
-    return override.value
-
-
-def _divided(value: Any, by: float, path: str) -> Any:
-    if isinstance(value, (list, tuple)):
-        return [_divided(item, by, path) for item in value]
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise SpecError(f"{path}: only whole numbers can be divided, not {value!r}")
-    quotient = Decimal(value) / Decimal(str(by))
-    return max(1, int(quotient.quantize(Decimal(1), rounding=ROUND_HALF_UP)))
 
 
 @cache

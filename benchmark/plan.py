@@ -13,7 +13,7 @@ from benchmark import experiment
 from benchmark.claims.relations import instances
 from benchmark.claims.resolve import resolve as resolve_claim
 from benchmark.config import RunConfig
-from benchmark.counted import costs
+from benchmark.counted import Costs
 from benchmark.errors import SpecError
 from benchmark.resolve import Resolver
 from benchmark.results import Departure
@@ -136,9 +136,9 @@ def make_plan(
     changes = dict(sets)
     for path, value in changes.items():
         _check_set(path, value)
-    resolver = Resolver(chosen, on, changes)
+    resolver, costs = Resolver(chosen, on, changes), Costs()
     cells = tuple(
-        _planned(cell, resolver)
+        _planned(cell, resolver, costs)
         for table in _tables(paper, tables)
         for cell in table.cells
         if rows is None or _matches(rows, cell.row)
@@ -157,19 +157,24 @@ def make_plan(
     )
 
 
-def _planned(cell: Cell, resolver: Resolver) -> PlannedCell:
-    reason, counted = _no_training(cell), costs(cell)
+def _planned(cell: Cell, resolver: Resolver, costs: Costs) -> PlannedCell:
+    reason, counted = _no_training(cell), costs.of(cell)
     if counted is not None:
         return PlannedCell(cell, counted, None, Read("final"), ())
     if reason is not None:
         return PlannedCell(cell, None, reason, cell.read, ())
-    found = resolver.resolve(cell, cell.metric, f"table {cell.table}, {cell.label}")
+    try:
+        found = resolver.resolve(cell, cell.metric)
+    except SpecError as error:
+        raise SpecError(f"table {cell.table}, {cell.label}: {error}") from error
     return PlannedCell(cell, found.config, found.reason, found.read, found.departures)
 
 
 def _drawing(table: str, run: DrawnRun, resolver: Resolver) -> PlannedDrawing:
-    where = f"{table}, {'|'.join(run.label)}"
-    found = resolver.resolve(run, run.metric or "accuracy", where)
+    try:
+        found = resolver.resolve(run, run.metric or "accuracy")
+    except SpecError as error:
+        raise SpecError(f"{table}, {'|'.join(run.label)}: {error}") from error
     return PlannedDrawing(table, run, found.config, found.reason, found.read, found.departures)
 
 

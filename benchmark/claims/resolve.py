@@ -178,7 +178,9 @@ class _Resolver:
     def columns_of(self, cells: Cells) -> list[Label]:
         table = self.find_table(cells)
         every = table.columns
-        found = (matching(pattern, every, "column", table) for pattern in cells.columns or every)
+        if cells.columns is None or cells.columns is every:
+            return list(every)
+        found = (matching(pattern, every, "column", table) for pattern in cells.columns)
         return list(dict.fromkeys(itertools.chain.from_iterable(found)))
 
     def find_table(self, cells: Cells) -> Table:

@@ -12,9 +12,11 @@ from benchmark import experiment
 from benchmark.claims.relations import instances
 from benchmark.claims.resolve import resolve
 from benchmark.errors import SpecError
+from benchmark.overrides import Overrides
 from benchmark.spec import names
 from benchmark.spec.lines import Path
 from benchmark.spec.problems import Problem, Reporter, in_order
+from benchmark.spec.shared import Shared
 from benchmark.spec.types import Cell, DrawnRun, Experiment, Paper, Profile, Read, Table
 
 BUILT: Mapping[str, tuple[str, str, str]] = {
@@ -24,6 +26,9 @@ BUILT: Mapping[str, tuple[str, str, str]] = {
     "pretraining.method": ("objective", "objective", "pretraining"),
 }
 """By path of a name: what it names, its registered kind, and the section with its options."""
+
+
+_NONE: Mapping[str, Any] = {}
 
 
 def check(papers: Sequence[Paper]) -> tuple[tuple[Problem, ...], tuple[str, ...]]:
@@ -52,6 +57,9 @@ class _Checker:
     problems: list[Problem] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
     effective: set[tuple[str, int]] = field(default_factory=set)
+    overrides: dict[tuple[str, str, str | None], Overrides] = field(default_factory=dict)
+    shared: Shared = field(default_factory=Shared)
+    built: dict[tuple[str, str, int], tuple[object, Any, str | None]] = field(default_factory=dict)
 
     def check(self) -> None:
         for table in self.paper.tables:
@@ -85,21 +93,27 @@ class _Checker:
     def _profile(
         self, profile: Profile, bound: Cell | DrawnRun, label: Sequence[str], report: Reporter
     ) -> None:
-        changed, read = dict(bound.experiment), bound.read
         under = f"profile {profile.name}: "
+        count = len(profile.overrides)
         try:
-            for i, override in enumerate(profile.overrides):
-                changed, read, changes = experiment.apply(changed, read, [override])
-                if changes:
-                    self.effective.add((profile.name, i))
-            own = profile.overrides_for(bound)[len(profile.overrides) :]
-            changed, read, _ = experiment.apply(changed, read, own)
-            self._options(changed, read, under, label, report)
-            for data_set, overrides in profile.on.items():
-                moved, moved_read, _ = experiment.apply(changed, read, overrides)
-                self._options(moved, moved_read, f"{under}on {data_set}: ", label, report)
+            changed = self._overrides(profile, bound, None).apply(bound.experiment, bound.read)
+            self.effective |= {(profile.name, i) for i in changed.effective if i < count}
+            self._options(changed.experiment, changed.read, under, label, report)
+            for data_set in profile.on:
+                moved = self._overrides(profile, bound, data_set)
+                changed = moved.apply(bound.experiment, bound.read)
+                here = f"{under}on {data_set}: "
+                self._options(changed.experiment, changed.read, here, label, report)
         except SpecError as error:
             report.add(_row(report, label), under + str(error))
+
+    def _overrides(self, profile: Profile, bound: Cell | DrawnRun, on: str | None) -> Overrides:
+        local = bound.overrides.get(profile.name, ())
+        key = (profile.name, repr(local) if local else "", on)
+        if key not in self.overrides:
+            overrides = profile.overrides_for(bound, on)
+            self.overrides[key] = Overrides(overrides, self.shared)
+        return self.overrides[key]
 
     def _options(
         self, given: Experiment, read: Read, under: str, label: Sequence[str], report: Reporter
@@ -107,23 +121,39 @@ class _Checker:
         """Builds what is implemented, which checks every option; keeps the rounds for `read`."""
         rounds = experiment.get(given, "training.rounds")
         for path, (what, kind, section) in BUILT.items():
-            name, options = experiment.get(given, path), given.get(section, {})
+            name, options = experiment.get(given, path), given.get(section, _NONE)
             if name not in names.known(what) or (kind == "objective" and not _objective(name)):
                 continue
-            try:
-                built = experiment.build(kind, name, options)
-            except SpecError as error:
-                report.add(_row(report, label), under + str(error))
-                continue
+            built, problem = self._built(kind, name, options)
+            if problem is not None:
+                report.add(_row(report, label), under + problem)
             rounds = getattr(built, "rounds", rounds)
-        for section, cls in experiment.section_classes():
-            try:
-                experiment.options_of(cls, given.get(section, {}), section)
-            except SpecError as error:
-                report.add(_row(report, label), under + str(error))
+        for section, _ in experiment.section_classes():
+            _, problem = self._built("", section, given.get(section, _NONE))
+            if problem is not None:
+                report.add(_row(report, label), under + problem)
         if isinstance(read.at, int) and isinstance(rounds, int) and read.at > rounds:
             message = f"round {read.at} is read, but the run ends at round {rounds}"
             report.add(_row(report, label), under + message)
+
+    def _built(self, kind: str, name: str, options: Mapping[str, Any]) -> tuple[Any, str | None]:
+        """What options make, or what is wrong with them; without a kind, those of a section.
+
+        Tried once for each section, whatever cells and profiles share it.
+        """
+        key = (kind, name, id(options))
+        if key not in self.built:
+            made, problem = None, None
+            try:
+                if kind:
+                    made = experiment.build(kind, name, options)
+                else:
+                    cls = dict(experiment.section_classes())[name]
+                    experiment.options_of(cls, options, name)
+            except SpecError as error:
+                problem = str(error)
+            self.built[key] = options, made, problem
+        return self.built[key][1:]
 
     def _claims(self, table: Table, report: Reporter) -> None:
         for i, claim in enumerate(table.claims):

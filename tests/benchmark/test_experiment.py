@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from benchmark import experiment
 from benchmark.errors import SpecError
-from benchmark.experiment import Change, apply, get, merge, with_value
+from benchmark.experiment import get, merge, with_value
 from benchmark.spec.coercion import coerce
-from benchmark.spec.types import Override, Read
 from methods import registry
 
 keys = st.sampled_from(["a", "b", "c", "d"])
@@ -84,75 +83,6 @@ def test_leaves_are_dotted_in_order() -> None:
         "training.rounds",
         "training.learning_rate",
     ]
-
-
-@given(st.integers(1, 500), st.integers(1, 60))
-def test_division_rounds_half_up_and_stays_at_least_one(value: int, by: int) -> None:
-    changed, read, _ = apply(
-        with_value(CELL, "training.rounds", value),
-        Read(value),
-        [Override("training.rounds", divide=by, why="w"), Override("at", divide=by, why="w")],
-    )
-    expected = max(1, (2 * value + by) // (2 * by))
-    assert get(changed, "training.rounds") == expected
-    assert read.at == expected
-
-
-def test_lists_are_divided_item_by_item() -> None:
-    changed, _, changes = apply(CELL, Read(), [Override("encoder.widths", divide=4, why="w")])
-    assert get(changed, "encoder.widths") == [16, 32]
-    assert changes == (Change("encoder.widths", [64, 128], [16, 32], "w"),)
-
-
-def test_replacing_depends_on_the_cells_own_value() -> None:
-    override = Override("clients.data", replace={"stl10": "digits"}, why="ships with scikit-learn")
-    changed, _, changes = apply(CELL, Read(), [override])
-    assert get(changed, "clients.data") == "digits"
-    assert changes == (Change("clients.data", "stl10", "digits", "ships with scikit-learn"),)
-    other = with_value(CELL, "clients.data", "mnist")
-    assert apply(other, Read(), [override])[0] == other
-
-
-def test_replacing_matches_numbers_by_their_text() -> None:
-    override = Override("clients.count", replace={"60": 12}, why="w")
-    assert get(apply(CELL, Read(), [override])[0], "clients.count") == 12
-
-
-def test_only_real_changes_are_reported_once_each_with_the_last_reason() -> None:
-    overrides = [
-        Override("clients.count", 60, "no change"),
-        Override("training.participation", divide=2, why="not given"),
-        Override("clients.data", replace={"stl10": "digits"}, why="first"),
-        Override("clients.data", replace={"digits": "mnist"}, why="second"),
-        Override("training.rounds", 5, "there"),
-        Override("training.rounds", 100, "and back"),
-        Override("at", divide=3, why="final stays final"),
-    ]
-    _, read, changes = apply(CELL, Read("final"), overrides)
-    assert changes == (Change("clients.data", "stl10", "mnist", "second"),)
-    assert read == Read("final")
-
-
-def test_a_given_value_is_set_even_where_there_was_none() -> None:
-    _, _, changes = apply(CELL, Read(), [Override("clients.image_size", 8, "w")])
-    assert changes == (Change("clients.image_size", None, 8, "w"),)
-
-
-def test_applying_leaves_the_given_experiment_alone() -> None:
-    before = copy.deepcopy(CELL)
-    apply(CELL, Read(), [Override("clients.count", 12, "w")])
-    assert before == CELL
-
-
-def test_fractions_cannot_be_divided() -> None:
-    with pytest.raises(SpecError, match=r"training\.learning_rate: only whole numbers"):
-        apply(CELL, Read(), [Override("training.learning_rate", divide=2, why="w")])
-
-
-@pytest.mark.parametrize("ways", [{}, {"value": 1, "divide": 2}, {"divide": 2, "replace": {}}])
-def test_an_override_has_exactly_one_way(ways: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="one of value, divide, replace"):
-        Override("clients.count", why="w", **ways)
 
 
 @pytest.mark.parametrize(

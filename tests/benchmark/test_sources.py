@@ -89,6 +89,8 @@ def test_a_run_does_not_depend_on_what_judges_shows_or_belongs_to_others(
         "benchmark/results.py",
         "benchmark/plan.py",
         "benchmark/resolve.py",
+        "benchmark/builder.py",
+        "benchmark/overrides.py",
         "benchmark/store.py",
         "benchmark/executors/local.py",
         "benchmark/__init__.py",

@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmark.errors import SpecError
+from benchmark.experiment import get, with_value
+from benchmark.overrides import Change, Overridden, Overrides
+from benchmark.spec.shared import Shared
+from benchmark.spec.types import Experiment, Override, Read
+
+CELL: dict[str, Any] = {
+    "method": "cpcfl",
+    "clients": {"data": "stl10", "count": 60},
+    "encoder": {"widths": [64, 128]},
+    "training": {"rounds": 100, "learning_rate": 0.001},
+}
+paths = st.sampled_from(["method", "clients.count", "training.rounds", "head.widths", "at"])
+overrides = st.builds(Override, paths, st.integers(1, 3), st.just("w")) | st.builds(
+    Override, paths, replace=st.just({"60": 12, "1": 2, "cpcfl": "ifca"}), why=st.just("v")
+)
+
+
+def applied(experiment: Experiment, *overrides: Override) -> Overridden:
+    return Overrides(overrides).apply(experiment, Read())
+
+
+@given(
+    st.lists(overrides, max_size=6),
+    st.lists(st.tuples(paths, st.integers(1, 3), st.integers(1, 2)), min_size=1, max_size=4),
+)
+def test_experiments_are_changed_together_as_each_alone(
+    overrides: list[Override], cells: list[tuple[str, int, int]]
+) -> None:
+    shared = Shared()
+    given = [
+        (shared.merged(shared.layer(with_value(CELL, path, value))), Read(at))
+        for path, value, at in cells
+    ]
+    before, together = copy.deepcopy(given), Overrides(overrides, shared)
+    for experiment, read in given:
+        found, alone = (
+            together.apply(experiment, read),
+            Overrides(overrides).apply(experiment, read),
+        )
+        assert (found.experiment, found.read) == (alone.experiment, alone.read)
+        assert found.changes == alone.changes
+        assert found.effective == alone.effective
+    assert given == before
+
+
+@given(st.lists(overrides, max_size=4), st.lists(overrides, max_size=4))
+def test_overrides_in_order_are_one_after_the_other(
+    some: list[Override], more: list[Override]
+) -> None:
+    first = applied(CELL, *some)
+    second = Overrides(more).apply(first.experiment, first.read)
+    both = applied(CELL, *some, *more)
+    assert (both.experiment, both.read) == (second.experiment, second.read)
+
+
+def test_equal_sections_are_one_object_after_overrides() -> None:
+    overrides = Overrides([Override("training.rounds", 3, "w")])
+    some, other = (
+        overrides.apply(with_value(CELL, "training.rounds", rounds), Read()).experiment
+        for rounds in (50, 100)
+    )
+    assert some["training"] is other["training"]
+
+
+@given(st.integers(1, 500), st.integers(1, 60))
+def test_division_rounds_half_up_and_stays_at_least_one(value: int, by: int) -> None:
+    paths = ("training.rounds", "at")
+    overrides = Overrides([Override(path, divide=by, why="w") for path in paths])
+    changed = overrides.apply(with_value(CELL, "training.rounds", value), Read(value))
+    expected = max(1, (2 * value + by) // (2 * by))
+    assert get(changed.experiment, "training.rounds") == expected
+    assert changed.read.at == expected
+
+
+def test_lists_are_divided_item_by_item() -> None:
+    changed = applied(CELL, Override("encoder.widths", divide=4, why="w"))
+    assert get(changed.experiment, "encoder.widths") == [16, 32]
+    assert changed.changes == [Change("encoder.widths", [64, 128], [16, 32], "w")]
+
+
+def test_replacing_depends_on_the_cells_own_value() -> None:
+    override = Override("clients.data", replace={"stl10": "digits"}, why="ships with scikit-learn")
+    changed = applied(CELL, override)
+    assert get(changed.experiment, "clients.data") == "digits"
+    assert changed.changes == [Change("clients.data", "stl10", "digits", "ships with scikit-learn")]
+    other = with_value(CELL, "clients.data", "mnist")
+    assert applied(other, override).experiment == other
+
+
+def test_replacing_matches_numbers_by_their_text() -> None:
+    override = Override("clients.count", replace={"60": 12}, why="w")
+    assert get(applied(CELL, override).experiment, "clients.count") == 12
+
+
+def test_only_real_changes_are_reported_once_each_with_the_last_reason() -> None:
+    overrides = [
+        Override("clients.count", 60, "no change"),
+        Override("training.participation", divide=2, why="not given"),
+        Override("clients.data", replace={"stl10": "digits"}, why="first"),
+        Override("clients.data", replace={"digits": "mnist"}, why="second"),
+        Override("training.rounds", 5, "there"),
+        Override("training.rounds", 100, "and back"),
+        Override("at", divide=3, why="final stays final"),
+    ]
+    changed = applied(CELL, *overrides)
+    assert changed.changes == [Change("clients.data", "stl10", "mnist", "second")]
+    assert changed.read == Read("final")
+    assert changed.effective == {2, 3, 4, 5}
+
+
+def test_a_given_value_is_set_even_where_there_was_none() -> None:
+    changed = applied(CELL, Override("clients.image_size", 8, "w"))
+    assert changed.changes == [Change("clients.image_size", None, 8, "w")]
+    changed = applied(CELL, Override("head.widths", [8], "no such section"))
+    assert changed.experiment == {**CELL, "head": {"widths": [8]}}
+
+
+def test_changes_come_in_the_order_of_the_overrides() -> None:
+    paths = ("training.rounds", "clients.count", "training.learning_rate", "at")
+    changed = applied(CELL, *(Override(path, 5, "w") for path in paths))
+    assert tuple(change.path for change in changed.changes) == paths
+
+
+def test_applying_leaves_the_given_experiment_alone() -> None:
+    before = copy.deepcopy(CELL)
+    applied(CELL, Override("clients.count", 12, "w"))
+    assert before == CELL
+
+
+def test_fractions_cannot_be_divided() -> None:
+    with pytest.raises(SpecError, match=r"training\.learning_rate: only whole numbers"):
+        applied(CELL, Override("training.learning_rate", divide=2, why="w"))
+
+
+@pytest.mark.parametrize("ways", [{}, {"value": 1, "divide": 2}, {"divide": 2, "replace": {}}])
+def test_an_override_has_exactly_one_way(ways: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="one of value, divide, replace"):
+        Override("clients.count", why="w", **ways)
