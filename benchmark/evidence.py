@@ -14,6 +14,7 @@ from benchmark.config import RunConfig
 from benchmark.plan import Plan, PlannedCell, PlannedDrawing
 from benchmark.record import TrialRecord
 from benchmark.results import Departure
+from benchmark.stats.samples import Sample, describe
 
 
 class Trials(Protocol):
@@ -88,6 +89,12 @@ class Evidence:
     def cells(self) -> Mapping[CellKey, CellTrials]:
         """The trials of every planned cell."""
         return {key_of(planned.cell): self._trials(planned) for planned in self.plan.cells}
+
+    @cached_property
+    def samples(self) -> Mapping[CellKey, Sample | None]:
+        """The trials of every planned cell in numbers; None where there are none."""
+        described = describe([trials.found for trials in self.cells.values()])
+        return dict(zip(self.cells, described, strict=True))
 
     def departures(self, planned: PlannedCell | PlannedDrawing) -> tuple[Departure, ...]:
         """How what a cell shows differs from the published protocol, its data included."""

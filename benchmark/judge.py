@@ -10,8 +10,6 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import TypeVar
 
-import numpy as np
-
 from benchmark import __version__
 from benchmark.analytic import judge_analytic
 from benchmark.audit.findings import Finding, findings_for
@@ -35,6 +33,7 @@ from benchmark.results import (
 )
 from benchmark.spec.types import Cell, Table, Unstated
 from benchmark.stats.intervals import mean_interval
+from benchmark.stats.samples import describe
 from benchmark.training import commit
 from benchmark.verdicts import Evidence as Measured
 from benchmark.verdicts import Published, judge_table, published_sides
@@ -216,10 +215,10 @@ class _Judging:
             return Verdict("ERROR" if trials.failed else "NOT RUN", _sentence(trials.missing or ""))
         departures = self.departures(planned)
         if departures:
-            return self.scaled(cell, trials, departures)
+            return self.scaled(cell, departures)
         if cell.printed.value is None:
             return Verdict("DESCRIPTIVE", "The paper prints no value here; a claim needs ours.")
-        difference = float(np.mean(trials.found)) - float(cell.printed.value)
+        difference = self.difference(cell)
         if table.margin_of(cell) is None:
             why = "The spec gives no margin" + ("" if table.margin is None else " in this unit")
             return Verdict("INCONCLUSIVE", f"{why} to judge by.", difference)
@@ -228,22 +227,27 @@ class _Judging:
             return Verdict("INCONCLUSIVE", why, difference)
         return None
 
-    def scaled(self, cell: Cell, trials: CellTrials, departures: Sequence[Departure]) -> Verdict:
+    def scaled(self, cell: Cell, departures: Sequence[Departure]) -> Verdict:
         settings = list(dict.fromkeys(one.setting for one in departures))
         more = f" and {len(settings) - 4} more" if len(settings) > 4 else ""
         named = ", ".join(settings[:4]) + more
-        value = cell.printed.value
         return Verdict(
             "SCALED",
             f"Not judged: the run departs from the paper in {named}.",
-            None if value is None else float(np.mean(trials.found)) - float(value),
+            self.difference(cell),
         )
+
+    def difference(self, cell: Cell) -> float | None:
+        """The mean of the trials minus the printed value; None where one of them is not there."""
+        value, sample = cell.printed.value, self.evidence.samples[key_of(cell)]
+        return None if value is None or sample is None else sample.mean - float(value)
 
     def cell(
         self, planned: PlannedCell, verdict: Verdict, departures: tuple[int, ...]
     ) -> CellResult:
         cell, trials = planned.cell, self.trials(planned.cell)
-        found, margin = trials.found, self.plan.paper.table(cell.table).margin_of(cell)
+        sample = self.evidence.samples[key_of(cell)]
+        margin = self.plan.paper.table(cell.table).margin_of(cell)
         own = cell.margin and f"margin here: ±{cell.margin.value:g} ({cell.margin.reason})"
         notes = [note for note in (cell.note, own, trials.incomplete) if note]
         return CellResult(
@@ -255,9 +259,9 @@ class _Judging:
             published=cell.printed.text,
             published_sd=None if cell.printed.sd is None else str(cell.printed.sd),
             trials=trials.values,
-            mean=float(np.mean(found)) if found else None,
-            sd=float(np.std(found, ddof=1)) if len(found) > 1 else None,
-            interval=mean_interval(found),
+            mean=None if sample is None else sample.mean,
+            sd=None if sample is None or sample.n < 2 else sample.sd,
+            interval=mean_interval(sample),
             verdict=verdict,
             run=None if planned.config is None else planned.config.key,
             command=None if planned.config is None else self.command(cell.table, cell.row),
@@ -285,9 +289,23 @@ class _Judging:
 
     # -- runs and provenance ---------------------------------------------------------------------
 
+    @cached_property
+    def counts(self) -> Mapping[str, Mapping[str, float]]:
+        """By run, what its trials counted: the mean of those that did."""
+        counted: dict[tuple[str, str], list[float]] = {}
+        for config in self.plan.runs:
+            for record in self.evidence.records(config):
+                for name, count in record.counts.items():
+                    counted.setdefault((config.key, name), []).append(count)
+        counts: dict[str, dict[str, float]] = {config.key: {} for config in self.plan.runs}
+        described = describe(list(counted.values()))
+        for (run, name), sample in zip(counted, described, strict=True):
+            if sample is not None:
+                counts[run][name] = sample.mean
+        return counts
+
     def run(self, config: RunConfig) -> RunSummary:
         records = self.evidence.records(config)
-        names = dict.fromkeys(name for record in records for name in record.counts)
         return RunSummary(
             key=config.key,
             description=config.description,
@@ -298,10 +316,7 @@ class _Judging:
                 **config.as_dict(),
                 "start": None if config.start is None else config.start.key,
             },
-            counts={
-                name: float(np.mean([r.counts[name] for r in records if name in r.counts]))
-                for name in names
-            },
+            counts=self.counts[config.key],
             errors=self.evidence.errors(config),
             source=dict(records[0].source) if records else {},
         )

@@ -27,6 +27,7 @@ from benchmark.results import Verdict
 from benchmark.stats.holm import holm
 from benchmark.stats.intervals import replication_half_width
 from benchmark.stats.power import MOST_TRIALS, trials_needed
+from benchmark.stats.samples import Sample, describe
 from benchmark.stats.spread import Spread, borrow, standard_error, unbiased_sd
 from benchmark.stats.tost import p_beyond, p_equivalent, t_quantile
 
@@ -105,13 +106,16 @@ def _unbiased(printed: Printed, ddof: int | None, runs: int | None) -> float:
 
 def assess(evidence: Evidence) -> Assessment | None:
     """The numbers behind a verdict; None where the trials have no spread to reckon with."""
-    published, trials = evidence.published, np.asarray(evidence.trials, dtype=float)
-    if len(trials) < 2 or np.ptp(trials) <= 1e-9 * max(1.0, float(np.abs(trials).max())):
+    return _assess(evidence, *describe([evidence.trials]))
+
+
+def _assess(evidence: Evidence, trials: Sample | None) -> Assessment | None:
+    if trials is None or trials.n < 2 or trials.flat:
         return None
-    mean = float(trials.mean())
+    published, mean = evidence.published, trials.mean
     nearest = max(0.0, published.low - mean, mean - published.high)
     farthest = max(abs(mean - published.low), abs(mean - published.high))
-    ours = Spread(float(trials.std(ddof=1)), len(trials) - 1, len(trials))
+    ours = Spread(trials.sd, trials.n - 1, trials.n)
     error, df = standard_error(ours, published.spread)
     return Assessment(
         difference=mean - published.value,
@@ -129,7 +133,8 @@ def judge_table(cells: Sequence[Evidence], suffix: str = "") -> list[Verdict]:
 
     suffix: written behind a number in the reasons, such as " points".
     """
-    assessed = [assess(cell) for cell in cells]
+    samples = describe([cell.trials for cell in cells])
+    assessed = [_assess(cell, sample) for cell, sample in zip(cells, samples, strict=True)]
     adjusted = iter(holm([one.p_beyond for one in assessed if one is not None]))
     return [
         _undecided(cell) if one is None else _word(cell, one, next(adjusted), suffix)

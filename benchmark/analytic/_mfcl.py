@@ -120,7 +120,7 @@ class Client:
         return found
 
     def _own(self, encoder: Encoder) -> Autoencoder:
-        module = first_layers(encoder.build(self.channels, self.side), self.cut_layer)
+        module = first_layers(encoder, self.channels, self.side, self.cut_layer)
         return Autoencoder(module, mirrored(module))
 
     def end_to_end(self) -> list[Network]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -74,7 +73,8 @@ class _Outputs(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return out
 
 
-def measure_layers(layers: Sequence[Convolution | Pooling], side: int) -> tuple[Measured, int]:
+@cache
+def measure_layers(layers: tuple[Convolution | Pooling, ...], side: int) -> tuple[Measured, int]:
     """Plain layers for square images of `side`, and the side of what they put out."""
     total, channels = Measured(0, 0, 0, 0), 0
     for layer in layers:
@@ -94,13 +94,16 @@ def measure_layers(layers: Sequence[Convolution | Pooling], side: int) -> tuple[
     return total, side
 
 
-def first_layers(network: Layer, count: int) -> tuple[Convolution | Pooling, ...]:
-    """The first `count` convolutions of a network and the poolings between and behind them.
+@cache
+def first_layers(
+    encoder: Encoder, channels: int, side: int, count: int
+) -> tuple[Convolution | Pooling, ...]:
+    """The first `count` convolutions of an encoder and the poolings between and behind them.
 
     Projections on shortcuts are left out.
     """
     found: list[Convolution | Pooling] = []
-    for layer in _plain(network):
+    for layer in _plain(encoder.build(channels, side)):
         if isinstance(layer, MaxPool2d):
             found.append(Pooling(layer.kernel, layer.stride, layer.padding))
         elif count == 0:

@@ -36,6 +36,7 @@ class _Span:
 def recompute(cell: Cell) -> Analytic:
     """Operations of one client; raises as `client` does."""
     one = client(cell)
+    trained = list(_trained(one))
     candidates = [
         Candidate(
             f"{span.name}, {name}, {operations} a multiply-add",
@@ -46,7 +47,7 @@ def recompute(cell: Cell) -> Analytic:
         )
         for operations in (FLOPS_PER_MULTIPLY_ADD, 1)
         for span in _spans(one)
-        for name, support, multiply_adds, networks in _trained(one)
+        for name, support, multiply_adds, networks in trained
     ]
     return from_candidates(cell, candidates)
 
@@ -81,9 +82,10 @@ def _trained(one: Client) -> Iterator[tuple[str, str, int, int]]:
                 cost = network.measured.multiply_adds
                 yield network.name, network.support, cost, one.networks
         return
-    for module in reversed(one.modules()[:2]):
+    modules = one.modules()
+    for module in reversed(modules[:2]):
         yield f"{module.name} with decoder", str(module.support), module.trained.multiply_adds, 1
-    for module in one.modules():
+    for module in modules:
         yield f"{module.name} without decoder", str(module.support), module.alone.multiply_adds, 1
-    for module in one.modules()[2:]:
+    for module in modules[2:]:
         yield f"{module.name} with decoder", str(module.support), module.trained.multiply_adds, 1

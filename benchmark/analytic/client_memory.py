@@ -57,9 +57,9 @@ def _end_to_end(one: Client) -> Iterator[Candidate]:
 
 
 def _modular(one: Client) -> Iterator[Candidate]:
-    views, image = VIEWS * one.batch, one.channels * one.side**2
+    views, image, modules = VIEWS * one.batch, one.channels * one.side**2, one.modules()
     for once in (False, True):
-        for module, with_decoder in product(one.modules(), (True, False)):
+        for module, with_decoder in product(modules, (True, False)):
             measured = module.trained if with_decoder else module.alone
             name = module.name + (" with decoder" if with_decoder else " without decoder")
             for maps in _maps(measured, image):

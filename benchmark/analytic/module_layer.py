@@ -52,7 +52,7 @@ def recompute(cell: Cell) -> Analytic:
         f"{measured.multiply_adds:,} multiply-adds, images of side {after}",
         f"client module {alone.weights:,} weights, with decoder {whole.weights:,}",
     ]
-    working += _own(network, first_layers(encoder.build(channels, side), cut), upto, str(encoder))
+    working += _own(network, first_layers(encoder, channels, side, cut), upto, str(encoder))
     return Analytic(text=text, working=tuple(working))
 
 

@@ -74,21 +74,22 @@ def numbers(paper: Paper) -> tuple[Number, ...]:
 
 
 def _numbers(paper: Paper) -> Iterator[Number]:
-    runs: dict[tuple[str, str], str] = {}
-    surroundings: dict[str, str] = {}
+    # By the experiment itself: equal ones of a paper that was read are one object.
+    runs: dict[tuple[int, str], str] = {}
+    surroundings: dict[int, str] = {}
     for table in paper.tables:
         for cell in table.cells:
             if not cell.experiment or not is_exact_enough(cell.printed):
                 continue
             # Accuracy stands for what is one more number of the same run.
             metric = cell.metric if cell.metric in MEASUREMENTS else "accuracy"
-            text = repr(cell.experiment)
-            if (text, metric) not in runs:
-                runs[text, metric] = _run(cell.experiment, metric)
-            if text not in surroundings:
+            key = id(cell.experiment)
+            if (key, metric) not in runs:
+                runs[key, metric] = _run(cell.experiment, metric)
+            if key not in surroundings:
                 shared = {k: value for k, value in cell.experiment.items() if k not in SUBJECT}
-                surroundings[text] = _canonical(shared)
-            yield Number(cell, runs[text, metric], surroundings[text])
+                surroundings[key] = _canonical(shared)
+            yield Number(cell, runs[key, metric], surroundings[key])
 
 
 def _run(experiment: Experiment, metric: str) -> str:

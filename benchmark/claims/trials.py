@@ -12,7 +12,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -35,6 +36,7 @@ from benchmark.results import ClaimResult, Comparison
 from benchmark.spec.types import Claim
 from benchmark.stats.holm import holm
 from benchmark.stats.intervals import mean_interval
+from benchmark.stats.samples import Sample, describe
 from benchmark.stats.tost import p_beyond, p_equivalent, t_upper
 
 LEVEL = 0.05
@@ -73,7 +75,11 @@ def judge_claims(
     claims: Sequence[tuple[Claim, Sequence[Elementary]]], setting: Setting
 ) -> tuple[ClaimResult, ...]:
     """The claims of one table, with words corrected over all of them that were tested."""
-    judged = [_judge(comparisons, setting) for _, comparisons in claims]
+    compared = iter(compare([one for _, comparisons in claims for one in comparisons], setting))
+    judged = [
+        _judge(comparisons, tuple(itertools.islice(compared, len(comparisons))), setting)
+        for _, comparisons in claims
+    ]
     shown_p = iter(holm([one.p for one in judged if one.p is not None]))
     reversed_p = iter(holm([one.p_reversed for one in judged if one.p_reversed is not None]))
     results = []
@@ -84,71 +90,86 @@ def judge_claims(
     return tuple(results)
 
 
-def compare(comparison: Elementary, setting: Setting) -> Comparison:
-    """One comparison with its paired differences.
+def compare(comparisons: Sequence[Elementary], setting: Setting) -> list[Comparison]:
+    """Comparisons with their paired differences, tested one by one.
 
     P-values are None below two trials, and where a difference is not finite.
     """
-    differences = paired_differences(comparison, setting.values)
+    differences = list(paired_differences(comparisons, setting.values))
+    return [
+        _compared(comparison, values, sample, setting)
+        for comparison, values, sample in zip(
+            comparisons, differences, describe(differences), strict=True
+        )
+    ]
+
+
+def _compared(
+    comparison: Elementary, differences: Sequence[float], sample: Sample | None, setting: Setting
+) -> Comparison:
     p = p_reversed = None
-    finite = bool(np.isfinite(differences).all())
-    if len(differences) >= 2 and finite:
-        p, p_reversed = _p_values(comparison, differences, setting)
+    if sample is not None and sample.n >= 2:
+        p, p_reversed = _p_values(comparison, sample, setting)
     return Comparison(
         text=comparison.text,
         published_left=shown(comparison.left),
         published_right=shown(comparison.right),
-        differences=tuple(map(float, differences)),
-        mean=float(differences.mean()) if len(differences) and finite else None,
-        interval=mean_interval(differences.tolist()) if finite else None,
+        differences=tuple(differences),
+        mean=None if sample is None else sample.mean,
+        interval=mean_interval(sample),
         p=p,
         p_reversed=p_reversed,
     )
 
 
-def paired_differences(comparison: Elementary, values: Values) -> NDArray[np.float64]:
-    """Left minus right for every seed that all cells of the comparison have, by seed."""
-    trials = [values.get(leaf.key, {}) for leaf in _leaves(comparison)]
-    if not trials:
-        return np.empty(0)
-    seeds = sorted(set.intersection(*(set(one) for one in trials)))
-    left, right = (_evaluate(side, values, seeds) for side in (comparison.left, comparison.right))
-    return np.asarray(left - right, dtype=np.float64)
+def paired_differences(comparisons: Sequence[Elementary], values: Values) -> Iterator[list[float]]:
+    """Left minus right for every seed that all cells of a comparison have, by seed."""
+    known: Columns = {}
+    for comparison in comparisons:
+        trials = [values.get(leaf.key, {}) for leaf in _leaves(comparison)]
+        if not trials:
+            yield []
+            continue
+        first, *others = trials
+        seeds = tuple(sorted(seed for seed in first if all(seed in other for other in others)))
+        left, right = (
+            _evaluate(side, values, seeds, known) for side in (comparison.left, comparison.right)
+        )
+        yield np.asarray(left - right, dtype=np.float64).tolist()
 
 
-def one_sided(differences: NDArray[np.float64]) -> tuple[float, float]:
+def one_sided(differences: Sample) -> tuple[float, float]:
     """P-values that the mean is above zero, and that it is below.
 
     Differences that are all equal give the sign test's 2^-n.
     """
-    mean = float(differences.mean())
-    if _all_equal(differences):
-        sign = 0.5 ** len(differences)
+    mean = differences.mean
+    if differences.flat:
+        sign = 0.5**differences.n
         if abs(mean) <= 1e-12:
             return 1.0, 1.0
         return (sign, 1.0) if mean > 0 else (1.0, sign)
-    error, df = _standard_error(differences)
+    error, df = differences.error, differences.n - 1
     return t_upper(mean / error, df), t_upper(-mean / error, df)
 
 
-def within(
-    differences: NDArray[np.float64], tolerance: float, half: float = 0.0
-) -> tuple[float, float]:
+def within(differences: Sample, tolerance: float, half: float = 0.0) -> tuple[float, float]:
     """P-values that |mean| is inside the tolerance, and that it is beyond.
 
     half: rounding of a printed number, held against both.
     """
-    mean = float(differences.mean())
+    mean = differences.mean
     farthest, nearest = abs(mean) + half, max(0.0, abs(mean) - half)
-    if _all_equal(differences):
-        sign = 0.5 ** len(differences)
+    if differences.flat:
+        sign = 0.5**differences.n
         return (sign if farthest < tolerance else 1.0), (sign if nearest > tolerance else 1.0)
-    error, df = _standard_error(differences)
+    error, df = differences.error, differences.n - 1
     return p_equivalent(farthest, error, df, tolerance), p_beyond(nearest, error, df, tolerance)
 
 
-def _judge(comparisons: Sequence[Elementary], setting: Setting) -> _Judged:
-    evidence = tuple(compare(one, setting) for one in comparisons)
+def _judge(
+    comparisons: Sequence[Elementary], evidence: tuple[Comparison, ...], setting: Setting
+) -> _Judged:
     for one in comparisons:
         for leaf in _leaves(one):
             if not setting.values.get(leaf.key):
@@ -186,7 +207,7 @@ def _cannot_equal(
 
 
 def _p_values(
-    comparison: Elementary, differences: NDArray[np.float64], setting: Setting
+    comparison: Elementary, differences: Sample, setting: Setting
 ) -> tuple[float | None, float | None]:
     match comparison.relation:
         case ">":
@@ -261,19 +282,31 @@ def _p(value: float) -> str:
     return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
 
 
-def _evaluate(node: Node, values: Values, seeds: Sequence[int]) -> NDArray[np.float64]:
+Columns = dict[tuple[CellKey, tuple[int, ...]], NDArray[np.float64]]
+"""By cell and seeds, its trials: most comparisons of a table have cells and seeds in common."""
+
+
+def _evaluate(
+    node: Node, values: Values, seeds: tuple[int, ...], known: Columns
+) -> NDArray[np.float64]:
     match node:
         case Constant():
             return np.full(len(seeds), float(node.value))
         case Leaf():
-            return np.array([values[node.key][seed] for seed in seeds], dtype=np.float64)
+            key = node.key, seeds
+            if key not in known:
+                known[key] = np.array([values[node.key][seed] for seed in seeds], np.float64)
+            return known[key]
         case Aggregate():
-            stacked = np.stack([_evaluate(leaf, values, seeds) for leaf in node.leaves])
+            leaves = [_evaluate(leaf, values, seeds, known) for leaf in node.leaves]
+            stacked = np.stack(leaves)
             if node.name == "mean":
                 return np.asarray(stacked.mean(axis=0))
             return np.asarray(stacked.max(axis=0) if node.name == "max" else stacked.min(axis=0))
         case Arithmetic():
-            left, right = (_evaluate(side, values, seeds) for side in (node.left, node.right))
+            left, right = (
+                _evaluate(side, values, seeds, known) for side in (node.left, node.right)
+            )
             with np.errstate(divide="ignore", invalid="ignore"):
                 return _SIGNS[node.sign](left, right)
 
@@ -288,12 +321,3 @@ def _leaves(comparison: Elementary) -> list[Leaf]:
 def _half(comparison: Elementary) -> float:
     sides = (comparison.left, comparison.right)
     return sum(float(half_unit(side.value)) for side in sides if isinstance(side, Constant))
-
-
-def _all_equal(differences: NDArray[np.float64]) -> bool:
-    return bool(np.ptp(differences) <= 1e-9 * max(1.0, float(np.abs(differences).max())))
-
-
-def _standard_error(differences: NDArray[np.float64]) -> tuple[float, int]:
-    n = len(differences)
-    return float(differences.std(ddof=1)) / float(np.sqrt(n)), n - 1

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
-import numpy as np
-
+from benchmark.stats.samples import Sample
 from benchmark.stats.tost import t_quantile
 
 
-def mean_interval(values: Sequence[float], level: float = 0.95) -> tuple[float, float] | None:
+def mean_interval(sample: Sample | None, level: float = 0.95) -> tuple[float, float] | None:
     """The two-sided confidence interval of the mean; None for fewer than two values."""
-    n = len(values)
-    if n < 2:
+    if sample is None or sample.n < 2:
         return None
-    mean = float(np.mean(values))
-    half = t_quantile((1 + level) / 2, n - 1) * float(np.std(values, ddof=1)) / math.sqrt(n)
-    return mean - half, mean + half
+    half = t_quantile((1 + level) / 2, sample.n - 1) * sample.sd / math.sqrt(sample.n)
+    return sample.mean - half, sample.mean + half
 
 
 def replication_half_width(error: float, df: float, level: float = 0.95) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from scipy import special
@@ -20,6 +21,7 @@ def t_upper(statistic: float, df: float) -> float:
     return float(special.stdtr(df, -statistic))
 
 
+@lru_cache(maxsize=1024)
 def t_quantile(level: float, df: float) -> float:
     """The quantile of Student's t: level 0.95 is the one-sided 5 % bound."""
     return float(special.stdtrit(df, level))

@@ -331,8 +331,8 @@ def test_plain_layers_are_measured_as_torchs_are() -> None:
 
 
 def test_first_layers_of_a_network_are_those_of_the_paper_where_it_is_a_vgg() -> None:
-    assert first_layers(VGG().build(3, 32), 2) == client_autoencoder(2).module
-    own = first_layers(ResNet(50).build(3, 64), 4)
+    assert first_layers(VGG(), 3, 32, 2) == client_autoencoder(2).module
+    own = first_layers(ResNet(50), 3, 64, 4)
     convolutions = [
         (one.inputs, one.outputs, one.kernel, one.stride)
         for one in own

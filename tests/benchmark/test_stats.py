@@ -9,6 +9,7 @@ from statsmodels.stats.weightstats import CompareMeans, DescrStatsW, ttost_ind
 from benchmark.stats.holm import holm
 from benchmark.stats.intervals import mean_interval, replication_half_width
 from benchmark.stats.power import MOST_TRIALS, trials_needed
+from benchmark.stats.samples import describe
 from benchmark.stats.spread import (
     Spread,
     alike,
@@ -127,8 +128,31 @@ def test_equivalence_and_discrepancy_are_never_shown_together():
 
 def test_mean_interval_equals_statsmodels():
     values = sample(4, 5, 10, 2)
-    assert mean_interval(values) == pytest.approx(DescrStatsW(values).tconfint_mean(0.05))
-    assert mean_interval([3.0]) is None
+    one, single, none = describe([values, [3.0], []])
+    assert mean_interval(one) == pytest.approx(DescrStatsW(values).tconfint_mean(0.05))
+    assert mean_interval(single) is None
+    assert mean_interval(none) is None
+
+
+def test_many_samples_at_once_give_the_bits_of_each_alone():
+    rng = np.random.default_rng(6)
+    samples = [rng.normal(50, sd, n).tolist() for n in (2, 5, 9, 40, 300) for sd in (1e-7, 1, 30)]
+    rng.shuffle(samples)
+    for values, found in zip(samples, describe(samples), strict=True):
+        assert found is not None
+        assert found.n == len(values)
+        assert (found.mean, found.sd) == (np.mean(values), np.std(values, ddof=1))
+
+
+def test_samples_without_spread_or_with_values_that_are_not_finite_are_told_apart():
+    flat, rounded, wide, lost = describe([[2, 2], [0.1 + 0.2, 0.3], [2, 2.1], [1, np.inf]])
+    assert flat is not None
+    assert flat.flat
+    assert rounded is not None
+    assert rounded.flat
+    assert wide is not None
+    assert not wide.flat
+    assert lost is None
 
 
 def test_replication_interval_covers_95_percent_of_replications():

@@ -95,7 +95,7 @@ def test_an_experiment_that_several_cells_and_checks_share_is_resolved_once(
     resolve = identity.resolve
     monkeypatch.setattr(identity, "resolve", lambda *given: asked.append(given) or resolve(*given))
     shared = {"method": "made-up", "name": "x"}
-    cells = [cell(text, column=text, experiment={**shared}) for text in ("50.2", "50.4", "50.6")]
+    cells = [cell(text, column=text, experiment=shared) for text in ("50.2", "50.4", "50.6")]
     made = paper(*cells, cell("50.8", column="d"))
     findings_for(made)
     assert len(asked) == 2
