@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -98,6 +99,7 @@ Changes = Mapping[str, tuple[Override, ...]]
 """Overrides by profile."""
 Bound = tuple[Experiment, Changes]
 """A cell's experiment, and what profiles change of it."""
+_NOTHING: Mapping[str, Any] = {}
 
 
 def _cells(raw: RawTable, paper: str, defaults: Experiment, shared: Shared) -> Iterator[Cell]:
@@ -137,8 +139,8 @@ def _cell(
         unit=_first(row.unit, column.unit, raw.unit),
         printed=printed,
         read=_read(row, column),
-        experiment=bound[0] if trains else {},
-        overrides=bound[1] if trains else {},
+        experiment=bound[0] if trains else _NOTHING,
+        overrides=bound[1] if trains else _NOTHING,
         trial=_first(row.trial, column.trial),
         formula=row.formula or column.formula,
         note="; ".join(filter(None, (row.note, column.note, note))) or None,
@@ -175,12 +177,19 @@ def _figure(raw: RawTable, figure: RawFigure, defaults: Experiment, shared: Shar
 
 
 def _read(*bindings: RawBinding) -> Read:
-    at = _first(*(binding.at for binding in bindings))
-    return Read() if at is None else Read(cast("int | Literal['final', 'best']", at))
+    return _read_at(_first(*[binding.at for binding in bindings]))
+
+
+@cache
+def _read_at(at: int | Literal["final", "best"] | None) -> Read:
+    return Read() if at is None else Read(at)
 
 
 def _first(*values: Any) -> Any:
-    return next((value for value in values if value is not None), None)
+    for value in values:
+        if value is not None:
+            return value
+    return None
 
 
 def _changes(place: RawTable | RawBinding) -> Changes:
@@ -189,9 +198,9 @@ def _changes(place: RawTable | RawBinding) -> Changes:
 
 def _joined(*layers: Changes) -> Changes:
     """By profile, the overrides of all layers in order."""
-    given = [layer for layer in layers if layer]
-    if len(given) == 1:
-        return given[0]
+    given = list(filter(None, layers))
+    if len(given) < 2:
+        return given[0] if given else _NOTHING
     names = dict.fromkeys(name for layer in given for name in layer)
     return {
         name: tuple(chain.from_iterable(layer.get(name, ()) for layer in given)) for name in names
@@ -219,7 +228,7 @@ def _plain(value: Any) -> Any:
     """Settings are numbers, not print: decimals become floats."""
     if isinstance(value, Decimal):
         return float(value)
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_plain(item) for item in value]

@@ -100,7 +100,7 @@ def _read_table(report: Reporter, paper: Mapping[str, Any]) -> RawTable | None:
     if data is None:
         return None
     table = validate(RawTable, data, report)
-    rules.check_table(data, paper, report)
+    rules.check_table(data, paper, table, report)
     return table
 
 

@@ -156,15 +156,15 @@ class RawOmission(Raw):
 class RawLocalProfile(Raw):
     """What a table, row or column adds to a profile."""
 
-    overrides: list[RawOverride] = []
+    overrides: list[RawOverride] = Field(default_factory=list)
 
 
 class RawProfile(RawLocalProfile):
     """A profile of a paper."""
 
     trials: Annotated[int, Field(ge=1)]
-    omit: list[RawOmission] = []
-    on: dict[str, list[RawOverride]] = {}
+    omit: list[RawOmission] = Field(default_factory=list)
+    on: dict[str, list[RawOverride]] = Field(default_factory=dict)
 
 
 class RawMargin(Raw):
@@ -189,7 +189,7 @@ class RawBinding(Raw):
     note: Text | None = None
     skip: Text | None = None
     margin: RawMargin | None = None
-    profiles: dict[str, RawLocalProfile] = {}
+    profiles: dict[str, RawLocalProfile] = Field(default_factory=dict)
 
     @property
     def experiment(self) -> Mapping[str, Any]:
@@ -239,8 +239,8 @@ class RawClaim(RawStatement):
 class RawRelation(RawStatement):
     """What a formula says of the cells of every row."""
 
-    rows: list[Text] = []
-    columns: list[Text] = []
+    rows: list[Text] = Field(default_factory=list)
+    columns: list[Text] = Field(default_factory=list)
 
 
 class RawUnstated(Raw):
@@ -272,17 +272,17 @@ class RawTable(Raw):
     kind: KindName
     metric: Text | None = None
     unit: str | None = None
-    notes: list[Text] = []
+    notes: list[Text] = Field(default_factory=list)
     sd: RawSd | None = None
-    experiment: Experiment = {}
-    columns: list[RawColumn] = []
+    experiment: Experiment = Field(default_factory=dict)
+    columns: list[RawColumn] = Field(default_factory=list)
     rows: Annotated[list[RawRow], Field(min_length=1)]
     margin: RawMargin | None = None
-    claims: list[RawClaim] = []
-    relations: list[RawRelation] = []
-    unstated: list[RawUnstated] = []
+    claims: list[RawClaim] = Field(default_factory=list)
+    relations: list[RawRelation] = Field(default_factory=list)
+    unstated: list[RawUnstated] = Field(default_factory=list)
     figure: RawFigure | None = None
-    profiles: dict[str, RawLocalProfile] = {}
+    profiles: dict[str, RawLocalProfile] = Field(default_factory=dict)
 
 
 class RawPaper(Raw):
@@ -293,7 +293,7 @@ class RawPaper(Raw):
     authors: Text
     year: Annotated[int, Field(ge=1900)]
     venue: Text | None = None
-    vocabulary: list[Text] = []
-    experiment: Experiment = {}
+    vocabulary: list[Text] = Field(default_factory=list)
+    experiment: Experiment = Field(default_factory=dict)
     profiles: dict[str, RawProfile]
-    unstated: list[RawUnstated] = []
+    unstated: list[RawUnstated] = Field(default_factory=list)

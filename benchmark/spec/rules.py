@@ -15,7 +15,7 @@ from benchmark.printed import Printed
 from benchmark.spec import names
 from benchmark.spec.lines import Path
 from benchmark.spec.problems import Reporter, suggestion
-from benchmark.spec.raw import RawColumn, RawRow, read_published
+from benchmark.spec.raw import RawColumn, RawRow, RawTable, read_published
 
 Toml = Mapping[str, Any]
 SECTIONS = frozenset(
@@ -39,8 +39,11 @@ def check_paper(data: Toml, folder: str, report: Reporter) -> None:
             _check_name("data set", data_set, ("profiles", name, "on", data_set), words, report)
 
 
-def check_table(data: Toml, paper: Toml, report: Reporter) -> None:
-    """Rules of a table's file; `paper` is the raw paper.toml."""
+def check_table(data: Toml, paper: Toml, shaped: RawTable | None, report: Reporter) -> None:
+    """Rules of a table's file; `paper` is the raw paper.toml.
+
+    shaped: the table, None where it has not the shape of one.
+    """
     words = vocabulary_of(paper)
     rows, columns = list(_tables(data, "rows")), list(_tables(data, "columns"))
     _check_experiment(_table(data.get("experiment")), ("experiment",), words, report)
@@ -48,9 +51,10 @@ def check_table(data: Toml, paper: Toml, report: Reporter) -> None:
     _check_profiles(data, (), profiles, words, report)
     for model, bindings in ((RawRow, rows), (RawColumn, columns)):
         fields = frozenset(model.model_fields)
+        valid = fields | SECTIONS | {word.split(".")[0] for word in words}
         for path, binding in bindings:
             extra = {name: value for name, value in binding.items() if name not in fields}
-            _check_binding(extra, path, fields, words, report)
+            _check_binding(extra, path, valid, words, report)
             _check_profiles(binding, path, profiles, words, report)
             _check_metric(binding, path, words, report)
         _check_unique([(path, _label(b)) for path, b in bindings], "label", report)
@@ -58,7 +62,7 @@ def check_table(data: Toml, paper: Toml, report: Reporter) -> None:
     stated = [*_tables(data, "claims"), *_tables(data, "relations")]
     _check_unique([(path, claim.get("id")) for path, claim in stated], "id", report)
     _check_readings(list(_tables(data, "claims")), report)
-    _check_published(data, rows, columns, report)
+    _check_published(data, rows, columns, shaped, report)
     _check_rounds(data, paper, rows, columns, report)
 
 
@@ -73,13 +77,13 @@ def vocabulary_of(paper: Toml) -> frozenset[str]:
 
 
 def _table(value: Any) -> Toml:
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def _tables(data: Toml, key: str, at: Path = ()) -> Iterator[tuple[Path, Toml]]:
     items = data.get(key)
     for i, item in enumerate(items if isinstance(items, list) else []):
-        if isinstance(item, Mapping):
+        if isinstance(item, dict):
             yield (*at, key, i), item
 
 
@@ -113,9 +117,8 @@ def _check_readings(claims: list[tuple[Path, Toml]], report: Reporter) -> None:
 
 
 def _check_binding(
-    extra: Toml, at: Path, fields: frozenset[str], words: Collection[str], report: Reporter
+    extra: Toml, at: Path, valid: frozenset[str], words: Collection[str], report: Reporter
 ) -> None:
-    valid = fields | SECTIONS | {word.split(".")[0] for word in words}
     keys = {}
     for key, value in extra.items():
         if key in valid:
@@ -127,13 +130,13 @@ def _check_binding(
 
 def _check_experiment(layer: Toml, at: Path, words: Collection[str], report: Reporter) -> None:
     for path, value in experiment.leaves(layer):
-        here: Path = (*at, *path.split("."))
         try:
             experiment.check_key(path, value, words)
         except SpecError as error:
-            report.add(here, str(error))
+            report.add((*at, *path.split(".")), str(error))
         else:
             if path in names.PATHS:
+                here = (*at, *path.split("."))
                 _check_name(names.PATHS[path], value, here, words, report)
 
 
@@ -146,8 +149,8 @@ def _check_name(what: str, name: Any, at: Path, words: Collection[str], report: 
 
 
 def _check_metric(data: Toml, at: Path, words: Collection[str], report: Reporter) -> None:
-    if data.get("kind", "empirical") == "empirical":
-        _check_name("metric", data.get("metric"), (*at, "metric"), words, report)
+    if "metric" in data and data.get("kind", "empirical") == "empirical":
+        _check_name("metric", data["metric"], (*at, "metric"), words, report)
 
 
 def _check_profiles(
@@ -201,11 +204,12 @@ def _check_published(
     data: Toml,
     rows: list[tuple[Path, Toml]],
     columns: list[tuple[Path, Toml]],
+    shaped: RawTable | None,
     report: Reporter,
 ) -> None:
     """Counts, kinds, spreads and the margin that published values call for."""
     has_spread = needs_margin = False
-    for path, row in rows:
+    for n, (path, row) in enumerate(rows):
         published = row.get("published")
         if published is None:
             if "figure" not in data:
@@ -221,8 +225,9 @@ def _check_published(
                 f"has {_count(len(published), 'value')}, the table has "
                 f"{_count(len(columns), 'column')}",
             )
-        for i, (value, (_, column)) in enumerate(zip(published, columns, strict=False)):
-            printed = _printed(value)
+        read = None if shaped is None else shaped.rows[n].published
+        values = map(_printed, published) if read is None else (printed for printed, _ in read)
+        for i, (printed, (_, column)) in enumerate(zip(values, columns, strict=False)):
             has_spread |= printed is not None and printed.sd is not None
             kind = row.get("kind", column.get("kind", data.get("kind")))
             if printed is None or printed.is_dash or kind != "empirical":
@@ -255,6 +260,17 @@ def _printed(value: Any) -> Printed | None:
         return None
 
 
+def _last(layers: list[Toml], section: str, key: str) -> Any:
+    """What the last layer that gives a setting gives; None where none does."""
+    for layer in reversed(layers):
+        given = layer.get(section, {})
+        if not isinstance(given, dict):
+            return None
+        if key in given:
+            return given[key]
+    return None
+
+
 def _check_rounds(
     data: Toml,
     paper: Toml,
@@ -269,7 +285,6 @@ def _check_rounds(
             at, place = (row["at"], row_path) if "at" in row else (column.get("at"), column_path)
             if type(at) is not int:
                 continue
-            merged = experiment.merge(*below, column, row)
-            rounds = experiment.get(merged, "training.rounds")
+            rounds = _last([*below, column, row], "training", "rounds")
             if type(rounds) is int and at > rounds:
                 report.add((*place, "at"), f"round {at} is beyond the last, {rounds}")

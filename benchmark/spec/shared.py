@@ -35,24 +35,25 @@ class Shared:
         """`benchmark.experiment.merge` of layers; each combination, and each of sections, once."""
         key = tuple(map(id, layers))
         if key not in self._merged:
-            names = dict.fromkeys(name for layer in layers for name in layer)
-            sections = ([layer[name] for layer in layers if name in layer] for name in names)
-            self._merged[key] = self._whole(
-                dict(zip(names, map(self._section, sections), strict=True))
-            )
+            sections: dict[str, Any] = {}
+            for layer in layers:
+                for name, value in layer.items():
+                    sections[name] = (
+                        self._over(sections[name], value) if name in sections else value
+                    )
+            self._merged[key] = self._whole(sections)
         made: Experiment = self._merged[key]
         return made
 
-    def _whole(self, sections: dict[str, Any]) -> Experiment:
-        key = tuple((name, id(section)) for name, section in sections.items())
-        made: Experiment = self._merged.setdefault(key, sections)
-        return made
-
-    def _section(self, values: list[Any]) -> Any:
-        if len(values) == 1:
-            return values[0]
-        key = tuple(map(id, values))
+    def _over(self, below: Any, value: Any) -> Any:
+        """A section of a layer over one of a layer below it."""
+        key = (id(below), id(value))
         if key not in self._merged:
-            merged = merge(*({"section": value} for value in values))
+            merged = merge({"section": below}, {"section": value})
             self._merged[key] = self.one(merged["section"])
         return self._merged[key]
+
+    def _whole(self, sections: dict[str, Any]) -> Experiment:
+        key = (*sections, *map(id, sections.values()))
+        made: Experiment = self._merged.setdefault(key, sections)
+        return made
