@@ -358,14 +358,14 @@ def replaced(data: object, path: tuple[object, ...], value: object) -> object:
 def test_no_wrong_shape_anywhere_is_more_than_a_complaint() -> None:
     paper = tomllib.loads(PAPER, parse_float=Decimal)
     for text, model, check in [
-        (PAPER, RawPaper, lambda data, report: rules.check_paper(data, "made-up", report)),
-        (TABLE, RawTable, lambda data, report: rules.check_table(data, paper, report)),
+        (PAPER, RawPaper, lambda data, _, report: rules.check_paper(data, "made-up", report)),
+        (TABLE, RawTable, lambda data, shaped, to: rules.check_table(data, paper, shaped, to)),
     ]:
         original = tomllib.loads(text, parse_float=Decimal)
         for path in find_lines(text):
             for value in (3, True, "text", "", [], {}, [3], [{}], {"a": 1}, {"a": {"b": []}}):
                 data = replaced(original, path, value)
                 report = Reporter(Path("x.toml"), text)
-                validate(model, data, report)  # type: ignore[type-var, arg-type]
-                check(data, report)
+                shaped = validate(model, data, report)  # type: ignore[type-var, arg-type]
+                check(data, shaped, report)
                 assert all("\n" not in str(problem) for problem in report.problems)
