@@ -29,7 +29,7 @@ UNREADABLE = (
 
 
 @contextmanager
-def disk(place: Path) -> Iterator[None]:
+def disk(place: Path | str) -> Iterator[None]:
     """Turns what the disk refuses into one clear line; a missing file is the caller's affair.
 
     Raises `StoreError` for any other `OSError`, and passes `FileNotFoundError` on.

@@ -101,19 +101,22 @@ def check_schema(plain: Mapping[str, Any]) -> None:
 def _as_written(content: bytes) -> tuple[dict[str, Any], str] | None:
     """The sealed content of a file, and its source's digest, if byte for byte as `as_file` wrote.
 
-    Such a file is what was sealed with the seal put in, so its own bytes are hashed, those of the
-    config too; nothing is written out anew. Keys are sorted: the seal stands before the source, and
-    that comes last. None for any other file, and for any doubt: `_as_found` decides then.
+    Such a file is what was sealed with the seal put in, so its own bytes are hashed; nothing is
+    written out anew. Keys are sorted: the config stands before the counts, the seal before the
+    source, and that comes last. Config and source, which records share, are parsed apart. None for
+    any other file, and for any doubt: `_as_found` decides then.
     """
     head, _, source = content.rpartition(_SOURCE)
+    before, _, behind = head.partition(_CONFIG)
+    config, _, own = behind.partition(_COUNTS)
     try:
-        plain = json.loads((head + b"}").decode())
+        plain = json.loads((before + _COUNTS + own + b"}").decode())
         seal = plain.pop("sha256")
         if sha256_of(head.removesuffix(_SEAL % seal.encode()) + _SOURCE + source[:-1]) != seal:
             return None
+        plain["config"], run = _config(config)
         plain["source"], version = _source(source[:-2])
-        config = head.partition(_CONFIG)[2].partition(_COUNTS)[0]
-        if plain["schema"] == SCHEMA and sha256_of(config)[:16] == plain["run"]:
+        if (plain["schema"], plain["run"]) == (SCHEMA, run):
             return plain, version
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         pass
@@ -128,7 +131,8 @@ def _as_found(content: bytes) -> tuple[dict[str, Any], str]:
     if seal != (None if plain["schema"] == 1 else sha256_of(_canonical(plain))):
         raise ValueError("the content is not what was written")
     # What is stored, not `RunConfig.key`: a config of an older version has fewer fields.
-    if sha256_of(_canonical(plain["config"]))[:16] != plain["run"]:
+    plain["config"], run = _config(_canonical(plain["config"]))
+    if run != plain["run"]:
         raise ValueError("the config is another run's")
     plain["source"], version = _source(_canonical(plain["source"]))
     return plain, version
@@ -141,6 +145,12 @@ _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=Fal
 
 def _canonical(plain: Mapping[str, Any]) -> bytes:
     return _ENCODER.encode(plain).encode()
+
+
+@lru_cache(maxsize=64)
+def _config(canonical: bytes) -> tuple[Mapping[str, Any], str]:
+    """A config and the key of its run; kept, since a run's trials are read one after another."""
+    return json.loads(canonical), sha256_of(canonical)[:16]
 
 
 @lru_cache(maxsize=1024)

@@ -17,6 +17,7 @@ import fcntl
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from io import FileIO
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -165,7 +166,7 @@ class Store:
         for name, curve in outcome.metrics.items():
             if not np.isfinite(curve.values).all():
                 raise ValueError(f"{name} is not a finite number in every round")
-        path = self._file(config.key, f"{self._name(config, seed)}.json")
+        path = Path(self._place(config.key, f"{self._name(config, seed)}.json"))
         arrays = self._write_arrays(path.with_suffix(".npz"), outcome.arrays)
         weights = {k: v.detach().cpu().numpy() for k, v in (outcome.encoder or {}).items()}
         encoder = self._write_arrays(path.with_suffix(".encoder.npz"), weights)
@@ -211,8 +212,9 @@ class Store:
             self._last = source, sources.digest(source)
         return f"{self._last[1]}-seed{seed}"
 
-    def _file(self, run: str, name: str) -> Path:
-        return Path(f"{self._trials}/{run}/{name}")
+    def _place(self, run: str, name: str) -> str:
+        """Of a trial's file, as text: there are hundreds of thousands."""
+        return f"{self._trials}/{run}/{name}"
 
     def _error_path(self, config: RunConfig, seed: int) -> Path:
         return self.root / "errors" / f"{config.key}-seed{seed}.json"
@@ -230,21 +232,21 @@ class Store:
         """The record in a file, if it and the arrays beside it are whole."""
         if (run, name) in self._sound:
             return self._sound[run, name]
-        path = self._file(run, f"{name}.json")
+        path = self._place(run, f"{name}.json")
         content = self._content(path)
         if content is None:
             return None
         try:
             record = TrialRecord.from_file(content, run, name)
             damaged = [
-                self._file(run, part["file"])
+                self._place(run, part["file"])
                 for part in (record.arrays, record.encoder)
                 if part is not None and self._sound_content(run, part) is None
             ]
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
             damaged = [path]
         if damaged:
-            self._quarantine(path, damaged[0])
+            self._quarantine(Path(path), Path(damaged[0]))
             return None
         if len(self._sound) >= _KEPT:
             del self._sound[next(iter(self._sound))]
@@ -253,14 +255,14 @@ class Store:
 
     def _sound_content(self, run: str, part: Mapping[str, str]) -> bytes | None:
         """What is in a file of arrays; None where it is missing or damaged."""
-        content = self._content(self._file(run, part["file"]))
+        content = self._content(self._place(run, part["file"]))
         return None if content is None or sha256_of(content) != part["sha256"] else content
 
-    def _content(self, path: Path) -> bytes | None:
-        """What is in a file; None where there is none."""
+    def _content(self, path: Path | str) -> bytes | None:
+        """What is in a file; None where there is none. Unbuffered: it is read whole."""
         try:
-            with disk(path):
-                return path.read_bytes()
+            with disk(path), FileIO(path) as file:
+                return file.readall()
         except FileNotFoundError:
             return None
 
@@ -294,7 +296,7 @@ class Store:
                 left.unlink()
 
     def _load(self, record: TrialRecord, part: Mapping[str, str]) -> dict[str, NDArray[Any]]:
-        path = self._file(record.run, part["file"])
+        path = self._place(record.run, part["file"])
         content = self._sound_content(record.run, part)
         if content is None:
             raise StoreError(f"{path} is damaged or missing; run again to renew it")

@@ -6,7 +6,7 @@ The audit compares what specs bind, so it knows a paper's tables only through th
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -15,8 +15,8 @@ from typing import Any
 from benchmark import experiment as experiments
 from benchmark.audit.rounding import is_exact_enough
 from benchmark.errors import SpecError
-from benchmark.resolve import MEASUREMENTS, resolve
-from benchmark.spec.types import Cell, Experiment, Paper, Read
+from benchmark.resolve import MEASUREMENTS, Resolver
+from benchmark.spec.types import Cell, Experiment, Paper, Profile
 
 SUBJECT = frozenset({"method", "training", "pretraining", "head", "augmentation"})
 """Sections that say what was tried; the others say on what, and how it was measured."""
@@ -74,39 +74,72 @@ def numbers(paper: Paper) -> tuple[Number, ...]:
 
 
 def _numbers(paper: Paper) -> Iterator[Number]:
-    # By the experiment itself: equal ones of a paper that was read are one object.
-    runs: dict[tuple[int, str], str] = {}
-    surroundings: dict[int, str] = {}
+    keys = _Keys()
     for table in paper.tables:
         for cell in table.cells:
-            if not cell.experiment or not is_exact_enough(cell.printed):
-                continue
-            # Accuracy stands for what is one more number of the same run.
-            metric = cell.metric if cell.metric in MEASUREMENTS else "accuracy"
-            key = id(cell.experiment)
-            if (key, metric) not in runs:
-                runs[key, metric] = _run(cell.experiment, metric)
-            if key not in surroundings:
-                shared = {k: value for k, value in cell.experiment.items() if k not in SUBJECT}
-                surroundings[key] = _canonical(shared)
-            yield Number(cell, runs[key, metric], surroundings[key])
+            if cell.experiment and is_exact_enough(cell.printed):
+                yield Number(cell, keys.run(cell), keys.surroundings(cell))
 
 
-def _run(experiment: Experiment, metric: str) -> str:
-    for measured in dict.fromkeys((metric, "accuracy")):
-        try:
-            config = resolve(experiment, Read(), measured, (), "audit").config
-        except SpecError:
-            break
-        if config is not None:
-            known = experiments.known_options()
-            rest = [pair for pair in experiments.leaves(experiment) if pair[0] not in known]
-            return f"{config.canonical} {sorted(rest)}"
-    return _canonical(experiment)
+class _Keys:
+    """Keys of a paper's experiments.
+
+    Equal experiments of a paper that was read are one object, and so are equal sections; what is
+    worked out of one is remembered by the object.
+    """
+
+    def __init__(self) -> None:
+        self._published = Resolver(Profile("as published", 1, ()), None, {})
+        self._runs: dict[tuple[int, str], str] = {}
+        self._surroundings: dict[int, str] = {}
+        self._texts: dict[int, str] = {}
+        self._options: dict[tuple[str, int], list[tuple[str, Any]]] = {}
+
+    def run(self, cell: Cell) -> str:
+        """Shared by cells that read one run."""
+        # Accuracy stands for what is one more number of the same run.
+        metric = cell.metric if cell.metric in MEASUREMENTS else "accuracy"
+        key = id(cell.experiment), metric
+        if key not in self._runs:
+            self._runs[key] = self._run(cell, metric)
+        return self._runs[key]
+
+    def surroundings(self, cell: Cell) -> str:
+        """Shared by cells whose sections other than `SUBJECT` are equal."""
+        key = id(cell.experiment)
+        if key not in self._surroundings:
+            sections = sorted(pair for pair in cell.experiment.items() if pair[0] not in SUBJECT)
+            self._surroundings[key] = " ".join(f"{k}={self._text(value)}" for k, value in sections)
+        return self._surroundings[key]
+
+    def _run(self, cell: Cell, metric: str) -> str:
+        for measured in dict.fromkeys((metric, "accuracy")):
+            try:
+                config = self._published.resolve(cell, measured).config
+            except SpecError:
+                break
+            if config is not None:
+                return f"{config.canonical} {sorted(self._not_options(cell.experiment))}"
+        return _canonical(cell.experiment)
+
+    def _not_options(self, experiment: Experiment) -> Iterator[tuple[str, Any]]:
+        """Settings that no method has as its option, by path."""
+        for name, section in experiment.items():
+            key = name, id(section)
+            if key not in self._options:
+                known = experiments.known_options()
+                pairs = experiments.leaves({name: section})
+                self._options[key] = [pair for pair in pairs if pair[0] not in known]
+            yield from self._options[key]
+
+    def _text(self, section: Any) -> str:
+        if id(section) not in self._texts:
+            self._texts[id(section)] = _canonical(section)
+        return self._texts[id(section)]
 
 
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-def _canonical(experiment: Mapping[str, Any]) -> str:
-    return _ENCODER.encode(experiment)
+def _canonical(settings: Any) -> str:
+    return _ENCODER.encode(settings)

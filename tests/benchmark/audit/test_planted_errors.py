@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from benchmark.audit import identity
 from benchmark.audit.checks import (
     best_round,
     claims,
@@ -19,6 +18,7 @@ from benchmark.audit.checks import (
     same_experiment,
 )
 from benchmark.audit.findings import Finding, beside_cells, findings_for
+from benchmark.resolve import Resolver
 from benchmark.spec.types import Cell, Claim, Relation
 
 Make = Callable[..., Any]
@@ -92,8 +92,8 @@ def test_an_experiment_that_several_cells_and_checks_share_is_resolved_once(
     cell: Make, paper: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[object] = []
-    resolve = identity.resolve
-    monkeypatch.setattr(identity, "resolve", lambda *given: asked.append(given) or resolve(*given))
+    resolve = Resolver.resolve
+    monkeypatch.setattr(Resolver, "resolve", lambda *of: asked.append(of) or resolve(*of))
     shared = {"method": "made-up", "name": "x"}
     cells = [cell(text, column=text, experiment=shared) for text in ("50.2", "50.4", "50.6")]
     made = paper(*cells, cell("50.8", column="d"))
