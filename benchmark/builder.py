@@ -84,10 +84,6 @@ class Builder:
             start_trial=0 if self._is_shared() else None,
         )
 
-    def unread(self) -> list[str]:
-        """Settings of the experiment that nothing reads; a run would silently ignore them."""
-        return [path for name in self._sections for path in self._once(Builder._unread, (name,))]
-
     def _once(self, make: Callable[..., Value], sections: tuple[str, ...], *given: Any) -> Value:
         """What `make` gives for these sections alone, made once; nobody may change it.
 
@@ -260,11 +256,6 @@ class Builder:
             )
         given = self._given(experiments.found("encoder", name), "encoder")
         return {"name": name, **_built("encoder", name, {**given, **dict(decided)}).options}
-
-    def _unread(self) -> list[str]:
-        known = experiments.known_keys()
-        given = {name: value for name, value in self._sections.items() if value is not None}
-        return [f"'{path}'" for path, _ in experiments.leaves(given) if path not in known]
 
     # -- settings --------------------------------------------------------------------------------
 

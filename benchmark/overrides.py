@@ -14,7 +14,7 @@ from operator import itemgetter
 from typing import Any
 
 from benchmark.errors import SpecError
-from benchmark.experiment import copied, get, put
+from benchmark.experiment import copied, get, known_keys, leaves, put
 from benchmark.results import Departure
 from benchmark.spec.shared import Shared
 from benchmark.spec.types import Experiment, Override, Read
@@ -44,7 +44,8 @@ class _Section:
     """A section after overrides; no value where there is no such section.
 
     given: before them; held, since it is known by identity. changes: each behind the position
-    of the first override that had that effect. effective: positions of all that had one.
+    of the first override that had that effect. effective: positions of all that had one. unread:
+    paths that no option has.
     """
 
     name: str
@@ -52,6 +53,7 @@ class _Section:
     value: Any
     changes: Sequence[tuple[int, Change]]
     effective: frozenset[int]
+    unread: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,11 @@ class Overridden:
     def effective(self) -> frozenset[int]:
         """The positions of overrides that changed something."""
         return frozenset().union(*(section.effective for section in self._sections))
+
+    @property
+    def unread(self) -> list[str]:
+        """The paths of settings that nothing reads; a run would silently ignore them."""
+        return [path for section in self._sections for path in section.unread]
 
 
 class Overrides:
@@ -113,11 +120,12 @@ class Overrides:
         return self._made[key]
 
     def _changed(self, name: str, given: Any) -> _Section:
+        overrides = self._of_read if name == _AT else self._of.get(name, ())
         before = {} if given is _ABSENT else {name: given}
-        after = copied(before)
+        after = copied(before) if overrides else before
         effective = set[int]()
         reasons: dict[str, tuple[int, str]] = {}
-        for i, override in self._of_read if name == _AT else self._of.get(name, ()):
+        for i, override in overrides:
             old = get(after, override.path)
             new = _overridden(old, override)
             if new == old:
@@ -130,8 +138,11 @@ class Overrides:
             old, new = get(before, path), get(after, path)
             if old != new:
                 changes.append((first, Change(path, old, new, why)))
-        value = self._shared.one(after[name]) if name in after else _ABSENT
-        return _Section(name, given, value, changes, frozenset(effective))
+        value = after.get(name, _ABSENT)
+        value = self._shared.one(value) if overrides and value is not _ABSENT else value
+        known = known_keys()
+        unread = [path for path, _ in leaves(after) if path not in known and name != _AT]
+        return _Section(name, given, value, changes, frozenset(effective), unread)
 
 
 def shown(value: Any) -> str:

@@ -66,15 +66,15 @@ def _resolve(
     try:
         changed = overrides.apply(experiment, read)
         builder = Builder.of(changed.experiment, pieces)
-        unread = builder.unread()
         config = builder.measurement(str(metric)) if metric in MEASUREMENTS else builder.evaluated()
     except UnknownNameError as error:
         what = "method" if error.kind == "federated" else error.kind
         return Resolved(None, f"{what} '{error.name}' is not implemented", read)
     except NothingToMeasureError as error:
         return Resolved(None, str(error), read)
-    if unread:
-        return Resolved(None, f"setting {', '.join(unread)} is not implemented", read)
+    if unread := changed.unread:
+        paths = ", ".join(f"'{path}'" for path in unread)
+        return Resolved(None, f"setting {paths} is not implemented", read)
     departures = [
         change.departure
         for change in changed.changes
@@ -95,14 +95,15 @@ def _resolve(
 class Resolver:
     """Resolves the cells of one plan; what several of them share is worked out once.
 
-    profile, on, sets: as in `all_overrides`.
+    profile, on, sets: as in `all_overrides`. Experiments and overrides are known by identity, and
+    held for that (`benchmark.spec.shared`).
     """
 
     profile: Profile
     on: str | None
     sets: Mapping[str, Any]
     _known: dict[tuple[object, ...], tuple[Experiment, Resolved]] = field(default_factory=dict)
-    _overrides: dict[str, Overrides] = field(default_factory=dict)
+    _overrides: dict[int, tuple[object, Overrides]] = field(default_factory=dict)
     _pieces: Pieces = field(default_factory=dict)
     _shared: Shared = field(default_factory=Shared)
 
@@ -114,22 +115,21 @@ class Resolver:
         # Every other metric is one more number of the same run.
         apart = None if metric in known("metric") and metric not in MEASUREMENTS else metric
         local = bound.overrides.get(self.profile.name, ())
-        own = repr(local) if local else ""
-        key = (id(bound.experiment), own, bound.read, apart)
+        key = (id(bound.experiment), id(local), bound.read.at, apart)
         if key not in self._known:
-            if own not in self._overrides:
-                overrides = all_overrides(self.profile, bound.overrides, self.on, self.sets)
-                self._overrides[own] = Overrides(overrides, self._shared)
-            found = self._resolved(bound, metric, self._overrides[own])
-            self._known[key] = bound.experiment, found
+            self._known[key] = bound.experiment, self._resolved(bound, metric, local)
         return self._known[key][1]
 
     def _resolved(
-        self, bound: Cell | DrawnRun, metric: str | None, overrides: Overrides
+        self, bound: Cell | DrawnRun, metric: str | None, local: Sequence[Override]
     ) -> Resolved:
         reason = self.profile.omitted(bound.experiment)
         if reason is not None:
             return Resolved(None, reason, bound.read)
+        if id(local) not in self._overrides:
+            every = all_overrides(self.profile, bound.overrides, self.on, self.sets)
+            self._overrides[id(local)] = local, Overrides(every, self._shared)
+        _, overrides = self._overrides[id(local)]
         return _resolve(bound.experiment, bound.read, metric, overrides, self._pieces)
 
 

@@ -60,6 +60,7 @@ def resolve(claim: Claim, table: Table, paper: Paper) -> tuple[Elementary, ...]:
 class _Resolver:
     def __init__(self, table: Table, paper: Paper) -> None:
         self.table, self.paper = table, paper
+        self.matched = paper.worked_out.setdefault(matching, {})
 
     def chain(self, chain: Chain) -> tuple[Elementary, ...]:
         sides, nearest = [chain.first, *(step.right for step in chain.steps)], chain.trailing
@@ -158,7 +159,7 @@ class _Resolver:
         rows = [
             (row, "*" in pattern)
             for pattern in cells.rows
-            for row in matching(pattern, table.rows, "row", table)
+            for row in self.matching(pattern, "row", table)
         ]
         wild = {row for row, by_wildcard in rows if by_wildcard}
         found = [
@@ -180,8 +181,17 @@ class _Resolver:
         every = table.columns
         if cells.columns is None or cells.columns is every:
             return list(every)
-        found = (matching(pattern, every, "column", table) for pattern in cells.columns)
+        found = (self.matching(pattern, "column", table) for pattern in cells.columns)
         return list(dict.fromkeys(itertools.chain.from_iterable(found)))
+
+    def matching(self, pattern: Label, what: str, table: Table) -> list[Label]:
+        """As the function; claims of a table name the same rows and columns again and again."""
+        key = (what, pattern, id(table))
+        if key not in self.matched:
+            labels = table.rows if what == "row" else table.columns
+            self.matched[key] = table, matching(pattern, labels, what, table)
+        found: list[Label] = self.matched[key][1]
+        return found
 
     def find_table(self, cells: Cells) -> Table:
         if cells.table is None or cells.table == self.table.id:

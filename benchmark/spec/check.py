@@ -57,7 +57,9 @@ class _Checker:
     problems: list[Problem] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
     effective: set[tuple[str, int]] = field(default_factory=set)
-    overrides: dict[tuple[str, str, str | None], Overrides] = field(default_factory=dict)
+    overrides: dict[tuple[str, int, str | None], tuple[object, Overrides]] = field(
+        default_factory=dict
+    )
     shared: Shared = field(default_factory=Shared)
     built: dict[tuple[str, str, int], tuple[object, Any, str | None]] = field(default_factory=dict)
 
@@ -109,11 +111,11 @@ class _Checker:
 
     def _overrides(self, profile: Profile, bound: Cell | DrawnRun, on: str | None) -> Overrides:
         local = bound.overrides.get(profile.name, ())
-        key = (profile.name, repr(local) if local else "", on)
+        key = (profile.name, id(local), on)
         if key not in self.overrides:
-            overrides = profile.overrides_for(bound, on)
-            self.overrides[key] = Overrides(overrides, self.shared)
-        return self.overrides[key]
+            overrides = Overrides(profile.overrides_for(bound, on), self.shared)
+            self.overrides[key] = local, overrides
+        return self.overrides[key][1]
 
     def _options(
         self, given: Experiment, read: Read, under: str, label: Sequence[str], report: Reporter

@@ -112,7 +112,7 @@ def _cells(raw: RawTable, paper: str, defaults: Experiment, shared: Shared) -> I
         for (column, given, given_changes), (printed, note) in published:
             bound = (
                 shared.merged(defaults, given, own),
-                _joined(changes, given_changes, own_changes),
+                _joined(shared, changes, given_changes, own_changes),
             )
             yield _cell(raw, paper, row, column, printed, note, bound)
 
@@ -169,7 +169,7 @@ def _figure(raw: RawTable, figure: RawFigure, defaults: Experiment, shared: Shar
                     label=row.label + (() if column is None else column.label),
                     experiment=shared.merged(defaults, *layers),
                     read=_read(*reversed(bindings)),
-                    overrides=_joined(changes, *map(_changes, bindings)),
+                    overrides=_joined(shared, changes, *map(_changes, bindings)),
                     metric=_first(*(b.metric for b in reversed(bindings)), raw.metric),
                 )
             )
@@ -196,15 +196,14 @@ def _changes(place: RawTable | RawBinding) -> Changes:
     return {name: _overrides(profile.overrides) for name, profile in place.profiles.items()}
 
 
-def _joined(*layers: Changes) -> Changes:
+def _joined(shared: Shared, *layers: Changes) -> Changes:
     """By profile, the overrides of all layers in order."""
     given = list(filter(None, layers))
     if len(given) < 2:
         return given[0] if given else _NOTHING
     names = dict.fromkeys(name for layer in given for name in layer)
-    return {
-        name: tuple(chain.from_iterable(layer.get(name, ()) for layer in given)) for name in names
-    }
+    joined = ((name, chain.from_iterable(layer.get(name, ()) for layer in given)) for name in names)
+    return shared.one({name: tuple(overrides) for name, overrides in joined})
 
 
 def _overrides(raw: list[RawOverride]) -> tuple[Override, ...]:
