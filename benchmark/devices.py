@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-
 import torch
 
 from benchmark.errors import FedreproError
+from benchmark.processes import cores
 
 
 def devices_for(device: str) -> tuple[str, ...]:
@@ -32,10 +31,3 @@ def default_jobs(devices: tuple[str, ...]) -> int:
     if devices[0] != "cpu":
         return len(devices)
     return cores()
-
-
-def cores() -> int:
-    """Processor cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

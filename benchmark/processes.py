@@ -12,6 +12,13 @@ from contextlib import contextmanager
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
+def cores() -> int:
+    """Processor cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 @contextmanager
 def environment_of_workers() -> Iterator[None]:
     """For starting workers: one thread each, set before torch is imported; Ctrl-C is the driver's.

@@ -50,12 +50,12 @@ class NetworkCost:
 def network_cost(network: Layer, *input_shape: int) -> NetworkCost:
     """The cost of `network` for one input of `input_shape` (channels, height, width, or width).
 
-    Nothing is computed: torch's `meta` device carries shapes only, which is all that is counted.
+    No weight is drawn and nothing is computed: torch's `meta` device carries shapes only, which is
+    all that is counted.
     """
-    drawn = network.new(torch.Generator().manual_seed(0))
-    state = {name: value.to("meta") for name, value in drawn.items()}
-    with FlopCounterMode(display=False) as counter, torch.no_grad():
-        network(state, torch.zeros(1, 1, *input_shape, device="meta"))
+    with torch.device("meta"), FlopCounterMode(display=False) as counter, torch.no_grad():
+        state = network.new(torch.Generator(device="cpu"))
+        network(state, torch.zeros(1, 1, *input_shape))
     by_kind: dict[str, int] = {}
     for operator, flops in counter.get_flop_counts()["Global"].items():
         kind = "convolution" if "convolution" in str(operator) else "dense"

@@ -1,4 +1,7 @@
-"""From a plan and a store to a report on disk, a scoreboard on the terminal and an exit code."""
+"""From a plan and a store to a report on disk, a scoreboard on the terminal and an exit code.
+
+What loads torch is imported where it is needed: a driver of other processes only writes.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +14,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import ModuleType
+from typing import TYPE_CHECKING
 
-from benchmark.commands._options import execution_options
 from benchmark.commands._terminal import paint
 from benchmark.errors import FedreproError
 from benchmark.files import write_whole
-from benchmark.judge import judge
-from benchmark.plan import Plan
-from benchmark.progress import Progress
 from benchmark.results import Report
-from benchmark.run import execute
 from benchmark.scoreboard import Scoreboard, exit_code, scoreboard
-from benchmark.store import Store
+
+if TYPE_CHECKING:
+    from benchmark.plan import Plan
+    from benchmark.store import Store
 
 TOGETHER = 12
 """Papers in one page; five make several MB, of which a browser holds a dozen with ease."""
@@ -32,6 +34,8 @@ _ROOT = Path("results/reports")
 
 def store_at(folder: Path) -> Store:
     """The store in `folder`, which complains on the terminal about damaged files."""
+    from benchmark.store import Store
+
     return Store(folder, warn=lambda sentence: print(f"fedrepro: {sentence}", file=sys.stderr))
 
 
@@ -42,6 +46,10 @@ def command_line() -> str:
 
 def trained(plan: Plan, store: Store, given: argparse.Namespace) -> Mapping[str, str]:
     """Trains what the store lacks; by run key, why a run was not tried."""
+    from benchmark.commands._options import execution_options
+    from benchmark.progress import Progress
+    from benchmark.run import execute
+
     execution = execute(
         plan,
         store,
@@ -61,6 +69,8 @@ def finish(
     not_run: Mapping[str, str],
 ) -> int:
     """Judges, writes the report in every format, prints the scoreboard; the exit code."""
+    from benchmark.judge import judge
+
     report = judge(plan, store, command=command_line(), wall_s=wall_s, not_run=not_run)
     return show([report], given.out or default_folder(plan, given))
 

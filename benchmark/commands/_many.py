@@ -2,13 +2,15 @@
 
 Papers share nothing, so worker processes take them in turn, and none holds more than one judged
 paper. What a process works out once (costs of networks, sources) takes it as long as a dozen
-papers, so that few papers are left to this one process.
+papers, so that few papers are left to this one process. Code is loaded once, by the process that
+workers are forked from; the driver loads neither torch nor anything else that only they need.
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
+import importlib
 import multiprocessing
 import sys
 import time
@@ -21,17 +23,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmark.commands._judged import TOGETHER, parts, reporting_to, store_at
-from benchmark.devices import cores
 from benchmark.errors import FedreproError
-from benchmark.judge import judge
-from benchmark.plan import make_plan
-from benchmark.processes import die_with_driver, environment_of_workers
+from benchmark.processes import cores, die_with_driver, environment_of_workers
 from benchmark.scoreboard import Scoreboard, scoreboard
-from benchmark.spec.load import load_paper
 from benchmark.spec.problems import InvalidSpecError, Problem
 
 _MOST = 8
-"""Processes, each of which holds torch and a paper: some 300 MB."""
+"""Processes, each of which holds a paper and what it has worked out: some 100 MB."""
+_LOADED = "benchmark.commands._loaded"
+"""The module that imports what judging and writing need."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +111,7 @@ Found = Scoreboard | tuple[Problem, ...] | None
 def _in_turn(task: Callable[[int], _Task], count: int, jobs: int) -> Iterator[Found]:
     """What came of every task, in order; a task is made when a process is about to be free."""
     if jobs <= 1:
+        importlib.import_module(_LOADED)
         # The libraries' objects, which are there to stay, need no looking through.
         gc.freeze()
         try:
@@ -119,8 +120,8 @@ def _in_turn(task: Callable[[int], _Task], count: int, jobs: int) -> Iterator[Fo
             gc.unfreeze()
         return
     context = multiprocessing.get_context("forkserver")
-    # Torch is loaded once and shared.
-    context.set_forkserver_preload([__name__, "reports.parts"])
+    # Loaded once and shared by all workers.
+    context.set_forkserver_preload([__name__, _LOADED])
     pool = ProcessPoolExecutor(jobs, context, _begin)
     waiting: deque[Future[Found]] = deque()
     try:
@@ -146,6 +147,10 @@ def _begin() -> None:
 
 def _perform(task: _Task) -> Found:
     """Judges a paper and writes its parts; its mistakes, or None where it lacks the profile."""
+    from benchmark.judge import judge
+    from benchmark.plan import make_plan
+    from benchmark.spec.load import load_paper
+
     try:
         paper = load_paper(task.id, task.root)
     except InvalidSpecError as found:

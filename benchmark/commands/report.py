@@ -33,13 +33,12 @@ def execute(given: argparse.Namespace) -> int:
     from benchmark.commands._many import report_on
     from benchmark.commands._options import chosen_papers, chosen_plan
     from benchmark.errors import FedreproError
-    from benchmark.judge import judge
     from benchmark.spec.load import paper_ids
 
-    clock, store = perf_counter(), store_at(given.store)
+    clock = perf_counter()
     if len(given.papers) == 1:
         (paper,) = chosen_papers(given.papers)
-        plan = chosen_plan(given, paper)
+        plan, store = chosen_plan(given, paper), store_at(given.store)
         return finish(plan, store, given, perf_counter() - clock, {})
     if given.tables or given.rows or given.on or given.sets:
         raise FedreproError("--tables, --rows, --on and --set need one paper: name it")
@@ -47,6 +46,9 @@ def execute(given: argparse.Namespace) -> int:
     if len(ids) > TOGETHER:
         folder = given.out or folder_of_all(given.profile)
         return tell(report_on(ids, given, folder, command=command_line()), folder)
+    from benchmark.judge import judge
+
+    store = store_at(given.store)
     reports = []
     for paper in chosen_papers(ids):
         if not given.papers and given.profile not in paper.profiles:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from benchmark.commands import _many
 from benchmark.commands._judged import TOGETHER
 from benchmark.commands._many import report_on
 from benchmark.errors import FedreproError
@@ -76,7 +77,7 @@ def test_after_a_mistake_papers_are_only_read(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (root / "p00" / "paper.toml").write_text("id = 1", "utf-8")
-    monkeypatch.setattr(_many, "judge", lambda *_, **__: pytest.fail("judged for nothing"))
+    monkeypatch.setattr("benchmark.judge.judge", lambda *_, **__: pytest.fail("judged for nothing"))
     ids = sorted(path.name for path in root.iterdir())
     with pytest.raises(InvalidSpecError):
         report_on(ids, given(tmp_path), tmp_path / "out", command="x", root=root, jobs=1)
@@ -89,3 +90,36 @@ def test_a_profile_that_no_paper_has_is_an_error(
     with pytest.raises(FedreproError, match="no paper has a profile 'none'"):
         report_on(ids, given(tmp_path, "none"), tmp_path / "out", command="", root=root, jobs=1)
     assert capsys.readouterr().err.count("left out") == len(ids)
+
+
+def in_fresh_process(code: str) -> str:
+    made = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    return made.stdout
+
+
+def test_a_process_that_only_drives_others_loads_neither_torch_nor_figures() -> None:
+    code = (
+        "import sys, benchmark.commands._many as driver, benchmark.spec.load; print(*sys.modules)"
+    )
+    loaded = set(in_fresh_process(code).split())
+    assert "benchmark.commands._many" in loaded
+    assert not loaded & {"torch", "scipy", "sklearn", "matplotlib"}
+
+
+@pytest.mark.slow
+def test_workers_find_all_code_loaded_that_a_report_needs(tmp_path: Path) -> None:
+    """What each of them imports by itself is held by each of them."""
+    code = f"""
+import sys
+from pathlib import Path
+import benchmark.commands._loaded
+before = set(sys.modules)
+from benchmark.commands._many import _perform, _Task
+for id in ("calibre", "cpcfl", "fcl", "fedrlc", "mfcl"):
+    place = Path({str(tmp_path)!r}, id)
+    _perform(_Task(id, place, None, "smoke", None, Path("nowhere"), "x", 0.0, False))
+    assert place.is_dir()
+print(*set(sys.modules) - before)
+"""
+    late = {name.partition(".")[0] for name in in_fresh_process(code).split()}
+    assert not late & {"methods", "reports", "torch", "scipy", "sklearn", "matplotlib", "sympy"}

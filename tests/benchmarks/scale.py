@@ -2,7 +2,8 @@
 
 A suite has so many copies of the five papers (`tests.benchmarks.suite`), with every trial stored.
 Each size is measured twice, in fresh processes: step by step in one process, which holds one paper
-at a time as `fedrepro report` does, and as `fedrepro report` makes it, on all cores.
+at a time as `fedrepro report` does, and as `fedrepro report` makes it, on all cores. Like the
+command, this module loads what is large only where it is needed.
 """
 
 from __future__ import annotations
@@ -21,14 +22,7 @@ from tempfile import TemporaryDirectory
 from typing import TypeVar
 
 from benchmark.commands._many import report_on
-from benchmark.judge import judge
-from benchmark.plan import make_plan
-from benchmark.scoreboard import scoreboard
 from benchmark.spec.load import load_paper, paper_ids
-from benchmark.store import Store
-from reports.parts import formats, join
-from tests.benchmarks.peak import most_resident
-from tests.benchmarks.suite import fill, write_copies
 
 Made = TypeVar("Made")
 _LOOK_S = 0.5
@@ -36,6 +30,13 @@ _LOOK_S = 0.5
 
 def by_steps(folder: Path, profile: str) -> dict[str, object]:
     """Processor seconds by step, all of it in wall seconds, and the largest memory in MiB."""
+    from benchmark.judge import judge
+    from benchmark.plan import make_plan
+    from benchmark.scoreboard import scoreboard
+    from benchmark.store import Store
+    from reports.parts import formats, join
+    from tests.benchmarks.peak import most_resident
+
     steps: dict[str, float] = {}
     size = dict.fromkeys(("papers", "cells", "runs", "trials"), 0)
     places, boards = [], []
@@ -141,12 +142,20 @@ def main(argv: list[str] | None = None) -> int:
         _measure(chosen.at, chosen.profile)
     for copies in chosen.copies:
         with TemporaryDirectory() as folder:
-            write_copies(Path(folder) / "specs", copies)
-            store = Store(Path(folder) / "store")
-            for id in paper_ids(Path(folder) / "specs"):
-                fill(store, make_plan(load_paper(id, Path(folder) / "specs"), chosen.profile))
+            _make(Path(folder), copies, chosen.profile)
             _measure(Path(folder), chosen.profile)
     return 0
+
+
+def _make(folder: Path, copies: int, profile: str) -> None:
+    from benchmark.plan import make_plan
+    from benchmark.store import Store
+    from tests.benchmarks.suite import fill, write_copies
+
+    write_copies(folder / "specs", copies)
+    store = Store(folder / "store")
+    for id in paper_ids(folder / "specs"):
+        fill(store, make_plan(load_paper(id, folder / "specs"), profile))
 
 
 def _measure(folder: Path, profile: str) -> None:
