@@ -130,8 +130,7 @@ def paired_differences(comparisons: Sequence[Elementary], values: Values) -> Ite
         if not trials:
             yield []
             continue
-        first, *others = trials
-        seeds = tuple(sorted(seed for seed in first if all(seed in other for other in others)))
+        seeds = tuple(sorted(set(trials[0]).intersection(*trials[1:])))
         left, right = (
             _evaluate(side, values, seeds, known) for side in (comparison.left, comparison.right)
         )

@@ -21,7 +21,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar
 
-from benchmark.commands._many import report_on
+from benchmark.commands._many import collect_rarely, report_on
 from benchmark.spec.load import load_paper, paper_ids
 
 Made = TypeVar("Made")
@@ -40,6 +40,7 @@ def by_steps(folder: Path, profile: str) -> dict[str, object]:
     steps: dict[str, float] = {}
     size = dict.fromkeys(("papers", "cells", "runs", "trials"), 0)
     places, boards = [], []
+    collect_rarely()
     before, begun = most_resident() >> 20, time.perf_counter()
 
     def step(name: str, work: Callable[[], Made]) -> Made:

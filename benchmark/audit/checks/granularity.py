@@ -80,7 +80,8 @@ def fewest_images(cells: Sequence[Cell], clients: int = 1, spare: int = 0) -> Ma
         off = np.zeros(len(images), int)
         for value in values:
             off += ~on_grids(value, clients * images)
-            images, off = images[off <= spare], off[off <= spare]
+            explained = off <= spare
+            images, off = images[explained], off[explained]
             if not len(images):
                 break
         for out in range(spare + 1):
