@@ -203,7 +203,7 @@ class Builder:
         A key that central pre-training has too (`batch_size`, ...) is meant for that alone.
         """
         given = self._given(experiments.found("federated", method), "pretraining")
-        central = _field_names(_section_class("pretraining"))
+        central = _field_names(experiments.section_classes()["pretraining"])
         return {name: value for name, value in given.items() if name not in central}
 
     def _client_data(self, with_unlabeled: bool) -> dict[str, Any]:
@@ -291,7 +291,7 @@ class Builder:
 
     def _options_of_section(self, section: str) -> dict[str, Any]:
         """All options of the one class whose fields are the section's keys."""
-        cls = _section_class(section)
+        cls = experiments.section_classes()[section]
         given = self._given(cls, section)
         key = ("section", section, repr(given))
         if key not in _known:
@@ -312,11 +312,6 @@ class Builder:
 @cache
 def _federated() -> frozenset[str]:
     return frozenset(registry.names("federated"))
-
-
-@cache
-def _section_class(section: str) -> type:
-    return dict(experiments.section_classes())[section]
 
 
 @cache

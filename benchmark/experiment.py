@@ -228,12 +228,15 @@ def _option_classes() -> Iterator[tuple[str, type]]:
             yield section, registry.base(kind)
             for name in registry.names(kind):
                 yield section, found(kind, name)
-    yield from section_classes()
+    yield from section_classes().items()
 
 
-def section_classes() -> Iterator[tuple[str, type]]:
+@cache
+def section_classes() -> Mapping[str, type]:
     """Sections whose options are the fields of one class, with that class."""
+    classes = {}
     for section, place in CLASSES.items():
         module, name = place.split(":")
         if importlib.util.find_spec(module) is not None:
-            yield section, getattr(importlib.import_module(module), name)
+            classes[section] = getattr(importlib.import_module(module), name)
+    return classes

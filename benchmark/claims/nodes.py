@@ -141,7 +141,8 @@ def common_unit(units: Sequence[str | None], how: str) -> str | None:
 
     Raises `SpecError` if there are two.
     """
-    named = sorted({unit for unit in units if unit is not None})
+    named = {unit for unit in units if unit is not None}
     if len(named) > 1:
-        raise SpecError(f"values in '{named[0]}' and '{named[1]}' cannot be {how}")
-    return named[0] if named else None
+        first, second, *_ = sorted(named)
+        raise SpecError(f"values in '{first}' and '{second}' cannot be {how}")
+    return next(iter(named), None)

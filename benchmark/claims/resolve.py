@@ -60,6 +60,7 @@ def resolve(claim: Claim, table: Table, paper: Paper) -> tuple[Elementary, ...]:
 class _Resolver:
     def __init__(self, table: Table, paper: Paper) -> None:
         self.table, self.paper = table, paper
+        self.columns: dict[int, tuple[Cells, list[Label]]] = {}
         self.matched = paper.worked_out.setdefault(matching, {})
 
     def chain(self, chain: Chain) -> tuple[Elementary, ...]:
@@ -156,18 +157,14 @@ class _Resolver:
         columns = self.columns_of(cells)
         if column is not None and column in columns and not cells.whole:
             columns = [column]
-        rows = [
-            (row, "*" in pattern)
-            for pattern in cells.rows
-            for row in self.matching(pattern, "row", table)
-        ]
-        wild = {row for row, by_wildcard in rows if by_wildcard}
-        found = [
-            cell
-            for row in dict.fromkeys(row for row, _ in rows)
-            for label in columns
-            if (cell := table.by_place.get((row, label))) is not None
-        ]
+        rows, wild = dict[Label, None](), set[Label]()
+        for pattern in cells.rows:
+            matched = self.matching(pattern, "row", table)
+            rows.update(dict.fromkeys(matched))
+            if "*" in pattern:
+                wild.update(matched)
+        places = itertools.product(rows, columns)
+        found = [cell for place in places if (cell := table.by_place.get(place)) is not None]
         printed = [cell for cell in found if not (cell.row in wild and cell.printed.is_dash)]
         if not found:
             raise SpecError(f"table {table.id} has no cell at '{'|'.join(cells.rows[0])}'")
@@ -177,6 +174,11 @@ class _Resolver:
         return tuple(Leaf(cell, table.id == self.table.id) for cell in printed or found)
 
     def columns_of(self, cells: Cells) -> list[Label]:
+        if id(cells) not in self.columns:
+            self.columns[id(cells)] = cells, self.find_columns(cells)
+        return self.columns[id(cells)][1]
+
+    def find_columns(self, cells: Cells) -> list[Label]:
         table = self.find_table(cells)
         every = table.columns
         if cells.columns is None or cells.columns is every:

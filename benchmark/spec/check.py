@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -55,7 +54,7 @@ class _Checker:
     paper: Paper
     missing: dict[tuple[str, str], dict[str, None]]
     problems: list[Problem] = field(default_factory=list)
-    seen: set[str] = field(default_factory=set)
+    seen: set[tuple[object, ...]] = field(default_factory=set)
     effective: set[tuple[str, int]] = field(default_factory=set)
     overrides: dict[tuple[str, int, str | None], tuple[object, Overrides]] = field(
         default_factory=dict
@@ -82,12 +81,11 @@ class _Checker:
                 self.missing.setdefault((what, name), {})[f"{self.paper.id} {table.id}"] = None
 
     def _bound(self, bound: Cell | DrawnRun, label: Sequence[str], report: Reporter) -> None:
-        text = json.dumps(
-            [bound.experiment, bound.read.at, repr(bound.overrides)], sort_keys=True, default=str
-        )
-        if text in self.seen:
+        # Equal ones of a paper are one object (`benchmark.spec.shared`).
+        own = (id(bound.experiment), bound.read.at, id(bound.overrides))
+        if own in self.seen:
             return
-        self.seen.add(text)
+        self.seen.add(own)
         self._options(bound.experiment, bound.read, "", label, report)
         for profile in self.paper.profiles.values():
             self._profile(profile, bound, label, report)
@@ -130,7 +128,7 @@ class _Checker:
             if problem is not None:
                 report.add(_row(report, label), under + problem)
             rounds = getattr(built, "rounds", rounds)
-        for section, _ in experiment.section_classes():
+        for section in experiment.section_classes():
             _, problem = self._built("", section, given.get(section, _NONE))
             if problem is not None:
                 report.add(_row(report, label), under + problem)
@@ -150,8 +148,7 @@ class _Checker:
                 if kind:
                     made = experiment.build(kind, name, options)
                 else:
-                    cls = dict(experiment.section_classes())[name]
-                    experiment.options_of(cls, options, name)
+                    experiment.options_of(experiment.section_classes()[name], options, name)
             except SpecError as error:
                 problem = str(error)
             self.built[key] = options, made, problem

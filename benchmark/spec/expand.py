@@ -110,10 +110,10 @@ def _cells(raw: RawTable, paper: str, defaults: Experiment, shared: Shared) -> I
         own, own_changes = shared.layer(_plain(row.experiment)), _changes(row)
         published = zip(columns, row.published or [], strict=False)
         for (column, given, given_changes), (printed, note) in published:
-            bound = (
-                shared.merged(defaults, given, own),
-                _joined(shared, changes, given_changes, own_changes),
-            )
+            all_changes = changes
+            if given_changes or own_changes:
+                all_changes = _joined(shared, changes, given_changes, own_changes)
+            bound = shared.merged(defaults, given, own), all_changes
             yield _cell(raw, paper, row, column, printed, note, bound)
 
 

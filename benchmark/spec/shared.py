@@ -35,8 +35,9 @@ class Shared:
         """`benchmark.experiment.merge` of layers; each combination, and each of sections, once."""
         key = tuple(map(id, layers))
         if key not in self._merged:
-            sections: dict[str, Any] = {}
-            for layer in layers:
+            lowest, *above = layers
+            sections = dict(lowest)
+            for layer in above:
                 for name, value in layer.items():
                     sections[name] = (
                         self._over(sections[name], value) if name in sections else value

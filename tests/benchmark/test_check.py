@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from benchmark import experiment
 from benchmark.spec import names
 from benchmark.spec.check import check
-from benchmark.spec.load import load_papers
+from benchmark.spec.load import load_paper, load_papers
 
 PAPER = """\
 id = "made-up"
@@ -165,3 +168,16 @@ def test_known_names_are_modules_that_exist() -> None:
     assert {"none", "simclr", "fedavg"} <= names.known("objective")
     assert "class-groups" in names.known("partition")
     assert "cnn" in names.known("encoder")
+
+
+def test_what_cells_and_profiles_share_is_built_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    build, asked = experiment.build, list[tuple[str, str, str]]()
+
+    def counted(kind: str, name: str, options: Mapping[str, Any]) -> Any:
+        asked.append((kind, name, repr(options)))
+        return build(kind, name, options)
+
+    paper = load_paper("cpcfl")
+    monkeypatch.setattr(experiment, "build", counted)
+    assert check([paper])[0] == ()
+    assert len(asked) == len(set(asked)) > 0
