@@ -50,7 +50,7 @@ _DPI = 72
 """So that Matplotlib's pixels are points."""
 _STEPS = (1, 2, 2.5, 5, 10)
 """Between ticks, times powers of ten."""
-_LEFT, _BOTTOM, _BARE, _EDGE = 52.0, 34.0, 18.0, 8.0
+_LEFT, _BOTTOM, _BARE, _EDGE = 52.0, 36.0, 18.0, 8.0
 """Points left of and below axes, there without ticks, and on the other sides."""
 _SMALL, _LINE, _MARK = 8.0, 12.0, 22.0
 """Points: letters of a legend, from one line of it to the next, and for a mark before its text."""
@@ -112,12 +112,18 @@ class Sheet:
             right += width
 
     def _explain(self, legend: Sequence[Mark], x: float) -> None:
-        points, top = IdentityTransform(), (self.height + _LINE * (len(legend) - 1)) / 2
+        points, middle = IdentityTransform(), self.height / 2
+        self.figure.text(
+            x + _MARK,
+            middle,
+            "\n".join(" ".join(mark.label.split()) for mark in legend),
+            size=_SMALL,
+            linespacing=_LINE / _SMALL,
+            va="center",
+            transform=points,
+        )
+        top = middle + _LINE * (len(legend) - 1) / 2
         lines = [(mark, top - _LINE * i) for i, mark in enumerate(legend)]
-        for mark, y in lines:
-            self.figure.text(
-                x + _MARK, y, mark.label, size=_SMALL, va="center_baseline", transform=points
-            )
         for shape, found in groupby(lines, lambda line: line[0].shape):
             alike = list(found)
             places = [(x + _MARK / 2, y) for _, y in alike]
@@ -182,7 +188,8 @@ def _width(label: str) -> float:
 
 @lru_cache(maxsize=4096)
 def _measured(text: str, size: float) -> tuple[float, float, float]:
-    """Width, height and descent in points."""
+    """Width, height and descent in points; all texts are as high, so that they share base lines."""
     font = FontProperties(family=_FONT, size=size)
-    width, height, descent = text_to_path.get_text_width_height_descent(text, font, False)
+    width, _, _ = text_to_path.get_text_width_height_descent(text, font, False)
+    _, height, descent = text_to_path.get_text_width_height_descent("lp", font, False)
     return width, height, descent

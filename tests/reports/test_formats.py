@@ -220,6 +220,17 @@ def test_names_of_any_length_stand_beside_the_axes_and_not_on_them() -> None:
         assert axes < name < page - 4 * letters
 
 
+def test_each_name_of_a_legend_stands_at_the_height_of_its_mark() -> None:
+    names = ["a", "gyp", "LONG NAME", "é"]
+    lines = {name: [([1.0, 2.0], [float(i), i + 0.5])] for i, name in enumerate(names)}
+    drawn = figures.svg(Series("curves", "", "", "", lines=lines))
+    heights = [float(y) for y, name in re.findall(r' ([\d.]+)\)">([^<]+)<', drawn) if name in names]
+    marks = re.findall(r'd="M [\d.]+ ([\d.]+)L[\d.]+ \1 \n"[^>]*stroke-width: 1.6', drawn)
+    below = [height - float(mark) for height, mark in zip(heights, marks, strict=True)]
+    assert max(below) - min(below) < 0.1
+    assert 0 < min(below) < 5
+
+
 def test_of_many_papers_each_has_a_page_and_the_overview_leads_to_it(
     report: Report, tmp_path: Path
 ) -> None:
