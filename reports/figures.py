@@ -24,6 +24,9 @@ _ACROSS = 4
 """Pictures in a line of a grid."""
 _SIDE, _CELL = 100.0, (WIDTH / _ACROSS, 124.0)
 """Points: a picture's side, and its place with a name above it."""
+_HALVES = np.array([-0.5, 0.5])
+_FINER = re.compile(r"(?<=\.\d\d)\d+")
+"""Decimals of a point that nobody sees."""
 
 
 def svg(series: Series, name: str = "figure") -> str:
@@ -186,21 +189,15 @@ def _dots(axes: Axes, alike: Sequence[tuple[str, float, ArrayLike]]) -> None:
     _add(axes, dots)
 
 
-def _show(axes: Axes, places: Sequence[NDArray[np.float64]], one_scale: bool = False) -> None:
+def _show(axes: Axes, places: list[NDArray[np.float64]], one_scale: bool = False) -> None:
     """Sets the limits around places (n, 2), with a little room."""
-    if not places:
-        return
-    every = np.concatenate(places)
+    every = np.concatenate(places or [np.zeros((1, 2))])
     middle, span = (every.min(0) + every.max(0)) / 2, 1.1 * np.ptp(every, axis=0)
     # One place alone has a scale of its own.
     span = np.where(span > 0, span, 0.2 * np.abs(middle) + (middle == 0))
     if one_scale:
         span = max(span / axes.bbox.size) * axes.bbox.size
     axes.set(xlim=middle[0] + span[0] * _HALVES, ylim=middle[1] + span[1] * _HALVES)
-
-
-_HALVES = np.array([-0.5, 0.5])
-_FINER = re.compile(r"(?<=\.\d\d)\d+")
 
 
 def _element(document: str, title: str, name: str) -> str:
@@ -212,7 +209,7 @@ def _element(document: str, title: str, name: str) -> str:
     """
     body = document.partition("</defs>")[2].partition("</svg>")[0].replace(" \nL ", "L")
     body = re.sub(r' ?font-family: [^;"]*;?', "", body)
-    # A hundredth of a point is more than can be seen; a picture's matrix is for its many pixels.
+    # The matrix of a picture is multiplied by its many pixels, and stays as it is.
     body = re.sub(r"<(?:path|use|text)[^>]*>", lambda tag: _FINER.sub("", tag[0]), body)
     referred = set(re.findall(r'(?:href="|url\()#([^")]+)', body))
 

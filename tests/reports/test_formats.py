@@ -200,6 +200,7 @@ def test_series_of_equal_colour_are_all_drawn() -> None:
 
 def test_a_figure_does_not_show_what_was_drawn_before_it(report: Report) -> None:
     panels = {series.kind: series for series in report.tables[1].panels}
+    panels["scatter"] = Series("scatter", "nothing", "", "")
     first = {kind: figures.svg(series) for kind, series in panels.items()}
     for series in panels.values():
         lines = {"another": [([7.0], [7.0])]}
