@@ -39,8 +39,13 @@ def disk(place: Path | str) -> Iterator[None]:
     except FileNotFoundError:
         raise
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise StoreError(f"cannot use store {place}: {reason}; finished trials are kept") from error
+        raise refused(place, error) from error
+
+
+def refused(place: Path | str, error: OSError) -> StoreError:
+    """What the disk refuses, in one clear line."""
+    reason = (error.strerror or str(error)).lower()
+    return StoreError(f"cannot use store {place}: {reason}; finished trials are kept")
 
 
 def write_whole(path: Path, content: bytes | Iterable[bytes], aside: Path | None = None) -> None:

@@ -77,13 +77,13 @@ class TrialRecord:
         Raises `KeyError`, `TypeError`, `ValueError` or `AttributeError` if a part is missing,
         unknown or not of its kind.
         """
-        metrics = {
-            name: Curve(tuple(curve["rounds"]), tuple(curve["values"]))
-            for name, curve in plain["metrics"].items()
-        }
-        if any(len(curve.rounds) != len(curve.values) for curve in metrics.values()):
-            raise ValueError("a metric has not one value for each round")
-        if not isinstance(plain["provenance"], Mapping):
+        metrics = {}
+        for name, curve in plain["metrics"].items():
+            rounds, values = tuple(curve["rounds"]), tuple(curve["values"])
+            if len(rounds) != len(values):
+                raise ValueError(f"{name} has not one value for each round")
+            metrics[name] = Curve(rounds, values)
+        if not isinstance(plain["provenance"], dict):
             raise ValueError("the provenance has no names")
         return cls(**{**plain, "metrics": metrics})
 

@@ -29,13 +29,23 @@ from numpy.typing import NDArray
 from benchmark import sources
 from benchmark.config import RunConfig
 from benchmark.errors import StoreError
-from benchmark.files import arrays_from, disk, npz_bytes, read_npz, sha256_of, write_whole
+from benchmark.files import (
+    arrays_from,
+    disk,
+    npz_bytes,
+    read_npz,
+    refused,
+    sha256_of,
+    write_whole,
+)
 from benchmark.record import SCHEMA, TrialRecord, check_schema
 from methods.outcome import Curve, Outcome
 from methods.state import State
 
 _KEPT = 8192
 """Records that a store remembers as sound; of larger stores the earliest are read again."""
+_FEW = 64
+"""Sources whose digests a store remembers: thousands of trials share a few."""
 
 
 class Store:
@@ -60,7 +70,7 @@ class Store:
         self.source_of = source_of
         self._writing = False
         self._sound: dict[tuple[str, str], TrialRecord] = {}
-        self._last: tuple[sources.Source, str] = {}, ""
+        self._versions: dict[int, tuple[sources.Source, str]] = {}
         description = self._read_json(self.root / "store.json")
         if description is not None:
             check_schema(description)
@@ -208,9 +218,13 @@ class Store:
     def _name(self, config: RunConfig, seed: int) -> str:
         """Of a trial's files, without their endings."""
         source = self.source_of(config)
-        if source is not self._last[0]:  # the trials of a run are asked for one after another
-            self._last = source, sources.digest(source)
-        return f"{self._last[1]}-seed{seed}"
+        known = self._versions.get(id(source))
+        if known is None:
+            if len(self._versions) >= _FEW:
+                self._versions.clear()
+            # With the source itself, so that no other object can have its identity.
+            known = self._versions[id(source)] = source, sources.digest(source)
+        return f"{known[1]}-seed{seed}"
 
     def _place(self, run: str, name: str) -> str:
         """Of a trial's file, as text: there are hundreds of thousands."""
@@ -261,10 +275,12 @@ class Store:
     def _content(self, path: Path | str) -> bytes | None:
         """What is in a file; None where there is none. Unbuffered: it is read whole."""
         try:
-            with disk(path), FileIO(path) as file:
+            with FileIO(path) as file:
                 return file.readall()
         except FileNotFoundError:
             return None
+        except OSError as error:
+            raise refused(path, error) from error
 
     def _quarantine(self, path: Path, damaged: Path) -> None:
         name = damaged.relative_to(self.root)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
@@ -21,15 +22,17 @@ def on_grid(value: Interval, steps: int) -> bool:
     return -(-a * steps // (100 * b)) <= c * steps // (100 * d)
 
 
-def on_grids(value: Interval, steps: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """`on_grid` for each of `steps`."""
-    unit = math.lcm(*(end.denominator for end in value))
-    low, high = (int(end * unit) for end in value)
-    largest = max(abs(low), abs(high), 100 * unit) * int(steps.max())
-    # Python's whole numbers where those of the processor are too short.
-    many: NDArray[Any] = steps if largest < 2**62 else steps.astype(object)
-    # The last k below the upper end is not below the lower one: one division instead of two.
-    return np.asarray(high * many % (100 * unit) <= (high - low) * many, dtype=np.bool_)
+def off_grids(values: Sequence[Interval], steps: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many of the percentages cannot be k / n, for each n of `steps`."""
+    unit = math.lcm(*(end.denominator for value in values for end in value))
+    ends = [[int(end * unit) for end in value] for value in values]
+    largest = max(100 * unit, *(abs(end) for pair in ends for end in pair))
+    kind = _kind(largest * int(steps.max()))
+    low, high = (side[:, None] for side in np.array(ends, kind).T)
+    many: NDArray[Any] = steps.astype(kind)
+    # The last k below the upper end is below the lower one: one division instead of two.
+    off = high * many % (100 * unit) > (high - low) * many
+    return np.asarray(off.sum(axis=0), dtype=np.int64)
 
 
 @cache
@@ -41,10 +44,15 @@ def share_on_grid(steps: int, places: int) -> Fraction:
     unit = 10**places
     # Both grids repeat after a common divisor of their steps.
     period = 100 * unit // math.gcd(100 * unit, steps)
-    # As in `on_grids`, for the numbers i / unit, in half units.
-    upper = (2 * np.arange(period) + 1) * (steps % (200 * unit))
-    hits = np.count_nonzero(upper % (200 * unit) <= 2 * steps)
+    # As in `off_grids`, for the numbers i / unit, in half units.
+    upper: NDArray[Any] = 2 * np.arange(period).astype(_kind(2 * (period + 1) * steps)) + 1
+    hits = np.count_nonzero(upper * steps % (200 * unit) <= 2 * steps)
     return Fraction(int(hits), period)
+
+
+def _kind(largest: int) -> type:
+    """Of numbers up to `largest`: Python's where those of the processor are too short."""
+    return np.int64 if largest < 2**62 else object
 
 
 def neighbours(value: Decimal, steps: int) -> tuple[tuple[int, Fraction], tuple[int, Fraction]]:

@@ -34,6 +34,11 @@ class Leaf:
     def key(self) -> CellKey:
         return key_of(self.cell)
 
+    @cached_property
+    def bounds(self) -> tuple[Decimal, Decimal]:
+        """The values that print like the cell; it must hold a number."""
+        return self.cell.printed.bounds
+
 
 @dataclass(frozen=True)
 class Aggregate:

@@ -20,7 +20,7 @@ import numpy as np
 
 from benchmark import experiment as experiments
 from benchmark.audit.findings import Finding, finding
-from benchmark.audit.grid import neighbours, on_grid, on_grids, share_on_grid
+from benchmark.audit.grid import neighbours, off_grids, on_grid, share_on_grid
 from benchmark.audit.identity import numbers
 from benchmark.audit.rounding import interval, places_of, show
 from benchmark.printed import half_unit
@@ -35,6 +35,8 @@ FEWEST = 8
 """Fewer values than this say nothing about a grid that nobody states."""
 _BLOCK = 4096
 """So many numbers of images are tried at once."""
+_VALUES = 8
+"""So many values are held against all of them; few numbers are left for the next ones."""
 
 
 def check(paper: Paper) -> Iterator[Finding]:
@@ -78,8 +80,8 @@ def fewest_images(cells: Sequence[Cell], clients: int = 1, spare: int = 0) -> Ma
     for first in range(1, end, _BLOCK):
         images = np.arange(first, min(first + _BLOCK, end))
         off = np.zeros(len(images), int)
-        for value in values:
-            off += ~on_grids(value, clients * images)
+        for some in range(0, len(values), _VALUES):
+            off += off_grids(values[some : some + _VALUES], clients * images)
             explained = off <= spare
             images, off = images[explained], off[explained]
             if not len(images):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from benchmark.audit.checks.granularity import fewest_images
-from benchmark.audit.grid import neighbours, on_grid, on_grids, share_on_grid
+from benchmark.audit.grid import neighbours, off_grids, on_grid, share_on_grid
 from benchmark.audit.rounding import (
     can_be_one_value,
     can_meet,
@@ -103,8 +103,11 @@ def test_every_share_prints_on_its_grid(
 
 @pytest.mark.parametrize("text", ["68.95", "0.1", "100", "33.3333333333333333"])
 def test_many_grids_at_once_are_each_grid_alone(text: str) -> None:
-    value, steps = interval(Printed.parse(text)), np.arange(1, 400)
-    assert on_grids(value, steps).tolist() == [on_grid(value, int(n)) for n in steps]
+    values = [interval(Printed.parse(one)) for one in (text, "12.5", "-3")]
+    steps = np.arange(1, 400)
+    assert off_grids(values, steps).tolist() == [
+        sum(not on_grid(value, int(n)) for value in values) for n in steps
+    ]
 
 
 @pytest.mark.parametrize(("steps", "places"), [(30, 1), (750, 2), (800, 1), (3000, 2), (20000, 2)])
