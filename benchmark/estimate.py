@@ -31,10 +31,13 @@ from benchmark.stages.trial import made
 from methods.federation import Portion
 from methods.models.layers import Layer, is_buffer
 from methods.seeds import Seeds
-from methods.state import repeat
+from methods.state import State, repeat
 
 _STEP_MULTIPLY_ADDS = 2e9
 _STEP_MODELS, _STEP_IMAGES = 4, 32
+_LONG_STEP_S = 0.5
+"""A step that takes as long is not made twice: hardly any of it was allocation."""
+_WEIGHT = 0.01  # of all weights of a step that is only timed
 _BACKWARD = 2  # a backward pass costs about two forward passes
 _UNKNOWN_IMAGES = 50_000
 _ALIKE = 10.0  # how far the counted times of runs alike may lie apart, as a factor
@@ -160,10 +163,11 @@ class Estimator:
         images = max(1, min(limit, int(larger**2 * _STEP_MULTIPLY_ADDS / each)))
         models = _STEP_MODELS if images >= 2 * _STEP_MODELS else 1
         batch = max(2, images // models // 2 * 2)  # even, because views may come in pairs
-        state = repeat(encoder.new(torch.Generator().manual_seed(0)), models)
         state = {
-            name: value.to(self._device).requires_grad_(not is_buffer(name))
-            for name, value in state.items()
+            name: torch.full_like(shape, _WEIGHT, device=self._device).requires_grad_(
+                not is_buffer(name)
+            )
+            for name, shape in repeat(_shapes(encoder), models).items()
         }
         x = torch.rand(models, batch, channels, size, size, device=self._device)
         threads = torch.get_num_threads()
@@ -175,6 +179,8 @@ class Estimator:
                 if self._device.type == "cuda":
                     torch.cuda.synchronize(self._device)
                 took = time.perf_counter() - began
+                if took > _LONG_STEP_S:
+                    break
         finally:
             torch.set_num_threads(threads)
         return took / (models * batch * (1 + _BACKWARD))
@@ -217,10 +223,15 @@ def work_of(config: RunConfig, data_dir: Path | None = None) -> Work:
 
 def multiply_adds(encoder: Layer, channels: int, size: int) -> float:
     """Multiply-adds of one forward pass of one image; nothing is computed to count them."""
-    state = {name: value.to("meta") for name, value in encoder.new(torch.Generator()).items()}
     with FlopCounterMode(display=False) as counter:
-        encoder(state, torch.empty(1, 1, channels, size, size, device="meta"))
+        encoder(_shapes(encoder), torch.empty(1, 1, channels, size, size, device="meta"))
     return max(float(counter.get_total_flops()) / 2, 1.0)
+
+
+def _shapes(encoder: Layer) -> State:
+    """The weights on torch's `meta` device: large networks take seconds to draw."""
+    with torch.device("meta"):
+        return encoder.new(torch.Generator(device="cpu"))
 
 
 def _n_images(wanted: Mapping[str, Any], data_dir: Path | None) -> int:

@@ -44,29 +44,33 @@ class Index:
 
         Raises `StoreError` if the disk refuses.
         """
-        self._write([record], fresh=False)
+        self._write([record])
 
     def refresh(self) -> None:
-        """Rebuilds the index if it does not list exactly the stored trials.
+        """Makes the index list exactly the stored trials, all of which are read, once.
 
         Raises `StoreError` if the disk refuses.
         """
-        stored = {_identity(record) for record in self.store.records()}
         try:
             listed = {tuple(row) for row in self.query("SELECT run, source, seed FROM trials")}
         except StoreError:
-            listed = {("", "", -1)}
-        if listed != stored:
             self.rebuild()
+            return
+        stored, new = set[tuple[Any, ...]](), list[TrialRecord]()
+        for record in self.store.records():
+            identity = _identity(record)
+            stored.add(identity)
+            if identity not in listed:
+                new.append(record)
+        if new or listed != stored:
+            self._write(new, gone=listed - stored)
 
     def rebuild(self) -> int:
         """Makes the index anew from the records; returns how many trials it lists.
 
         Raises `StoreError` if the disk refuses.
         """
-        records = list(self.store.records())
-        self._write(records, fresh=True)
-        return len(records)
+        return self._write(self.store.records(), fresh=True)
 
     def query(self, statement: str, parameters: Iterable[Any] = ()) -> list[tuple[Any, ...]]:
         """Rows of a SELECT over `trials` and `metrics`; the file is opened for reading only.
@@ -80,16 +84,29 @@ class Index:
         except sqlite3.Error as error:
             raise StoreError(f"cannot query {self.path}: {error}") from error
 
-    def _write(self, records: Iterable[TrialRecord], *, fresh: bool) -> None:
+    def _write(
+        self,
+        records: Iterable[TrialRecord],
+        *,
+        gone: Iterable[tuple[Any, ...]] = (),
+        fresh: bool = False,
+    ) -> int:
+        """Enters records and takes out the trials that are gone; how many were entered."""
+        entered = 0
         try:
             if fresh:
                 self.path.unlink(missing_ok=True)
             with closing(sqlite3.connect(self.path)) as db, db:
                 db.executescript(_TABLES)
+                for table in ("trials", "metrics"):
+                    where = "run = ? AND source = ? AND seed = ?"
+                    db.executemany(f"DELETE FROM {table} WHERE {where}", gone)
                 for record in records:
                     _enter(db, record)
+                    entered += 1
         except (sqlite3.Error, OSError, OverflowError) as error:
             raise StoreError(f"cannot write {self.path}: {error}") from error
+        return entered
 
 
 def _identity(record: TrialRecord) -> tuple[str, str, int]:
@@ -97,11 +114,15 @@ def _identity(record: TrialRecord) -> tuple[str, str, int]:
 
 
 def _enter(db: sqlite3.Connection, record: TrialRecord) -> None:
-    config, made = RunConfig.from_dict(record.config), record.provenance
+    config, made, identity = (
+        RunConfig.from_dict(record.config),
+        record.provenance,
+        _identity(record),
+    )
     db.execute(
         "INSERT OR REPLACE INTO trials VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
-            *_identity(record),
+            *identity,
             config.stage,
             config.method,
             config.data["name"],
@@ -114,7 +135,7 @@ def _enter(db: sqlite3.Connection, record: TrialRecord) -> None:
     db.executemany(
         "INSERT OR REPLACE INTO metrics VALUES (?, ?, ?, ?, ?, ?)",
         [
-            (*_identity(record), name, at, value)
+            (*identity, name, at, value)
             for name, curve in record.metrics.items()
             for at, value in zip(curve.rounds, curve.values, strict=True)
         ],

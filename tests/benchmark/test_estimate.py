@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from benchmark import estimate
 from benchmark.config import RunConfig
 from benchmark.estimate import Estimator, elapsed, multiply_adds, work_of
 from benchmark.record import TrialRecord
@@ -87,3 +88,27 @@ def test_records_of_a_config_that_has_changed_its_shape_are_learned_from(tiny_co
     older = dataclasses.replace(record(config, 8.0), run="0" * 16)
     known = Estimator("cpu", "here", [older])
     assert known.seconds(config) == pytest.approx(8.0)
+
+
+@pytest.mark.parametrize(("long_s", "steps"), [(0.0, 1), (1e9, 2)])
+def test_a_long_step_is_timed_once(
+    tiny_config: Make, monkeypatch: pytest.MonkeyPatch, long_s: float, steps: int
+) -> None:
+    made, trained = estimate._encoder, list[bool]()
+
+    def watched(config: RunConfig) -> Any:
+        encoder, channels, size = made(config)
+
+        class Watched:
+            new = encoder.new
+
+            def __call__(self, state: Any, x: Any, training: bool = False) -> Any:
+                trained.append(training)
+                return encoder(state, x, training=training)
+
+        return Watched(), channels, size
+
+    monkeypatch.setattr(estimate, "_encoder", watched)
+    monkeypatch.setattr(estimate, "_LONG_STEP_S", long_s)
+    assert Estimator("cpu", "here").seconds(tiny_config()) > 0
+    assert sum(trained) == steps

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 
 from benchmark.config import RunConfig
 from benchmark.errors import StoreError
 from benchmark.index import Index
+from benchmark.record import TrialRecord
 from benchmark.store import Store
 from methods.outcome import Outcome
 
@@ -42,7 +44,7 @@ def test_adding_trials_gives_what_a_rebuild_gives(filled: Store) -> None:
     assert index.query(VALUES) == added
 
 
-@pytest.mark.parametrize("harm", ["gone", "garbage", "behind"])
+@pytest.mark.parametrize("harm", ["gone", "garbage", "behind", "ahead"])
 def test_refresh_repairs_whatever_happened_to_the_index(filled: Store, harm: str) -> None:
     index = Index(filled)
     index.rebuild()
@@ -51,11 +53,34 @@ def test_refresh_repairs_whatever_happened_to_the_index(filled: Store, harm: str
         index.path.unlink()
     elif harm == "garbage":
         index.path.write_bytes(b"not a database" * 100)
-    else:
+    elif harm == "behind":
         index.path.unlink()
         index.add(next(filled.records()))
+    else:
+        index.add(replace(next(filled.records()), seed=7))
     index.refresh()
     assert index.query(VALUES) == whole
+
+
+@pytest.mark.parametrize("harm", ["none", "gone", "behind"])
+def test_refresh_reads_every_record_once(
+    filled: Store, monkeypatch: pytest.MonkeyPatch, harm: str
+) -> None:
+    Index(filled).rebuild()
+    if harm != "none":
+        Index(filled).path.unlink()
+    if harm == "behind":
+        Index(filled).add(next(filled.records()))
+    records, read = Store.records, list[TrialRecord]()
+
+    def watched(store: Store) -> Iterator[TrialRecord]:
+        for record in records(store):
+            read.append(record)
+            yield record
+
+    monkeypatch.setattr(Store, "records", watched)
+    Index(filled).refresh()
+    assert [record.seed for record in read] == [0, 1]
 
 
 def test_a_wrong_query_is_one_line(filled: Store) -> None:
