@@ -17,6 +17,7 @@ from benchmark.claims.nodes import CellKey, key_of
 from benchmark.claims.resolve import resolve
 from benchmark.claims.trials import Setting, judge_claims
 from benchmark.config import RunConfig
+from benchmark.departures import Numbered
 from benchmark.evidence import CellTrials, Evidence, Trials
 from benchmark.panels import panels
 from benchmark.plan import Plan, PlannedCell, PlannedDrawing
@@ -122,21 +123,20 @@ class _Judging:
 
     def table(self, table: Table) -> TableResult:
         cells, drawings = self.planned.get(table.id, []), self.drawn.get(table.id, [])
-        verdicts = self.verdicts(table, cells)
-        shown: list[PlannedCell | PlannedDrawing] = [*cells, *drawings]
-        departures = tuple(
-            dict.fromkeys(one for planned in shown for one in self.departures(planned))
-        )
-        position = {departure: i for i, departure in enumerate(departures)}
+        verdicts, departures = self.verdicts(table, cells), Numbered()
+        commands = {row: self.command(table.id, row) for row in table.rows}
         figure = table.figure
         judged = tuple(
             self.cell(
                 one,
                 verdicts[key_of(one.cell)],
-                tuple(map(position.__getitem__, self.departures(one))),
+                departures.positions(self.departures(one)),
+                None if one.config is None else commands[one.cell.row],
             )
             for one in cells
         )
+        for drawing in drawings:
+            departures.positions(self.departures(drawing))
         return TableResult(
             id=table.id,
             title=table.title,
@@ -148,7 +148,7 @@ class _Judging:
             margin_reason=None if table.margin is None else table.margin.reason,
             cells=judged,
             claims=self.claims(table),
-            departures=departures,
+            departures=departures.all,
             unstated=tuple(map(_as_departure, (*self.plan.paper.unstated, *table.unstated))),
             notes=table.notes,
             panels=(
@@ -243,7 +243,11 @@ class _Judging:
         return None if value is None or sample is None else sample.mean - float(value)
 
     def cell(
-        self, planned: PlannedCell, verdict: Verdict, departures: tuple[int, ...]
+        self,
+        planned: PlannedCell,
+        verdict: Verdict,
+        departures: tuple[int, ...],
+        command: str | None,
     ) -> CellResult:
         cell, trials = planned.cell, self.trials(planned.cell)
         sample = self.evidence.samples[key_of(cell)]
@@ -264,7 +268,7 @@ class _Judging:
             interval=mean_interval(sample),
             verdict=verdict,
             run=None if planned.config is None else planned.config.key,
-            command=None if planned.config is None else self.command(cell.table, cell.row),
+            command=command,
             note="; ".join(notes) or None,
             departures=departures,
             margin=None if margin is None else margin.value,

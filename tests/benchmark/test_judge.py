@@ -9,6 +9,7 @@ import pytest
 
 from benchmark.commands._options import parse_sets
 from benchmark.config import RunConfig
+from benchmark.departures import Numbered
 from benchmark.judge import judge
 from benchmark.plan import Plan, PlannedCell, PlannedDrawing
 from benchmark.printed import Printed
@@ -169,6 +170,14 @@ def test_a_run_with_a_departure_is_never_judged():
     assert found.verdict.word == "SCALED"
     assert "training.rounds" in found.verdict.reason
     assert found.mean == pytest.approx(70.1)
+
+
+def test_equal_departures_of_a_table_are_shown_once_in_the_order_of_its_cells():
+    numbered, equal = Numbered(), replace(SCALED)
+    other = Departure("clients.count", "100", "5", "time")
+    assert numbered.positions([SCALED, other]) == (0, 1)
+    assert numbered.positions([other, equal]) == (1, 0)
+    assert numbered.all == (SCALED, other)
 
 
 def test_data_that_are_not_the_release_are_a_departure():
