@@ -61,6 +61,7 @@ class _Checker:
     )
     shared: Shared = field(default_factory=Shared)
     built: dict[tuple[str, str, int], tuple[object, Any, str | None]] = field(default_factory=dict)
+    tried: dict[tuple[object, ...], tuple[object, Any, Sequence[str]]] = field(default_factory=dict)
 
     def check(self) -> None:
         for table in self.paper.tables:
@@ -119,22 +120,29 @@ class _Checker:
         self, given: Experiment, read: Read, under: str, label: Sequence[str], report: Reporter
     ) -> None:
         """Builds what is implemented, which checks every option; keeps the rounds for `read`."""
-        rounds = experiment.get(given, "training.rounds")
+        key = (*given, *map(id, given.values()))
+        if key not in self.tried:
+            self.tried[key] = given, *self._tried(given)
+        _, rounds, problems = self.tried[key]
+        for problem in problems:
+            report.add(_row(report, label), under + problem)
+        if isinstance(read.at, int) and isinstance(rounds, int) and read.at > rounds:
+            message = f"round {read.at} is read, but the run ends at round {rounds}"
+            report.add(_row(report, label), under + message)
+
+    def _tried(self, given: Experiment) -> tuple[Any, Sequence[str]]:
+        """The rounds of what an experiment makes, and what is wrong with its options."""
+        rounds, problems = experiment.get(given, "training.rounds"), list[str | None]()
         for path, (what, kind, section) in BUILT.items():
             name, options = experiment.get(given, path), given.get(section, _NONE)
             if name not in names.known(what) or (kind == "objective" and not _objective(name)):
                 continue
             built, problem = self._built(kind, name, options)
-            if problem is not None:
-                report.add(_row(report, label), under + problem)
+            problems.append(problem)
             rounds = getattr(built, "rounds", rounds)
         for section in experiment.section_classes():
-            _, problem = self._built("", section, given.get(section, _NONE))
-            if problem is not None:
-                report.add(_row(report, label), under + problem)
-        if isinstance(read.at, int) and isinstance(rounds, int) and read.at > rounds:
-            message = f"round {read.at} is read, but the run ends at round {rounds}"
-            report.add(_row(report, label), under + message)
+            problems.append(self._built("", section, given.get(section, _NONE))[1])
+        return rounds, [problem for problem in problems if problem is not None]
 
     def _built(self, kind: str, name: str, options: Mapping[str, Any]) -> tuple[Any, str | None]:
         """What options make, or what is wrong with them; without a kind, those of a section.

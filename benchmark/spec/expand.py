@@ -193,7 +193,8 @@ def _first(*values: Any) -> Any:
 
 
 def _changes(place: RawTable | RawBinding) -> Changes:
-    return {name: _overrides(profile.overrides) for name, profile in place.profiles.items()}
+    made = {name: _overrides(profile.overrides) for name, profile in place.profiles.items()}
+    return made or _NOTHING
 
 
 def _joined(shared: Shared, *layers: Changes) -> Changes:
