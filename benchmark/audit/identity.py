@@ -14,6 +14,7 @@ from typing import Any
 
 from benchmark import experiment as experiments
 from benchmark.audit.rounding import is_exact_enough
+from benchmark.config import RunConfig
 from benchmark.errors import SpecError
 from benchmark.resolve import MEASUREMENTS, Resolver
 from benchmark.spec.types import Cell, Experiment, Paper, Profile
@@ -58,7 +59,7 @@ class Number:
         """The closed interval of values that print like this one."""
         return self.cell.printed.bounds
 
-    @property
+    @cached_property
     def has_spread(self) -> bool:
         """Whether it is printed with a standard deviation, as the mean of runs."""
         return self.cell.printed.sd is not None
@@ -119,8 +120,16 @@ class _Keys:
             except SpecError:
                 break
             if config is not None:
-                return f"{config.canonical} {sorted(self._not_options(cell.experiment))}"
+                return f"{self._config(config)} {sorted(self._not_options(cell.experiment))}"
         return _canonical(cell.experiment)
+
+    def _config(self, config: RunConfig) -> str:
+        """All of a config as text; that of a run which many start from is written once."""
+        if id(config) not in self._texts:
+            start = "" if config.start is None else self._config(config.start)
+            own = {name: value for name, value in vars(config).items() if name in _OWN}
+            self._texts[id(config)] = f"{_canonical(own)} from {start}"
+        return self._texts[id(config)]
 
     def _not_options(self, experiment: Experiment) -> Iterator[tuple[str, Any]]:
         """Settings that no method has as its option, by path."""
@@ -138,6 +147,7 @@ class _Keys:
         return self._texts[id(section)]
 
 
+_OWN = frozenset(RunConfig.__dataclass_fields__) - {"start"}
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
