@@ -1,7 +1,7 @@
 """Where in a TOML file a key stands: dotted paths to line numbers, for messages.
 
-`tomllib` forgets positions. This scanner reads a text that `tomllib` has accepted, so it follows
-the grammar without checking it.
+Parsers of TOML forget positions. This scanner reads a text that one has accepted, so it follows the
+grammar without checking it.
 """
 
 from __future__ import annotations
