@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import shutil
 import subprocess
@@ -19,6 +20,7 @@ from benchmark.plan import make_plan
 from benchmark.spec.load import load_paper, tables_root
 from benchmark.spec.problems import InvalidSpecError
 from benchmark.store import Store
+from reports.parts import write_parts
 
 
 @pytest.fixture
@@ -58,6 +60,22 @@ def test_every_paper_is_reported_in_order_as_alone(root: Path, tmp_path: Path, j
     assert [one["paper"] for one in found] == ids
     assert {path.name for path in (out / "papers").iterdir()} == {f"{id}.html" for id in ids}
     assert not list(out.glob(".parts-*"))
+
+
+def test_garbage_is_seldom_looked_for_while_papers_are_reported_and_as_before_afterwards(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, seen = gc.get_threshold(), list[int]()
+    write = write_parts
+    monkeypatch.setattr(
+        "reports.parts.write_parts",
+        lambda *given: seen.append(gc.get_threshold()[0]) or write(*given),
+    )
+    report_on(["p00", "p01"], given(tmp_path), tmp_path / "out", command="x", root=root, jobs=1)
+    assert len(seen) == 2
+    assert min(seen) > before[0]
+    assert gc.get_threshold() == before
+    assert gc.get_freeze_count() == 0
 
 
 def test_all_mistakes_of_all_papers_are_told_and_nothing_is_written(
