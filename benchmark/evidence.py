@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
@@ -59,6 +59,7 @@ class Evidence:
     store: Trials
     not_run: Mapping[str, str] = field(default_factory=dict)
     _asked: dict[str, Mapping[int, TrialRecord | None]] = field(default_factory=dict)
+    _finished: dict[str, list[TrialRecord]] = field(default_factory=dict)
     _unreleased: dict[str, tuple[Departure, ...]] = field(default_factory=dict)
 
     def trials(self, config: RunConfig) -> Mapping[int, TrialRecord | None]:
@@ -73,9 +74,12 @@ class Evidence:
         asked = self.trials(config)
         return asked[seed] if seed in asked else self.store.find(config, seed)
 
-    def records(self, config: RunConfig) -> list[TrialRecord]:
+    def records(self, config: RunConfig) -> Sequence[TrialRecord]:
         """The finished trials of a run that the plan asks for, by seed."""
-        return [record for record in self.trials(config).values() if record is not None]
+        if config.key not in self._finished:
+            found = self.trials(config).values()
+            self._finished[config.key] = [record for record in found if record is not None]
+        return self._finished[config.key]
 
     def errors(self, config: RunConfig) -> tuple[str, ...]:
         """`trial 3: diverged at round 7` for every trial that failed, by seed."""

@@ -134,7 +134,7 @@ def _maps(figure: Figure, drawing: PlannedDrawing, evidence: Evidence) -> Iterat
 
 def _pair(xy: NDArray[Any]) -> tuple[list[float], list[float]]:
     """Points (n x 2) as lists of x and y, as exact as can be seen."""
-    x, y = ([round(float(value), 2) for value in axis] for axis in xy.T)
+    x, y = ([round(value, 2) for value in axis] for axis in xy.T.astype(np.float64).tolist())
     return x, y
 
 

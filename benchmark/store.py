@@ -44,8 +44,8 @@ from methods.state import State
 
 _KEPT = 8192
 """Records that a store remembers as sound; of larger stores the earliest are read again."""
-_FEW = 64
-"""Sources whose digests a store remembers: thousands of trials share a few."""
+_FEW = 256
+"""Sources whose digests are remembered: thousands of trials share a few."""
 
 
 class Store:
@@ -70,7 +70,6 @@ class Store:
         self.source_of = source_of
         self._writing = False
         self._sound: dict[tuple[str, str], TrialRecord] = {}
-        self._versions: dict[int, tuple[sources.Source, str]] = {}
         description = self._read_json(self.root / "store.json")
         if description is not None:
             check_schema(description)
@@ -217,14 +216,7 @@ class Store:
 
     def _name(self, config: RunConfig, seed: int) -> str:
         """Of a trial's files, without their endings."""
-        source = self.source_of(config)
-        known = self._versions.get(id(source))
-        if known is None:
-            if len(self._versions) >= _FEW:
-                self._versions.clear()
-            # With the source itself, so that no other object can have its identity.
-            known = self._versions[id(source)] = source, sources.digest(source)
-        return f"{known[1]}-seed{seed}"
+        return f"{_version(self.source_of(config))}-seed{seed}"
 
     def _place(self, run: str, name: str) -> str:
         """Of a trial's file, as text: there are hundreds of thousands."""
@@ -344,6 +336,20 @@ class Store:
         assert self._writing, "only inside `writing`"
         with disk(self.root):
             write_whole(path, content, self.root / "unfinished")
+
+
+_versions: dict[int, tuple[sources.Source, str]] = {}
+
+
+def _version(source: sources.Source) -> str:
+    """The digest of a source, by the object."""
+    known = _versions.get(id(source))
+    if known is None:
+        if len(_versions) >= _FEW:
+            _versions.clear()
+        # With the source itself, so that no other object can have its identity.
+        known = _versions[id(source)] = source, sources.digest(source)
+    return known[1]
 
 
 def read_encoder(path: Path) -> State:

@@ -35,6 +35,11 @@ class Leaf:
         return key_of(self.cell)
 
     @cached_property
+    def text(self) -> str:
+        """The cell's label, with its table where that is another one."""
+        return self.cell.label if self.own else f"{self.cell.label} (table {self.cell.table})"
+
+    @cached_property
     def bounds(self) -> tuple[Decimal, Decimal]:
         """The values that print like the cell; it must hold a number."""
         return self.cell.printed.bounds
@@ -101,7 +106,7 @@ def show(node: Node, nested: bool = False) -> str:
         case Constant():
             return str(node.value)
         case Leaf():
-            return node.cell.label if node.own else f"{node.cell.label} (table {node.cell.table})"
+            return node.text
         case Aggregate():
             return f"{node.name}({', '.join(show(leaf) for leaf in node.leaves)})"
         case Arithmetic():
