@@ -94,6 +94,7 @@ class _Keys:
         self._runs: dict[tuple[int, str], str] = {}
         self._surroundings: dict[int, str] = {}
         self._texts: dict[int, str] = {}
+        self._configs: dict[int, tuple[RunConfig, str]] = {}
         self._options: dict[tuple[str, int], list[tuple[str, Any]]] = {}
 
     def run(self, cell: Cell) -> str:
@@ -125,11 +126,12 @@ class _Keys:
 
     def _config(self, config: RunConfig) -> str:
         """All of a config as text; that of a run which many start from is written once."""
-        if id(config) not in self._texts:
+        if id(config) not in self._configs:
             start = "" if config.start is None else self._config(config.start)
             own = {name: value for name, value in vars(config).items() if name in _OWN}
-            self._texts[id(config)] = f"{_canonical(own)} from {start}"
-        return self._texts[id(config)]
+            # With the config itself, so that no other object can have its identity.
+            self._configs[id(config)] = config, f"{_canonical(own)} from {start}"
+        return self._configs[id(config)][1]
 
     def _not_options(self, experiment: Experiment) -> Iterator[tuple[str, Any]]:
         """Settings that no method has as its option, by path."""
