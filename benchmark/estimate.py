@@ -21,17 +21,17 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch.utils.flop_counter import FlopCounterMode
 
 from benchmark import data
 from benchmark.config import RunConfig
 from benchmark.errors import DataError
 from benchmark.record import TrialRecord
 from benchmark.stages.trial import made
+from methods.costs import network_cost, shapes_of
 from methods.federation import Portion
 from methods.models.layers import Layer, is_buffer
 from methods.seeds import Seeds
-from methods.state import State, repeat
+from methods.state import repeat
 
 _STEP_MULTIPLY_ADDS = 2e9
 _STEP_MODELS, _STEP_IMAGES = 4, 32
@@ -167,7 +167,7 @@ class Estimator:
             name: torch.full_like(shape, _WEIGHT, device=self._device).requires_grad_(
                 not is_buffer(name)
             )
-            for name, shape in repeat(_shapes(encoder), models).items()
+            for name, shape in repeat(shapes_of(encoder), models).items()
         }
         x = torch.rand(models, batch, channels, size, size, device=self._device)
         threads = torch.get_num_threads()
@@ -223,15 +223,7 @@ def work_of(config: RunConfig, data_dir: Path | None = None) -> Work:
 
 def multiply_adds(encoder: Layer, channels: int, size: int) -> float:
     """Multiply-adds of one forward pass of one image; nothing is computed to count them."""
-    with FlopCounterMode(display=False) as counter:
-        encoder(_shapes(encoder), torch.empty(1, 1, channels, size, size, device="meta"))
-    return max(float(counter.get_total_flops()) / 2, 1.0)
-
-
-def _shapes(encoder: Layer) -> State:
-    """The weights on torch's `meta` device: large networks take seconds to draw."""
-    with torch.device("meta"):
-        return encoder.new(torch.Generator(device="cpu"))
+    return max(float(network_cost(encoder, channels, size, size).multiply_adds), 1.0)
 
 
 def _n_images(wanted: Mapping[str, Any], data_dir: Path | None) -> int:

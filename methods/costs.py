@@ -50,12 +50,11 @@ class NetworkCost:
 def network_cost(network: Layer, *input_shape: int) -> NetworkCost:
     """The cost of `network` for one input of `input_shape` (channels, height, width, or width).
 
-    No weight is drawn and nothing is computed: torch's `meta` device carries shapes only, which is
-    all that is counted.
+    Nothing is computed: torch's `meta` device carries shapes only, which is all that is counted.
     """
-    with torch.device("meta"), FlopCounterMode(display=False) as counter, torch.no_grad():
-        state = network.new(torch.Generator(device="cpu"))
-        network(state, torch.zeros(1, 1, *input_shape))
+    state = shapes_of(network)
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        network(state, torch.zeros(1, 1, *input_shape, device="meta"))
     by_kind: dict[str, int] = {}
     for operator, flops in counter.get_flop_counts()["Global"].items():
         kind = "convolution" if "convolution" in str(operator) else "dense"
@@ -63,6 +62,12 @@ def network_cost(network: Layer, *input_shape: int) -> NetworkCost:
     trained = sum(v.numel() for name, v in state.items() if not is_buffer(name))
     buffers = sum(v.numel() for name, v in state.items() if is_buffer(name))
     return NetworkCost(trained, buffers, n_bytes(state), by_kind)
+
+
+def shapes_of(network: Layer) -> State:
+    """The weights of one model on torch's `meta` device: large networks take seconds to draw."""
+    with torch.device("meta"):
+        return network.new(torch.Generator(device="cpu"))
 
 
 @dataclass(frozen=True)
