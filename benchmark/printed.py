@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 
 _UNSIGNED = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?"
 _VALUE = re.compile(
@@ -16,7 +17,7 @@ _VALUE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Printed:
     """One printed cell.
 
@@ -72,7 +73,7 @@ class Printed:
             raise ValueError(f"'{self.text}' is not a number")
         return half_unit(self.value)
 
-    @property
+    @cached_property
     def bounds(self) -> tuple[Decimal, Decimal]:
         """The closed interval of values that print like this one.
 

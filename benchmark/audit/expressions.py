@@ -78,7 +78,7 @@ def range_of(node: Node) -> Interval:
 
     Raises `ZeroDivisionError` if a divisor may be zero.
     """
-    return _between(node, {leaf.key: leaf.bounds for leaf in leaves(node)})
+    return _between(node, {leaf.key: leaf.cell.printed.bounds for leaf in leaves(node)})
 
 
 def _value(node: Node) -> Fraction:

@@ -54,7 +54,7 @@ class Number:
         """What was measured how, whatever was tried: data, clients, encoder, round."""
         return self.surroundings, self.measure, self.round, self.cell.trial
 
-    @cached_property
+    @property
     def bounds(self) -> tuple[Decimal, Decimal]:
         """The closed interval of values that print like this one."""
         return self.cell.printed.bounds

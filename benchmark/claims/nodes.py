@@ -39,11 +39,6 @@ class Leaf:
         """The cell's label, with its table where that is another one."""
         return self.cell.label if self.own else f"{self.cell.label} (table {self.cell.table})"
 
-    @cached_property
-    def bounds(self) -> tuple[Decimal, Decimal]:
-        """The values that print like the cell; it must hold a number."""
-        return self.cell.printed.bounds
-
 
 @dataclass(frozen=True)
 class Aggregate:

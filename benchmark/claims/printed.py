@@ -158,7 +158,7 @@ def _box(comparison: Elementary) -> Box | None:
     for leaf in itertools.chain(leaves(comparison.left), leaves(comparison.right)):
         if leaf.cell.printed.value is None:
             return None
-        box[leaf.key] = leaf.bounds
+        box[leaf.key] = leaf.cell.printed.bounds
     return box
 
 
