@@ -5,28 +5,28 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
+import re
 from collections.abc import Iterator, Sequence
-from functools import cache
 from typing import Any
 
 from pydantic import TypeAdapter
+from pydantic_core import to_json
 
-from benchmark.results import Report, as_plain
+from benchmark.results import Report
 from benchmark.scoreboard import Scoreboard
 from reports.parts import Parts, parts_of
 
 FILE = "report.json"
 PARTS = ("report",)
-_NEXT = ",\n"
+_NOT_FINITE = re.compile(rb"(?:NaN|Infinity),?$", re.MULTILINE)
+"""At the end of a line, where text would have its quotation mark."""
 
 
 def render(reports: Sequence[Report]) -> str:
     """One report as an object, several as a list of such objects; `docs/report.schema.json`.
 
-    A value a line, so that two reports can be compared line by line; not indented, because the
-    standard library's fast encoder does not indent, and a suite's report is a million values.
+    A value a line, so that two reports can be compared line by line.
 
     Raises `ValueError` for a number that is not finite.
     """
@@ -37,29 +37,18 @@ def render(reports: Sequence[Report]) -> str:
 
 def part(report: Report, name: str) -> str:
     """One paper of several."""
-    return json.dumps(
-        report, default=_plain, ensure_ascii=False, allow_nan=False, separators=(_NEXT, ": ")
-    )
+    text = to_json(report, indent=1)
+    if _NOT_FINITE.search(text):
+        raise ValueError(f"a number in the report on {report.paper} is not finite: not JSON")
+    return text.decode()
 
 
 def whole(parts: Parts, boards: Sequence[Scoreboard]) -> Iterator[str]:
     """The list of all papers."""
     yield "["
     for i, text in enumerate(parts("report")):
-        yield _NEXT + text if i else text
+        yield f",\n{text}" if i else text
     yield "]\n"
-
-
-def _plain(value: Any) -> Any:
-    """What the encoder does not know, a level at a time, without a copy of the whole report."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {name: getattr(value, name) for name in _names(type(value))}
-    return as_plain(value)
-
-
-@cache
-def _names(kind: type[Any]) -> tuple[str, ...]:
-    return tuple(one.name for one in dataclasses.fields(kind))
 
 
 def schema() -> dict[str, Any]:
