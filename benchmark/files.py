@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, arrays without pickle, and what a disk may refuse."""
+"""Files that are read and appear whole or not at all, arrays without pickle, a disk's refusals."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import struct
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,28 @@ UNREADABLE = (
     struct.error, tokenize.TokenError, NotImplementedError, RuntimeError, RecursionError,
     zlib.error, lzma.LZMAError, zipfile.BadZipFile,
 )  # fmt: skip
+
+Look = Callable[[str], bytes | None]
+"""The content of a store's file by name; of a folder, whose name ends in '/', the names in it."""
+
+
+def looking_into(store: Path | str) -> Look:
+    """Looks at files as they lie; None where there is none, and raises `StoreError` as `disk`."""
+    before = f"{store}/"
+
+    def look(name: str) -> bytes | None:
+        path = before + name
+        try:
+            if name.endswith("/"):
+                return os.fsencode("\n".join(sorted(file.name for file in Path(path).iterdir())))
+            with FileIO(path) as file:  # unbuffered: it is read whole
+                return file.readall()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise refused(path, error) from error
+
+    return look
 
 
 @contextmanager

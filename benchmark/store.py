@@ -14,10 +14,11 @@ all of the trial does. Anyone may read; one process at a time writes (`writing`)
 from __future__ import annotations
 
 import fcntl
+import fnmatch
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from io import FileIO
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -30,11 +31,12 @@ from benchmark import sources
 from benchmark.config import RunConfig
 from benchmark.errors import StoreError
 from benchmark.files import (
+    Look,
     arrays_from,
     disk,
+    looking_into,
     npz_bytes,
     read_npz,
-    refused,
     sha256_of,
     write_whole,
 )
@@ -52,7 +54,8 @@ class Store:
     """Trials under one folder.
 
     source_of: hashes of the code that a run depends on; results of other code are stale. warn:
-    told in one sentence when a damaged file is put aside.
+    told in one sentence when a damaged file is put aside. look: how files are read, None for as
+    they lie.
     """
 
     def __init__(
@@ -60,17 +63,18 @@ class Store:
         root: Path | str,
         source_of: Callable[[RunConfig], sources.Source] = sources.source_of,
         warn: Callable[[str], None] = lambda sentence: None,
+        look: Look | None = None,
     ) -> None:
         """Opens a store for reading; a folder that does not exist is an empty store.
 
         Raises `StoreError` if a newer fedrepro wrote it.
         """
         self.root, self.warn = Path(root), warn
-        self._trials = str(self.root / "trials")
         self.source_of = source_of
+        self._look = looking_into(self.root) if look is None else look
         self._writing = False
         self._sound: dict[tuple[str, str], TrialRecord] = {}
-        description = self._read_json(self.root / "store.json")
+        description = self._read_json("store.json")
         if description is not None:
             check_schema(description)
 
@@ -91,8 +95,9 @@ class Store:
             return []
         now = self.source_of(config)
         edits = []
-        for path in sorted((self.root / "trials" / config.key).glob(f"*-seed{seed}.json")):
-            record = self._sound_record(path.parent.name, path.stem)
+        files = os.fsdecode(self._look(f"trials/{config.key}/") or b"").split("\n")
+        for name in fnmatch.filter(files, f"*-seed{seed}.json"):
+            record = self._sound_record(config.key, name.removesuffix(".json"))
             if record is not None:
                 edits.append(sources.changed(record.source, now))
         return min(edits, key=len, default=[])
@@ -139,7 +144,7 @@ class Store:
 
     def error(self, config: RunConfig, seed: int) -> str | None:
         """One line on why the trial failed when it was last tried, or None."""
-        found = self._read_json(self._error_path(config, seed))
+        found = self._read_json(_error_name(config, seed))
         return None if found is None else str(found.get("message"))
 
     # -- writing ---------------------------------------------------------------------------------
@@ -158,7 +163,7 @@ class Store:
             self._writing = True
             try:
                 self._clear_unfinished()
-                if self._read_json(self.root / "store.json") is None:
+                if self._read_json("store.json") is None:
                     self._write(self.root / "store.json", _json({"schema": SCHEMA}))
                 yield
             finally:
@@ -175,7 +180,7 @@ class Store:
         for name, curve in outcome.metrics.items():
             if not np.isfinite(curve.values).all():
                 raise ValueError(f"{name} is not a finite number in every round")
-        path = Path(self._place(config.key, f"{self._name(config, seed)}.json"))
+        path = self.root / _place(config.key, f"{self._name(config, seed)}.json")
         arrays = self._write_arrays(path.with_suffix(".npz"), outcome.arrays)
         weights = {k: v.detach().cpu().numpy() for k, v in (outcome.encoder or {}).items()}
         encoder = self._write_arrays(path.with_suffix(".encoder.npz"), weights)
@@ -195,7 +200,7 @@ class Store:
         )
         self._write(path, record.as_file())
         with disk(self.root):
-            self._error_path(config, seed).unlink(missing_ok=True)
+            (self.root / _error_name(config, seed)).unlink(missing_ok=True)
         return record
 
     def save_error(self, config: RunConfig, seed: int, message: str, details: str = "") -> None:
@@ -210,7 +215,7 @@ class Store:
             "message": message,
             "details": details,
         }
-        self._write(self._error_path(config, seed), _json(plain))
+        self._write(self.root / _error_name(config, seed), _json(plain))
 
     # -- files -----------------------------------------------------------------------------------
 
@@ -218,16 +223,9 @@ class Store:
         """Of a trial's files, without their endings."""
         return f"{_version(self.source_of(config))}-seed{seed}"
 
-    def _place(self, run: str, name: str) -> str:
-        """Of a trial's file, as text: there are hundreds of thousands."""
-        return f"{self._trials}/{run}/{name}"
-
-    def _error_path(self, config: RunConfig, seed: int) -> Path:
-        return self.root / "errors" / f"{config.key}-seed{seed}.json"
-
-    def _read_json(self, path: Path) -> dict[str, Any] | None:
+    def _read_json(self, name: str) -> dict[str, Any] | None:
         """The object in a file; None where there is no file or no object in it."""
-        content = self._content(path)
+        content = self._look(name)
         try:
             found = None if content is None else json.loads(content.decode())
         except (ValueError, RecursionError):
@@ -238,21 +236,21 @@ class Store:
         """The record in a file, if it and the arrays beside it are whole."""
         if (run, name) in self._sound:
             return self._sound[run, name]
-        path = self._place(run, f"{name}.json")
-        content = self._content(path)
+        file = _place(run, f"{name}.json")
+        content = self._look(file)
         if content is None:
             return None
         try:
             record = TrialRecord.from_file(content, run, name)
             damaged = [
-                self._place(run, part["file"])
+                _place(run, part["file"])
                 for part in (record.arrays, record.encoder)
                 if part is not None and self._sound_content(run, part) is None
             ]
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
-            damaged = [path]
+            damaged = [file]
         if damaged:
-            self._quarantine(Path(path), Path(damaged[0]))
+            self._quarantine(self.root / file, damaged[0])
             return None
         if len(self._sound) >= _KEPT:
             del self._sound[next(iter(self._sound))]
@@ -261,25 +259,14 @@ class Store:
 
     def _sound_content(self, run: str, part: Mapping[str, str]) -> bytes | None:
         """What is in a file of arrays; None where it is missing or damaged."""
-        content = self._content(self._place(run, part["file"]))
+        content = self._look(_place(run, part["file"]))
         return None if content is None or sha256_of(content) != part["sha256"] else content
 
-    def _content(self, path: Path | str) -> bytes | None:
-        """What is in a file; None where there is none. Unbuffered: it is read whole."""
-        try:
-            with FileIO(path) as file:
-                return file.readall()
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise refused(path, error) from error
-
-    def _quarantine(self, path: Path, damaged: Path) -> None:
-        name = damaged.relative_to(self.root)
+    def _quarantine(self, path: Path, damaged: str) -> None:
         if not self._writing:
-            self.warn(f"{name} is damaged or missing; its trial is not used")
+            self.warn(f"{damaged} is damaged or missing; its trial is not used")
             return
-        self.warn(f"{name} is damaged or missing; moved to quarantine, the trial is made again")
+        self.warn(f"{damaged} is damaged or missing; moved to quarantine, the trial is made again")
         with disk(self.root):
             place = self._quarantine_of(path)
             place.mkdir(parents=True, exist_ok=True)
@@ -304,7 +291,7 @@ class Store:
                 left.unlink()
 
     def _load(self, record: TrialRecord, part: Mapping[str, str]) -> dict[str, NDArray[Any]]:
-        path = self._place(record.run, part["file"])
+        path = self.root / _place(record.run, part["file"])
         content = self._sound_content(record.run, part)
         if content is None:
             raise StoreError(f"{path} is damaged or missing; run again to renew it")
@@ -336,6 +323,15 @@ class Store:
         assert self._writing, "only inside `writing`"
         with disk(self.root):
             write_whole(path, content, self.root / "unfinished")
+
+
+def _place(run: str, file: str) -> str:
+    """Of a trial's file below the store, as text: there are hundreds of thousands."""
+    return f"trials/{run}/{file}"
+
+
+def _error_name(config: RunConfig, seed: int) -> str:
+    return f"errors/{config.key}-seed{seed}.json"
 
 
 _versions: dict[int, tuple[sources.Source, str]] = {}

@@ -1,17 +1,18 @@
 """A report on many papers, made of parts: what each format says of one paper.
 
 Parts are written paper by paper, in any process, and joined in order, so that no more than one
-judged paper need be held at a time.
+judged paper need be held at a time, and those of unchanged papers need not be made again.
 """
 
 from __future__ import annotations
 
 import importlib
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmark.files import write_whole
+from benchmark.files import sha256_of, write_whole
 from benchmark.results import Report
 from benchmark.scoreboard import Scoreboard
 from methods.registry import names_in
@@ -32,22 +33,23 @@ def formats() -> dict[str, Any]:
     return {name: importlib.import_module(f"{_WRITERS}.{name}") for name in names_in(_WRITERS)}
 
 
-def write_parts(report: Report, place: Path) -> None:
-    """Writes what every format says of a paper into the new folder `place`.
+def write_parts(report: Report, place: Path) -> dict[str, str]:
+    """Writes what every format says of a paper into the folder `place`; SHA-256 by file.
 
     Raises `OSError` if the disk refuses.
     """
-    place.mkdir()
+    written = {}
     for format, writer in formats().items():
         for name in writer.PARTS:
-            # Unfinished as long as the report is: only the joined files are synced.
-            (place / f"{format}-{name}").write_text(
-                writer.part(report, name), encoding="utf-8", newline=""
-            )
+            content = writer.part(report, name).encode()
+            # Not synced as the joined files are: a part that a crash spoils is made again.
+            (place / f"{format}-{name}").write_bytes(content)
+            written[f"{format}-{name}"] = sha256_of(content)
+    return written
 
 
 def join(places: Sequence[Path], boards: Sequence[Scoreboard], folder: Path) -> None:
-    """The report in every format, in `folder`, from the parts in `places`, which are used up.
+    """The report in every format, in `folder`, from the parts in `places`, which stay.
 
     boards: of the papers, in the order of `places`.
 
@@ -58,9 +60,21 @@ def join(places: Sequence[Path], boards: Sequence[Scoreboard], folder: Path) -> 
         write_whole(folder / writer.FILE, (text.encode() for text in writer.whole(parts, boards)))
         for name, page in getattr(writer, "PAGES", {}).items():
             for place, board in zip(places, boards, strict=True):
-                own = folder / page.format(paper=board.paper)
-                own.parent.mkdir(exist_ok=True)
-                (place / f"{format}-{name}").replace(own)
+                _show(place / f"{format}-{name}", folder / page.format(paper=board.paper))
+
+
+def _show(part: Path, page: Path) -> None:
+    """Makes a part a page: one file under two names, or a copy where the disk has no such thing."""
+    page.parent.mkdir(exist_ok=True)
+    unfinished = page.with_name(f".{page.name}.part")
+    unfinished.unlink(missing_ok=True)
+    try:
+        unfinished.hardlink_to(part)
+    except OSError:
+        shutil.copyfile(part, unfinished)
+    unfinished.replace(page)
+    # A name that leads to the very same file is not moved.
+    unfinished.unlink(missing_ok=True)
 
 
 class _Stored:

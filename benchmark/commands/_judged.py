@@ -9,7 +9,7 @@ import argparse
 import importlib
 import shlex
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from benchmark.commands._terminal import paint
 from benchmark.errors import FedreproError
-from benchmark.files import write_whole
+from benchmark.files import Look, write_whole
 from benchmark.results import Report
 from benchmark.scoreboard import Scoreboard, exit_code, scoreboard
 
@@ -32,11 +32,22 @@ _REASONS = 5
 _ROOT = Path("results/reports")
 
 
-def store_at(folder: Path) -> Store:
-    """The store in `folder`, which complains on the terminal about damaged files."""
+def store_at(
+    folder: Path,
+    look: Look | None = None,
+    also_warn: Callable[[str], None] = lambda sentence: None,
+) -> Store:
+    """The store in `folder`, which complains on the terminal about damaged files.
+
+    look: as `Store` has it. also_warn: told as well.
+    """
     from benchmark.store import Store
 
-    return Store(folder, warn=lambda sentence: print(f"fedrepro: {sentence}", file=sys.stderr))
+    def warn(sentence: str) -> None:
+        print(f"fedrepro: {sentence}", file=sys.stderr)
+        also_warn(sentence)
+
+    return Store(folder, warn=warn, look=look)
 
 
 def command_line() -> str:
@@ -120,6 +131,7 @@ def write(reports: Sequence[Report], folder: Path) -> None:
         with TemporaryDirectory(dir=folder, prefix=".parts-") as unfinished:
             places = [Path(unfinished, str(i)) for i in range(len(reports))]
             for report, place in zip(reports, places, strict=True):
+                place.mkdir()
                 parts().write_parts(report, place)
             parts().join(places, list(map(scoreboard, reports)), folder)
 

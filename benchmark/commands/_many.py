@@ -2,38 +2,39 @@
 
 Papers share nothing, so worker processes take them in turn, and none holds more than one judged
 paper. What a process works out once (costs of networks, sources) takes it as long as a dozen
-papers, so that few papers are left to this one process. Code is loaded once, by the process that
-workers are forked from; the driver loads neither torch nor anything else that only they need.
+papers, so that few papers are left to this one process. Parts are kept beside the report, and a
+paper is only judged if anything is not as it was when its parts were made (`benchmark.kept`). The
+driver loads neither torch nor anything else that only judging needs.
 """
 
 from __future__ import annotations
 
 import argparse
-import gc
-import importlib
-import multiprocessing
+import fcntl
+import shutil
 import sys
 import time
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from collections.abc import Container, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from benchmark.commands._judged import TOGETHER, parts, reporting_to, store_at
+from benchmark.commands._turns import in_turn
 from benchmark.errors import FedreproError
-from benchmark.processes import cores, die_with_driver, environment_of_workers
+from benchmark.files import looking_into
+from benchmark.kept import Made, keep, kept, noting, question
+from benchmark.processes import cores
 from benchmark.scoreboard import Scoreboard, scoreboard
+from benchmark.spec.load import tables_root
 from benchmark.spec.problems import InvalidSpecError, Problem
 
+PARTS = ".parts"
+"""The folder of what is kept, in that of the report."""
 _MOST = 8
 """Processes, each of which holds a paper and what it has worked out: some 100 MB."""
 _LOADED = "benchmark.commands._loaded"
 """The module that imports what judging and writing need."""
-_NEW_OBJECTS = 100_000
-"""So many more than there were are looked through for garbage; Python's own number is 700."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class _Task:
 
     id: str
     place: Path
-    root: Path | None
+    root: Path
     profile: str
     trials: int | None
     store: Path
@@ -50,6 +51,18 @@ class _Task:
     started: float
     must_have_profile: bool
     only_read: bool = False
+
+    def question(self) -> str:
+        """What is asked of a paper; the answer stands while this and the store do."""
+        asked = (self.id, self.profile, self.trials, self.command, self.must_have_profile)
+        return question(self.root / self.id, *asked)
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """A paper whose parts lie in their place; board: None where it lacks the profile."""
+
+    board: Scoreboard | None
 
 
 def report_on(
@@ -63,115 +76,138 @@ def report_on(
 ) -> list[Scoreboard]:
     """Writes the report on many papers to `folder`; the scoreboards of those that it holds.
 
-    given: profile, trials, store, and papers if they were named. command: as the user gave it.
-    root: the folder of all specs. jobs: processes, None for as many as pay.
+    given: profile, trials, store, anew (nothing kept is used), and papers if they were named.
+    command: as the user gave it. root: the folder of all specs. jobs: processes, None for as many
+    as pay.
 
     Raises `InvalidSpecError` with all that is wrong in any spec, and other `FedreproError` as for
-    one paper; nothing is written then.
+    one paper or if another process writes to `folder`; there is no report then.
     """
     if jobs is None:
         jobs = min(cores(), _MOST, len(ids) // TOGETHER)
-    problems: list[Problem] = []
-    places: list[Path] = []
-    boards: list[Scoreboard] = []
-    started = time.time()
-    with reporting_to(folder), TemporaryDirectory(dir=folder, prefix=".parts-") as unfinished:
-
-        def task(i: int) -> _Task:
-            return _Task(
-                id=ids[i],
-                place=Path(unfinished, str(i)),
-                root=root,
-                profile=given.profile,
-                trials=given.trials,
-                store=given.store,
-                command=command,
-                started=started,
-                must_have_profile=bool(given.papers),
-                only_read=bool(problems),
-            )
-
-        for i, found in enumerate(_in_turn(task, len(ids), jobs)):
-            if isinstance(found, Scoreboard):
-                places.append(Path(unfinished, str(i)))
-                boards.append(found)
-            elif found is not None:
-                problems += found
-            elif not problems:
-                print(f"{ids[i]} has no profile '{given.profile}': left out", file=sys.stderr)
-        if problems:
-            raise InvalidSpecError(problems)
+    with reporting_to(folder), _alone(folder) as kept_at:
+        tasks = [_task(id, given, kept_at, command, root) for id in ids]
+        answers: list[_Answer | None] = [None] * len(tasks)
+        if not given.anew:
+            answers = list(in_turn(_as_it_was, tasks, jobs))
+        open_tasks = [task for task, known in zip(tasks, answers, strict=True) if known is None]
+        judged = iter(_judge_all(open_tasks, jobs))
+        boards: dict[Path, Scoreboard] = {}
+        for task, known in zip(tasks, answers, strict=True):
+            board = (known or next(judged)).board
+            if board is not None:
+                boards[task.place] = board
+            else:
+                print(f"{task.id} has no profile '{task.profile}': left out", file=sys.stderr)
         if not boards:
             raise FedreproError(f"no paper has a profile '{given.profile}'")
-        parts().join(places, boards, folder)
-    return boards
+        as_it_was = len(tasks) - len(open_tasks)
+        if as_it_was:
+            print(
+                f"{as_it_was} of {len(tasks)} papers are as they were when this report was last "
+                "made, so their parts of it stay; --anew makes all of them anew",
+                file=sys.stderr,
+            )
+        parts().join(list(boards), list(boards.values()), folder)
+        _forget(kept_at, {task.place for task in tasks})
+    return list(boards.values())
 
 
-Found = Scoreboard | tuple[Problem, ...] | None
+def _task(
+    id: str, given: argparse.Namespace, kept_at: Path, command: str, root: Path | None
+) -> _Task:
+    return _Task(
+        id=id,
+        place=kept_at / id,
+        root=tables_root() if root is None else root,
+        profile=given.profile,
+        trials=given.trials,
+        store=given.store,
+        command=command,
+        started=time.time(),
+        must_have_profile=bool(given.papers),
+    )
 
 
-def _in_turn(task: Callable[[int], _Task], count: int, jobs: int) -> Iterator[Found]:
-    """What came of every task, in order; a task is made when a process is about to be free."""
-    if jobs <= 1:
-        importlib.import_module(_LOADED)
-        before = gc.get_threshold()
-        collect_rarely()
-        try:
-            yield from (_perform(task(i)) for i in range(count))
-        finally:
-            gc.set_threshold(*before)
-            gc.unfreeze()
-        return
-    context = multiprocessing.get_context("forkserver")
-    # Loaded once and shared by all workers.
-    context.set_forkserver_preload([__name__, _LOADED])
-    pool = ProcessPoolExecutor(jobs, context, _begin)
-    waiting: deque[Future[Found]] = deque()
-    try:
-        for i in range(count):
-            with environment_of_workers():
-                waiting.append(pool.submit(_perform, task(i)))
-            if len(waiting) > 2 * jobs:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    except BrokenProcessPool:
-        raise FedreproError(
-            "a process that judged papers was ended from outside, perhaps for want of memory"
-        ) from None
-    finally:
-        pool.shutdown(cancel_futures=True)
+def _as_it_was(task: _Task) -> _Answer | None:
+    """A paper whose parts are kept and stand; None where it has to be judged."""
+    made = kept(task.place, task.question(), looking_into(task.store))
+    return None if made is None else _Answer(made.board)
 
 
-def _begin() -> None:
-    die_with_driver()
-    collect_rarely()
+def _judge_all(tasks: Sequence[_Task], jobs: int) -> list[_Answer]:
+    """Judges papers; once one has a mistake, the others are only read for theirs.
+
+    Raises `InvalidSpecError` with all mistakes.
+    """
+    problems: list[Problem] = []
+    answers: list[_Answer] = []
+    if not tasks:
+        return answers
+    in_time = (replace(task, only_read=bool(problems)) for task in tasks)
+    for found in in_turn(_judge, in_time, min(jobs, len(tasks) // TOGETHER), _LOADED):
+        if isinstance(found, _Answer):
+            answers.append(found)
+        else:
+            problems += found
+    if problems:
+        raise InvalidSpecError(problems)
+    return answers
 
 
-def _perform(task: _Task) -> Found:
-    """Judges a paper and writes its parts; its mistakes, or None where it lacks the profile."""
+def _judge(task: _Task) -> _Answer | tuple[Problem, ...]:
+    """Judges a paper and writes its parts, to be kept if all is sound; or its mistakes."""
     from benchmark.judge import judge
     from benchmark.plan import make_plan
     from benchmark.spec.load import load_paper
 
+    asked = task.question()
     try:
         paper = load_paper(task.id, task.root)
     except InvalidSpecError as found:
         return found.problems
-    if task.only_read or (not task.must_have_profile and task.profile not in paper.profiles):
-        return None
-    plan = make_plan(paper, task.profile, trials=task.trials)
-    store = store_at(task.store)
-    report = judge(plan, store, command=task.command, wall_s=time.time() - task.started)
-    parts().write_parts(report, task.place)
-    return scoreboard(report)
+    if task.only_read:
+        return ()
+    shutil.rmtree(task.place, ignore_errors=True)
+    task.place.mkdir()
+    seen: dict[str, str | None] = {}
+    written: dict[str, str] = {}
+    warnings: list[str] = []
+    board = None
+    if task.must_have_profile or task.profile in paper.profiles:
+        plan = make_plan(paper, task.profile, trials=task.trials)
+        store = store_at(task.store, noting(looking_into(task.store), seen), warnings.append)
+        wall_s = time.time() - task.started
+        report = judge(plan, store, command=task.command, wall_s=wall_s)
+        written = parts().write_parts(report, task.place)
+        board = scoreboard(report)
+    # A warning is given each time; a spec that was edited meanwhile is another question.
+    if not warnings and task.question() == asked:
+        keep(task.place, Made(asked, seen, written, board))
+    return _Answer(board)
 
 
-def collect_rarely() -> None:
-    """For a process that makes a report on many papers: garbage in cycles is seldom looked for.
+@contextmanager
+def _alone(folder: Path) -> Iterator[Path]:
+    """The folder of what is kept, which only this process writes to.
 
-    A paper leaves next to none, and looking through it, and through the hundreds of thousands of
-    objects of libraries that are there to stay, took a fifth of the time of judging.
+    Raises `FedreproError` if another one does.
     """
-    gc.freeze()
-    gc.set_threshold(_NEW_OBJECTS, *gc.get_threshold()[1:])
+    kept_at = folder / PARTS
+    kept_at.mkdir(exist_ok=True)
+    with (folder / f"{PARTS}.lock").open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise FedreproError(
+                f"another fedrepro is writing the report in {folder}; wait for it or give "
+                "another --out"
+            ) from None
+        yield kept_at
+
+
+def _forget(kept_at: Path, places: Container[Path]) -> None:
+    """Removes the parts of papers that the report does not have."""
+    for place in kept_at.iterdir():
+        if place not in places:
+            shutil.rmtree(place)

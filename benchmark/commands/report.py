@@ -17,6 +17,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_papers(parser)
     add_cells(parser)
     add_places(parser)
+    parser.add_argument(
+        "--anew",
+        action="store_true",
+        help="judge every paper, also those of many whose parts of the last report still stand",
+    )
 
 
 def execute(given: argparse.Namespace) -> int:

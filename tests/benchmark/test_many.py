@@ -20,7 +20,7 @@ from benchmark.plan import make_plan
 from benchmark.spec.load import load_paper, tables_root
 from benchmark.spec.problems import InvalidSpecError
 from benchmark.store import Store
-from reports.parts import write_parts
+from reports.parts import formats, write_parts
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def root(tmp_path: Path) -> Path:
 
 def given(tmp_path: Path, profile: str = "smoke", *papers: str) -> argparse.Namespace:
     return argparse.Namespace(
-        profile=profile, trials=None, store=tmp_path / "store", papers=list(papers)
+        profile=profile, trials=None, store=tmp_path / "store", papers=list(papers), anew=False
     )
 
 
@@ -59,7 +59,8 @@ def test_every_paper_is_reported_in_order_as_alone(root: Path, tmp_path: Path, j
     found = read(out)
     assert [one["paper"] for one in found] == ids
     assert {path.name for path in (out / "papers").iterdir()} == {f"{id}.html" for id in ids}
-    assert not list(out.glob(".parts-*"))
+    shown = {path.name for path in out.iterdir() if not path.name.startswith(".")}
+    assert shown == {"papers", *(writer.FILE for writer in formats().values())}
 
 
 def test_garbage_is_seldom_looked_for_while_papers_are_reported_and_as_before_afterwards(
@@ -78,7 +79,7 @@ def test_garbage_is_seldom_looked_for_while_papers_are_reported_and_as_before_af
     assert gc.get_freeze_count() == 0
 
 
-def test_all_mistakes_of_all_papers_are_told_and_nothing_is_written(
+def test_all_mistakes_of_all_papers_are_told_and_there_is_no_report(
     root: Path, tmp_path: Path
 ) -> None:
     for id in ("p01", "p11"):
@@ -88,7 +89,7 @@ def test_all_mistakes_of_all_papers_are_told_and_nothing_is_written(
     with pytest.raises(InvalidSpecError) as caught:
         report_on(ids, given(tmp_path), tmp_path / "out", command="x", root=root, jobs=1)
     assert [problem.file.parent.name for problem in caught.value.problems] == ["p01", "p11"]
-    assert not list((tmp_path / "out").iterdir())
+    assert not [file for file in (tmp_path / "out").iterdir() if not file.name.startswith(".")]
 
 
 def test_after_a_mistake_papers_are_only_read(
@@ -132,10 +133,11 @@ import sys
 from pathlib import Path
 import benchmark.commands._loaded
 before = set(sys.modules)
-from benchmark.commands._many import _perform, _Task
+from benchmark.commands._many import _judge, _Task
+from benchmark.spec.load import tables_root
 for id in ("calibre", "cpcfl", "fcl", "fedrlc", "mfcl"):
     place = Path({str(tmp_path)!r}, id)
-    _perform(_Task(id, place, None, "smoke", None, Path("nowhere"), "x", 0.0, False))
+    _judge(_Task(id, place, tables_root(), "smoke", None, Path("nowhere"), "x", 0.0, False))
     assert place.is_dir()
 print(*set(sys.modules) - before)
 """

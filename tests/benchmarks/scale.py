@@ -2,8 +2,8 @@
 
 A suite has so many copies of the five papers (`tests.benchmarks.suite`), with every trial stored.
 Each size is measured twice, in fresh processes: step by step in one process, which holds one paper
-at a time as `fedrepro report` does, and as `fedrepro report` makes it, on all cores. Like the
-command, this module loads what is large only where it is needed.
+at a time as `fedrepro report` does, and as `fedrepro report` makes it, on all cores, for the first
+time and again. Like the command, this module loads what is large only where it is needed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar
 
-from benchmark.commands._many import collect_rarely, report_on
+from benchmark.commands._many import report_on
+from benchmark.commands._turns import collect_rarely
 from benchmark.spec.load import load_paper, paper_ids
 
 Made = TypeVar("Made")
@@ -81,15 +82,27 @@ def by_steps(folder: Path, profile: str) -> dict[str, object]:
 
 
 def as_command(folder: Path, profile: str) -> dict[str, object]:
-    """Wall seconds of the report as the command makes it, and the memory of all its processes."""
+    """Wall seconds of the report as the command makes it, and the memory of all its processes.
+
+    Made three times: the first, again when nothing has changed, and when one trial is missing.
+    """
     ids = paper_ids(folder / "specs")
     given = argparse.Namespace(
-        profile=profile, trials=None, store=folder / "store", papers=list(ids)
+        profile=profile, trials=None, store=folder / "store", papers=list(ids), anew=False
     )
-    begun = time.perf_counter()
-    with _most_of_all() as largest:
-        report_on(ids, given, folder / "out", command="fedrepro", root=folder / "specs")
-    return {"wall_s": round(time.perf_counter() - begun, 1), "MiB of all": largest[0] >> 20}
+
+    def make() -> dict[str, object]:
+        begun = time.perf_counter()
+        with _most_of_all() as largest:
+            report_on(ids, given, folder / "out", command="fedrepro", root=folder / "specs")
+        return {"wall_s": round(time.perf_counter() - begun, 1), "MiB of all": largest[0] >> 20}
+
+    first, unchanged = make(), make()
+    trial = min((folder / "store" / "trials").glob("*/*.json"))
+    aside = trial.rename(folder / trial.name)
+    one_less = make()
+    aside.rename(trial)
+    return {"first": first, "nothing changed": unchanged, "one trial less": one_less}
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from dataclasses import replace
 from decimal import Decimal
 from html.parser import HTMLParser
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -260,12 +261,29 @@ def test_a_report_joined_from_parts_says_what_one_made_at_once_says(
     several = [report, empty, replace(report, paper="other", title="line\nbreak")]
     places = [tmp_path / str(i) for i in range(len(several))]
     for one, place in zip(several, places, strict=True):
+        place.mkdir()
         write_parts(one, place)
     join(places, list(map(scoreboard, several)), tmp_path)
     for format, writer in formats().items():
         joined = (tmp_path / writer.FILE).read_bytes()
         assert (joined == writer.render(several).encode()) == (format != "html")
-        assert not list(tmp_path.glob(f"[0-9]/{format}-page"))
+    for one, place in zip(several, places, strict=True):
+        page = tmp_path / "papers" / f"{one.paper}.html"
+        assert page.read_bytes() == (place / "html-page").read_bytes()
+
+
+def test_pages_are_shown_again_and_where_a_disk_has_no_links(
+    report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, page = tmp_path / "part", tmp_path / "papers" / f"{report.paper}.html"
+    place.mkdir()
+    for title in ("first", "second"):
+        write_parts(replace(report, title=title), place)
+        for _ in range(2):
+            join([place], [scoreboard(report)], tmp_path)
+            assert title in page.read_text(encoding="utf-8")
+            assert [file.name for file in page.parent.iterdir()] == [page.name]
+        monkeypatch.setattr(Path, "hardlink_to", Mock(side_effect=OSError("no links here")))
 
 
 def test_several_papers_as_json_are_the_list_of_their_reports(report: Report) -> None:
