@@ -19,4 +19,4 @@ def write(audited: Audited, path: Path) -> None:
 
 def render(audited: Audited) -> str:
     """The whole page; everything that comes from a spec is escaped."""
-    return page("audit.html", audited=audited, layout=audit_layout)
+    return page("audit.html").render(audited=audited, layout=audit_layout)

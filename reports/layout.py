@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -104,8 +104,10 @@ def number(value: float | None, places: int = 2, sign: bool = False) -> str:
     if abs(value) >= _LARGE:
         mantissa, _, power = f"{value:{'+' if sign else ''}.2e}".partition("e")
         return f"{mantissa}e{int(power)}".replace("-", "−")
-    shown = round(value, places) + 0.0
-    text = f"{shown:+.{places}f}" if sign and shown else f"{shown:.{places}f}"
+    # 'z': what is rounded to zero has no minus sign, and gets no plus sign.
+    text = f"{value:z.{places}f}"
+    if sign and value > 0 and text.strip("0."):
+        text = f"+{text}"
     return text.replace("-", "−")
 
 
@@ -114,6 +116,18 @@ def span(interval: tuple[float, float] | None, places: int = 2, sign: bool = Fal
     if interval is None:
         return "—"
     return f"[{number(interval[0], places, sign)}, {number(interval[1], places, sign)}]"
+
+
+def by_seed(cell: CellResult) -> str:
+    """What each trial gave: '0: 81.20 · 1: 80.75'."""
+    digits = places(cell)
+    shown = (f"{seed}: {number(value, digits)}" for seed, value in enumerate(cell.trials))
+    return " · ".join(shown)
+
+
+def differences(values: Iterable[float]) -> str:
+    """Differences by trial: '+1.20 −0.31 '."""
+    return "".join(f"{number(value, 2, sign=True)} " for value in values)
 
 
 def p_value(p: float | None) -> str:

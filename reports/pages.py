@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 
 def page(
-    template: str, filters: Mapping[str, Callable[..., Any]] | None = None, **values: object
-) -> str:
-    """The template filled with `values`; everything is escaped unless it is marked as markup.
+    template: str,
+    filters: Mapping[str, Callable[..., Any]] | None = None,
+    names: Mapping[str, object] | None = None,
+) -> Template:
+    """A template, compiled; everything that fills it is escaped unless it is marked as markup.
 
-    Raises `jinja2.UndefinedError` for a value that the template asks for and was not given.
+    names: what it and the templates that it imports may use, the same on every page. What is a
+    page's own comes with `render`, which raises `jinja2.UndefinedError` for a value that the
+    template asks for and was not given.
     """
-    return _compiled(template, tuple((filters or {}).items())).render(**values)
-
-
-@cache
-def _compiled(template: str, filters: tuple[tuple[str, Callable[..., Any]], ...]) -> Template:
-    """Compiled once: a suite of many papers writes many pages from one template."""
     environment = Environment(
         loader=PackageLoader("reports", "templates"),
         autoescape=True,
@@ -31,5 +28,6 @@ def _compiled(template: str, filters: tuple[tuple[str, Callable[..., Any]], ...]
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(filters)
+    environment.filters.update(filters or {})
+    environment.globals.update(names or {})
     return environment.get_template(template)

@@ -22,10 +22,11 @@ class Scale:
     low: float
     high: float
 
-    def x(self, value: float, width: int = WIDTH) -> float:
-        """The place of a value, kept inside the drawing."""
+    def x(self, value: float, width: int = WIDTH) -> str:
+        """The place of a value as a drawing names it, kept inside."""
         share = (value - self.low) / ((self.high - self.low) or 1.0)
-        return round(_EDGE + min(max(share, 0.0), 1.0) * (width - 2 * _EDGE), 1)
+        place = _EDGE + min(max(share, 0.0), 1.0) * (width - 2 * _EDGE)
+        return f"{place:.1f}".removesuffix(".0")
 
 
 Scales = Mapping[tuple[str | None, str | None], Scale]
@@ -67,11 +68,11 @@ def dots(cell: CellResult, scales: Scales) -> Markup:
     low, high = cell.interval or (min(values), max(values))
     target = printed_value(cell)
     shapes = [
-        f'<path class="bar" d="M{scale.x(low):g} {middle}H{scale.x(high):g}"/>',
-        '<path class="dot" d="' + "".join(f"M{scale.x(v):g} {middle}h0" for v in values) + '"/>',
+        f'<path class="bar" d="M{scale.x(low)} {middle}H{scale.x(high)}"/>',
+        '<path class="dot" d="' + "".join(f"M{scale.x(v)} {middle}h0" for v in values) + '"/>',
     ]
     if target is not None:
-        shapes.append(f'<path class="tick" d="M{scale.x(target):g} 0V{HEIGHT}"/>')
+        shapes.append(f'<path class="tick" d="M{scale.x(target)} 0V{HEIGHT}"/>')
     return _svg("dots", WIDTH, shapes)
 
 
@@ -113,7 +114,7 @@ def forest(effect: Effect, limit: float) -> Markup:
     scale, middle = Scale(-limit, limit), HEIGHT // 2
 
     def x(value: float) -> str:
-        return f"{scale.x(value, _FOREST_WIDTH):g}"
+        return scale.x(value, _FOREST_WIDTH)
 
     zone = f"M{x(-1)} {middle}H{x(1)}"
     shapes = [

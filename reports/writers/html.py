@@ -5,13 +5,17 @@ Of many papers each has a page of its own in `papers/`, and the file is their ov
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
+from typing import Any
 
+from jinja2 import Template
+from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
-from benchmark.results import Report, Series
+from benchmark.results import Report, RunSummary, Series
 from benchmark.scoreboard import Scoreboard, scoreboard, why_not_run
 from reports import figures, layout, overview, strips
 from reports.pages import page
@@ -44,19 +48,17 @@ def whole(parts: Parts, boards: Sequence[Scoreboard]) -> Iterator[str]:
 def _page(
     reports: Sequence[Report], boards: Sequence[Scoreboard], overview_page: str | None
 ) -> str:
-    text = page(
-        "report.html",
-        _FILTERS,
-        reports=reports,
-        boards=boards,
-        apart=not reports,
-        overview_page=overview_page,
-        layout=layout,
-        overview=overview,
-        why_not_run=why_not_run,
-        strips=strips,
+    text = _template().render(
+        reports=reports, boards=boards, apart=not reports, overview_page=overview_page
     )
     return re.sub(r"\n\s*\n+", "\n", text)
+
+
+@cache
+def _template() -> Template:
+    """Compiled once: a suite of many papers has many pages."""
+    names = {"layout": layout, "overview": overview, "strips": strips, "why_not_run": why_not_run}
+    return page("report.html", _FILTERS, names)
 
 
 @cache
@@ -76,6 +78,21 @@ def _plural(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
+def _settings(run: RunSummary) -> Markup:
+    """What a run was told, each setting on its line as JSON."""
+    return htmlsafe_json_dumps(run.config, dumps=_lines)
+
+
+def _lines(config: Mapping[str, Any]) -> str:
+    """Settings without a value and the run that this one starts from are left out."""
+    told = {name: value for name, value in config.items() if value not in (None, {})}
+    told.pop("start", None)
+    return "".join(f"{name} = {_JSON.encode(value)}\n" for name, value in told.items())
+
+
+_JSON = json.JSONEncoder(sort_keys=True)
+
+
 def _panel(series: Series, name: str) -> Markup:
     """A figure panel as inline SVG; matplotlib escapes the text in it."""
     return Markup(figures.svg(series, name))
@@ -83,10 +100,13 @@ def _panel(series: Series, name: str) -> Markup:
 
 # What is asked of every cell is a filter, which a template calls without ceremony.
 _FILTERS: dict[str, Callable[..., object]] = {
+    "by_seed": layout.by_seed,
     "cell_name": layout.cell_name,
     "css": _css_class,
+    "differences": layout.differences,
     "dots": strips.dots,
     "findings_of": layout.findings_of,
+    "forest": strips.forest,
     "has_more": layout.has_more,
     "number": layout.number,
     "p_value": layout.p_value,
@@ -94,6 +114,7 @@ _FILTERS: dict[str, Callable[..., object]] = {
     "places": layout.places,
     "plural": _plural,
     "published": layout.published,
+    "settings": _settings,
     "span": layout.span,
     "word": _word,
 }

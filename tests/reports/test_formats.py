@@ -133,6 +133,23 @@ def test_a_cell_leads_to_all_that_is_known_of_it(report: Report) -> None:
     assert "#toy-run-abcdef012345" in sheet
 
 
+def test_settings_of_a_run_are_told_as_json_that_cannot_become_markup(report: Report) -> None:
+    config = {
+        "method": "a<b>&'c", "start": "0123456789abcdef", "data": {"b": 1, "a": None},
+        "rate": 0.5, "secure": False, "layers": 0, "head": None, "options": {},
+    }  # fmt: skip
+    text = html.render([replace(report, runs=(replace(report.runs[0], config=config),))])
+    told = text[text.index('id="toy-run-abcdef012345"') :].partition('<pre tabindex="0">')[2]
+    assert told.partition("</pre>")[0].splitlines() == [
+        r'method = "a\u003cb\u003e\u0026\u0027c"',
+        'data = {"a": null, "b": 1}',
+        "rate = 0.5",
+        "secure = false",
+        "layers = 0",
+    ]
+    assert 'starts from <a href="#toy-run-0123456789ab">' in told
+
+
 def test_markdown_is_shortened_to_fit_and_says_so(report: Report) -> None:
     whole = markdown.render([report])
     tables = markdown.render([report], limit=len(whole.encode()) - 1)

@@ -1,3 +1,5 @@
+import pytest
+
 from benchmark.results import Report
 from benchmark.scoreboard import scoreboard
 from reports import layout
@@ -42,8 +44,23 @@ def test_a_scaled_report_says_that_nothing_was_reproduced(report: Report) -> Non
 def test_numbers_carry_a_true_minus_sign() -> None:
     assert layout.number(-1.5, 1) == "−1.5"
     assert layout.number(-0.0001, 2, sign=True) == "0.00"
+    assert layout.number(1.2, 1, sign=True) == "+1.2"
     assert layout.number(None) == "—"
     assert layout.p_value(0.0002) == "< 0.001"
+
+
+@pytest.mark.parametrize("places", range(5))
+def test_numbers_are_rounded_as_python_rounds(places: int) -> None:
+    for value in (0.125, -0.125, 2.5, -0.5, 0.05, 1.005, -1e-9, -0.0, 99.9999, 7, 1234567.891):
+        rounded = round(value, places) + 0.0
+        assert layout.number(value, places) == f"{rounded:.{places}f}".replace("-", "−")
+        signed = f"{rounded:+.{places}f}" if rounded else f"{rounded:.{places}f}"
+        assert layout.number(value, places, sign=True) == signed.replace("-", "−")
+
+
+def test_trials_are_told_by_seed_and_a_missing_one_as_missing(report: Report) -> None:
+    assert layout.by_seed(report.tables[0].cells[0]) == "0: 80.00 · 1: 82.00 · 2: —"
+    assert layout.differences((1.5, -0.25, 0.001)) == "+1.50 −0.25 0.00 "
 
 
 def test_positions_are_told_as_ranges_of_numbers() -> None:
