@@ -8,7 +8,6 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
-import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import Collection, LineCollection, PathCollection, PolyCollection
@@ -18,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from benchmark.results import Series
 from reports.palette import INK, PALETTE, colour, marker
-from reports.sheets import STYLE, WIDTH, Mark, Sheet, marks
+from reports.sheets import FONT, WIDTH, Mark, Sheet, marks
 
 _ACROSS = 4
 """Pictures in a line of a grid."""
@@ -34,14 +33,13 @@ def svg(series: Series, name: str = "figure") -> str:
 
     name: of the figure's place, unlike that of any other figure on the page.
     """
-    with matplotlib.rc_context(STYLE):
-        sheet = _sheet(series.kind, -(-len(series.pictures) // _ACROSS))
-        try:
-            sheet.prepare(series.x_label, series.y_label, _marks(series))
-            _DRAWN[series.kind](sheet.axes, series)
-            document = sheet.document()
-        finally:
-            sheet.clear()
+    sheet = _sheet(series.kind, -(-len(series.pictures) // _ACROSS))
+    try:
+        sheet.prepare(series.x_label, series.y_label, _marks(series))
+        _DRAWN[series.kind](sheet.axes, series)
+        document = sheet.document()
+    finally:
+        sheet.clear()
     return _element(document, series.title, name)
 
 
@@ -207,17 +205,19 @@ def _element(document: str, title: str, name: str) -> str:
     which is the page's. Several figures share a page, so identifiers that nothing refers to are
     dropped, and the others are made the figure's own.
     """
-    body = document.partition("</defs>")[2].partition("</svg>")[0].replace(" \nL ", "L")
-    body = re.sub(r' ?font-family: [^;"]*;?', "", body)
+    head, _, body = document.partition("</defs>")
+    body = body.partition("</svg>")[0].replace(" \nL ", "L")
+    body = body.replace(f" font-family: '{FONT}';", "")
     # The matrix of a picture is multiplied by its many pixels, and stays as it is.
     body = re.sub(r"<(?:path|use|text)[^>]*>", lambda tag: _FINER.sub("", tag[0]), body)
-    referred = set(re.findall(r'(?:href="|url\()#([^")]+)', body))
 
     def keep(match: re.Match[str]) -> str:
-        return f' id="{name}-{match[1]}"' if match[1] in referred else ""
+        return f' id="{name}-{match[1]}"' if f"#{match[1]}" in body else ""
 
     body = re.sub(r' id="([^"]+)"', keep, body)
-    body = re.sub(r'(href="|url\()#', rf"\1#{name}-", body).replace(INK, "currentColor")
-    [place] = re.findall(r'viewBox="[^"]*"', document)
+    for reference in ('href="#', "url(#"):
+        body = body.replace(reference, f"{reference}{name}-")
+    body = body.replace(INK, "currentColor")
+    [place] = re.findall(r'viewBox="[^"]*"', head)
     label = re.sub(r"[^\w\s.,()=:-]", "", title)
     return f'<svg role="img" aria-label="{label}" {place}>{body}</svg>'

@@ -11,7 +11,7 @@ import pytest
 from benchmark.commands._judged import TOGETHER, write
 from benchmark.results import Report, Series, as_plain
 from benchmark.scoreboard import scoreboard
-from reports import figures, palette
+from reports import figures, palette, sheets
 from reports.parts import formats, join, write_parts
 from reports.writers import html, markdown
 from reports.writers import json as json_format
@@ -97,6 +97,14 @@ def test_a_figure_is_the_same_bytes_each_time_and_names_itself(report: Report) -
         drawn = figures.svg(series)
         assert drawn == figures.svg(series)
         assert drawn.startswith('<svg role="img" aria-label=')
+
+
+def test_a_figure_is_the_same_as_when_matplotlib_measures_its_font(
+    report: Report, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = [figures.svg(series) for series in report.tables[1].panels]
+    monkeypatch.delattr(sheets._Renderer, "_get_font_height_metrics")
+    assert drawn == [figures.svg(series) for series in report.tables[1].panels]
 
 
 def test_an_audit_finding_stands_with_its_table_and_marks_its_cell(report: Report) -> None:
