@@ -17,7 +17,7 @@ from benchmark.audit.rounding import is_exact_enough
 from benchmark.config import RunConfig
 from benchmark.errors import SpecError
 from benchmark.resolve import MEASUREMENTS, Resolver
-from benchmark.spec.types import Cell, Experiment, Paper, Profile
+from benchmark.spec.types import Cell, Paper, Profile
 
 SUBJECT = frozenset({"method", "training", "pretraining", "head", "augmentation"})
 """Sections that say what was tried; the others say on what, and how it was measured."""
@@ -94,8 +94,6 @@ class _Keys:
         self._runs: dict[tuple[int, str], str] = {}
         self._surroundings: dict[int, str] = {}
         self._texts: dict[int, str] = {}
-        self._configs: dict[int, tuple[RunConfig, str]] = {}
-        self._options: dict[tuple[str, int], list[tuple[str, Any]]] = {}
 
     def run(self, cell: Cell) -> str:
         """Shared by cells that read one run."""
@@ -121,35 +119,23 @@ class _Keys:
             except SpecError:
                 break
             if config is not None:
-                return f"{self._config(config)} {sorted(self._not_options(cell.experiment))}"
+                return self._config(config)
         return _canonical(cell.experiment)
 
-    def _config(self, config: RunConfig) -> str:
-        """All of a config as text; that of a run which many start from is written once."""
-        if id(config) not in self._configs:
-            start = "" if config.start is None else self._config(config.start)
-            own = {name: value for name, value in vars(config).items() if name in _OWN}
-            # With the config itself, so that no other object can have its identity.
-            self._configs[id(config)] = config, f"{_canonical(own)} from {start}"
-        return self._configs[id(config)][1]
+    def _config(self, config: RunConfig | None) -> str:
+        """All of a config as text; its parts are shared, and held by the resolver."""
+        if config is None:
+            return ""
+        own = (self._text(getattr(config, name)) for name in _OWN)
+        return f"{' '.join(own)} from {self._config(config.start)}"
 
-    def _not_options(self, experiment: Experiment) -> Iterator[tuple[str, Any]]:
-        """Settings that no method has as its option, by path."""
-        for name, section in experiment.items():
-            key = name, id(section)
-            if key not in self._options:
-                known = experiments.known_options()
-                pairs = experiments.leaves({name: section})
-                self._options[key] = [pair for pair in pairs if pair[0] not in known]
-            yield from self._options[key]
-
-    def _text(self, section: Any) -> str:
-        if id(section) not in self._texts:
-            self._texts[id(section)] = _canonical(section)
-        return self._texts[id(section)]
+    def _text(self, part: Any) -> str:
+        if id(part) not in self._texts:
+            self._texts[id(part)] = _canonical(part)
+        return self._texts[id(part)]
 
 
-_OWN = frozenset(RunConfig.__dataclass_fields__) - {"start"}
+_OWN = [name for name in RunConfig.__dataclass_fields__ if name != "start"]
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
