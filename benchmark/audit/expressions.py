@@ -7,8 +7,8 @@ from decimal import Decimal
 from fractions import Fraction
 
 from benchmark.audit.rounding import Interval
-from benchmark.claims.nodes import Arithmetic, Constant, Elementary, Leaf, Node, leaves
-from benchmark.claims.printed import Box, difference, shown
+from benchmark.claims.nodes import Arithmetic, Elementary, Leaf, Node, leaves
+from benchmark.claims.printed import range_over, shown
 from benchmark.spec.types import Cell
 
 MOST_SHOWN = 4
@@ -50,12 +50,13 @@ def computed_of(comparison: Elementary) -> str:
 
     A divisor that may be zero leaves nothing to work out.
     """
-    sides: list[Node] = [comparison.left, comparison.right]
-    if comparison.relation != "=":
-        sides = [Arithmetic("-", comparison.left, comparison.right)]
+    nodes = comparison.left, comparison.right
     try:
-        text = "; ".join(_worked(side) for side in sides if any(leaves(side)))
-        left, right = (_value(side) for side in (comparison.left, comparison.right))
+        left, right = map(_value, nodes)
+        worked: list[tuple[Node, Fraction]] = [*zip(nodes, (left, right), strict=True)]
+        if comparison.relation != "=":
+            worked = [(Arithmetic("-", *nodes), left - right)]
+        text = "; ".join(_worked(*side) for side in worked if any(leaves(side[0])))
     except ZeroDivisionError:
         return "a divisor may be zero"
     if left and right:
@@ -65,12 +66,12 @@ def computed_of(comparison: Elementary) -> str:
     return text
 
 
-def _worked(side: Node) -> str:
+def _worked(side: Node, value: Fraction) -> str:
     low, high = range_of(side)
     text = f"{float(low):.6g} to {float(high):.6g}"
     if isinstance(side, Leaf):
         return f"{shown(side)} stands for {text}"
-    return f"{shown(side)} = {float(_value(side)):.6g}, with rounding {text}"
+    return f"{shown(side)} = {float(value):.6g}, with rounding {text}"
 
 
 def range_of(node: Node) -> Interval:
@@ -78,17 +79,13 @@ def range_of(node: Node) -> Interval:
 
     Raises `ZeroDivisionError` if a divisor may be zero.
     """
-    return _between(node, {leaf.key: leaf.cell.printed.bounds for leaf in leaves(node)})
+    return range_over(node, {leaf.key: leaf.cell.printed.bounds for leaf in leaves(node)})
 
 
 def _value(node: Node) -> Fraction:
     """The value of an expression at the printed digits."""
     values = {leaf.key: leaf.cell.printed.value or Decimal(0) for leaf in leaves(node)}
-    return _between(node, {key: (value, value) for key, value in values.items()})[0]
-
-
-def _between(node: Node, box: Box) -> Interval:
-    return difference(Elementary("=", None, node, Constant(Decimal(0)), None), box)
+    return range_over(node, {key: (value, value) for key, value in values.items()})[0]
 
 
 def _leaves(comparison: Elementary) -> list[Leaf]:

@@ -99,22 +99,26 @@ def shown(node: Node, nested: bool = False) -> str:
 
 
 def difference(comparison: Elementary, box: Box) -> Interval:
-    """The range of left minus right over all values that print so.
+    """The range of left minus right; as `range_over`."""
+    return range_over(Arithmetic("-", comparison.left, comparison.right), box)
+
+
+def range_over(node: Node, box: Box) -> Interval:
+    """The range of an expression over all values of its cells in `box`.
 
     Plain interval arithmetic is exact where each cell is named once. A cell named again is set to
-    each of its bounds in turn: exact wherever the difference is monotone in it, which a sum, a
+    each of its bounds in turn: exact wherever the expression is monotone in it, which a sum, a
     ratio of sums or a relative difference is.
 
     Raises `ZeroDivisionError` if a divisor may be zero.
     """
-    whole = Arithmetic("-", comparison.left, comparison.right)
-    named = [leaf.key for leaf in leaves(whole)]
+    named = [leaf.key for leaf in leaves(node)]
     repeated = [key for key in dict.fromkeys(named) if named.count(key) > 1][:MOST_REPEATED]
     try:
         with localcontext(_EXACT):
-            low, high = _extremes(whole, box, repeated, Decimal)
+            low, high = _extremes(node, box, repeated, Decimal)
     except Inexact:
-        low, high = _extremes(whole, box, repeated, Fraction)
+        low, high = _extremes(node, box, repeated, Fraction)
     return Fraction(low), Fraction(high)
 
 

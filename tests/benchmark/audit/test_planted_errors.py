@@ -17,7 +17,9 @@ from benchmark.audit.checks import (
     repeats,
     same_experiment,
 )
+from benchmark.audit.expressions import computed_of
 from benchmark.audit.findings import Finding, beside_cells, findings_for
+from benchmark.claims.resolve import resolve
 from benchmark.resolve import Resolver
 from benchmark.spec.types import Cell, Claim, Relation
 
@@ -174,6 +176,23 @@ def test_factor_between_two_cells_of_one_row(cell: Make, paper: Make) -> None:
     (found,) = wrong(relations.check(paper(*cells, relations=[tied])))
     assert {key[1] for key in found.cells} == {("B",)}
     assert found.computed.endswith("left is 0.1 times right")
+
+
+@pytest.mark.parametrize(
+    ("holds", "computed"),
+    [
+        ("'A' > 'B'", "30 - 40 = -10, with rounding -11 to -9"),
+        ("'A' > 'B' - 2", "30 - (40 - 2) = -8, with rounding -9 to -7"),
+        ("'A' = 'B' - 5", "30 stands for 29.5 to 30.5; 40 - 5 = 35, with rounding 34.5 to 35.5"),
+        ("'A' / 'zero' > 1", "a divisor may be zero"),
+    ],
+)
+def test_the_arithmetic_of_a_statement_is_shown(
+    holds: str, computed: str, cell: Make, paper: Make
+) -> None:
+    cells = [cell(text, row=row) for row, text in (("A", "30"), ("B", "40"), ("zero", "0"))]
+    (comparison,) = resolve(Claim("c", "s", holds), (made := paper(*cells)).tables[0], made)
+    assert computed_of(comparison) == computed
 
 
 def test_row_that_repeats_a_row_spread_over_other_tables(cell: Make, paper: Make) -> None:
