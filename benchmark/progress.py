@@ -16,6 +16,8 @@ from rich.table import Table
 
 _LINE_EVERY_S = 10.0
 _REDRAWS_PER_S = 4
+_NAMED, _DRAWN = 4, 16
+"""Trials that a line names and a terminal draws; a cluster trains hundreds at a time."""
 
 
 @dataclass
@@ -97,7 +99,10 @@ class Progress:
         words = [f"{self.finished}/{self.trials} trials"]
         if self.failures:
             words.append(f"{self.failures} failed")
-        words += [f"{r.label} {r.done}/{r.total or '?'}" for r in self.running.values()]
+        shown = list(self.running.values())[:_NAMED]
+        words += [f"{one.label} {one.done}/{one.total or '?'}" for one in shown]
+        if len(self.running) > len(shown):
+            words.append(f"{len(self.running) - len(shown)} more")
         if left is not None and self.finished < self.trials:
             words.append(f"about {duration(left)} left")
         return " · ".join(words)
@@ -134,8 +139,10 @@ class Progress:
         share = self.finished / self.trials if self.trials else 0.0
         ahead = "" if left is None else f"about {duration(left)} left"
         table.add_row(_bar(share), f"{self.finished}/{self.trials} trials", ahead)
-        for one in self.running.values():
+        for one in list(self.running.values())[:_DRAWN]:
             table.add_row(_bar(one.share), f"{one.done}/{one.total or '?'}", one.label)
+        if len(self.running) > _DRAWN:
+            table.add_row("", "", f"{len(self.running) - _DRAWN} more")
         return table
 
 

@@ -192,6 +192,7 @@ class _Driver:
                 job.name, _label(job), self.seconds[job.name]
             ),
             advanced=lambda job, done, total: self.progress.advanced(job.name, done, total),
+            waiting=self.progress.say,
         )
         with self.progress:
             executor.train(Dispatch(Queue(jobs), listener))

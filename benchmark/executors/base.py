@@ -33,13 +33,14 @@ class Listener:
 
     encoder_of: the file of the weights that a job starts from. started: a job began. advanced: so
     many of so many rounds are done. finished: a result came; called once for every job, and says
-    whether there is a trial now that others can start from.
+    whether there is a trial now that others can start from. waiting: why nothing is trained now.
     """
 
     encoder_of: Callable[[Job], Path | None]
     finished: Callable[[Job, Result], bool]
     started: Callable[[Job], None] = lambda job: None
     advanced: Callable[[Job, int, int], None] = lambda job, done, total: None
+    waiting: Callable[[str], None] = lambda why: None
 
 
 class Executor(ABC):

@@ -16,6 +16,7 @@ import shlex
 import signal
 import sys
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
@@ -29,6 +30,7 @@ from parsl import DataFlowKernel
 from parsl.app.python import PythonApp
 from parsl.config import Config
 from parsl.executors import HighThroughputExecutor
+from parsl.executors.base import ParslExecutor as Engine
 from parsl.executors.errors import BadStateException
 from parsl.executors.high_throughput.errors import ManagerLost, WorkerLost
 from parsl.launchers import SrunLauncher
@@ -50,6 +52,9 @@ _ENVIRONMENT = (
 )
 _MODULES = "parsl.executors.high_throughput"
 _INTERCHANGE = [sys.executable, "-m", "benchmark.executors._interchange"]
+_LABEL = "fedrepro"
+_SILENCE_S = 30.0
+"""After which it is said that there is no node, if there is none."""
 _GRACE_S = 60.0
 _NO_LIMIT = 1e-3  # cores a worker: the file says how many workers a node has
 _PROVIDERS = {"local": LocalProvider, "slurm": SlurmProvider, "kubernetes": KubernetesProvider}
@@ -93,7 +98,7 @@ class ParslExecutor(Executor):
             return lines + [f"{name} = {value!r}" for name, value in asked.options.items()]
         provider = self._provider()
         script = Template(slurm_script).safe_substitute(
-            jobname="parsl.fedrepro",
+            jobname=f"parsl.{_LABEL}",
             job_stdout_path=f"{asked.folder}/...",
             job_stderr_path=f"{asked.folder}/...",
             nodes=asked.nodes_per_block,
@@ -107,14 +112,20 @@ class ParslExecutor(Executor):
 
     def _train(self, dispatch: Dispatch, kernel: DataFlowKernel) -> None:
         running: dict[Future[Result], Job] = {}
+        told = None
         while True:
             # As many wait there as are trained, so that no worker does between two trials.
             while len(running) < 2 * self.slots and (job := dispatch.next()) is not None:
                 running[self._submit(dispatch, kernel, job)] = job
             if not running:
                 return
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
+            done = wait(running, _SILENCE_S, FIRST_COMPLETED).done
+            for future in done:
                 _settle(dispatch, running.pop(future), future)
+            why = None if done else _why_waiting(kernel.executors[_LABEL])
+            if why is not None and why != told:
+                dispatch.listener.waiting(why)
+            told = why
 
     def _submit(self, dispatch: Dispatch, kernel: DataFlowKernel, job: Job) -> Future[Result]:
         dispatch.listener.started(job)
@@ -133,7 +144,7 @@ class ParslExecutor(Executor):
     def _start(self) -> DataFlowKernel:
         asked = self.cluster
         workers = HighThroughputExecutor(
-            label="fedrepro",
+            label=_LABEL,
             provider=self._provider(),
             address=asked.address,
             launch_cmd=_launch_command(asked),
@@ -215,6 +226,16 @@ def _settle(dispatch: Dispatch, job: Job, future: Future[Result]) -> None:
         raise FedreproError(f"workers of the cluster do not start: {' '.join(str(error).split())}")
     else:
         dispatch.settle(job, Failed(f"its worker failed: {type(error).__name__}: {error}"))
+
+
+def _why_waiting(workers: Engine) -> str | None:
+    """What the batch jobs do while no node has come; None where one has."""
+    assert isinstance(workers, HighThroughputExecutor)
+    if workers.connected_managers():
+        return None
+    states = Counter(status.state.name.lower() for status in workers.status_facade.values())
+    found = ", ".join(f"{count} {state}" for state, count in states.items()) or "none yet"
+    return f"no node has come yet, or all are lost; batch jobs: {found}"
 
 
 def _pool_command(asked: Cluster) -> str:

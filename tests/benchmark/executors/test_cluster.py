@@ -98,6 +98,7 @@ class Heard:
 
     def __init__(self) -> None:
         self.results: dict[tuple[str, int], Result] = {}
+        self.waits: list[str] = []
 
     def listener(self) -> Listener:
         def finished(job: Job, result: Result) -> bool:
@@ -105,7 +106,21 @@ class Heard:
             self.results[job.name] = result
             return isinstance(result, Done)
 
-        return Listener(encoder_of=lambda job: None, finished=finished)
+        return Listener(encoder_of=lambda job: None, finished=finished, waiting=self.waits.append)
+
+
+def test_while_no_node_has_come_it_is_said_once_what_the_batch_jobs_do(
+    tiny_config: Make, two_workers: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parsl, "_SILENCE_S", 0.5)
+    with two_workers.open("a") as file:
+        file.write('[options]\nworker_init = "sleep 5"\n')
+    heard, job = Heard(), Job(tiny_config(), 0)
+    executor = parsl.ParslExecutor(Setting(None, "cpu", None, two_workers))
+    executor.train(Dispatch(Queue([job]), heard.listener()))
+    assert isinstance(heard.results[job.name], Done)
+    assert len(heard.waits) == len(set(heard.waits)) >= 1
+    assert all(why.startswith("no node has come yet") for why in heard.waits)
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="finds workers in /proc")

@@ -217,6 +217,21 @@ def test_progress_off_a_terminal_is_clean_lines_with_the_time_left() -> None:
     assert "\x1b" not in out.getvalue()
 
 
+def test_of_hundreds_of_trials_a_few_are_named_and_the_others_counted() -> None:
+    terminal = Console(file=io.StringIO(), width=200, height=100, force_terminal=True)
+    progress = Progress(terminal)
+    with progress:
+        progress.begin(300, 300.0, workers=200)
+        for seed in range(200):
+            progress.started(("k", seed), f"fedavg on digits, trial {seed}", 1.0)
+        terminal.print(progress._picture())
+        line = progress.line()
+    assert line.count("fedavg") == 4
+    assert "trial 3 0/? · 196 more · about" in line
+    assert isinstance(terminal.file, io.StringIO)
+    assert "184 more" in terminal.file.getvalue()
+
+
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [(8, "8 s"), (59.6, "1 min"), (420, "7 min"), (9000, "2.5 h"), (86400 * 3, "3 days")],
