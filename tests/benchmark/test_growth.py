@@ -9,6 +9,7 @@ import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,10 +20,12 @@ from benchmark.jobs import Job, Queue
 from benchmark.judge import judge
 from benchmark.plan import Plan, make_plan
 from benchmark.record import TrialRecord
+from benchmark.results import Report
 from benchmark.spec.load import load_paper, tables_root
 from benchmark.spec.types import Paper
 from benchmark.store import Store
 from methods.outcome import Outcome
+from tests.benchmarks.suite import write_copies
 
 MakePaper = Callable[..., Paper]
 SMALL, TIMES = 8, 4
@@ -83,6 +86,18 @@ def test_reading_one_paper_takes_no_look_at_the_others(tmp_path: Path) -> None:
 
     steps(1)
     assert steps(8) == steps(2)
+
+
+def test_a_paper_takes_as_many_steps_however_many_were_judged_before_it(tmp_path: Path) -> None:
+    copies = 10
+    write_copies(tmp_path, copies)
+
+    def judged(copy: int) -> Report:
+        plan = make_plan(load_paper(f"fcl-{copy}", tmp_path), "smoke")
+        return judge(plan, Store(tmp_path / "store"), command="")
+
+    first, *_, last = [calls_of(partial(judged, copy)) for copy in range(copies)][1:]
+    assert last < 1.01 * first
 
 
 @pytest.mark.parametrize(
