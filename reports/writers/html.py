@@ -6,9 +6,8 @@ Of many papers each has a page of its own in `papers/`, and the file is their ov
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from jinja2 import Template
@@ -48,10 +47,9 @@ def whole(parts: Parts, boards: Sequence[Scoreboard]) -> Iterator[str]:
 def _page(
     reports: Sequence[Report], boards: Sequence[Scoreboard], overview_page: str | None
 ) -> str:
-    text = _template().render(
+    return _template().render(
         reports=reports, boards=boards, apart=not reports, overview_page=overview_page
     )
-    return re.sub(r"\n\s*\n+", "\n", text)
 
 
 @cache
@@ -61,13 +59,13 @@ def _template() -> Template:
     return page("report.html", _FILTERS, names)
 
 
-@cache
+@lru_cache
 def _word(word: str) -> Markup:
     """A verdict, the word on a claim or the status of a finding, as it looks everywhere."""
     return Markup('<span class="word {}">{}</span>').format(_css_class(word), word)
 
 
-@cache
+@lru_cache
 def _css_class(word: str) -> str:
     """A verdict or claim word as a class name: 'NOT RUN' → 'not-run'."""
     return "".join(c if c.isalnum() else "-" for c in word.lower()).strip("-")
