@@ -83,10 +83,13 @@ class Estimator:
         self._image_s: dict[Shape, float] = {}
         self._counts: dict[str, float] = {}
         self._walls: dict[str, list[float]] = defaultdict(list)
-        own = [record for record in records if record.provenance.get("device") == device_name]
-        for record in own:
+        self._past: dict[str, RunConfig] = {}
+        for record in records:
+            if record.provenance.get("device") != device_name:
+                continue
             self._walls[record.run].append(float(record.provenance["wall_s"]))
-        self._past = {record.run: RunConfig.from_dict(record.config) for record in own}
+            if record.run not in self._past:
+                self._past[record.run] = RunConfig.from_dict(record.config)
         self._learned: dict[Kind, Mapping[str | None, list[tuple[float, float]]]] = {}
         self._medians: dict[tuple[Kind, str | None, int, int], float] = {}
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,37 +13,89 @@ from benchmark.estimate import Estimator, elapsed
 from benchmark.plan import Plan
 from benchmark.progress import duration
 from benchmark.store import Store
-from benchmark.training import device_name
+
+Trial = tuple[RunConfig, int]
+"""A run and a seed."""
 
 
 @dataclass(frozen=True)
 class Estimate:
     """Seconds that the missing trials take with `workers` on `device`.
 
-    learned: how many of them are estimated from stored trials; the others from one measured step.
+    trials: how many are missing. learned: how many of them are estimated from stored trials; the
+    others from one measured step.
     """
 
     seconds: float
+    trials: int
     learned: int
     workers: int
     device: str
+
+    def line(self) -> str:
+        """For a reader."""
+        slots = f"{self.workers} {'process' if self.workers == 1 else 'processes'} on {self.device}"
+        return (
+            f"about {duration(self.seconds)} for {self.trials} trials with {slots} (rough: "
+            f"{self.learned} by the times of stored trials, the others by one measured step of "
+            "their network, which may be off by a factor of two or more)"
+        )
+
+
+@dataclass(frozen=True)
+class Foreseen:
+    """Estimates trials; the times of stored ones are read when the first estimate is asked for."""
+
+    estimator: Callable[[], Estimator]
+    device: str
+    workers: int
+    _made: list[Estimator] = field(default_factory=list)
+
+    def of(self, missing: Iterable[Trial]) -> Estimate | None:
+        """The time for trials, each counted once; None where there are none."""
+        runs = [run for run, _ in dict.fromkeys(missing)]
+        if not runs:
+            return None
+        if not self._made:
+            self._made.append(self.estimator())
+        [known] = self._made
+        return Estimate(
+            seconds=elapsed([(run, known.seconds(run)) for run in runs], self.workers),
+            trials=len(runs),
+            learned=sum(map(known.has_learned, runs)),
+            workers=self.workers,
+            device=self.device,
+        )
 
 
 @dataclass(frozen=True)
 class Summary:
     """A plan in numbers.
 
-    trials, stored: how many there are, and how many of them the store holds. reasons: why cells
-    have no run, with how many each. estimate: None where no trial is missing.
+    trials: how many there are. missing: those that the store lacks. reasons: why cells have no run,
+    with how many each. estimate: None where no trial is missing.
     """
 
     plan: Plan
     trials: int
-    stored: int
+    missing: tuple[Trial, ...]
     sharing: Mapping[RunConfig, int]
     reasons: Mapping[str, int]
     estimate: Estimate | None
     root: Path
+
+    @property
+    def stored(self) -> int:
+        return self.trials - len(self.missing)
+
+    def line(self) -> str:
+        """One among those of several papers."""
+        plan, left = self.plan, self.estimate
+        ahead = "nothing is missing" if left is None else f"about {duration(left.seconds)}"
+        return (
+            f"{plan.paper.id}: {len(plan.cells)} cells, {len(plan.runs)} unique runs, "
+            f"{self.trials} trials, {self.stored} of them stored; {ahead}"
+        )
 
     def lines(self) -> list[str]:
         """For a reader."""
@@ -60,7 +112,7 @@ class Summary:
         if plan.drawings:
             lines.insert(1, f"{len(plan.drawings)} runs drawn in figures without printed values")
         lines += [f"{n} cells without a run: {reason}" for reason, n in self.reasons.items()]
-        return lines if self.estimate is None else [*lines, _time(self, self.estimate)]
+        return lines if self.estimate is None else [*lines, self.estimate.line()]
 
     def as_plain(self) -> dict[str, Any]:
         """For a program: the same, and every run with the cells that read it and its seeds."""
@@ -90,44 +142,17 @@ class Summary:
         }
 
 
-def summarize(
-    plan: Plan, store: Store, *, device: str, workers: int, data_dir: Path | None = None
-) -> Summary:
-    """A plan in numbers; the time is for what `store` lacks, from `benchmark.estimate`."""
+def summarize(plan: Plan, store: Store, foreseen: Foreseen) -> Summary:
+    """A plan in numbers; the time is for what `store` lacks."""
     trials = plan.trials_to_run()
-    missing = [(run, seed) for run, seed in trials if store.find(run, seed) is None]
+    missing = tuple((run, seed) for run, seed in trials if store.find(run, seed) is None)
     reasons = Counter(one.reason for one in plan.cells if one.reason is not None)
     return Summary(
         plan=plan,
         trials=len(trials),
-        stored=len(trials) - len(missing),
+        missing=missing,
         sharing=plan.sharing(),
         reasons=dict(reasons.most_common()),
-        estimate=_estimate(missing, store, device, workers, data_dir) if missing else None,
+        estimate=foreseen.of(missing),
         root=store.root,
-    )
-
-
-def _estimate(
-    missing: Sequence[tuple[RunConfig, int]],
-    store: Store,
-    device: str,
-    workers: int,
-    data_dir: Path | None,
-) -> Estimate:
-    known = Estimator(device, device_name(device), store.records(), data_dir)
-    return Estimate(
-        seconds=elapsed([(run, known.seconds(run)) for run, _ in missing], workers),
-        learned=sum(known.has_learned(run) for run, _ in missing),
-        workers=workers,
-        device=device_name(device),
-    )
-
-
-def _time(summary: Summary, left: Estimate) -> str:
-    slots = f"{left.workers} {'process' if left.workers == 1 else 'processes'} on {left.device}"
-    return (
-        f"about {duration(left.seconds)} for {summary.trials - summary.stored} trials with {slots} "
-        f"(rough: {left.learned} by the times of stored trials, the others by one measured step of "
-        "their network, which may be off by a factor of two or more)"
     )

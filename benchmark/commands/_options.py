@@ -188,6 +188,12 @@ def chosen_papers(ids: Sequence[str]) -> tuple[Paper, ...]:
     return tuple(load_paper(id) for id in ids) if ids else load_papers()
 
 
+def refuse_selection(given: argparse.Namespace) -> None:
+    """Raises `FedreproError` for options of `add_cells` that only one paper can have."""
+    if given.tables or given.rows or given.on or given.sets:
+        raise FedreproError("--tables, --rows, --on and --set need one paper: name it")
+
+
 def chosen_plan(given: argparse.Namespace, paper: Paper | None = None) -> Plan:
     """The plan that the options of `add_selection` ask for; `paper` where it has been read.
 

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from benchmark.commands._options import add_execution, add_places, add_selection
+from benchmark.commands._options import add_cells, add_execution, add_papers, add_places
+
+if TYPE_CHECKING:
+    from benchmark.summary import Foreseen, Summary, Trial
 
 HELP = "say how many unique runs a profile needs, how many cells share them, and the time"
 EXAMPLE = "fedrepro plan cpcfl --profile paper --device cuda --jobs 1"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The same selection as `run`."""
-    add_selection(parser)
+    """Papers, and the same selection as `run`."""
+    add_papers(parser)
+    add_cells(parser)
     add_places(parser)
     add_execution(parser)
     form = parser.add_mutually_exclusive_group()
@@ -22,24 +30,77 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(given: argparse.Namespace) -> int:
-    """Prints the plan; 3 if it holds no run."""
-    from benchmark.commands._options import chosen_plan
-    from benchmark.devices import default_jobs, devices_for
+    """Prints the plan, of several papers a line each and all of it; 3 if it holds no run."""
+    foreseen = _foreseen(given)
+    if len(given.papers) == 1:
+        [summary] = _summaries(given, foreseen)
+        if given.json:
+            _print_json(summary.as_plain())
+        else:
+            _print(*summary.lines())
+            _print_runs(given, summary)
+        return 0 if summary.plan.runs else 3
+    size: Counter[str] = Counter()
+    missing: dict[Trial, None] = {}
+    plain = []
+    for summary in _summaries(given, foreseen):
+        size.update(papers=1, cells=len(summary.plan.cells), trials=summary.trials)
+        missing.update(dict.fromkeys(summary.missing))
+        if given.json:
+            plain.append(summary.as_plain())
+        else:
+            _print(summary.line())
+            _print_runs(given, summary)
+    left = foreseen.of(missing)
+    if given.json:
+        _print_json(plain)
+    else:
+        _print(f"{size['papers']} papers: {size['cells']} cells, {size['trials']} trials")
+        _print("no trial is missing" if left is None else left.line())
+    return 0 if size["trials"] else 3
+
+
+def _summaries(given: argparse.Namespace, foreseen: Foreseen) -> Iterator[Summary]:
+    """One by one, since all plans of a large suite need not be held."""
+    from benchmark.commands._options import chosen_plan, refuse_selection
+    from benchmark.spec.load import load_paper, paper_ids
     from benchmark.store import Store
     from benchmark.summary import summarize
 
-    plan = chosen_plan(given)
+    if len(given.papers) != 1:
+        refuse_selection(given)
+    store = Store(given.store)
+    for paper in map(load_paper, dict.fromkeys(given.papers or paper_ids())):
+        if given.papers or given.profile in paper.profiles:
+            yield summarize(chosen_plan(given, paper), store, foreseen)
+        else:
+            print(f"{paper.id} has no profile '{given.profile}': left out", file=sys.stderr)
+
+
+def _foreseen(given: argparse.Namespace) -> Foreseen:
+    from benchmark.devices import default_jobs, devices_for
+    from benchmark.estimate import Estimator
+    from benchmark.store import Store
+    from benchmark.summary import Foreseen
+    from benchmark.training import device_name
+
     devices = devices_for(given.device)
     workers = default_jobs(devices) if given.jobs is None else max(1, given.jobs)
-    summary = summarize(
-        plan, Store(given.store), device=devices[0], workers=workers, data_dir=given.data_dir
+    device, name = devices[0], device_name(devices[0])
+    return Foreseen(
+        lambda: Estimator(device, name, Store(given.store).records(), given.data_dir), name, workers
     )
-    if given.json:
-        print(json.dumps(summary.as_plain(), indent=1, ensure_ascii=False))
-        return 0 if plan.runs else 3
-    for line in summary.lines():
-        print(line)
+
+
+def _print_runs(given: argparse.Namespace, summary: Summary) -> None:
     if given.runs:
-        for run in plan.runs:
-            print(f"  {run.key}  {summary.sharing.get(run, 0):>3} cells  {run.description}")
-    return 0 if plan.runs else 3
+        for run in summary.plan.runs:
+            _print(f"  {run.key}  {summary.sharing.get(run, 0):>3} cells  {run.description}")
+
+
+def _print(*lines: str) -> None:
+    print(*lines, sep="\n", flush=True)
+
+
+def _print_json(plain: object) -> None:
+    print(json.dumps(plain, indent=1, ensure_ascii=False))

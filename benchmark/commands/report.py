@@ -36,7 +36,7 @@ def execute(given: argparse.Namespace) -> int:
         tell,
     )
     from benchmark.commands._many import report_on
-    from benchmark.commands._options import chosen_papers, chosen_plan
+    from benchmark.commands._options import chosen_papers, chosen_plan, refuse_selection
     from benchmark.errors import FedreproError
     from benchmark.spec.load import paper_ids
 
@@ -45,8 +45,7 @@ def execute(given: argparse.Namespace) -> int:
         (paper,) = chosen_papers(given.papers)
         plan, store = chosen_plan(given, paper), store_at(given.store)
         return finish(plan, store, given, perf_counter() - clock, {})
-    if given.tables or given.rows or given.on or given.sets:
-        raise FedreproError("--tables, --rows, --on and --set need one paper: name it")
+    refuse_selection(given)
     ids = given.papers or paper_ids()
     if len(ids) > TOGETHER:
         folder = given.out or folder_of_all(given.profile)

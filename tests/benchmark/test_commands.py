@@ -143,8 +143,9 @@ def test_a_regression_run_without_any_baseline_does_not_pass(
 
 
 def test_a_selection_needs_one_paper(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["report", "--tables", "3", "--store", str(tmp_path)]) == 2
-    assert "need one paper" in capsys.readouterr().err
+    for verb in ("report", "plan"):
+        assert main([verb, "--tables", "3", "--store", str(tmp_path)]) == 2
+        assert "need one paper" in capsys.readouterr().err
 
 
 def test_a_selection_does_not_replace_the_report_of_all(
@@ -218,6 +219,22 @@ def test_plan_as_json_lists_the_runs_that_the_text_counts(
     assert sum(run["cells"] for run in plain["runs"]) == plain["measured"] <= plain["cells"]
     assert {run["start"] for run in plain["runs"]} - {None} <= {run["key"] for run in plain["runs"]}
     assert plain["estimate"]["seconds"] > 0
+
+
+def test_several_plans_are_a_line_each_and_all_of_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    selection = ["plan", "fcl", "fedrlc", "fcl", "--profile", "smoke", "--store", str(tmp_path)]
+    assert main([*selection, "--json"]) == 0
+    fcl, fedrlc = plans = json.loads(capsys.readouterr().out)
+    assert (fcl["paper"], fedrlc["paper"]) == ("fcl", "fedrlc")
+    assert main(selection) == 0
+    *lines, size, left = capsys.readouterr().out.splitlines()
+    trials = sum(one["trials"] for one in plans)
+    assert lines[0].startswith(f"fcl: {fcl['cells']} cells, {len(fcl['runs'])} unique runs")
+    assert lines[1].startswith("fedrlc: ")
+    assert size == f"2 papers: {fcl['cells'] + fedrlc['cells']} cells, {trials} trials"
+    assert f" for {trials} trials with " in left
 
 
 def test_check_as_json_holds_problems_with_file_and_line(

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from benchmark.errors import SpecError
+from benchmark.estimate import Estimator
 from benchmark.plan import make_plan
 from benchmark.printed import Printed
 from benchmark.spec.load import load_paper
 from benchmark.spec.types import Claim, Omission, Paper
 from benchmark.store import Store
-from benchmark.summary import summarize
+from benchmark.summary import Foreseen, summarize
 
 MakePaper = Callable[..., Paper]
 SHARED = {"pretraining": {"method": "simclr"}}
@@ -115,7 +116,8 @@ def test_a_claim_without_a_cell_is_found_before_anything_is_trained(tiny_paper: 
 
 def test_description_counts_runs_sharing_and_time(tiny_paper: MakePaper, tmp_path: Path) -> None:
     plan = make_plan(tiny_paper({"a": {}, "b": SHARED}, at=(1, 2), trials=2), "smoke")
-    lines = summarize(plan, Store(tmp_path), device="cpu", workers=2).lines()
+    foreseen = Foreseen(lambda: Estimator("cpu", "cpu"), "cpu", workers=2)
+    lines = summarize(plan, Store(tmp_path), foreseen).lines()
     text = "\n".join(lines)
     assert "4 cells, 4 of them measured" in text
     assert "3 unique runs (2 federated, 1 pretraining); 4 cells share 2 of them" in text
