@@ -182,7 +182,6 @@ def _dots(axes: Axes, alike: Sequence[tuple[str, float, ArrayLike]]) -> None:
         edgecolors=[one for one, _, _ in alike],
         linewidths=[width for _, width, _ in alike],
         capstyle="round",
-        hatchcolors=[],
     )
     dots.set_transform(axes.transData)
     _add(axes, dots)

@@ -162,8 +162,6 @@ def marks(
         facecolors=colours,
         edgecolors=colours,
         linewidths=0 if style.is_filled() else 1.6,
-        # Unless there are none, one is worked out for each of the marks, which have no hatches.
-        hatchcolors=[],
         offsets=places,
         offset_transform=transform,
     )
