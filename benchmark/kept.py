@@ -12,7 +12,6 @@ import hashlib
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from importlib.metadata import distributions
 from importlib.util import find_spec
 from pathlib import Path
@@ -44,19 +43,19 @@ class Made:
 
 
 def question(specs: Path, *words: object) -> str:
-    """SHA-256 over what is asked, the specs in a folder, and all code that answers.
+    """SHA-256 over what is asked and the specs in a folder; `words` hold `code` too.
 
     Raises `OSError` if a spec cannot be read.
     """
     files = ((file.name, sha256_of(file.read_bytes())) for file in sorted(specs.glob("*.toml")))
-    return _digest([*map(repr, words), *map(repr, files), code()])
+    return _digest([*map(repr, words), *map(repr, files)])
 
 
-@cache
 def code() -> str:
     """SHA-256 over the files of fedrepro, and the versions of Python and of all that is installed.
 
-    Files are read once in a process.
+    To be asked before the processes begin that answer: should a file be edited meanwhile, their
+    answers are by newer code than is noted, and made again, and never the other way round.
     """
     files = (
         f"{name}/{file.relative_to(folder).as_posix()} {sha256_of(file.read_bytes())}"

@@ -23,7 +23,7 @@ from benchmark.commands._judged import TOGETHER, parts, reporting_to, store_at
 from benchmark.commands._turns import in_turn
 from benchmark.errors import FedreproError
 from benchmark.files import looking_into
-from benchmark.kept import Made, keep, kept, noting, question
+from benchmark.kept import Made, code, keep, kept, noting, question
 from benchmark.processes import cores
 from benchmark.scoreboard import Scoreboard, scoreboard
 from benchmark.spec.load import tables_root
@@ -48,14 +48,15 @@ class _Task:
     trials: int | None
     store: Path
     command: str
+    code: str
     started: float
     must_have_profile: bool
     only_read: bool = False
 
     def question(self) -> str:
         """What is asked of a paper; the answer stands while this and the store do."""
-        asked = (self.id, self.profile, self.trials, self.command, self.must_have_profile)
-        return question(self.root / self.id, *asked)
+        asked = (self.id, self.profile, self.trials, self.must_have_profile, self.command)
+        return question(self.root / self.id, *asked, self.code)
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def report_on(
     if jobs is None:
         jobs = min(cores(), _MOST, len(ids) // TOGETHER)
     with reporting_to(folder), _alone(folder) as kept_at:
-        tasks = [_task(id, given, kept_at, command, root) for id in ids]
+        tasks = _tasks(ids, given, kept_at, command, root)
         answers: list[_Answer | None] = [None] * len(tasks)
         if not given.anew:
             answers = list(in_turn(_as_it_was, tasks, jobs))
@@ -113,20 +114,25 @@ def report_on(
     return list(boards.values())
 
 
-def _task(
-    id: str, given: argparse.Namespace, kept_at: Path, command: str, root: Path | None
-) -> _Task:
-    return _Task(
-        id=id,
-        place=kept_at / id,
-        root=tables_root() if root is None else root,
-        profile=given.profile,
-        trials=given.trials,
-        store=given.store,
-        command=command,
-        started=time.time(),
-        must_have_profile=bool(given.papers),
-    )
+def _tasks(
+    ids: Sequence[str], given: argparse.Namespace, kept_at: Path, command: str, root: Path | None
+) -> list[_Task]:
+    made_by, started = code(), time.time()
+    return [
+        _Task(
+            id=id,
+            place=kept_at / id,
+            root=tables_root() if root is None else root,
+            profile=given.profile,
+            trials=given.trials,
+            store=given.store,
+            command=command,
+            code=made_by,
+            started=started,
+            must_have_profile=bool(given.papers),
+        )
+        for id in ids
+    ]
 
 
 def _as_it_was(task: _Task) -> _Answer | None:

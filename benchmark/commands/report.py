@@ -46,7 +46,7 @@ def execute(given: argparse.Namespace) -> int:
         plan, store = chosen_plan(given, paper), store_at(given.store)
         return finish(plan, store, given, perf_counter() - clock, {})
     refuse_selection(given)
-    ids = given.papers or paper_ids()
+    ids = tuple(dict.fromkeys(given.papers)) or paper_ids()
     if len(ids) > TOGETHER:
         folder = given.out or folder_of_all(given.profile)
         return tell(report_on(ids, given, folder, command=command_line()), folder)

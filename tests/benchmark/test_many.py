@@ -137,7 +137,7 @@ from benchmark.commands._many import _judge, _Task
 from benchmark.spec.load import tables_root
 for id in ("calibre", "cpcfl", "fcl", "fedrlc", "mfcl"):
     place = Path({str(tmp_path)!r}, id)
-    _judge(_Task(id, place, tables_root(), "smoke", None, Path("nowhere"), "x", 0.0, False))
+    _judge(_Task(id, place, tables_root(), "smoke", None, Path("nowhere"), "x", "", 0.0, False))
     assert place.is_dir()
 print(*set(sys.modules) - before)
 """
