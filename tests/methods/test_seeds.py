@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from methods.seeds import Seeds
 
-words = st.text(st.characters(exclude_characters="/", exclude_categories=["Cs"]), min_size=1, max_size=8)
+words = st.text(
+    st.characters(exclude_characters="/", exclude_categories=["Cs"]), min_size=1, max_size=8
+)
 
 
 @given(st.integers(0, 1000), st.lists(words | st.integers(0, 99), max_size=4))
