@@ -85,7 +85,8 @@ def keep(place: Path, made: Made) -> None:
 
     Raises `OSError` if the disk refuses.
     """
-    (place / _NOTE).write_bytes(to_json(made))
+    content = to_json(made)
+    (place / _NOTE).write_bytes(sha256_of(content).encode() + b"\n" + content)
 
 
 def kept(place: Path, asked: str, look: Look) -> Made | None:
@@ -94,7 +95,10 @@ def kept(place: Path, asked: str, look: Look) -> Made | None:
     Raises what `look` raises.
     """
     try:
-        made = _MADE.validate_json((place / _NOTE).read_bytes())
+        seal, _, content = (place / _NOTE).read_bytes().partition(b"\n")
+        if seal != sha256_of(content).encode():
+            return None
+        made = _MADE.validate_json(content)
         sound = made.asked == asked and all(
             sha256_of((place / part).read_bytes()) == digest for part, digest in made.parts.items()
         )

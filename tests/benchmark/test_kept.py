@@ -15,6 +15,7 @@ import pytest
 from benchmark import kept
 from benchmark.commands._many import PARTS, _alone, report_on
 from benchmark.errors import FedreproError
+from benchmark.files import sha256_of
 from benchmark.judge import judge
 from benchmark.plan import Plan, make_plan
 from benchmark.spec.load import load_paper, tables_root
@@ -304,6 +305,25 @@ def test_a_file_that_changes_between_two_looks_is_never_as_it_was() -> None:
     assert seen == {"x": "changed"}
     assert look("y") is None
     assert seen["y"] is None
+
+
+def test_a_damaged_note_is_none(tmp_path: Path) -> None:
+    draw = random.Random(0)
+    (tmp_path / "part").write_text("text")
+    made = kept.Made("asked", {"gone": None}, {"part": sha256_of(b"text")}, None)
+    kept.keep(tmp_path, made)
+    (note,) = (file for file in tmp_path.iterdir() if file.name != "part")
+    whole = note.read_bytes()
+    assert kept.kept(tmp_path, "asked", lambda name: None) == made
+    for _ in range(2000):
+        damaged = bytearray(whole)
+        at = draw.randrange(len(whole))
+        if draw.random() < 0.3:
+            del damaged[at : at + draw.randint(1, 40)]
+        else:
+            damaged[at] ^= draw.randint(1, 255)
+        note.write_bytes(damaged)
+        assert kept.kept(tmp_path, "asked", lambda name: None) is None
 
 
 def test_two_reports_in_one_folder_are_not_made_at_once(report: Make, tmp_path: Path) -> None:
