@@ -307,6 +307,24 @@ def test_a_file_that_changes_between_two_looks_is_never_as_it_was() -> None:
     assert seen["y"] is None
 
 
+def test_a_report_that_was_ended_goes_on_from_the_papers_that_were_judged(
+    report: Make, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def ended(plan: Plan, *given: Any, **more: Any) -> Any:
+        if plan.paper.id == "three":
+            raise KeyboardInterrupt
+        return judge(plan, *given, **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("benchmark.judge.judge", ended)
+        with pytest.raises(KeyboardInterrupt):
+            report()
+    assert contents(tmp_path / "out") == {}
+    assert report() == ["three", "two"]
+    report(out="other")
+    assert numbers(tmp_path / "out") == numbers(tmp_path / "other")
+
+
 def test_a_damaged_note_is_none(tmp_path: Path) -> None:
     draw = random.Random(0)
     (tmp_path / "part").write_text("text")
