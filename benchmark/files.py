@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import io
 import lzma
@@ -49,6 +50,18 @@ def looking_into(store: Path | str) -> Look:
             raise refused(path, error) from error
 
     return look
+
+
+def locked(file: int) -> bool:
+    """Whether this process has the lock of an open file, which no other one has then.
+
+    Raises `OSError` if the disk has no locks.
+    """
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 @contextmanager

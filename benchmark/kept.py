@@ -8,12 +8,10 @@ has changed is found as it is where all is judged anew.
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import distributions
-from importlib.util import find_spec
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
@@ -21,6 +19,7 @@ from pydantic_core import to_json
 
 from benchmark.files import Look, sha256_of
 from benchmark.scoreboard import Scoreboard
+from benchmark.sources import folder_of
 
 _NOTE = "made-from.json"
 _PACKAGES = ("benchmark", "methods", "reports")
@@ -59,7 +58,8 @@ def code() -> str:
     """
     files = (
         f"{name}/{file.relative_to(folder).as_posix()} {sha256_of(file.read_bytes())}"
-        for name, folder in map(_package, _PACKAGES)
+        for name in _PACKAGES
+        for folder in [folder_of(name)]
         for file in folder.rglob("*")
         if file.is_file() and file.suffix not in _NOT_CODE
     )
@@ -81,11 +81,12 @@ def noting(look: Look, seen: dict[str, str | None]) -> Look:
 
 
 def keep(place: Path, made: Made) -> None:
-    """Notes beside the parts in `place` what they were made from.
+    """Notes beside the parts in the folder `place` what they were made from.
 
     Raises `OSError` if the disk refuses.
     """
     content = to_json(made)
+    place.mkdir(exist_ok=True)
     (place / _NOTE).write_bytes(sha256_of(content).encode() + b"\n" + content)
 
 
@@ -116,12 +117,5 @@ def _digest_of(content: bytes | None) -> str | None:
 _MADE = TypeAdapter(Made)
 
 
-def _package(name: str) -> tuple[str, Path]:
-    spec = find_spec(name)
-    assert spec is not None
-    assert spec.submodule_search_locations is not None
-    return name, Path(next(iter(spec.submodule_search_locations)))
-
-
 def _digest(lines: Iterable[str]) -> str:
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+    return sha256_of("\n".join(lines).encode())

@@ -89,13 +89,15 @@ def _module(module: str, folder: Path) -> tuple[str, str | None, tuple[str, ...]
 @cache
 def package_folders() -> Mapping[str, Path]:
     """Where the packages of the project lie."""
-    folders = {}
-    for package in _PACKAGES:
-        spec = find_spec(package)
-        assert spec is not None
-        assert spec.submodule_search_locations is not None
-        folders[package] = Path(next(iter(spec.submodule_search_locations)))
-    return folders
+    return {package: folder_of(package) for package in _PACKAGES}
+
+
+def folder_of(package: str) -> Path:
+    """Where one of them lies, of those too that no run depends on."""
+    spec = find_spec(package)
+    assert spec is not None
+    assert spec.submodule_search_locations is not None
+    return Path(next(iter(spec.submodule_search_locations)))
 
 
 _cached: dict[frozenset[str], dict[str, str]] = {}

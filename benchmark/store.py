@@ -13,7 +13,6 @@ all of the trial does. Anyone may read; one process at a time writes (`writing`)
 
 from __future__ import annotations
 
-import fcntl
 import fnmatch
 import json
 import os
@@ -34,6 +33,7 @@ from benchmark.files import (
     Look,
     arrays_from,
     disk,
+    locked,
     looking_into,
     npz_bytes,
     read_npz,
@@ -302,13 +302,13 @@ class Store:
 
     def _take(self, lock: int) -> None:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise StoreError(
-                f"another fedrepro is writing to {self.root}; wait for it or give another --store"
-            ) from None
+            alone = locked(lock)
         except OSError as error:
             raise StoreError(f"cannot lock {self.root}: {error.strerror}") from error
+        if not alone:
+            raise StoreError(
+                f"another fedrepro is writing to {self.root}; wait for it or give another --store"
+            )
 
     def _write_arrays(
         self, path: Path, arrays: Mapping[str, NDArray[Any]]

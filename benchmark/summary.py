@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -49,20 +50,20 @@ class Foreseen:
     estimator: Callable[[], Estimator]
     device: str
     workers: int
-    _made: list[Estimator] = field(default_factory=list)
+
+    @cached_property
+    def _known(self) -> Estimator:
+        return self.estimator()
 
     def of(self, missing: Iterable[Trial]) -> Estimate | None:
         """The time for trials, each counted once; None where there are none."""
         runs = [run for run, _ in dict.fromkeys(missing)]
         if not runs:
             return None
-        if not self._made:
-            self._made.append(self.estimator())
-        [known] = self._made
         return Estimate(
-            seconds=elapsed([(run, known.seconds(run)) for run in runs], self.workers),
+            seconds=elapsed([(run, self._known.seconds(run)) for run in runs], self.workers),
             trials=len(runs),
-            learned=sum(map(known.has_learned, runs)),
+            learned=sum(map(self._known.has_learned, runs)),
             workers=self.workers,
             device=self.device,
         )

@@ -38,6 +38,7 @@ def write_parts(report: Report, place: Path) -> dict[str, str]:
 
     Raises `OSError` if the disk refuses.
     """
+    place.mkdir(exist_ok=True)
     written = {}
     for format, writer in formats().items():
         for name in writer.PARTS:

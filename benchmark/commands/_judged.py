@@ -131,7 +131,6 @@ def write(reports: Sequence[Report], folder: Path) -> None:
         with TemporaryDirectory(dir=folder, prefix=".parts-") as unfinished:
             places = [Path(unfinished, str(i)) for i in range(len(reports))]
             for report, place in zip(reports, places, strict=True):
-                place.mkdir()
                 parts().write_parts(report, place)
             parts().join(places, list(map(scoreboard, reports)), folder)
 

@@ -10,7 +10,6 @@ driver loads neither torch nor anything else that only judging needs.
 from __future__ import annotations
 
 import argparse
-import fcntl
 import shutil
 import sys
 import time
@@ -20,9 +19,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmark.commands._judged import TOGETHER, parts, reporting_to, store_at
+from benchmark.commands._options import tell_left_out
 from benchmark.commands._turns import in_turn
 from benchmark.errors import FedreproError
-from benchmark.files import looking_into
+from benchmark.files import locked, looking_into
 from benchmark.kept import Made, code, keep, kept, noting, question
 from benchmark.processes import cores
 from benchmark.scoreboard import Scoreboard, scoreboard
@@ -99,7 +99,7 @@ def report_on(
             if board is not None:
                 boards[task.place] = board
             else:
-                print(f"{task.id} has no profile '{task.profile}': left out", file=sys.stderr)
+                tell_left_out(task.id, task.profile)
         if not boards:
             raise FedreproError(f"no paper has a profile '{given.profile}'")
         as_it_was = len(tasks) - len(open_tasks)
@@ -175,7 +175,6 @@ def _judge(task: _Task) -> _Answer | tuple[Problem, ...]:
     if task.only_read:
         return ()
     shutil.rmtree(task.place, ignore_errors=True)
-    task.place.mkdir()
     seen: dict[str, str | None] = {}
     written: dict[str, str] = {}
     warnings: list[str] = []
@@ -202,13 +201,11 @@ def _alone(folder: Path) -> Iterator[Path]:
     kept_at = folder / PARTS
     kept_at.mkdir(exist_ok=True)
     with (folder / f"{PARTS}.lock").open("a") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not locked(lock.fileno()):
             raise FedreproError(
                 f"another fedrepro is writing the report in {folder}; wait for it or give "
                 "another --out"
-            ) from None
+            )
         yield kept_at
 
 

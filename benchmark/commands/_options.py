@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -186,6 +187,11 @@ def chosen_papers(ids: Sequence[str]) -> tuple[Paper, ...]:
     from benchmark.spec.load import load_paper, load_papers
 
     return tuple(load_paper(id) for id in ids) if ids else load_papers()
+
+
+def tell_left_out(paper: str, profile: str) -> None:
+    """Of all papers, those without a profile are named and left out."""
+    print(f"{paper} has no profile '{profile}': left out", file=sys.stderr)
 
 
 def refuse_selection(given: argparse.Namespace) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 from benchmark.commands._options import add_cells, add_execution, add_papers, add_places
 
 if TYPE_CHECKING:
+    from benchmark.store import Store
     from benchmark.summary import Foreseen, Summary, Trial
 
 HELP = "say how many unique runs a profile needs, how many cells share them, and the time"
@@ -31,9 +31,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(given: argparse.Namespace) -> int:
     """Prints the plan, of several papers a line each and all of it; 3 if it holds no run."""
-    foreseen = _foreseen(given)
+    from benchmark.store import Store
+
+    store = Store(given.store)
+    foreseen = _foreseen(given, store)
     if len(given.papers) == 1:
-        [summary] = _summaries(given, foreseen)
+        [summary] = _summaries(given, store, foreseen)
         if given.json:
             _print_json(summary.as_plain())
         else:
@@ -43,7 +46,7 @@ def execute(given: argparse.Namespace) -> int:
     size: Counter[str] = Counter()
     missing: dict[Trial, None] = {}
     plain = []
-    for summary in _summaries(given, foreseen):
+    for summary in _summaries(given, store, foreseen):
         size.update(papers=1, cells=len(summary.plan.cells), trials=summary.trials)
         missing.update(dict.fromkeys(summary.missing))
         if given.json:
@@ -60,36 +63,31 @@ def execute(given: argparse.Namespace) -> int:
     return 0 if size["trials"] else 3
 
 
-def _summaries(given: argparse.Namespace, foreseen: Foreseen) -> Iterator[Summary]:
+def _summaries(given: argparse.Namespace, store: Store, foreseen: Foreseen) -> Iterator[Summary]:
     """One by one, since all plans of a large suite need not be held."""
-    from benchmark.commands._options import chosen_plan, refuse_selection
+    from benchmark.commands._options import chosen_plan, refuse_selection, tell_left_out
     from benchmark.spec.load import load_paper, paper_ids
-    from benchmark.store import Store
     from benchmark.summary import summarize
 
     if len(given.papers) != 1:
         refuse_selection(given)
-    store = Store(given.store)
     for paper in map(load_paper, dict.fromkeys(given.papers or paper_ids())):
         if given.papers or given.profile in paper.profiles:
             yield summarize(chosen_plan(given, paper), store, foreseen)
         else:
-            print(f"{paper.id} has no profile '{given.profile}': left out", file=sys.stderr)
+            tell_left_out(paper.id, given.profile)
 
 
-def _foreseen(given: argparse.Namespace) -> Foreseen:
+def _foreseen(given: argparse.Namespace, store: Store) -> Foreseen:
     from benchmark.devices import default_jobs, devices_for
     from benchmark.estimate import Estimator
-    from benchmark.store import Store
     from benchmark.summary import Foreseen
     from benchmark.training import device_name
 
     devices = devices_for(given.device)
     workers = default_jobs(devices) if given.jobs is None else max(1, given.jobs)
     device, name = devices[0], device_name(devices[0])
-    return Foreseen(
-        lambda: Estimator(device, name, Store(given.store).records(), given.data_dir), name, workers
-    )
+    return Foreseen(lambda: Estimator(device, name, store.records(), given.data_dir), name, workers)
 
 
 def _print_runs(given: argparse.Namespace, summary: Summary) -> None:

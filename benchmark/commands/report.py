@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from time import perf_counter
 
 from benchmark.commands._options import add_cells, add_papers, add_places
@@ -36,7 +35,12 @@ def execute(given: argparse.Namespace) -> int:
         tell,
     )
     from benchmark.commands._many import report_on
-    from benchmark.commands._options import chosen_papers, chosen_plan, refuse_selection
+    from benchmark.commands._options import (
+        chosen_papers,
+        chosen_plan,
+        refuse_selection,
+        tell_left_out,
+    )
     from benchmark.errors import FedreproError
     from benchmark.spec.load import paper_ids
 
@@ -56,7 +60,7 @@ def execute(given: argparse.Namespace) -> int:
     reports = []
     for paper in chosen_papers(ids):
         if not given.papers and given.profile not in paper.profiles:
-            print(f"{paper.id} has no profile '{given.profile}': left out", file=sys.stderr)
+            tell_left_out(paper.id, given.profile)
             continue
         plan = chosen_plan(given, paper)
         seconds = perf_counter() - clock

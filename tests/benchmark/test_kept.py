@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import shutil
 from collections.abc import Callable
@@ -18,8 +17,10 @@ from benchmark.errors import FedreproError
 from benchmark.files import sha256_of
 from benchmark.judge import judge
 from benchmark.plan import Plan, make_plan
+from benchmark.sources import folder_of
 from benchmark.spec.load import load_paper, tables_root
 from benchmark.store import Store
+from tests.benchmark.small_papers import numbers, write_papers
 from tests.benchmarks.suite import fill
 
 IDS = ("one", "three", "two")
@@ -30,15 +31,7 @@ Make = Callable[..., list[str]]
 def root(tmp_path: Path) -> Path:
     """Papers of one small table each, with runs of their own."""
     root = tmp_path / "specs"
-    for i, id in enumerate(IDS):
-        folder = root / id
-        folder.mkdir(parents=True)
-        spec = (tables_root() / "fcl" / "paper.toml").read_text(encoding="utf-8")
-        head = "[experiment.clients]\n"
-        assert head in spec
-        spec = spec.replace('"fcl"', f'"{id}"', 1).replace(head, f"{head}images = {1000 + i}\n", 1)
-        (folder / "paper.toml").write_text(spec, "utf-8")
-        shutil.copy(tables_root() / "fcl" / "1.toml", folder)
+    write_papers(root, IDS)
     return root
 
 
@@ -90,12 +83,6 @@ def contents(out: Path) -> dict[str, bytes]:
         for file in out.rglob("*")
         if file.is_file() and not file.relative_to(out).parts[0].startswith(".")
     }
-
-
-def numbers(out: Path) -> list[dict[str, Any]]:
-    """The reports without what differs from one time to the next."""
-    found = json.loads((out / "report.json").read_text("utf-8"))
-    return [{k: v for k, v in one.items() if k != "provenance"} for one in found]
 
 
 def test_a_report_on_what_has_not_changed_judges_nothing_and_is_the_same_bytes(
@@ -222,12 +209,12 @@ def test_another_question_other_code_or_another_release_make_all_of_it_anew(
 def test_code_is_every_file_that_makes_a_report_and_every_version(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    packages = dict(map(kept._package, kept._PACKAGES))
+    packages = {name: folder_of(name) for name in kept._PACKAGES}
     assert set(packages) == {"benchmark", "methods", "reports"}
     copies = {name: tmp_path / name for name in packages}
     for name, folder in packages.items():
         shutil.copytree(folder, copies[name])
-    monkeypatch.setattr(kept, "_package", lambda name: (name, copies[name]))
+    monkeypatch.setattr(kept, "folder_of", copies.__getitem__)
     now = kept.code
     before = now()
     assert before == now()

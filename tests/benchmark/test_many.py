@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import gc
-import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,22 +15,18 @@ from benchmark.commands._many import report_on
 from benchmark.errors import FedreproError
 from benchmark.judge import judge
 from benchmark.plan import make_plan
-from benchmark.spec.load import load_paper, tables_root
+from benchmark.spec.load import load_paper
 from benchmark.spec.problems import InvalidSpecError
 from benchmark.store import Store
 from reports.parts import formats, write_parts
+from tests.benchmark.small_papers import numbers, write_papers
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """Papers of one small table each."""
     root = tmp_path / "specs"
-    for i in range(TOGETHER + 1):
-        folder = root / f"p{i:02}"
-        folder.mkdir(parents=True)
-        spec = (tables_root() / "fcl" / "paper.toml").read_text(encoding="utf-8")
-        (folder / "paper.toml").write_text(spec.replace('"fcl"', f'"{folder.name}"', 1), "utf-8")
-        shutil.copy(tables_root() / "fcl" / "1.toml", folder)
+    write_papers(root, (f"p{i:02}" for i in range(TOGETHER + 1)))
     return root
 
 
@@ -40,12 +34,6 @@ def given(tmp_path: Path, profile: str = "smoke", *papers: str) -> argparse.Name
     return argparse.Namespace(
         profile=profile, trials=None, store=tmp_path / "store", papers=list(papers), anew=False
     )
-
-
-def read(folder: Path) -> list[dict[str, object]]:
-    """The reports without what differs from one time to the next."""
-    found: list[dict[str, object]] = json.loads((folder / "report.json").read_text("utf-8"))
-    return [{k: v for k, v in one.items() if k != "provenance"} for one in found]
 
 
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
@@ -56,7 +44,7 @@ def test_every_paper_is_reported_in_order_as_alone(root: Path, tmp_path: Path, j
     assert [board.paper for board in boards] == ids
     alone = judge(make_plan(load_paper(ids[3], root), "smoke"), Store(tmp_path), command="x")
     assert boards[3].verdicts == alone.count_verdicts()
-    found = read(out)
+    found = numbers(out)
     assert [one["paper"] for one in found] == ids
     assert {path.name for path in (out / "papers").iterdir()} == {f"{id}.html" for id in ids}
     shown = {path.name for path in out.iterdir() if not path.name.startswith(".")}

@@ -1,0 +1,31 @@
+"""Papers of one small table each, and what a report on them says."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from benchmark.spec.load import tables_root
+
+_HEAD = "[experiment.clients]\n"
+
+
+def write_papers(root: Path, ids: Iterable[str]) -> None:
+    """Specs of papers that share no run, in new folders below `root`."""
+    spec = (tables_root() / "fcl" / "paper.toml").read_text(encoding="utf-8")
+    assert _HEAD in spec
+    for i, id in enumerate(ids):
+        folder = root / id
+        folder.mkdir(parents=True)
+        own = spec.replace('"fcl"', f'"{id}"', 1).replace(_HEAD, f"{_HEAD}images = {1000 + i}\n", 1)
+        (folder / "paper.toml").write_text(own, "utf-8")
+        shutil.copy(tables_root() / "fcl" / "1.toml", folder)
+
+
+def numbers(folder: Path) -> list[dict[str, Any]]:
+    """The reports in a folder without what differs from one time to the next."""
+    found = json.loads((folder / "report.json").read_text("utf-8"))
+    return [{k: v for k, v in one.items() if k != "provenance"} for one in found]
