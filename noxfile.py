@@ -127,7 +127,8 @@ def advisories(session: nox.Session) -> None:
 @nox.session
 def lint(session: nox.Session) -> None:
     """ruff and mypy."""
-    install(session, "[test,lint,cluster]")
+    # Not editable: mypy does not see where an editable install has its packages.
+    session.install("--quiet", "--constraint", "constraints.txt", ".[test,lint,cluster]")
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
     session.run("mypy")
@@ -151,7 +152,14 @@ def report(session: nox.Session) -> None:
 def docs(session: nox.Session) -> None:
     """API pages from the docstrings, in results/api."""
     install(session, "[docs]")
-    session.run("pdoc", "--output-directory", "results/api", "benchmark", "methods", "reports")
+    session.run(
+        "pdoc",
+        "--output-directory",
+        "results/api",
+        "fedrepro.benchmark",
+        "fedrepro.methods",
+        "fedrepro.reports",
+    )
 
 
 @nox.session

@@ -1,3 +1,1 @@
-"""The harness: spec → plan → run → store → judge; the audit; the command line."""
-
-__version__ = "0.1.0"
+"""The harness: specs, plans, execution, store, verdicts, the audit and the command line."""

@@ -13,8 +13,9 @@ import pkgutil
 import sys
 from collections.abc import Sequence
 
-from benchmark import __version__, commands
-from benchmark.errors import FedreproError
+from fedrepro import __version__
+from fedrepro.benchmark import commands
+from fedrepro.benchmark.errors import FedreproError
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -39,7 +40,7 @@ def build_parser() -> argparse.ArgumentParser:
             epilog=f"Example: {module.EXAMPLE}",
         )
         module.add_arguments(verb)
-        verb.set_defaults(execute=module.execute)
+        verb.set_defaults(execute=module.execute, parser=parser)
     return parser
 
 

@@ -1,7 +1,7 @@
 """Judged results: everything a report shows, as plain frozen data.
 
-`benchmark.judge` fills these from specs and stored trials; `reports` renders them and computes
-nothing. `as_plain` is the report's JSON.
+`benchmark.judging.judge` fills these from specs and stored trials; `reports` renders them and
+computes nothing. `as_plain` is the report's JSON.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from methods.state import State
+from fedrepro.methods.state import State
 
 Arrays = Mapping[str, NDArray[Any]]
 

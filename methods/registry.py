@@ -1,8 +1,8 @@
 """Finds methods, objectives, encoders, partitions and protocols by name; there is no list to keep.
 
 The registered name of a contribution is the name of its module, with hyphens for underscores:
-`find("partition", "class-groups")` imports `methods.partitions.class_groups` and returns the one
-class in it that derives from the kind's base class. Adding a contribution is adding a file.
+`find("partition", "class-groups")` imports `methods.data.partitions.class_groups` and returns the
+one class in it that derives from the kind's base class. Adding a contribution is adding a file.
 """
 
 from __future__ import annotations
@@ -11,17 +11,25 @@ import difflib
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 _BASES = {
-    "federated": ("methods.federated", "methods.federated.base", "FederatedMethod"),
-    "objective": ("methods.objectives", "methods.objectives.base", "Objective"),
-    "encoder": ("methods.encoders", "methods.encoders.base", "Encoder"),
-    "partition": ("methods.partitions", "methods.partitions.base", "Partition"),
-    "protocol": ("methods.protocols", "methods.protocols.base", "Protocol"),
+    "federated": (
+        "fedrepro.methods.federated",
+        "fedrepro.methods.federated.base",
+        "FederatedMethod",
+    ),
+    "objective": ("fedrepro.methods.objectives", "fedrepro.methods.objectives.base", "Objective"),
+    "encoder": ("fedrepro.methods.encoders", "fedrepro.methods.encoders.base", "Encoder"),
+    "partition": (
+        "fedrepro.methods.data.partitions",
+        "fedrepro.methods.data.partitions.base",
+        "Partition",
+    ),
+    "protocol": ("fedrepro.methods.protocols", "fedrepro.methods.protocols.base", "Protocol"),
 }
 
 
@@ -36,22 +44,40 @@ class UnknownNameError(LookupError):
         super().__init__(f"{kind} '{name}' is not implemented{hint} (known: {', '.join(known)})")
 
 
-def names_in(package: str) -> list[str]:
-    """The registered names of the modules in a dotted `package`, sorted."""
+def modules_in(package: str) -> dict[str, str]:
+    """The dotted modules below `package` by registered name, sorted.
+
+    A package with families (packages of its own) registers what lies in these, and nothing beside
+    them. `base` and names with an underscore in front are never registered.
+    """
     folders = tuple(importlib.import_module(package).__path__)
+    inner = [found.name for found in pkgutil.iter_modules(folders) if found.ispkg]
+    places = {f"{package}.{name}": _below(folders, name) for name in inner} or {package: folders}
     # A file that comes or goes changes its folder's time; plans ask thousands of times.
-    return list(_names_in(folders, tuple(Path(folder).stat().st_mtime_ns for folder in folders)))
+    times = tuple(Path(folder).stat().st_mtime_ns for each in places.values() for folder in each)
+    return dict(_modules_in(tuple(places.items()), times))
+
+
+def names_in(package: str) -> list[str]:
+    """The registered names of the modules below `package`, sorted."""
+    return list(modules_in(package))
+
+
+def _below(folders: Iterable[str], name: str) -> tuple[str, ...]:
+    return tuple(str(place) for folder in folders if (place := Path(folder) / name).is_dir())
 
 
 @lru_cache(maxsize=64)
-def _names_in(folders: tuple[str, ...], changed: tuple[int, ...]) -> tuple[str, ...]:
-    return tuple(
-        sorted(
-            module.name.replace("_", "-")
-            for module in pkgutil.iter_modules(folders)
-            if module.name != "base" and not module.name.startswith("_")
-        )
-    )
+def _modules_in(
+    places: tuple[tuple[str, tuple[str, ...]], ...], changed: tuple[int, ...]
+) -> tuple[tuple[str, str], ...]:
+    found = {
+        module.name.replace("_", "-"): f"{package}.{module.name}"
+        for package, folders in places
+        for module in pkgutil.iter_modules(folders)
+        if module.name != "base" and not module.name.startswith("_")
+    }
+    return tuple(sorted(found.items()))
 
 
 def class_in(module: str, base: type) -> Any:
@@ -84,9 +110,10 @@ def module_of(kind: str, name: str) -> str:
 
     Raises `UnknownNameError` if there is none.
     """
-    if name not in names(kind):
+    known = modules_in(_BASES[kind][0])
+    if name not in known:
         raise UnknownNameError(kind, name)
-    return f"{_BASES[kind][0]}.{name.replace('-', '_')}"
+    return known[name]
 
 
 def base(kind: str) -> Any:

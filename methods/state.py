@@ -3,7 +3,7 @@
 Every tensor of a `State` has a leading dimension `models`: a single model has `models = 1`, a
 pool of N cluster models `models = N`, sixty clients in training `models = 60`. Choosing, copying
 and averaging models are then index and matrix operations, and the same network code
-(`methods.models.layers`) runs one model or many.
+(`methods.nn.layers`) runs one model or many.
 """
 
 from __future__ import annotations

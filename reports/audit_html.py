@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmark.files import write_whole
-from reports import audit_layout
-from reports.audit_layout import Audited
-from reports.pages import page
+from fedrepro.benchmark.store.files import write_whole
+from fedrepro.reports import audit_layout
+from fedrepro.reports.audit_layout import Audited
+from fedrepro.reports.pages import page
 
 SUFFIX = ".html"
 

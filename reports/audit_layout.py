@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from benchmark.audit.findings import STATUSES, Finding, Status
-from benchmark.spec.types import Paper
+from fedrepro.benchmark.audit.findings import STATUSES, Finding, Status
+from fedrepro.benchmark.spec.model import Paper
 
 Audited = Sequence[tuple[Paper, Sequence[Finding]]]
 """Papers with their findings."""

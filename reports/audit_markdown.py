@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmark.audit.findings import Finding
-from benchmark.files import write_whole
-from benchmark.spec.types import Paper
-from reports import audit_layout
-from reports.audit_layout import Audited
+from fedrepro.benchmark.audit.findings import Finding
+from fedrepro.benchmark.spec.model import Paper
+from fedrepro.benchmark.store.files import write_whole
+from fedrepro.reports import audit_layout
+from fedrepro.reports.audit_layout import Audited
 
 SUFFIX = ".md"
 

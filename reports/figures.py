@@ -15,9 +15,9 @@ from matplotlib.colors import to_rgb
 from matplotlib.path import Path
 from numpy.typing import ArrayLike, NDArray
 
-from benchmark.results import Series
-from reports.palette import INK, PALETTE, colour, marker
-from reports.sheets import FONT, WIDTH, Mark, Sheet, marks
+from fedrepro.benchmark.results import Series
+from fedrepro.reports.palette import INK, PALETTE, colour, marker
+from fedrepro.reports.sheets import FONT, WIDTH, Mark, Sheet, marks
 
 _ACROSS = 4
 """Pictures in a line of a grid."""

@@ -6,8 +6,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from benchmark.results import AuditFinding, CellResult, ClaimResult, Departure, Report, TableResult
-from benchmark.scoreboard import Scoreboard
+from fedrepro.benchmark.judging.scoreboard import Scoreboard
+from fedrepro.benchmark.results import (
+    AuditFinding,
+    CellResult,
+    ClaimResult,
+    Departure,
+    Report,
+    TableResult,
+)
 
 VERDICTS: dict[str, str] = {
     "REPRODUCED": "the means agree within the margin (two one-sided tests at 5 %)",

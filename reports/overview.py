@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from benchmark.scoreboard import Scoreboard
-from reports import layout
+from fedrepro.benchmark.judging.scoreboard import Scoreboard
+from fedrepro.reports import layout
 
 STATUSES = ("inconsistent", "undecidable")
 """Statuses of the audit findings that a report holds, worst first."""

@@ -12,15 +12,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmark.files import sha256_of, write_whole
-from benchmark.results import Report
-from benchmark.scoreboard import Scoreboard
-from methods.registry import names_in
+from fedrepro.benchmark.judging.scoreboard import Scoreboard
+from fedrepro.benchmark.results import Report
+from fedrepro.benchmark.store.files import sha256_of, write_whole
+from fedrepro.methods.registry import names_in
 
 Parts = Callable[[str], Iterable[str]]
 """By the name of a part, that part of every paper in order."""
 
-_WRITERS = "reports.writers"
+_WRITERS = "fedrepro.reports.writers"
 
 
 def parts_of(reports: Sequence[Report], part: Callable[[Report, str], str]) -> Parts:

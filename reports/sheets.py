@@ -25,7 +25,7 @@ from matplotlib.ticker import MaxNLocator, NullLocator
 from matplotlib.transforms import IdentityTransform, Transform, blended_transform_factory
 from numpy.typing import ArrayLike
 
-from reports.palette import INK
+from fedrepro.reports.palette import INK
 
 WIDTH = 460.0
 """Points, of every figure, so that all on a page have letters of one size."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from benchmark.results import CellResult, TableResult
+from fedrepro.benchmark.results import CellResult, TableResult
 
 WIDTH, HEIGHT = 96, 12
 _EDGE = 5

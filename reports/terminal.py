@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from benchmark.results import CellResult, Report, TableResult
-from reports import layout
+from fedrepro.benchmark.results import CellResult, Report, TableResult
+from fedrepro.reports import layout
 
 Paint = Callable[..., str]
 """Colours a text in the colour of a verdict's word."""

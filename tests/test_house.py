@@ -6,29 +6,82 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-ALLOWED = {
-    "methods": {"methods"},
-    "benchmark": {"methods", "benchmark"},
-    "reports": {"methods", "benchmark", "reports"},
+FLOORS = {
+    "methods": (
+        {"registry", "seeds", "state", "optim"},
+        {"data", "nn", "outcome"},
+        {"clusters"},
+        {"objectives"},
+        {"encoders"},
+        {"training"},
+        {"metrics", "privacy"},
+        {"federated"},
+        {"costs", "protocols"},
+    ),
+    "benchmark": (
+        {"config", "errors", "results", "stats"},
+        {"spec"},
+        {"claims", "data", "store"},
+        {"analytic", "training"},
+        {"planning"},
+        {"audit", "execution"},
+        {"judging"},
+        {"commands"},
+        {"cli"},
+        {"face"},
+    ),
+    "reports": (),
 }
-FILES = [path for package in ALLOWED for path in sorted((ROOT / package).rglob("*.py"))]
+"""Rooms from the ground up: a room imports from those below it; `reports` has one floor."""
+BELOW = {"methods": (), "benchmark": ("methods",), "reports": ("methods", "benchmark")}
+FILES = [path for package in FLOORS for path in sorted((ROOT / package).rglob("*.py"))]
 
 
 def imported(path: Path) -> set[str]:
-    """Top-level packages that a file imports, anywhere in it."""
+    """The modules that a file imports, anywhere in it."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            found |= {alias.name.partition(".")[0] for alias in node.names}
+            found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            found.add(node.module.partition(".")[0])
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
     return found
+
+
+def place_of(module: str) -> tuple[str, str] | None:
+    """Package and room of a module of the project; None for others."""
+    _, _, inner = module.partition("fedrepro.")
+    package, _, rest = inner.partition(".")
+    return (package, rest.partition(".")[0]) if package in FLOORS else None
+
+
+def floor_of(package: str, room: str) -> int:
+    return next(level for level, rooms in enumerate(FLOORS[package]) if room in rooms)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_imports_go_one_way(path: Path) -> None:
-    package = path.relative_to(ROOT).parts[0]
-    assert imported(path) & set(ALLOWED) <= ALLOWED[package]
+    own = path.relative_to(ROOT).with_suffix("").parts
+    package, room = own[0], own[1]
+    for module in imported(path):
+        assert not module.startswith((*FLOORS,)), f"{module} lacks `fedrepro.` in front"
+        place = place_of(module)
+        if place is None:
+            continue
+        assert place[0] in (package, *BELOW[package]), module
+        within = place[0] == package and FLOORS[package] and room not in ("__init__", place[1])
+        if within and place[1] in set().union(*FLOORS[package]):
+            assert floor_of(package, place[1]) < floor_of(package, room), module
+
+
+@pytest.mark.parametrize("package", [name for name, floors in FLOORS.items() if floors])
+def test_every_room_has_its_floor(package: str) -> None:
+    rooms = {
+        path.stem
+        for path in (ROOT / package).iterdir()
+        if (path.is_dir() and (path / "__init__.py").is_file()) or path.suffix == ".py"
+    }
+    assert rooms - {"__init__"} == set().union(*FLOORS[package])
 
 
 def test_no_file_outgrows_its_idea() -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from benchmark import experiment
-from benchmark.errors import SpecError
-from benchmark.spec.types import Cell
-from methods.costs import NetworkCost, network_cost
-from methods.encoders.base import Encoder
+from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.spec import settings
+from fedrepro.benchmark.spec.model import Cell
+from fedrepro.methods.costs.model_costs import NetworkCost, network_cost
+from fedrepro.methods.encoders.base import Encoder
 
 
 def encoder_cost(cell: Cell) -> tuple[NetworkCost, str]:
@@ -17,7 +17,7 @@ def encoder_cost(cell: Cell) -> tuple[NetworkCost, str]:
     Raises `SpecError` if the experiment lacks a setting.
     """
     name, size, channels = (
-        experiment.get(cell.experiment, path)
+        settings.get(cell.experiment, path)
         for path in ("encoder.name", "clients.image_size", "clients.channels")
     )
     if name is None or size is None or channels is None:
@@ -25,7 +25,7 @@ def encoder_cost(cell: Cell) -> tuple[NetworkCost, str]:
             f"{cell.paper}, table {cell.table}, {cell.label}: formula '{cell.formula}' needs "
             "encoder.name, clients.image_size and clients.channels"
         )
-    encoder = experiment.build("encoder", name, cell.experiment["encoder"])
+    encoder = settings.build("encoder", name, cell.experiment["encoder"])
     return _cost(encoder, channels, size), f"{encoder} for {channels} x {size} x {size} images"
 
 

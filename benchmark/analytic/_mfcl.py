@@ -15,12 +15,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from benchmark import experiment
-from benchmark.analytic._network import Measured, first_layers, measure, measure_layers
-from benchmark.errors import SpecError
-from benchmark.spec.types import Cell
-from methods.encoders.base import Encoder
-from methods.models.mfcl_modules import Autoencoder, Convolution, client_autoencoder, mirrored
+from fedrepro.benchmark.analytic._network import Measured, first_layers, measure, measure_layers
+from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.spec import settings as experiment
+from fedrepro.benchmark.spec.model import Cell
+from fedrepro.methods.encoders.base import Encoder
+from fedrepro.methods.nn.mfcl_modules import (
+    Autoencoder,
+    Convolution,
+    client_autoencoder,
+    mirrored,
+)
 
 _NETWORKS = {"mfcl": 0, "fedema": 2, "fedsimclr": 1}
 _CLASSIFIER_SIDE = 224

@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from methods.costs import network_cost
-from methods.encoders.base import Encoder
-from methods.encoders.resnet import Residual
-from methods.models.layers import Conv2d, Layer, MaxPool2d, Sequential
-from methods.models.mfcl_modules import Convolution, Pooling
+from fedrepro.methods.costs.model_costs import network_cost
+from fedrepro.methods.encoders.base import Encoder
+from fedrepro.methods.encoders.resnet import Residual
+from fedrepro.methods.nn.layers import Conv2d, Layer, MaxPool2d, Sequential
+from fedrepro.methods.nn.mfcl_modules import Convolution, Pooling
 
 _KINDS = ("convolution", "batch_norm", "relu", "pool", "mean", "mm", "add")
 

@@ -10,12 +10,12 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from math import log10
 
-from benchmark.errors import FedreproError, SpecError
-from benchmark.results import Verdict
-from benchmark.spec.types import Cell
-from methods.registry import UnknownNameError, names_in
+from fedrepro.benchmark.errors import FedreproError, SpecError
+from fedrepro.benchmark.results import Verdict
+from fedrepro.benchmark.spec.model import Cell
+from fedrepro.methods.registry import UnknownNameError, names_in
 
-_PACKAGE = "benchmark.analytic"
+_PACKAGE = "fedrepro.benchmark.analytic"
 _UNITS = {"": 0, "k": 3, "K": 3, "M": 6, "G": 9, "T": 12}
 
 

@@ -15,10 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from benchmark.analytic._mfcl import VIEWS, Client, client
-from benchmark.analytic.base import Analytic, Candidate, from_candidates
-from benchmark.spec.types import Cell
-from methods.costs import FLOPS_PER_MULTIPLY_ADD
+from fedrepro.benchmark.analytic._mfcl import VIEWS, Client, client
+from fedrepro.benchmark.analytic.base import Analytic, Candidate, from_candidates
+from fedrepro.benchmark.spec.model import Cell
+from fedrepro.methods.costs.model_costs import FLOPS_PER_MULTIPLY_ADD
 
 _PASSES = 3
 _SUPPORT = "β has no formula"

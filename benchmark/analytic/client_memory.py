@@ -17,10 +17,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from benchmark.analytic._mfcl import VIEWS, Client, client
-from benchmark.analytic._network import Measured
-from benchmark.analytic.base import Analytic, Candidate, from_candidates
-from benchmark.spec.types import Cell
+from fedrepro.benchmark.analytic._mfcl import VIEWS, Client, client
+from fedrepro.benchmark.analytic._network import Measured
+from fedrepro.benchmark.analytic.base import Analytic, Candidate, from_candidates
+from fedrepro.benchmark.spec.model import Cell
 
 _EQUATION = "Eq. 6"
 _ONCE = "Section 5.4: memory for parameters, gradients and feature maps, of which only maps repeat"

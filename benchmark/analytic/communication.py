@@ -12,16 +12,16 @@ from functools import lru_cache
 
 import torch
 
-from benchmark import experiment
-from benchmark.analytic.base import Analytic
-from benchmark.errors import SpecError
-from benchmark.spec.types import Cell
-from methods.costs import Exchange, communication
-from methods.encoders.cnn import CNN
-from methods.federated.base import FederatedMethod, Task
-from methods.federation import Federation, Portion
-from methods.models.classifier import Classifier, dense_head
-from methods.seeds import Seeds
+from fedrepro.benchmark.analytic.base import Analytic
+from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.spec import settings
+from fedrepro.benchmark.spec.model import Cell
+from fedrepro.methods.costs.model_costs import Exchange, communication
+from fedrepro.methods.data.federation import Federation, Portion
+from fedrepro.methods.encoders.cnn import CNN
+from fedrepro.methods.federated.base import FederatedMethod, Task
+from fedrepro.methods.nn.classifier import Classifier, dense_head
+from fedrepro.methods.seeds import Seeds
 
 _POOLS, _ROUNDS = (1, 2, 3, 5), (1, 2, 3)
 _CLIENTS, _IMAGES = 3, 4
@@ -33,7 +33,7 @@ def recompute(cell: Cell) -> Analytic:
     Raises `SpecError` if the experiment names no method, `ValueError` if the counts follow no such
     product.
     """
-    name = experiment.get(cell.experiment, "method")
+    name = settings.get(cell.experiment, "method")
     if name is None:
         raise SpecError(f"{cell.paper}, table {cell.table}, {cell.label}: no method is given")
     training = cell.experiment.get("training", {})
@@ -59,7 +59,7 @@ def recompute(cell: Cell) -> Analytic:
 
 def _count(name: str, training: dict[str, object]) -> Exchange:
     # One head-only round, so that both kinds of round are seen where a method has them.
-    return _trained(experiment.build("federated", name, {**training, "head_rounds": 1}))
+    return _trained(settings.build("federated", name, {**training, "head_rounds": 1}))
 
 
 @lru_cache(maxsize=1024)

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchmark.analytic._mfcl import Client, client
-from benchmark.analytic.base import Analytic, Candidate, from_candidates
-from benchmark.analytic.representation_bits import coded
-from benchmark.analytic.representation_size import sizes
-from benchmark.analytic.round_bits import (
+from fedrepro.benchmark.analytic._mfcl import Client, client
+from fedrepro.benchmark.analytic.base import Analytic, Candidate, from_candidates
+from fedrepro.benchmark.analytic.representation_bits import coded
+from fedrepro.benchmark.analytic.representation_size import sizes
+from fedrepro.benchmark.analytic.round_bits import (
     CODED,
     CODED_SUPPORT,
     PRINTED_RATE,
     both_ways,
     end_to_end,
 )
-from benchmark.spec.types import Cell
+from fedrepro.benchmark.spec.model import Cell
 
 
 def recompute(cell: Cell) -> Analytic:

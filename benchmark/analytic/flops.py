@@ -9,9 +9,9 @@ Evidence: `tests/benchmark/test_analytic.py`.
 
 from __future__ import annotations
 
-from benchmark.analytic._encoder import encoder_cost
-from benchmark.analytic.base import Analytic, in_unit
-from benchmark.spec.types import Cell
+from fedrepro.benchmark.analytic._encoder import encoder_cost
+from fedrepro.benchmark.analytic.base import Analytic, in_unit
+from fedrepro.benchmark.spec.model import Cell
 
 
 def recompute(cell: Cell) -> Analytic:

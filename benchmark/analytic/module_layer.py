@@ -1,6 +1,6 @@
 """Rows of MFCL's Tables 9 and 10: layers of the client module and its decoder.
 
-Recomputed from the rule that `methods.models.mfcl_modules` states, which knows the cut and neither
+Recomputed from the rule that `methods.nn.mfcl_modules` states, which knows the cut and neither
 table: a VGG's first convolutions, one pooling, and their mirror image. The working counts weights,
 outputs and multiply-adds, and names the network's own layer where it differs (Section 5.1 takes the
 module from the network; Table 10's is in no ResNet-50).
@@ -12,12 +12,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from benchmark import experiment
-from benchmark.analytic._network import first_layers, measure_layers
-from benchmark.analytic.base import Analytic
-from benchmark.errors import SpecError
-from benchmark.spec.types import Cell
-from methods.models.mfcl_modules import Autoencoder, Convolution, Pooling, client_autoencoder
+from fedrepro.benchmark.analytic._network import first_layers, measure_layers
+from fedrepro.benchmark.analytic.base import Analytic
+from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.spec import settings
+from fedrepro.benchmark.spec.model import Cell
+from fedrepro.methods.nn.mfcl_modules import (
+    Autoencoder,
+    Convolution,
+    Pooling,
+    client_autoencoder,
+)
 
 _NORMALISATIONS = {"twin": "TN", "group": "GN", "batch": "BN"}
 _PATHS = (
@@ -36,7 +41,7 @@ def recompute(cell: Cell) -> Analytic:
     """
     name, channels, side, cut, norm = (_setting(cell, path) for path in _PATHS)
     network = client_autoencoder(cut, channels)
-    encoder = experiment.build("encoder", name, cell.experiment["encoder"])
+    encoder = settings.build("encoder", name, cell.experiment["encoder"])
     rows = list(_rows(network, _NORMALISATIONS.get(norm, norm)))
     label = cell.row[-1]
     if not label.isdecimal() or not 1 <= int(label) <= len(rows):
@@ -57,7 +62,7 @@ def recompute(cell: Cell) -> Analytic:
 
 
 def _setting(cell: Cell, path: str) -> Any:
-    value = experiment.get(cell.experiment, path)
+    value = settings.get(cell.experiment, path)
     if value is None:
         raise SpecError(
             f"{cell.paper}, table {cell.table}, {cell.label}: formula '{cell.formula}' needs {path}"

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from benchmark.analytic._mfcl import Client, client
-from benchmark.analytic.base import Analytic, Candidate, from_candidates
-from benchmark.analytic.representation_size import NO_SECOND_PHASE, Size, sizes
-from benchmark.analytic.round_bits import CODED, CODED_SUPPORT, PRINTED_RATE
-from benchmark.spec.types import Cell
+from fedrepro.benchmark.analytic._mfcl import Client, client
+from fedrepro.benchmark.analytic.base import Analytic, Candidate, from_candidates
+from fedrepro.benchmark.analytic.representation_size import NO_SECOND_PHASE, Size, sizes
+from fedrepro.benchmark.analytic.round_bits import CODED, CODED_SUPPORT, PRINTED_RATE
+from fedrepro.benchmark.spec.model import Cell
 
 
 def recompute(cell: Cell) -> Analytic:

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from benchmark.analytic._mfcl import VIEWS, Client, Module, client
-from benchmark.analytic.base import Analytic, Candidate, from_candidates
-from benchmark.spec.types import Cell
-from methods.models.mfcl_modules import Autoencoder, client_autoencoder
+from fedrepro.benchmark.analytic._mfcl import VIEWS, Client, Module, client
+from fedrepro.benchmark.analytic.base import Analytic, Candidate, from_candidates
+from fedrepro.benchmark.spec.model import Cell
+from fedrepro.methods.nn.mfcl_modules import Autoencoder, client_autoencoder
 
 NO_SECOND_PHASE = Candidate("no second phase", 0, "nothing is sent", "Section 5.4")
 _EXAMPLE_CUT, _EXAMPLE_SIDE = 2, 32

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from benchmark.analytic._mfcl import Client, Module, client
-from benchmark.analytic.base import Analytic, Candidate, from_candidates
-from benchmark.spec.types import Cell
+from fedrepro.benchmark.analytic._mfcl import Client, Module, client
+from fedrepro.benchmark.analytic.base import Analytic, Candidate, from_candidates
+from fedrepro.benchmark.spec.model import Cell
 
 PRINTED_RATE = "as printed, times R"
 CODED = "divided by R"

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
-from benchmark.audit.rounding import Interval
-from benchmark.claims.nodes import Arithmetic, Elementary, Leaf, Node, leaves
-from benchmark.claims.printed import range_over, shown
-from benchmark.spec.types import Cell
+from fedrepro.benchmark.audit.rounding import Interval
+from fedrepro.benchmark.claims.nodes import Arithmetic, Elementary, Leaf, Node, leaves
+from fedrepro.benchmark.claims.printed import range_over, shown
+from fedrepro.benchmark.spec.model import Cell
 
 MOST_SHOWN = 4
 """More comparisons than this are counted instead of written out."""

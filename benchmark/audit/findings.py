@@ -13,15 +13,15 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from benchmark.claims.nodes import CellKey, key_of
-from benchmark.spec.types import Cell, Paper
-from methods.registry import names_in
+from fedrepro.benchmark.claims.nodes import CellKey, key_of
+from fedrepro.benchmark.spec.model import Cell, Paper
+from fedrepro.methods.registry import names_in
 
 Status = Literal["consistent", "inconsistent", "undecidable"]
 STATUSES: tuple[Status, ...] = ("inconsistent", "undecidable", "consistent")
 """In the order in which reports show them."""
 
-_CHECKS = "benchmark.audit.checks"
+_CHECKS = "fedrepro.benchmark.audit.checks"
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmark.audit.rounding import Interval
+from fedrepro.benchmark.audit.rounding import Interval
 
 
 def on_grid(value: Interval, steps: int) -> bool:

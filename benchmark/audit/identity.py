@@ -12,12 +12,12 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
-from benchmark import experiment as experiments
-from benchmark.audit.rounding import is_exact_enough
-from benchmark.config import RunConfig
-from benchmark.errors import SpecError
-from benchmark.resolve import MEASUREMENTS, Resolver
-from benchmark.spec.types import Cell, Paper, Profile
+from fedrepro.benchmark.audit.rounding import is_exact_enough
+from fedrepro.benchmark.config import RunConfig
+from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.planning.plan_run import MEASUREMENTS, Resolver
+from fedrepro.benchmark.spec import settings as experiments
+from fedrepro.benchmark.spec.model import Cell, Paper, Profile
 
 SUBJECT = frozenset({"method", "training", "pretraining", "head", "augmentation"})
 """Sections that say what was tried; the others say on what, and how it was measured."""

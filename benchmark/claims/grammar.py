@@ -9,7 +9,7 @@
     cells      = 'row' { "," 'row' } [ where ]
     where      = [ "at" 'column' { "," 'column' } ] [ "in" 'table' ]
 
-Nothing here knows of tables: `benchmark.claims.resolve` binds the patterns to cells.
+Nothing here knows of tables: `benchmark.claims.bind_cells` binds the patterns to cells.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal, NamedTuple
 
-from benchmark.errors import SpecError
+from fedrepro.benchmark.errors import SpecError
 
 Relation = Literal[">", "<", "=", "~"]
 FunctionName = Literal["max", "min", "mean"]

@@ -8,9 +8,9 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any, Literal
 
-from benchmark.claims.grammar import FunctionName, Label, Relation
-from benchmark.errors import SpecError
-from benchmark.spec.types import Cell
+from fedrepro.benchmark.claims.grammar import FunctionName, Label, Relation
+from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.spec.model import Cell
 
 CellKey = tuple[str, Label, Label]
 

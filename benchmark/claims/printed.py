@@ -13,7 +13,7 @@ from decimal import Context, Decimal, Inexact, localcontext
 from fractions import Fraction
 from typing import Any
 
-from benchmark.claims.nodes import (
+from fedrepro.benchmark.claims.nodes import (
     Aggregate,
     Arithmetic,
     CellKey,
@@ -23,8 +23,8 @@ from benchmark.claims.nodes import (
     Node,
     leaves,
 )
-from benchmark.printed import half_unit
-from benchmark.results import SupportWord
+from fedrepro.benchmark.results import SupportWord
+from fedrepro.benchmark.spec.printed import half_unit
 
 Interval = tuple[Fraction, Fraction]
 Box = Mapping[CellKey, tuple[Decimal, Decimal]]

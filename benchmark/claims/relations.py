@@ -9,10 +9,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
-from benchmark.claims.nodes import Elementary
-from benchmark.claims.resolve import matching, resolve
-from benchmark.errors import SpecError
-from benchmark.spec.types import Claim, Paper, Relation, Table
+from fedrepro.benchmark.claims.bind_cells import matching, resolve
+from fedrepro.benchmark.claims.nodes import Elementary
+from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.spec.model import Claim, Paper, Relation, Table
 
 Label = tuple[str, ...]
 Instance = tuple[str, tuple[Elementary, ...]]

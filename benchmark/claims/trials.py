@@ -20,7 +20,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmark.claims.nodes import (
+from fedrepro.benchmark.claims.nodes import (
     Aggregate,
     Arithmetic,
     CellKey,
@@ -30,14 +30,14 @@ from benchmark.claims.nodes import (
     Node,
     leaves,
 )
-from benchmark.claims.printed import shown, support
-from benchmark.printed import half_unit
-from benchmark.results import ClaimResult, Comparison
-from benchmark.spec.types import Claim
-from benchmark.stats.holm import holm
-from benchmark.stats.intervals import mean_interval
-from benchmark.stats.samples import Sample, describe
-from benchmark.stats.tost import p_beyond, p_equivalent, t_upper
+from fedrepro.benchmark.claims.printed import shown, support
+from fedrepro.benchmark.results import ClaimResult, Comparison
+from fedrepro.benchmark.spec.model import Claim
+from fedrepro.benchmark.spec.printed import half_unit
+from fedrepro.benchmark.stats.holm import holm
+from fedrepro.benchmark.stats.intervals import mean_interval
+from fedrepro.benchmark.stats.samples import Sample, describe
+from fedrepro.benchmark.stats.tost import p_beyond, p_equivalent, t_upper
 
 LEVEL = 0.05
 Values = Mapping[CellKey, Mapping[int, float]]

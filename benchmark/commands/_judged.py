@@ -16,15 +16,15 @@ from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from benchmark.commands._terminal import paint
-from benchmark.errors import FedreproError
-from benchmark.files import Look, write_whole
-from benchmark.results import Report
-from benchmark.scoreboard import Scoreboard, exit_code, scoreboard
+from fedrepro.benchmark.commands._terminal import paint
+from fedrepro.benchmark.errors import FedreproError
+from fedrepro.benchmark.judging.scoreboard import Scoreboard, exit_code, scoreboard
+from fedrepro.benchmark.results import Report
+from fedrepro.benchmark.store.files import Look, write_whole
 
 if TYPE_CHECKING:
-    from benchmark.plan import Plan
-    from benchmark.store import Store
+    from fedrepro.benchmark.planning.plan import Plan
+    from fedrepro.benchmark.store.store import Store
 
 TOGETHER = 12
 """Papers in one page; five make several MB, of which a browser holds a dozen with ease."""
@@ -41,7 +41,7 @@ def store_at(
 
     look: as `Store` has it. also_warn: told as well.
     """
-    from benchmark.store import Store
+    from fedrepro.benchmark.store.store import Store
 
     def warn(sentence: str) -> None:
         print(f"fedrepro: {sentence}", file=sys.stderr)
@@ -57,9 +57,9 @@ def command_line() -> str:
 
 def trained(plan: Plan, store: Store, given: argparse.Namespace) -> Mapping[str, str]:
     """Trains what the store lacks; by run key, why a run was not tried."""
-    from benchmark.commands._options import execution_options
-    from benchmark.progress import Progress
-    from benchmark.run import execute
+    from fedrepro.benchmark.commands._options import execution_options
+    from fedrepro.benchmark.execution.progress import Progress
+    from fedrepro.benchmark.execution.run import execute
 
     execution = execute(
         plan,
@@ -80,7 +80,7 @@ def finish(
     not_run: Mapping[str, str],
 ) -> int:
     """Judges, writes the report in every format, prints the scoreboard; the exit code."""
-    from benchmark.judge import judge
+    from fedrepro.benchmark.judging.judge import judge
 
     report = judge(plan, store, command=command_line(), wall_s=wall_s, not_run=not_run)
     return show([report], given.out or default_folder(plan, given))
@@ -137,7 +137,7 @@ def write(reports: Sequence[Report], folder: Path) -> None:
 
 def parts() -> ModuleType:
     """The module `reports.parts`: reports know the harness, the harness does not know reports."""
-    return importlib.import_module("reports.parts")
+    return importlib.import_module("fedrepro.reports.parts")
 
 
 @contextmanager

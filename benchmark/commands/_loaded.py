@@ -8,9 +8,20 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
-_NAMED = ("benchmark.judge", "benchmark.plan", "benchmark.spec.load", "torch._dynamo")
+_NAMED = (
+    "fedrepro.benchmark.judging.judge",
+    "fedrepro.benchmark.planning.plan",
+    "fedrepro.benchmark.spec.load",
+    "torch._dynamo",
+)
 """The last is what torch imports, in a second and 60 MB, when it first counts operators."""
-_PACKAGES = ("methods", "benchmark.analytic", "benchmark.audit", "benchmark.data", "reports")
+_PACKAGES = (
+    "methods",
+    "fedrepro.benchmark.analytic",
+    "fedrepro.benchmark.audit",
+    "fedrepro.benchmark.data",
+    "reports",
+)
 
 for _name in _NAMED:
     importlib.import_module(_name)

@@ -3,7 +3,8 @@
 Papers share nothing, so worker processes take them in turn, and none holds more than one judged
 paper. What a process works out once (costs of networks, sources) takes it as long as a dozen
 papers, so that few papers are left to this one process. Parts are kept beside the report, and a
-paper is only judged if anything is not as it was when its parts were made (`benchmark.kept`). The
+paper is only judged if anything is not as it was when its parts were made
+(`benchmark.judging.kept`). The
 driver loads neither torch nor anything else that only judging needs.
 """
 
@@ -18,22 +19,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchmark.commands._judged import TOGETHER, parts, reporting_to, store_at
-from benchmark.commands._options import tell_left_out
-from benchmark.commands._turns import in_turn
-from benchmark.errors import FedreproError
-from benchmark.files import locked, looking_into
-from benchmark.kept import Made, code, keep, kept, noting, question
-from benchmark.processes import cores
-from benchmark.scoreboard import Scoreboard, scoreboard
-from benchmark.spec.load import tables_root
-from benchmark.spec.problems import InvalidSpecError, Problem
+from fedrepro.benchmark.commands._judged import TOGETHER, parts, reporting_to, store_at
+from fedrepro.benchmark.commands._options import tell_left_out
+from fedrepro.benchmark.commands._turns import in_turn
+from fedrepro.benchmark.errors import FedreproError
+from fedrepro.benchmark.execution.processes import cores
+from fedrepro.benchmark.judging.kept import Made, code, keep, kept, noting, question
+from fedrepro.benchmark.judging.scoreboard import Scoreboard, scoreboard
+from fedrepro.benchmark.spec.load import tables_root
+from fedrepro.benchmark.spec.problems import InvalidSpecError, Problem
+from fedrepro.benchmark.store.files import locked, looking_into
 
 PARTS = ".parts"
 """The folder of what is kept, in that of the report."""
 _MOST = 8
 """Processes, each of which holds a paper and what it has worked out: some 100 MB."""
-_LOADED = "benchmark.commands._loaded"
+_LOADED = "fedrepro.benchmark.commands._loaded"
 """The module that imports what judging and writing need."""
 
 
@@ -163,9 +164,9 @@ def _judge_all(tasks: Sequence[_Task], jobs: int) -> list[_Answer]:
 
 def _judge(task: _Task) -> _Answer | tuple[Problem, ...]:
     """Judges a paper and writes its parts, to be kept if all is sound; or its mistakes."""
-    from benchmark.judge import judge
-    from benchmark.plan import make_plan
-    from benchmark.spec.load import load_paper
+    from fedrepro.benchmark.judging.judge import judge
+    from fedrepro.benchmark.planning.plan import make_plan
+    from fedrepro.benchmark.spec.load import load_paper
 
     asked = task.question()
     try:

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmark.errors import FedreproError
+from fedrepro.benchmark.errors import FedreproError
 
 if TYPE_CHECKING:
-    from benchmark.plan import Plan
-    from benchmark.spec.types import Paper
+    from fedrepro.benchmark.planning.plan import Plan
+    from fedrepro.benchmark.spec.model import Paper
 
 
 def add_papers(parser: argparse.ArgumentParser) -> None:
@@ -146,7 +146,8 @@ def seconds(text: str) -> float:
 
 
 def execution_options(given: argparse.Namespace) -> dict[str, Any]:
-    """What `benchmark.run.execute` and `rehearse` take of the options of `add_execution`."""
+    """What `benchmark.execution.run.execute` and `rehearse` take of the options of
+    `add_execution`."""
     names = ("data_dir", "device", "jobs", "executor", "cluster", "time_limit", "threads")
     return {name: getattr(given, name) for name in names}
 
@@ -184,7 +185,7 @@ def chosen_papers(ids: Sequence[str]) -> tuple[Paper, ...]:
 
     Raises `SpecError` for a paper that has no spec.
     """
-    from benchmark.spec.load import load_paper, load_papers
+    from fedrepro.benchmark.spec.load import load_paper, load_papers
 
     return tuple(load_paper(id) for id in ids) if ids else load_papers()
 
@@ -205,8 +206,8 @@ def chosen_plan(given: argparse.Namespace, paper: Paper | None = None) -> Plan:
 
     Raises `SpecError` for a name or a setting that does not exist.
     """
-    from benchmark.plan import make_plan
-    from benchmark.spec.load import load_paper
+    from fedrepro.benchmark.planning.plan import make_plan
+    from fedrepro.benchmark.spec.load import load_paper
 
     return make_plan(
         load_paper(given.paper) if paper is None else paper,

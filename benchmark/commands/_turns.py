@@ -11,8 +11,8 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
 
-from benchmark.errors import FedreproError
-from benchmark.processes import die_with_driver, environment_of_workers
+from fedrepro.benchmark.errors import FedreproError
+from fedrepro.benchmark.execution.processes import die_with_driver, environment_of_workers
 
 Task = TypeVar("Task")
 Found = TypeVar("Found")

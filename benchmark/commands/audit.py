@@ -8,13 +8,13 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmark.commands._options import add_papers
+from fedrepro.benchmark.commands._options import add_papers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from benchmark.audit.findings import Finding
-    from benchmark.spec.types import Paper
+    from fedrepro.benchmark.audit.findings import Finding
+    from fedrepro.benchmark.spec.model import Paper
 
 HELP = "check the printed numbers against each other; nothing is trained"
 EXAMPLE = "fedrepro audit cpcfl --out results/reports/audit"
@@ -34,8 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(given: argparse.Namespace) -> int:
     """Prints what is not consistent, or all findings as JSON; 1 only if strict."""
-    from benchmark.audit.findings import findings_for
-    from benchmark.commands._options import chosen_papers
+    from fedrepro.benchmark.audit.findings import findings_for
+    from fedrepro.benchmark.commands._options import chosen_papers
 
     audited = [(paper, findings_for(paper)) for paper in chosen_papers(given.papers)]
     findings = [one for _, found in audited for one in found]
@@ -51,7 +51,7 @@ def execute(given: argparse.Namespace) -> int:
 
 
 def _print(paper: Paper, findings: Sequence[Finding]) -> None:
-    from benchmark.audit.findings import STATUSES
+    from fedrepro.benchmark.audit.findings import STATUSES
 
     counts = Counter(one.status for one in findings)
     print(f"{paper.id}: " + ", ".join(f"{counts[status]} {status}" for status in STATUSES))
@@ -71,7 +71,7 @@ def _write(
     """Reports are imported by name: what is in `benchmark` does not depend on them."""
     import importlib
 
-    from benchmark.errors import FedreproError
+    from fedrepro.benchmark.errors import FedreproError
 
     for name in ("audit_html", "audit_markdown"):
         report = importlib.import_module(f"reports.{name}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from benchmark.commands._options import add_papers
+from fedrepro.benchmark.commands._options import add_papers
 
 HELP = "validate the specs; list names that no method implements yet"
 EXAMPLE = "fedrepro check cpcfl"
@@ -19,9 +19,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(given: argparse.Namespace) -> int:
     """Prints problems and names that wait for a method; 2 if there are problems."""
-    from benchmark.commands._options import chosen_papers
-    from benchmark.spec.check import check
-    from benchmark.spec.problems import InvalidSpecError
+    from fedrepro.benchmark.commands._options import chosen_papers
+    from fedrepro.benchmark.planning.check import check
+    from fedrepro.benchmark.spec.problems import InvalidSpecError
 
     try:
         papers = chosen_papers(given.papers)

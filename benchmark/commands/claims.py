@@ -7,10 +7,10 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from benchmark.commands._options import add_papers
+from fedrepro.benchmark.commands._options import add_papers
 
 if TYPE_CHECKING:
-    from benchmark.spec.types import Paper
+    from fedrepro.benchmark.spec.model import Paper
 
 HELP = "check the text's claims on the printed numbers"
 EXAMPLE = "fedrepro claims cpcfl --contradicted"
@@ -27,8 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(given: argparse.Namespace) -> int:
     """Prints every claim with what the printed numbers say of it."""
-    from benchmark.commands._options import chosen_papers
-    from benchmark.commands._terminal import paint
+    from fedrepro.benchmark.commands._options import chosen_papers
+    from fedrepro.benchmark.commands._terminal import paint
 
     papers = chosen_papers(given.papers)
     found = [_told(paper) for paper in papers]
@@ -52,8 +52,8 @@ def execute(given: argparse.Namespace) -> int:
 
 def _told(paper: Paper) -> list[dict[str, str]]:
     """The claims of a paper, each with what the printed numbers say of it."""
-    from benchmark.claims.printed import support
-    from benchmark.claims.resolve import resolve
+    from fedrepro.benchmark.claims.bind_cells import resolve
+    from fedrepro.benchmark.claims.printed import support
 
     told = []
     for table in paper.tables:

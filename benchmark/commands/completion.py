@@ -30,12 +30,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(given: argparse.Namespace) -> int:
     """Prints the script; it is made anew from the parser, so it cannot be out of date."""
-    from benchmark.cli import build_parser
-    from benchmark.spec.load import paper_ids
+    from fedrepro.benchmark.spec.load import paper_ids
 
     verbs = next(
         action.choices
-        for action in build_parser()._actions
+        for action in given.parser._actions
         if isinstance(action, argparse._SubParsersAction)
     )
     cases = [

@@ -26,8 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(given: argparse.Namespace) -> int:
     """Prints the differences; 1 if there are any, else 0."""
-    from benchmark.commands._terminal import paint
-    from benchmark.difference import differences
+    from fedrepro.benchmark.commands._terminal import paint
+    from fedrepro.benchmark.judging.report_diff import differences
 
     found = differences(_read(given.before, given), _read(given.after, given))
     if given.json:
@@ -41,7 +41,7 @@ def execute(given: argparse.Namespace) -> int:
 
 
 def _read(place: Path, given: argparse.Namespace) -> list[dict[str, Any]]:
-    from benchmark.difference import read_reports
+    from fedrepro.benchmark.judging.report_diff import read_reports
 
     if (place / "store.json").is_file():
         return _judged(place, given)
@@ -49,11 +49,11 @@ def _read(place: Path, given: argparse.Namespace) -> list[dict[str, Any]]:
 
 
 def _judged(store: Path, given: argparse.Namespace) -> list[dict[str, Any]]:
-    from benchmark.commands._judged import store_at
-    from benchmark.commands._options import chosen_papers, comma_separated
-    from benchmark.judge import judge
-    from benchmark.plan import make_plan
-    from benchmark.results import as_plain
+    from fedrepro.benchmark.commands._judged import store_at
+    from fedrepro.benchmark.commands._options import chosen_papers, comma_separated
+    from fedrepro.benchmark.judging.judge import judge
+    from fedrepro.benchmark.planning.plan import make_plan
+    from fedrepro.benchmark.results import as_plain
 
     named = comma_separated(given.papers) if given.papers else []
     return [

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from benchmark.commands._options import add_places
+from fedrepro.benchmark.commands._options import add_places
 
 HELP = "say what is installed, which data are present and intact, which device, what could run"
 EXAMPLE = "fedrepro doctor --data-dir data"
@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(given: argparse.Namespace) -> int:
     """Prints the diagnosis; 2 if data are damaged, else 0."""
-    from benchmark.commands._terminal import paint
+    from fedrepro.benchmark.commands._terminal import paint
 
     found = {
         "installed": _installed(),
@@ -43,8 +43,8 @@ def execute(given: argparse.Namespace) -> int:
 
 
 def _installed() -> dict[str, str]:
-    from benchmark import __version__
-    from benchmark.training import commit, versions
+    from fedrepro import __version__
+    from fedrepro.benchmark.training.training import commit, versions
 
     return {"fedrepro": f"{__version__}, commit {commit() or 'unknown'}", **versions()}
 
@@ -52,8 +52,8 @@ def _installed() -> dict[str, str]:
 def _devices() -> dict[str, str]:
     import torch
 
-    from benchmark.devices import default_jobs, devices_for
-    from benchmark.training import device_name
+    from fedrepro.benchmark.execution.devices import default_jobs, devices_for
+    from fedrepro.benchmark.training.training import device_name
 
     names = devices_for("auto")
     found = {name: device_name(name) for name in dict.fromkeys(("cpu", *names))}
@@ -62,7 +62,7 @@ def _devices() -> dict[str, str]:
 
 
 def _store(given: argparse.Namespace) -> dict[str, str]:
-    from benchmark.commands._judged import store_at
+    from fedrepro.benchmark.commands._judged import store_at
 
     count = sum(1 for _ in store_at(given.store).records())
     return {str(given.store): f"{count} finished trials"}
@@ -70,10 +70,10 @@ def _store(given: argparse.Namespace) -> dict[str, str]:
 
 def _data(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
     """Each part of each set: read whole, so that damage shows."""
-    from benchmark import data
-    from benchmark.data.base import DataSet
-    from benchmark.errors import DataError, MissingDataError
-    from methods.registry import class_in
+    from fedrepro.benchmark import data
+    from fedrepro.benchmark.data.base import DataSet
+    from fedrepro.benchmark.errors import DataError, MissingDataError
+    from fedrepro.methods.registry import class_in
 
     for name in data.names():
         labelled = class_in(data.module_of(name), DataSet).n_classes > 0
@@ -91,9 +91,9 @@ def _data(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
 
 def _runnable(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
     """By paper and profile, how many runs have a method and their data."""
-    from benchmark.plan import make_plan
-    from benchmark.portions import Portions
-    from benchmark.spec.load import load_papers
+    from fedrepro.benchmark.execution.data_availability import Portions
+    from fedrepro.benchmark.planning.plan import make_plan
+    from fedrepro.benchmark.spec.load import load_papers
 
     portions = Portions(given.data_dir, download=False)
     for paper in load_papers():

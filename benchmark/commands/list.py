@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from benchmark.commands._options import add_papers
+from fedrepro.benchmark.commands._options import add_papers
 
 HELP = "list papers and their tables, or export every printed value as JSON"
 EXAMPLE = "fedrepro list cpcfl --json"
@@ -21,8 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(given: argparse.Namespace) -> int:
     """Prints one line a table, or the export."""
-    from benchmark.commands._options import chosen_papers
-    from benchmark.spec.export import export
+    from fedrepro.benchmark.commands._options import chosen_papers
+    from fedrepro.benchmark.spec.export import export
 
     papers = chosen_papers(given.papers)
     if given.json:

@@ -20,8 +20,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(given: argparse.Namespace) -> int:
     """Prints one line a contribution, or one contribution whole."""
-    from benchmark.errors import SpecError
-    from benchmark.spec.problems import suggestion
+    from fedrepro.benchmark.errors import SpecError
+    from fedrepro.benchmark.spec.problems import suggestion
 
     known = _known()
     if given.name is not None:
@@ -41,9 +41,9 @@ def execute(given: argparse.Namespace) -> int:
 
 
 def _known() -> list[dict[str, Any]]:
-    from benchmark.data.base import DataSet
-    from benchmark.data.loading import module_of, names
-    from methods import registry
+    from fedrepro.benchmark.data.base import DataSet
+    from fedrepro.benchmark.data.loading import module_of, names
+    from fedrepro.methods import registry
 
     found = [
         _described(kind, name, registry.find(kind, name))

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from methods.federated.base import Message, Server, Task
-from methods.federated.fedavg import FedAvg
+from fedrepro.methods.federated.base import Message, Server, Task
+from fedrepro.methods.federated.supervised.fedavg import FedAvg
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,8 @@ class {name}(FedAvg):
         }}
 '''
 _TEST_IMPORTS = (
-    "from methods.federated.base import Memory, Task",
-    "from methods.federated.fedavg import FedAvg",
+    "from fedrepro.methods.federated.base import Memory, Task",
+    "from fedrepro.methods.federated.supervised.fedavg import FedAvg",
 )
 _TEST = """from __future__ import annotations
 
@@ -61,7 +61,7 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from methods.engine.loop import run
+from fedrepro.methods.federated.loop import run
 {imports}
 
 OPTIONS = {{"rounds": 2, "local_epochs": 1, "batch_size": 4}}
@@ -100,8 +100,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(given: argparse.Namespace) -> int:
     """Writes two files and says what to do next."""
-    from benchmark.errors import FedreproError
-    from benchmark.files import write_whole
+    from fedrepro.benchmark.errors import FedreproError
+    from fedrepro.benchmark.store.files import write_whole
 
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", given.name):
         raise FedreproError(f"'{given.name}': small letters, digits and single hyphens only")
@@ -123,7 +123,7 @@ def execute(given: argparse.Namespace) -> int:
         "module": module,
         "name": "".join(part.capitalize() for part in given.name.split("-")),
     }
-    imports = [f"from methods.federated.{module} import {words['name']}", *_TEST_IMPORTS]
+    imports = [f"from fedrepro.methods.federated.{module} import {words['name']}", *_TEST_IMPORTS]
     words["imports"] = "\n".join(sorted(imports))
     for path, template in files.items():
         write_whole(path, template.format(**words).encode())

@@ -55,11 +55,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(given: argparse.Namespace) -> int:
     """Writes the draft and checks the paper; 2 if there are problems."""
-    from benchmark.drafting import draft, parse
-    from benchmark.errors import FedreproError
-    from benchmark.files import write_whole
-    from benchmark.spec.check import check
-    from benchmark.spec.load import PAPER_FILE, load_paper, tables_root
+    from fedrepro.benchmark.errors import FedreproError
+    from fedrepro.benchmark.planning.check import check
+    from fedrepro.benchmark.spec.load import PAPER_FILE, load_paper, tables_root
+    from fedrepro.benchmark.spec.table_import import draft, parse
+    from fedrepro.benchmark.store.files import write_whole
 
     for option, name in (("--paper", given.paper), ("--table", given.table)):
         if not re.fullmatch(r"[A-Za-z0-9][\w.-]*", name):
@@ -87,7 +87,7 @@ def execute(given: argparse.Namespace) -> int:
 
 
 def _read(source: Path) -> str:
-    from benchmark.errors import FedreproError
+    from fedrepro.benchmark.errors import FedreproError
 
     try:
         return sys.stdin.read() if str(source) == "-" else source.read_text(encoding="utf-8")

@@ -8,11 +8,16 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from benchmark.commands._options import add_cells, add_execution, add_papers, add_places
+from fedrepro.benchmark.commands._options import (
+    add_cells,
+    add_execution,
+    add_papers,
+    add_places,
+)
 
 if TYPE_CHECKING:
-    from benchmark.store import Store
-    from benchmark.summary import Foreseen, Summary, Trial
+    from fedrepro.benchmark.planning.summary import Foreseen, Summary, Trial
+    from fedrepro.benchmark.store.store import Store
 
 HELP = "say how many unique runs a profile needs, how many cells share them, and the time"
 EXAMPLE = "fedrepro plan cpcfl --profile paper --device cuda --jobs 1"
@@ -31,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(given: argparse.Namespace) -> int:
     """Prints the plan, of several papers a line each and all of it; 3 if it holds no run."""
-    from benchmark.store import Store
+    from fedrepro.benchmark.store.store import Store
 
     store = Store(given.store)
     foreseen = _foreseen(given, store)
@@ -65,9 +70,9 @@ def execute(given: argparse.Namespace) -> int:
 
 def _summaries(given: argparse.Namespace, store: Store, foreseen: Foreseen) -> Iterator[Summary]:
     """One by one, since all plans of a large suite need not be held."""
-    from benchmark.commands._options import chosen_plan, refuse_selection, tell_left_out
-    from benchmark.spec.load import load_paper, paper_ids
-    from benchmark.summary import summarize
+    from fedrepro.benchmark.commands._options import chosen_plan, refuse_selection, tell_left_out
+    from fedrepro.benchmark.planning.summary import summarize
+    from fedrepro.benchmark.spec.load import load_paper, paper_ids
 
     if len(given.papers) != 1:
         refuse_selection(given)
@@ -79,10 +84,10 @@ def _summaries(given: argparse.Namespace, store: Store, foreseen: Foreseen) -> I
 
 
 def _foreseen(given: argparse.Namespace, store: Store) -> Foreseen:
-    from benchmark.devices import default_jobs, devices_for
-    from benchmark.estimate import Estimator
-    from benchmark.summary import Foreseen
-    from benchmark.training import device_name
+    from fedrepro.benchmark.execution.devices import default_jobs, devices_for
+    from fedrepro.benchmark.planning.estimate import Estimator
+    from fedrepro.benchmark.planning.summary import Foreseen
+    from fedrepro.benchmark.training.training import device_name
 
     devices = devices_for(given.device)
     workers = default_jobs(devices) if given.jobs is None else max(1, given.jobs)

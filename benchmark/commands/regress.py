@@ -9,11 +9,11 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from benchmark.commands._options import add_execution, add_papers, add_places
+from fedrepro.benchmark.commands._options import add_execution, add_papers, add_places
 
 if TYPE_CHECKING:
-    from benchmark.results import Report
-    from benchmark.spec.types import Paper
+    from fedrepro.benchmark.results import Report
+    from fedrepro.benchmark.spec.model import Paper
 
 HELP = "run a profile and compare it with the recorded baseline"
 EXAMPLE = "fedrepro regress cpcfl --record"
@@ -40,8 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(given: argparse.Namespace) -> int:
     """1 if anything has regressed, 2 without a baseline, else 0; with --out, a report as well."""
-    from benchmark.commands._judged import write
-    from benchmark.commands._options import chosen_papers
+    from fedrepro.benchmark.commands._judged import write
+    from fedrepro.benchmark.commands._options import chosen_papers
 
     papers = chosen_papers(given.papers)
     if not given.papers and not given.record:
@@ -58,8 +58,8 @@ def _with_baseline(papers: Sequence[Paper], given: argparse.Namespace) -> tuple[
 
     Raises `FedreproError` if none has: a gate that measures nothing must not pass.
     """
-    from benchmark import baseline
-    from benchmark.errors import FedreproError
+    from fedrepro.benchmark.errors import FedreproError
+    from fedrepro.benchmark.judging import baseline
 
     found = []
     for paper in papers:
@@ -74,11 +74,11 @@ def _with_baseline(papers: Sequence[Paper], given: argparse.Namespace) -> tuple[
 
 
 def _one(paper: Paper, given: argparse.Namespace) -> tuple[Report, int]:
-    from benchmark import baseline
-    from benchmark.commands._judged import command_line, store_at, trained
-    from benchmark.commands._terminal import paint
-    from benchmark.judge import judge
-    from benchmark.plan import make_plan
+    from fedrepro.benchmark.commands._judged import command_line, store_at, trained
+    from fedrepro.benchmark.commands._terminal import paint
+    from fedrepro.benchmark.judging import baseline
+    from fedrepro.benchmark.judging.judge import judge
+    from fedrepro.benchmark.planning.plan import make_plan
 
     clock = perf_counter()
     path = baseline.path_for(given.baselines, paper.id, given.profile, given.on)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from time import perf_counter
 
-from benchmark.commands._options import add_cells, add_papers, add_places
+from fedrepro.benchmark.commands._options import add_cells, add_papers, add_places
 
 HELP = "judge and render what is stored, without training; several papers make one report"
 EXAMPLE = "fedrepro report cpcfl mfcl --out results/reports/two-papers"
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(given: argparse.Namespace) -> int:
     """Judges and reports."""
-    from benchmark.commands._judged import (
+    from fedrepro.benchmark.commands._judged import (
         TOGETHER,
         command_line,
         finish,
@@ -34,15 +34,15 @@ def execute(given: argparse.Namespace) -> int:
         store_at,
         tell,
     )
-    from benchmark.commands._many import report_on
-    from benchmark.commands._options import (
+    from fedrepro.benchmark.commands._many import report_on
+    from fedrepro.benchmark.commands._options import (
         chosen_papers,
         chosen_plan,
         refuse_selection,
         tell_left_out,
     )
-    from benchmark.errors import FedreproError
-    from benchmark.spec.load import paper_ids
+    from fedrepro.benchmark.errors import FedreproError
+    from fedrepro.benchmark.spec.load import paper_ids
 
     clock = perf_counter()
     if len(given.papers) == 1:
@@ -54,7 +54,7 @@ def execute(given: argparse.Namespace) -> int:
     if len(ids) > TOGETHER:
         folder = given.out or folder_of_all(given.profile)
         return tell(report_on(ids, given, folder, command=command_line()), folder)
-    from benchmark.judge import judge
+    from fedrepro.benchmark.judging.judge import judge
 
     store = store_at(given.store)
     reports = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from time import perf_counter
 
-from benchmark.commands._options import add_execution, add_places, add_selection
+from fedrepro.benchmark.commands._options import add_execution, add_places, add_selection
 
 HELP = "train what is missing, judge every cell and write the report"
 EXAMPLE = "fedrepro run cpcfl --tables 3 --rows 'CP-CFL|*'"
@@ -23,9 +23,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(given: argparse.Namespace) -> int:
     """Runs, judges and reports."""
-    from benchmark.commands._judged import finish, store_at, trained
-    from benchmark.commands._options import chosen_plan, execution_options
-    from benchmark.run import rehearse
+    from fedrepro.benchmark.commands._judged import finish, store_at, trained
+    from fedrepro.benchmark.commands._options import chosen_plan, execution_options
+    from fedrepro.benchmark.execution.run import rehearse
 
     clock = perf_counter()
     plan = chosen_plan(given)

@@ -7,7 +7,7 @@ import importlib
 import json
 from pathlib import Path
 
-from benchmark.commands._options import add_cells
+from fedrepro.benchmark.commands._options import add_cells
 
 HELP = "show a table: printed beside reproduced, with verdict and the command that runs it again"
 EXAMPLE = "fedrepro show cpcfl 3 --rows 'CP-CFL|*'"
@@ -33,10 +33,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(given: argparse.Namespace) -> int:
     """Prints the table."""
-    from benchmark.commands._judged import command_line, store_at
-    from benchmark.commands._options import chosen_plan
-    from benchmark.judge import judge
-    from benchmark.results import as_plain
+    from fedrepro.benchmark.commands._judged import command_line, store_at
+    from fedrepro.benchmark.commands._options import chosen_plan
+    from fedrepro.benchmark.judging.judge import judge
+    from fedrepro.benchmark.results import as_plain
 
     given.tables = [given.table]
     plan = chosen_plan(given)
@@ -45,10 +45,10 @@ def execute(given: argparse.Namespace) -> int:
     if given.json:
         print(json.dumps(as_plain(report.tables[0]), indent=1, ensure_ascii=False))
     elif text:
-        from benchmark.commands._terminal import paint
+        from fedrepro.benchmark.commands._terminal import paint
 
-        print(importlib.import_module("reports.terminal").render(report, paint), end="")
+        print(importlib.import_module("fedrepro.reports.terminal").render(report, paint), end="")
     else:
-        writer = importlib.import_module(f"reports.writers.{_WRITERS[given.format]}")
+        writer = importlib.import_module(f"fedrepro.reports.writers.{_WRITERS[given.format]}")
         print(writer.render([report]), end="")
     return 0

@@ -10,9 +10,9 @@ from typing import ClassVar, Literal
 
 from torch import Tensor
 
-from benchmark.data.fetch import Archive, fetch
-from benchmark.data.folder import read_folder
-from benchmark.errors import MissingDataError
+from fedrepro.benchmark.data.fetch import Archive, fetch
+from fedrepro.benchmark.data.folder import read_folder
+from fedrepro.benchmark.errors import MissingDataError
 
 Part = Literal["train", "test", "unlabeled"]
 

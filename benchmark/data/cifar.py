@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 
 import torch
 
-from benchmark.data._torchvision import ensure_torchvision
-from benchmark.data.base import Part, ReleasedSet, Stored
-from benchmark.data.cache import file_md5
-from benchmark.errors import DataError
+from fedrepro.benchmark.data._torchvision import ensure_torchvision
+from fedrepro.benchmark.data.base import Part, ReleasedSet, Stored
+from fedrepro.benchmark.data.cache import file_md5
+from fedrepro.benchmark.errors import DataError
 
 
 class CifarSet(ReleasedSet):

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import IO
 from urllib.parse import urlsplit
 
-from benchmark.data.cache import NAME, file_md5, key_of, remembered, replacing
-from benchmark.errors import DataError
+from fedrepro.benchmark.data.cache import NAME, file_md5, key_of, remembered, replacing
+from fedrepro.benchmark.errors import DataError
 
 _CHUNK = 1 << 18
 _TIMEOUT = 60.0

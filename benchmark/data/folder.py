@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 
-from benchmark.data.cache import NAME, key_of, replacing
-from benchmark.errors import DataError
+from fedrepro.benchmark.data.cache import NAME, key_of, replacing
+from fedrepro.benchmark.errors import DataError
 
 SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".webp")
 

@@ -19,10 +19,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from benchmark.data.base import Part, ReleasedSet, Stored
-from benchmark.data.cache import knows
-from benchmark.data.fetch import release_key
-from benchmark.errors import DataError
+from fedrepro.benchmark.data.base import Part, ReleasedSet, Stored
+from fedrepro.benchmark.data.cache import knows
+from fedrepro.benchmark.data.fetch import release_key
+from fedrepro.benchmark.errors import DataError
 
 
 def unpacked(path: Path) -> bytearray:

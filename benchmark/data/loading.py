@@ -10,17 +10,17 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from benchmark.data.base import DataSet, Part, Stored, data_folder
-from benchmark.data.cache import key_of, remembered, stamp
-from benchmark.data.images import prepare
-from benchmark.data.selection import half, seven_tenths, subset
-from benchmark.errors import DataError
-from methods.federation import Federation, Portion, each_once
-from methods.partitions.base import Partition
-from methods.registry import UnknownNameError, class_in, names_in
-from methods.seeds import Seeds
+from fedrepro.benchmark.data.base import DataSet, Part, Stored, data_folder
+from fedrepro.benchmark.data.cache import key_of, remembered, stamp
+from fedrepro.benchmark.data.images import prepare
+from fedrepro.benchmark.data.selection import half, seven_tenths, subset
+from fedrepro.benchmark.errors import DataError
+from fedrepro.methods.data.federation import Federation, Portion, each_once
+from fedrepro.methods.data.partitions.base import Partition
+from fedrepro.methods.registry import UnknownNameError, class_in, names_in
+from fedrepro.methods.seeds import Seeds
 
-_SETS = "benchmark.data.sets"
+_SETS = "fedrepro.benchmark.data.sets"
 _CHUNK = 2048
 PARTS = ("train", "train-a", "train-b", "train-70", "train-30", "test", "unlabeled")
 

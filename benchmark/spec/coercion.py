@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from benchmark.errors import SpecError
+from fedrepro.benchmark.errors import SpecError
 
 
 def coerce(value: Any, hint: Any, where: str) -> Any:

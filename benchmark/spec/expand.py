@@ -9,20 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from benchmark.printed import Printed
-from benchmark.spec.raw import (
-    RawBinding,
-    RawColumn,
-    RawFigure,
-    RawMargin,
-    RawOverride,
-    RawPaper,
-    RawRow,
-    RawTable,
-    RawUnstated,
-)
-from benchmark.spec.shared import Shared
-from benchmark.spec.types import (
+from fedrepro.benchmark.spec.model import (
     Cell,
     Claim,
     DrawnRun,
@@ -39,6 +26,19 @@ from benchmark.spec.types import (
     Table,
     Unstated,
 )
+from fedrepro.benchmark.spec.printed import Printed
+from fedrepro.benchmark.spec.schema import (
+    RawBinding,
+    RawColumn,
+    RawFigure,
+    RawMargin,
+    RawOverride,
+    RawPaper,
+    RawRow,
+    RawTable,
+    RawUnstated,
+)
+from fedrepro.benchmark.spec.shared import Shared
 
 
 def expand_paper(raw: RawPaper, tables: tuple[Table, ...], file: Path) -> Paper:

@@ -10,14 +10,14 @@ from typing import Any
 
 import tomli
 
-from benchmark.errors import SpecError
-from benchmark.spec import rules
-from benchmark.spec.expand import expand_paper, expand_table
-from benchmark.spec.messages import validate
-from benchmark.spec.problems import InvalidSpecError, Problem, Reporter, suggestion
-from benchmark.spec.raw import RawPaper, RawTable
-from benchmark.spec.shared import Shared
-from benchmark.spec.types import Paper
+from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.spec import rules
+from fedrepro.benchmark.spec.expand import expand_paper, expand_table
+from fedrepro.benchmark.spec.messages import validate
+from fedrepro.benchmark.spec.model import Paper
+from fedrepro.benchmark.spec.problems import InvalidSpecError, Problem, Reporter, suggestion
+from fedrepro.benchmark.spec.schema import RawPaper, RawTable
+from fedrepro.benchmark.spec.shared import Shared
 
 PAPER_FILE = "paper.toml"
 
@@ -27,8 +27,8 @@ def tables_root() -> Path:
 
     Raises `SpecError` if there is neither.
     """
-    package = Path(__file__).resolve().parents[1]
-    for folder in (package / "_tables", package.parent / "tables"):
+    above = Path(__file__).resolve().parents[2]
+    for folder in (above / "_tables", above / "tables"):
         if folder.is_dir():
             return folder
     raise SpecError("no table specs found: neither an installed fedrepro nor a checkout's tables/")

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from benchmark.spec.lines import Path
-from benchmark.spec.problems import Reporter, suggestion
+from fedrepro.benchmark.spec.lines import Path
+from fedrepro.benchmark.spec.problems import Reporter, suggestion
 
 Model = TypeVar("Model", bound=BaseModel)
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from benchmark.experiment import get
-from benchmark.spec.problems import nearest
-from methods import registry
+from fedrepro.benchmark.spec.problems import nearest
+from fedrepro.benchmark.spec.settings import get
+from fedrepro.methods import registry
 
 NO_PRETRAINING = "none"
 NO_PART = "none"
@@ -41,7 +41,7 @@ def known(what: str) -> frozenset[str]:
     if what == "metric":
         return frozenset(_metrics())
     if what == "data set":
-        return frozenset(registry.names_in("benchmark.data.sets"))
+        return frozenset(registry.names_in("fedrepro.benchmark.data.sets"))
     if what == "method":
         return frozenset(registry.names("federated"))
     if what == "objective":
@@ -58,7 +58,7 @@ def slip(what: str, name: str) -> str | None:
 
 
 def _metrics() -> Iterator[str]:
-    package = "methods.metrics"
+    package = "fedrepro.methods.metrics"
     for name in registry.names_in(package):
         module = importlib.import_module(f"{package}.{name.replace('-', '_')}")
         yield from getattr(module, "METRICS", (name,))

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from benchmark.errors import SpecError
-from benchmark.spec import lines
+from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.spec import lines
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """What a spec must obey beyond its shape, checked on the raw TOML.
 
 Working on raw data lets one reading report every mistake: parts of a wrong shape, which
-`benchmark.spec.raw` reports, are passed over here.
+`benchmark.spec.schema` reports, are passed over here.
 """
 
 from __future__ import annotations
@@ -9,18 +9,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from benchmark import experiment
-from benchmark.errors import SpecError
-from benchmark.printed import Printed
-from benchmark.spec import names
-from benchmark.spec.lines import Path
-from benchmark.spec.problems import Reporter, suggestion
-from benchmark.spec.raw import RawColumn, RawRow, RawTable, read_published
+from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.spec import names, settings
+from fedrepro.benchmark.spec.lines import Path
+from fedrepro.benchmark.spec.printed import Printed
+from fedrepro.benchmark.spec.problems import Reporter, suggestion
+from fedrepro.benchmark.spec.schema import RawColumn, RawRow, RawTable, read_published
 
 Toml = Mapping[str, Any]
-SECTIONS = frozenset(
-    {path.split(".")[0] for path in experiment.FIXED} | {"training", "augmentation"}
-)
+SECTIONS = frozenset({path.split(".")[0] for path in settings.FIXED} | {"training", "augmentation"})
 
 
 def check_paper(data: Toml, folder: str, report: Reporter) -> None:
@@ -129,9 +126,9 @@ def _check_binding(
 
 
 def _check_experiment(layer: Toml, at: Path, words: Collection[str], report: Reporter) -> None:
-    for path, value in experiment.leaves(layer):
+    for path, value in settings.leaves(layer):
         try:
-            experiment.check_key(path, value, words)
+            settings.check_key(path, value, words)
         except SpecError as error:
             report.add((*at, *path.split(".")), str(error))
         else:
@@ -185,14 +182,14 @@ def _check_override(
 ) -> None:
     if path == "at":
         return
-    known = experiment.known_options()
+    known = settings.known_options()
     if path not in known and path not in words:
         near = suggestion(path, frozenset({*known, *words, "at"}))
         report.add((*at, "path"), f"unknown path '{path}'{near}")
         return
     for value in values:
         try:
-            experiment.check_key(path, value, words)
+            settings.check_key(path, value, words)
         except SpecError as error:
             report.add(at, f"{path} {error}")
         else:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from benchmark.experiment import merge
-from benchmark.spec.types import Experiment
+from fedrepro.benchmark.spec.model import Experiment
+from fedrepro.benchmark.spec.settings import merge
 
 Value = TypeVar("Value")
 
@@ -32,7 +32,9 @@ class Shared:
         return self._whole({name: self.one(value) for name, value in settings.items()})
 
     def merged(self, *layers: Experiment) -> Experiment:
-        """`benchmark.experiment.merge` of layers; each combination, and each of sections, once."""
+        """`benchmark.spec.settings.merge` of layers; each combination, and each of sections,
+        once.
+        """
         key = tuple(map(id, layers))
         if key not in self._merged:
             lowest, *above = layers

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from benchmark.stats.samples import Sample
-from benchmark.stats.tost import t_quantile
+from fedrepro.benchmark.stats.samples import Sample
+from fedrepro.benchmark.stats.tost import t_quantile
 
 
 def mean_interval(sample: Sample | None, level: float = 0.95) -> tuple[float, float] | None:

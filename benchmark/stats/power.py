@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from benchmark.stats.spread import Spread
+from fedrepro.benchmark.stats.spread import Spread
 
 MOST_TRIALS = 200
 """Beyond this many trials the answer is 'none would': nobody trains that often."""

@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 from scipy import special
 
-from benchmark.stats.spread import Spread, standard_error
+from fedrepro.benchmark.stats.spread import Spread, standard_error
 
 
 def t_upper(statistic: float, df: float) -> float:

@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from methods.clusters.sinkhorn import sinkhorn
+from fedrepro.methods.clusters.sinkhorn import sinkhorn
 
 
 @torch.no_grad()

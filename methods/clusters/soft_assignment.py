@@ -9,11 +9,11 @@ Evidence: `tests/methods/test_soft_assignment.py`.
 from __future__ import annotations
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
-from methods.clusters.soft_clusters import student_t
-from methods.models.layers import BatchNorm, Layer, Linear, ReLU, Sequential
-from methods.state import State, part
+from fedrepro.methods.nn.layers import BatchNorm, Layer, Linear, ReLU, Sequential
+from fedrepro.methods.state import State, part
 
 CENTRES = "centres.mu"
 HEAD = "cluster_head"
@@ -53,3 +53,17 @@ def dense_layers_of(name: str, weights: State) -> Sequential:
             layers.append(BatchNorm(f"{name}.norm{i}", outputs))
         i += 1
     return Sequential(*layers)
+
+
+def student_t(z: Tensor, centres: Tensor) -> Tensor:
+    """Eq. 8 with exponent -1: models x batch x clusters, rows sum to 1.
+
+    z: models x batch x width; centres: models x clusters x width.
+    """
+    # By inner products: the difference of every pair would need batch x clusters x width numbers.
+    squared = (
+        z.square().sum(2, keepdim=True)
+        - 2 * torch.bmm(z, centres.transpose(1, 2))
+        + centres.square().sum(2).unsqueeze(1)
+    )
+    return F.normalize(1 / (1 + squared.clamp(min=0)), p=1, dim=2)

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from methods.encoders.base import Encoder
-from methods.models.layers import Layer, Sequential
-from methods.models.mfcl_modules import Convolution, client_autoencoder
-from methods.models.modular import MODULE, ModularNetwork, plain_layers
-from methods.models.normalisation import NORMS, Norm, normalisation
-from methods.objectives._networks import dense_layers
+from fedrepro.methods.encoders.base import Encoder
+from fedrepro.methods.nn.layers import Layer, Sequential
+from fedrepro.methods.nn.mfcl_modules import Convolution, client_autoencoder
+from fedrepro.methods.nn.modular import MODULE, ModularNetwork, plain_layers
+from fedrepro.methods.nn.normalisation import NORMS, Norm, normalisation
+from fedrepro.methods.objectives._networks import dense_layers
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 
-from methods.models.layers import Layer
+from fedrepro.methods.nn.layers import Layer
 
 
 @dataclass(frozen=True)

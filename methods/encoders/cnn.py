@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from methods.encoders.base import Encoder
-from methods.models.layers import Conv2d, Flatten, Layer, Linear, ReLU, Sequential
+from fedrepro.methods.encoders.base import Encoder
+from fedrepro.methods.nn.layers import Conv2d, Flatten, Layer, Linear, ReLU, Sequential
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from methods.encoders._client_layers import ClientLayers
-from methods.models.layers import (
+from fedrepro.methods.encoders._client_layers import ClientLayers
+from fedrepro.methods.nn.layers import (
     Conv2d,
     GlobalAveragePool,
     Layer,
@@ -30,7 +30,7 @@ from methods.models.layers import (
     ReLU,
     Sequential,
 )
-from methods.state import State
+from fedrepro.methods.state import State
 
 _BLOCKS = {
     10: (1, 1, 1, 1),

@@ -19,8 +19,8 @@ from typing import Literal
 import torch.nn.functional as F
 from torch import Tensor
 
-from methods.encoders._client_layers import ClientLayers
-from methods.models.layers import (
+from fedrepro.methods.encoders._client_layers import ClientLayers
+from fedrepro.methods.nn.layers import (
     Conv2d,
     Flatten,
     GlobalAveragePool,
@@ -30,7 +30,7 @@ from methods.models.layers import (
     ReLU,
     Sequential,
 )
-from methods.state import State
+from fedrepro.methods.state import State
 
 _CONVOLUTIONS = {
     11: (1, 1, 2, 2, 2),

@@ -1,4 +1,4 @@
-"""What a federated method is: small steps that the loop in `methods.engine.loop` calls.
+"""What a federated method is: small steps that the loop in `methods.federated.loop` calls.
 
     server = start                              weights, and whatever else the server keeps
     every round:
@@ -27,20 +27,20 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import torch
 from torch import Tensor
 
-from methods.engine.evaluate import probabilities
-from methods.engine.grouping import ENGINES_CHOICE, Grouping
-from methods.engine.local import train_clients
-from methods.engine.steps import LocalOptions
-from methods.federation import Federation, Portion
-from methods.metrics import Evaluation, classification
-from methods.models.classifier import Classifier
-from methods.seeds import Seeds
-from methods.state import State, n_bytes, weighted_average
+from fedrepro.methods.data.federation import Federation, Portion
+from fedrepro.methods.metrics import Evaluation, classification
+from fedrepro.methods.nn.classifier import Classifier
+from fedrepro.methods.seeds import Seeds
+from fedrepro.methods.state import State, n_bytes, weighted_average
+from fedrepro.methods.training.evaluate import probabilities
+from fedrepro.methods.training.grouping import ENGINES_CHOICE, Grouping
+from fedrepro.methods.training.local import train_clients
+from fedrepro.methods.training.steps import LocalOptions
 
 if TYPE_CHECKING:
     # Types alone, so that a run without views does not depend on how they are drawn.
-    from methods.objectives.base import Objective
-    from methods.views.augment import Augmentation
+    from fedrepro.methods.data.views.augment import Augmentation
+    from fedrepro.methods.objectives.base import Objective
 
 Memory = dict[str, State]
 """Per name, a state stacked over ALL clients of the federation; empty at the start of a run."""

@@ -5,7 +5,7 @@ Evidence: `tests/methods/test_fedavg.py`.
 
 from __future__ import annotations
 
-from methods.federation import Federation
+from fedrepro.methods.data.federation import Federation
 
 METRICS = ("classes_per_client",)
 

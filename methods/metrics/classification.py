@@ -32,8 +32,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from methods.metrics import Evaluation
-from methods.metrics.ranking import areas
+from fedrepro.methods.metrics import Evaluation
+from fedrepro.methods.metrics.ranking import areas
 
 F1 = ("f1_macro", "f1_weighted")
 AUROC = tuple(f"auroc_{kind}_{mean}" for kind in ("ovr", "ovo") for mean in ("macro", "weighted"))

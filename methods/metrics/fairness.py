@@ -14,8 +14,8 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from methods.federation import Federation
-from methods.metrics import Evaluation, classification
+from fedrepro.methods.data.federation import Federation
+from fedrepro.methods.metrics import Evaluation, classification
 
 OVER_CLIENTS = ("accuracy", "accuracy_variance", "accuracy_sd")
 METRICS = (*OVER_CLIENTS[1:], *(f"novel_{name}" for name in OVER_CLIENTS))

@@ -15,11 +15,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from methods.federation import Portion
-from methods.models.layers import Layer
-from methods.pretraining import encode
-from methods.seeds import Seeds
-from methods.state import State
+from fedrepro.methods.data.federation import Portion
+from fedrepro.methods.nn.layers import Layer
+from fedrepro.methods.seeds import Seeds
+from fedrepro.methods.state import State
+from fedrepro.methods.training.pretraining import encode
 
 
 def relevance(

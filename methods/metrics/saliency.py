@@ -10,8 +10,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from methods.models.layers import Layer
-from methods.state import State
+from fedrepro.methods.nn.layers import Layer
+from fedrepro.methods.state import State
 
 METRICS = ("rare_share",)
 """Share of the saliency on the half of an image that shows what a client has few images of."""

@@ -7,9 +7,9 @@ from abc import abstractmethod
 import torch
 from torch import Tensor
 
-from methods.clusters.soft_assignment import CENTRES
-from methods.objectives.base import Learner
-from methods.state import State
+from fedrepro.methods.clusters.soft_assignment import CENTRES
+from fedrepro.methods.objectives.base import Learner
+from fedrepro.methods.state import State
 
 
 class CentredLearner(Learner):

@@ -6,7 +6,7 @@ that no classifier starts from nothing.
 Departures: one clustering instead of three; images are clustered by fresh features of the whole
 network in evaluation mode, not by those that the last epoch left; two views, no smaller crops.
 It is no objective of its own to choose: somebody who knows all images has to cluster them
-(`methods.federated.feddc`).
+(`methods.federated.self_supervised.feddc`).
 Evidence: `tests/methods/test_feddc.py`.
 """
 
@@ -19,12 +19,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from methods.clusters.kmeans import kmeans
-from methods.models.layers import Layer
-from methods.objectives._networks import dense_layers
-from methods.objectives._queue import last_width, unit
-from methods.objectives.base import Learner, Objective
-from methods.state import State
+from fedrepro.methods.clusters.kmeans import kmeans
+from fedrepro.methods.nn.layers import Layer
+from fedrepro.methods.objectives._networks import dense_layers
+from fedrepro.methods.objectives._queue import last_width, unit
+from fedrepro.methods.objectives.base import Learner, Objective
+from fedrepro.methods.state import State
 
 CENTROIDS = "centroids"
 

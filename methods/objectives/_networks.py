@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from methods.models.layers import BatchNorm, Layer, Linear, ReLU, Sequential
+from fedrepro.methods.nn.layers import BatchNorm, Layer, Linear, ReLU, Sequential
 
 
 def dense_layers(name: str, inputs: int, widths: Sequence[int], normalised: int = 0) -> Sequential:

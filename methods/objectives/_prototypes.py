@@ -30,9 +30,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from methods.clusters.kmeans import lloyd
-from methods.objectives._groups import group_means
-from methods.objectives.simclr import nt_xent
+from fedrepro.methods.clusters.kmeans import lloyd
+from fedrepro.methods.objectives._groups import group_means
+from fedrepro.methods.objectives.simclr import nt_xent
 
 ITERATIONS = 10
 

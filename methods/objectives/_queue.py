@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from methods.state import State
+from fedrepro.methods.state import State
 
 
 def new_queue(name: str, size: int, width: int, like: Tensor) -> State:

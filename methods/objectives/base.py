@@ -1,7 +1,7 @@
 """What a pre-training objective is: options, networks beside the encoder, a loss.
 
-An objective never loops over data: `methods.pretraining` does so centrally, and a federated
-method can do so on its clients, since every tensor carries the `models` dimension.
+An objective never loops over data: `methods.training.pretraining` does so centrally, and a
+federated method can do so on its clients, since every tensor carries the `models` dimension.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from methods.models.layers import Layer
-from methods.state import State
+from fedrepro.methods.nn.layers import Layer
+from fedrepro.methods.state import State
 
 
 class Learner(ABC):

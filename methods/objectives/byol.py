@@ -25,10 +25,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from methods.models.layers import Layer, is_buffer
-from methods.objectives._networks import dense_layers
-from methods.objectives.base import Learner, Objective
-from methods.state import State, clone, part
+from fedrepro.methods.nn.layers import Layer, is_buffer
+from fedrepro.methods.objectives._networks import dense_layers
+from fedrepro.methods.objectives.base import Learner, Objective
+from fedrepro.methods.state import State, clone, part
 
 
 def distance(p: Tensor, z: Tensor) -> Tensor:

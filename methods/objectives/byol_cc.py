@@ -16,12 +16,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from methods.clusters.soft_assignment import HEAD
-from methods.clusters.soft_clusters import cluster_contrast
-from methods.models.layers import Layer
-from methods.objectives._networks import dense_layers
-from methods.objectives.byol import BYOL, BYOLLearner
-from methods.state import State
+from fedrepro.methods.clusters.soft_assignment import HEAD
+from fedrepro.methods.nn.layers import Layer
+from fedrepro.methods.objectives._networks import dense_layers
+from fedrepro.methods.objectives._soft_clusters import cluster_contrast
+from fedrepro.methods.objectives.byol import BYOL, BYOLLearner
+from fedrepro.methods.state import State
 
 
 class BYOLClusteringLearner(BYOLLearner):

@@ -2,7 +2,7 @@
 
 Paper: fedrlc, Eqs. 19 and 20 (NC+NC), after Xie et al. 2016: soft labels by a Student-t kernel
 around trained centres, drawn to their own sharpened target distribution
-(`methods.clusters.soft_clusters`).
+(`methods.objectives._soft_clusters`).
 Unstated: centres begin at random here; the federated methods set them by K-means before the first
 round. As many centres as classes.
 Evidence: `tests/methods/test_deep_clustering.py`.
@@ -16,12 +16,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from methods.clusters.soft_assignment import CENTRES
-from methods.clusters.soft_clusters import embedded_clustering
-from methods.models.layers import Layer
-from methods.objectives._centres import CentredLearner, new_centres
-from methods.objectives.byol import BYOL, BYOLLearner
-from methods.state import State
+from fedrepro.methods.clusters.soft_assignment import CENTRES
+from fedrepro.methods.nn.layers import Layer
+from fedrepro.methods.objectives._centres import CentredLearner, new_centres
+from fedrepro.methods.objectives._soft_clusters import embedded_clustering
+from fedrepro.methods.objectives.byol import BYOL, BYOLLearner
+from fedrepro.methods.state import State
 
 
 class BYOLDECLearner(BYOLLearner, CentredLearner):

@@ -1,7 +1,7 @@
 """Contrastive clustering: SimCLR on representations, and a contrast of clusters beside it.
 
 Paper: fedrlc, Eqs. 6 and 13 (C+C), after Li et al. 2021: a second head on the encoder's output
-gives soft labels, whose columns are contrasted (`methods.clusters.soft_clusters`). Temperatures:
+gives soft labels, whose columns are contrasted (`methods.objectives._soft_clusters`). Temperatures:
 Section VII-C. As many clusters as classes.
 Unstated: the cluster head's hidden width (as wide as the encoder's output, Li et al.).
 Evidence: `tests/methods/test_deep_clustering.py`.
@@ -15,12 +15,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from methods.clusters.soft_assignment import HEAD
-from methods.clusters.soft_clusters import cluster_contrast
-from methods.models.layers import Layer
-from methods.objectives._networks import dense_layers
-from methods.objectives.simclr import SimCLR, SimCLRLearner, nt_xent
-from methods.state import State
+from fedrepro.methods.clusters.soft_assignment import HEAD
+from fedrepro.methods.nn.layers import Layer
+from fedrepro.methods.objectives._networks import dense_layers
+from fedrepro.methods.objectives._soft_clusters import cluster_contrast
+from fedrepro.methods.objectives.simclr import SimCLR, SimCLRLearner, nt_xent
+from fedrepro.methods.state import State
 
 
 class ContrastiveClusteringLearner(SimCLRLearner):

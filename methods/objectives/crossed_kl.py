@@ -2,11 +2,11 @@
 
 Paper: fedrlc, Section V-B, Eqs. 23 to 25. Online soft labels of one view are drawn to the target
 distribution of the other view's in the target network, over images whose two hard labels agree
-(`methods.clusters.soft_clusters.crossed_divergence`).
+(`methods.objectives._soft_clusters.crossed_divergence`).
 Readings: online representations are the predictor's output and target ones the target projector's,
 as in Section III-A, so that both lie in the space in which the centres are trained.
-Unstated: centres begin at random here; `methods.federated.fedrlc` sets them by K-means before the
-first round. As many centres as classes.
+Unstated: centres begin at random here; `methods.federated.self_supervised.fedrlc` sets them by
+K-means before the first round. As many centres as classes.
 Evidence: `tests/methods/test_deep_clustering.py`.
 """
 
@@ -17,12 +17,12 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from methods.clusters.soft_assignment import CENTRES
-from methods.clusters.soft_clusters import crossed_divergence, student_t
-from methods.models.layers import Layer
-from methods.objectives.byol import BYOL, BYOLLearner
-from methods.objectives.byol_dec import BYOLDECLearner
-from methods.state import State
+from fedrepro.methods.clusters.soft_assignment import CENTRES, student_t
+from fedrepro.methods.nn.layers import Layer
+from fedrepro.methods.objectives._soft_clusters import crossed_divergence
+from fedrepro.methods.objectives.byol import BYOL, BYOLLearner
+from fedrepro.methods.objectives.byol_dec import BYOLDECLearner
+from fedrepro.methods.state import State
 
 
 class CrossedKLLearner(BYOLDECLearner):

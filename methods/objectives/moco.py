@@ -19,11 +19,11 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from methods.models.layers import Layer, is_buffer
-from methods.objectives._networks import dense_layers
-from methods.objectives._queue import enqueue, is_filled, last_width, new_queue, unit
-from methods.objectives.base import Learner, Objective
-from methods.state import State, clone, part
+from fedrepro.methods.nn.layers import Layer, is_buffer
+from fedrepro.methods.objectives._networks import dense_layers
+from fedrepro.methods.objectives._queue import enqueue, is_filled, last_width, new_queue, unit
+from fedrepro.methods.objectives.base import Learner, Objective
+from fedrepro.methods.state import State, clone, part
 
 QUEUE = "queue"
 

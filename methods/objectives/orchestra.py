@@ -20,10 +20,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from methods.models.layers import BatchNorm, Layer, Linear, ReLU, Sequential, is_buffer
-from methods.objectives._queue import enqueue, new_queue, unit
-from methods.objectives.base import Learner, Objective
-from methods.state import State, clone, n_models, part
+from fedrepro.methods.nn.layers import BatchNorm, Layer, Linear, ReLU, Sequential, is_buffer
+from fedrepro.methods.objectives._queue import enqueue, new_queue, unit
+from fedrepro.methods.objectives.base import Learner, Objective
+from fedrepro.methods.state import State, clone, n_models, part
 
 CENTROIDS, QUEUE, TURNS = "centroids", "projections", 4
 

@@ -23,15 +23,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from methods.clusters.soft_assignment import HEAD
-from methods.clusters.soft_clusters import cluster_contrast
-from methods.models.layers import Layer
-from methods.objectives.contrastive_clustering import (
+from fedrepro.methods.clusters.soft_assignment import HEAD
+from fedrepro.methods.nn.layers import Layer
+from fedrepro.methods.objectives._soft_clusters import cluster_contrast
+from fedrepro.methods.objectives.contrastive_clustering import (
     ContrastiveClustering,
     ContrastiveClusteringLearner,
 )
-from methods.objectives.simclr import nt_xent
-from methods.state import State, n_models, part
+from fedrepro.methods.objectives.simclr import nt_xent
+from fedrepro.methods.state import State, n_models, part
 
 PAST, KNOWN = "past", "past_known"
 

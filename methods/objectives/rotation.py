@@ -17,10 +17,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from methods.models.layers import Layer
-from methods.objectives._networks import dense_layers
-from methods.objectives.base import Learner, Objective
-from methods.state import State
+from fedrepro.methods.nn.layers import Layer
+from fedrepro.methods.objectives._networks import dense_layers
+from fedrepro.methods.objectives.base import Learner, Objective
+from fedrepro.methods.state import State
 
 TURNS = 4
 

@@ -16,10 +16,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from methods.models.classifier import Classifier, dense_head
-from methods.models.layers import Layer
-from methods.objectives.base import Learner, Objective
-from methods.state import State
+from fedrepro.methods.nn.classifier import Classifier, dense_head
+from fedrepro.methods.nn.layers import Layer
+from fedrepro.methods.objectives.base import Learner, Objective
+from fedrepro.methods.state import State
 
 
 class SupervisedLearner(Learner):

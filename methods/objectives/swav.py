@@ -19,12 +19,12 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from methods.clusters.sinkhorn import sinkhorn
-from methods.models.layers import Layer, Linear
-from methods.objectives._networks import dense_layers
-from methods.objectives._queue import enqueue, is_filled, last_width, new_queue, unit
-from methods.objectives.base import Learner, Objective
-from methods.state import State
+from fedrepro.methods.clusters.sinkhorn import sinkhorn
+from fedrepro.methods.nn.layers import Layer, Linear
+from fedrepro.methods.objectives._networks import dense_layers
+from fedrepro.methods.objectives._queue import enqueue, is_filled, last_width, new_queue, unit
+from fedrepro.methods.objectives.base import Learner, Objective
+from fedrepro.methods.state import State
 
 PROTOTYPES = "prototypes.weight"
 

@@ -12,8 +12,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from methods.engine.representations import Network
-from methods.state import State
+from fedrepro.methods.state import State
+from fedrepro.methods.training.representations import Network
 
 
 def rebuilt(

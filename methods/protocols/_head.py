@@ -11,19 +11,20 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from methods.models.layers import Linear
-from methods.optim import Optimizer, make_optimizer
-from methods.outcome import DivergedError
-from methods.pretraining import batches
-from methods.seeds import Seeds
-from methods.state import State
+from fedrepro.methods.nn.layers import Linear
+from fedrepro.methods.optim.optimizers import Optimizer, make_optimizer
+from fedrepro.methods.outcome import DivergedError
+from fedrepro.methods.seeds import Seeds
+from fedrepro.methods.state import State
+from fedrepro.methods.training.pretraining import batches
 
 
 @dataclass(frozen=True)
 class HeadOptions:
     """How a head is trained.
 
-    epochs: passes over the images. batch_size: images. optimizer: a name of `methods.optim`.
+    epochs: passes over the images. batch_size: images. optimizer: a name of
+    `methods.optim.optimizers`.
     learning_rate: at the start. sgd_momentum, weight_decay: of the optimiser. schedule: `constant`,
     `cosine` (to zero over all epochs) or `steps` (times `gamma` after each epoch of `milestones`).
     """

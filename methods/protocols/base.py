@@ -13,12 +13,12 @@ from typing import ClassVar
 
 import torch
 
-from methods.federation import Federation, Portion
-from methods.models.layers import Layer
-from methods.outcome import Outcome
-from methods.seeds import Seeds
-from methods.state import State
-from methods.views.augment import Augmentation
+from fedrepro.methods.data.federation import Federation, Portion
+from fedrepro.methods.data.views.augment import Augmentation
+from fedrepro.methods.nn.layers import Layer
+from fedrepro.methods.outcome import Outcome
+from fedrepro.methods.seeds import Seeds
+from fedrepro.methods.state import State
 
 
 @dataclass(frozen=True)

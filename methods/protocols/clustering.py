@@ -16,12 +16,12 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from methods.clusters.kmeans import best_kmeans
-from methods.clusters.soft_assignment import soft_assignment
-from methods.metrics.clustering import agreement
-from methods.outcome import Curve, Outcome
-from methods.pretraining import encode
-from methods.protocols.base import Protocol, Subject
+from fedrepro.methods.clusters.kmeans import best_kmeans
+from fedrepro.methods.clusters.soft_assignment import soft_assignment
+from fedrepro.methods.metrics.clustering import agreement
+from fedrepro.methods.outcome import Curve, Outcome
+from fedrepro.methods.protocols.base import Protocol, Subject
+from fedrepro.methods.training.pretraining import encode
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,11 @@ from sklearn.manifold import TSNE
 from threadpoolctl import threadpool_limits
 from torch import Tensor
 
-from methods.federation import to_float
-from methods.outcome import Curve, Outcome
-from methods.pretraining import encode
-from methods.protocols.base import Protocol, Subject
-from methods.seeds import Seeds
+from fedrepro.methods.data.federation import to_float
+from fedrepro.methods.outcome import Curve, Outcome
+from fedrepro.methods.protocols.base import Protocol, Subject
+from fedrepro.methods.seeds import Seeds
+from fedrepro.methods.training.pretraining import encode
 
 
 @dataclass(frozen=True)

@@ -12,16 +12,16 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import ClassVar
 
-from methods.engine import loop
-from methods.federated.base import Task
-from methods.federated.fedavg import FedAvg
-from methods.federation import Federation
-from methods.labels import labelled
-from methods.models.classifier import ENCODER, Classifier, dense_head
-from methods.outcome import Outcome
-from methods.protocols.base import Protocol, Subject
-from methods.seeds import Seeds
-from methods.state import part
+from fedrepro.methods.data.federation import Federation
+from fedrepro.methods.data.labels import labelled
+from fedrepro.methods.federated import loop
+from fedrepro.methods.federated.base import Task
+from fedrepro.methods.federated.supervised.fedavg import FedAvg
+from fedrepro.methods.nn.classifier import ENCODER, Classifier, dense_head
+from fedrepro.methods.outcome import Outcome
+from fedrepro.methods.protocols.base import Protocol, Subject
+from fedrepro.methods.seeds import Seeds
+from fedrepro.methods.state import part
 
 
 @dataclass(frozen=True)

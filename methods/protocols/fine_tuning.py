@@ -17,16 +17,16 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from methods.federation import Portion, to_float
-from methods.labels import labelled
-from methods.models.classifier import ENCODER, HEAD, Classifier, dense_head
-from methods.models.layers import is_buffer
-from methods.outcome import Curve, DivergedError, Outcome
-from methods.pretraining import batches, encode
-from methods.protocols._head import HeadOptions
-from methods.protocols.base import Protocol, Subject
-from methods.seeds import Seeds
-from methods.state import State, part
+from fedrepro.methods.data.federation import Portion, to_float
+from fedrepro.methods.data.labels import labelled
+from fedrepro.methods.nn.classifier import ENCODER, HEAD, Classifier, dense_head
+from fedrepro.methods.nn.layers import is_buffer
+from fedrepro.methods.outcome import Curve, DivergedError, Outcome
+from fedrepro.methods.protocols._head import HeadOptions
+from fedrepro.methods.protocols.base import Protocol, Subject
+from fedrepro.methods.seeds import Seeds
+from fedrepro.methods.state import State, part
+from fedrepro.methods.training.pretraining import batches, encode
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 import torch
 
-from methods.outcome import Curve, Outcome
-from methods.pretraining import encode
-from methods.protocols._head import HeadOptions, standardised, train_head
-from methods.protocols.base import Protocol, Subject
-from methods.state import part
+from fedrepro.methods.outcome import Curve, Outcome
+from fedrepro.methods.protocols._head import HeadOptions, standardised, train_head
+from fedrepro.methods.protocols.base import Protocol, Subject
+from fedrepro.methods.state import part
+from fedrepro.methods.training.pretraining import encode
 
 
 @dataclass(frozen=True)

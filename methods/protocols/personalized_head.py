@@ -12,14 +12,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from methods.engine.evaluate import probabilities
-from methods.engine.personal import adapted_heads
-from methods.engine.steps import LocalOptions
-from methods.metrics import fairness
-from methods.models.classifier import ENCODER, Classifier, dense_head
-from methods.outcome import Curve, Outcome
-from methods.protocols.base import Protocol, Subject
-from methods.state import part, repeat
+from fedrepro.methods.metrics import fairness
+from fedrepro.methods.nn.classifier import ENCODER, Classifier, dense_head
+from fedrepro.methods.outcome import Curve, Outcome
+from fedrepro.methods.protocols.base import Protocol, Subject
+from fedrepro.methods.state import part, repeat
+from fedrepro.methods.training.evaluate import probabilities
+from fedrepro.methods.training.personal import adapted_heads
+from fedrepro.methods.training.steps import LocalOptions
 
 
 @dataclass(frozen=True)

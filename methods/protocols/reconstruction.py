@@ -19,15 +19,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from methods.federation import to_float
-from methods.metrics.reconstruction import METRICS, pixel_error
-from methods.models.modular import MODULE, ModularNetwork
-from methods.models.normalisation import TwinNorm
-from methods.outcome import PICTURE, Curve, Outcome
-from methods.privacy.datamix import datamix
-from methods.privacy.reconstruction import rebuilt
-from methods.protocols.base import Protocol, Subject
-from methods.state import part
+from fedrepro.methods.data.federation import to_float
+from fedrepro.methods.metrics.reconstruction import METRICS, pixel_error
+from fedrepro.methods.nn.modular import MODULE, ModularNetwork
+from fedrepro.methods.nn.normalisation import TwinNorm
+from fedrepro.methods.outcome import PICTURE, Curve, Outcome
+from fedrepro.methods.privacy.datamix import datamix
+from fedrepro.methods.privacy.reconstruction import rebuilt
+from fedrepro.methods.protocols.base import Protocol, Subject
+from fedrepro.methods.state import part
 
 POINTS = 10
 """Points of a curve beside the start."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from methods.metrics.relevance import relevance
-from methods.outcome import Curve, Outcome
-from methods.protocols.base import Protocol, Subject
+from fedrepro.methods.metrics.relevance import relevance
+from fedrepro.methods.outcome import Curve, Outcome
+from fedrepro.methods.protocols.base import Protocol, Subject
 
 
 @dataclass(frozen=True)

@@ -22,11 +22,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from methods.federation import Portion, to_float
-from methods.metrics.saliency import left_share, saliency
-from methods.models.modular import with_module_of
-from methods.outcome import PICTURE, Curve, Outcome
-from methods.protocols.base import Protocol, Subject
+from fedrepro.methods.data.federation import Portion, to_float
+from fedrepro.methods.metrics.saliency import left_share, saliency
+from fedrepro.methods.nn.modular import with_module_of
+from fedrepro.methods.outcome import PICTURE, Curve, Outcome
+from fedrepro.methods.protocols.base import Protocol, Subject
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from methods.metrics.clustering import silhouette
-from methods.outcome import Curve, Outcome
-from methods.pretraining import encode
-from methods.protocols.base import Protocol, Subject
+from fedrepro.methods.metrics.clustering import silhouette
+from fedrepro.methods.outcome import Curve, Outcome
+from fedrepro.methods.protocols.base import Protocol, Subject
+from fedrepro.methods.training.pretraining import encode
 
 
 @dataclass(frozen=True)

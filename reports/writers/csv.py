@@ -6,9 +6,9 @@ import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
 
-from benchmark.results import CellResult, Report, TableResult
-from benchmark.scoreboard import Scoreboard
-from reports.parts import Parts, parts_of
+from fedrepro.benchmark.judging.scoreboard import Scoreboard
+from fedrepro.benchmark.results import CellResult, Report, TableResult
+from fedrepro.reports.parts import Parts, parts_of
 
 FILE = "report.csv"
 PARTS = ("lines",)

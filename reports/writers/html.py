@@ -14,11 +14,11 @@ from jinja2 import Template
 from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
-from benchmark.results import Report, RunSummary, Series
-from benchmark.scoreboard import Scoreboard, scoreboard, why_not_run
-from reports import figures, layout, overview, strips
-from reports.pages import page
-from reports.parts import Parts
+from fedrepro.benchmark.judging.scoreboard import Scoreboard, scoreboard, why_not_run
+from fedrepro.benchmark.results import Report, RunSummary, Series
+from fedrepro.reports import figures, layout, overview, strips
+from fedrepro.reports.pages import page
+from fedrepro.reports.parts import Parts
 
 FILE = "report.html"
 PARTS = ("page",)

@@ -1,6 +1,6 @@
 """The judged report as JSON: every number that the other formats show.
 
-`python -m reports.writers.json > docs/report.schema.json` renews the published schema.
+`python -m fedrepro.reports.writers.json > docs/report.schema.json` renews the published schema.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any
 from pydantic import TypeAdapter
 from pydantic_core import to_json
 
-from benchmark.results import Report
-from benchmark.scoreboard import Scoreboard
-from reports.parts import Parts, parts_of
+from fedrepro.benchmark.judging.scoreboard import Scoreboard
+from fedrepro.benchmark.results import Report
+from fedrepro.reports.parts import Parts, parts_of
 
 FILE = "report.json"
 PARTS = ("report",)

@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterator, Sequence
 from xml.etree import ElementTree
 
-from benchmark.results import CellResult, ClaimResult, Report, TableResult
-from benchmark.scoreboard import Scoreboard
-from reports import layout
-from reports.parts import Parts, parts_of
+from fedrepro.benchmark.judging.scoreboard import Scoreboard
+from fedrepro.benchmark.results import CellResult, ClaimResult, Report, TableResult
+from fedrepro.reports import layout
+from fedrepro.reports.parts import Parts, parts_of
 
 FILE = "report.junit.xml"
 PARTS = ("suites",)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from benchmark.results import CellResult, Report, TableResult
-from benchmark.scoreboard import Scoreboard
-from reports import layout
-from reports.parts import Parts, parts_of
+from fedrepro.benchmark.judging.scoreboard import Scoreboard
+from fedrepro.benchmark.results import CellResult, Report, TableResult
+from fedrepro.reports import layout
+from fedrepro.reports.parts import Parts, parts_of
 
 FILE = "report.tex"
 PARTS = ("tables",)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from benchmark.results import CellResult, ClaimResult, Report, TableResult
-from benchmark.scoreboard import Scoreboard, scoreboard
-from reports import layout, overview
-from reports.parts import Parts, parts_of
+from fedrepro.benchmark.judging.scoreboard import Scoreboard, scoreboard
+from fedrepro.benchmark.results import CellResult, ClaimResult, Report, TableResult
+from fedrepro.reports import layout, overview
+from fedrepro.reports.parts import Parts, parts_of
 
 FILE = "report.md"
 PARTS = ("whole", "tables", "overview")

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 import torch
 
-from benchmark.config import RunConfig
-from benchmark.experiment import merge
-from benchmark.printed import Printed
-from benchmark.resolve import resolve
-from benchmark.spec.types import Cell, Paper, Profile, Read, Table
-from benchmark.store import Store
-from methods.outcome import Curve, Outcome
+from fedrepro.benchmark.config import RunConfig
+from fedrepro.benchmark.planning.plan_run import resolve
+from fedrepro.benchmark.spec.model import Cell, Paper, Profile, Read, Table
+from fedrepro.benchmark.spec.printed import Printed
+from fedrepro.benchmark.spec.settings import merge
+from fedrepro.benchmark.store.store import Store
+from fedrepro.methods.outcome import Curve, Outcome
 
 torch.set_num_threads(1)
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from benchmark.analytic import judge_analytic, recompute
-from benchmark.analytic.base import in_unit, same_product
-from benchmark.errors import SpecError
-from benchmark.printed import Printed
-from benchmark.spec.types import Cell, Read
-from methods.registry import UnknownNameError
+from fedrepro.benchmark.analytic import judge_analytic, recompute
+from fedrepro.benchmark.analytic.base import in_unit, same_product
+from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.spec.model import Cell, Read
+from fedrepro.benchmark.spec.printed import Printed
+from fedrepro.methods.registry import UnknownNameError
 
 CNN: Mapping[str, Any] = {
     "clients": {"image_size": 96, "channels": 3},

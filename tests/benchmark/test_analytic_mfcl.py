@@ -12,17 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from benchmark.analytic import judge_analytic, recompute
-from benchmark.analytic._network import first_layers, measure, measure_layers
-from benchmark.analytic.base import Candidate, _judge_number, from_candidates
-from benchmark.data._torchvision import ensure_torchvision
-from benchmark.experiment import with_value
-from benchmark.printed import Printed
-from benchmark.spec.load import load_paper
-from benchmark.spec.types import Cell
-from methods.encoders.resnet import ResNet
-from methods.encoders.vgg import VGG
-from methods.models.mfcl_modules import Convolution, Pooling, client_autoencoder
+from fedrepro.benchmark.analytic import judge_analytic, recompute
+from fedrepro.benchmark.analytic._network import first_layers, measure, measure_layers
+from fedrepro.benchmark.analytic.base import Candidate, _judge_number, from_candidates
+from fedrepro.benchmark.data._torchvision import ensure_torchvision
+from fedrepro.benchmark.spec.load import load_paper
+from fedrepro.benchmark.spec.model import Cell
+from fedrepro.benchmark.spec.printed import Printed
+from fedrepro.benchmark.spec.settings import with_value
+from fedrepro.methods.encoders.resnet import ResNet
+from fedrepro.methods.encoders.vgg import VGG
+from fedrepro.methods.nn.mfcl_modules import Convolution, Pooling, client_autoencoder
 
 CELLS: Mapping[tuple[str, str, str], Cell] = {
     (cell.table, "|".join(cell.row), "|".join(cell.column)): cell

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from benchmark import baseline
-from benchmark.baseline import Movement
-from benchmark.errors import FedreproError
-from benchmark.results import (
+from fedrepro.benchmark.errors import FedreproError
+from fedrepro.benchmark.judging import baseline
+from fedrepro.benchmark.judging.baseline import Movement
+from fedrepro.benchmark.results import (
     CellResult,
     ClaimResult,
     Provenance,

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from benchmark.builder import Builder, Pieces
-from benchmark.experiment import merge
+from fedrepro.benchmark.planning.builder import Builder, Pieces
+from fedrepro.benchmark.spec.settings import merge
 
 CHANGES: list[dict[str, Any]] = [
     {},

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from benchmark import experiment
-from benchmark.spec import names
-from benchmark.spec.check import check
-from benchmark.spec.load import load_paper, load_papers
+from fedrepro.benchmark.planning.check import check
+from fedrepro.benchmark.spec import names, settings
+from fedrepro.benchmark.spec.load import load_paper, load_papers
 
 PAPER = """\
 id = "made-up"
@@ -171,13 +170,13 @@ def test_known_names_are_modules_that_exist() -> None:
 
 
 def test_what_cells_and_profiles_share_is_built_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    build, asked = experiment.build, list[tuple[str, str, str]]()
+    build, asked = settings.build, list[tuple[str, str, str]]()
 
     def counted(kind: str, name: str, options: Mapping[str, Any]) -> Any:
         asked.append((kind, name, repr(options)))
         return build(kind, name, options)
 
     paper = load_paper("cpcfl")
-    monkeypatch.setattr(experiment, "build", counted)
+    monkeypatch.setattr(settings, "build", counted)
     assert check([paper])[0] == ()
     assert len(asked) == len(set(asked)) > 0

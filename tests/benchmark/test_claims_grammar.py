@@ -3,11 +3,11 @@ from pathlib import Path
 
 import pytest
 
-from benchmark.claims.grammar import Cells, Function, Number, Operation, parse
-from benchmark.claims.resolve import resolve
-from benchmark.errors import SpecError
-from benchmark.printed import Printed
-from benchmark.spec.types import Cell, Claim, Paper, Read, Table
+from fedrepro.benchmark.claims.bind_cells import resolve
+from fedrepro.benchmark.claims.grammar import Cells, Function, Number, Operation, parse
+from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.spec.model import Cell, Claim, Paper, Read, Table
+from fedrepro.benchmark.spec.printed import Printed
 
 
 def table(id, rows, columns, values, units=None):

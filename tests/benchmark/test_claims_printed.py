@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmark.claims import printed
-from benchmark.claims.printed import support, support_one
-from benchmark.claims.resolve import resolve
-from benchmark.printed import Printed
-from benchmark.spec.types import Cell, Claim, Paper, Read, Table
+from fedrepro.benchmark.claims import printed
+from fedrepro.benchmark.claims.bind_cells import resolve
+from fedrepro.benchmark.claims.printed import support, support_one
+from fedrepro.benchmark.spec.model import Cell, Claim, Paper, Read, Table
+from fedrepro.benchmark.spec.printed import Printed
 
 
 def comparisons(holds, **values):

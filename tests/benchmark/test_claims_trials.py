@@ -6,10 +6,10 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import DescrStatsW
 
-from benchmark.claims.resolve import resolve
-from benchmark.claims.trials import Setting, judge_claims
-from benchmark.printed import Printed
-from benchmark.spec.types import Cell, Claim, Paper, Read, Table
+from fedrepro.benchmark.claims.bind_cells import resolve
+from fedrepro.benchmark.claims.trials import Setting, judge_claims
+from fedrepro.benchmark.spec.model import Cell, Claim, Paper, Read, Table
+from fedrepro.benchmark.spec.printed import Printed
 
 ROWS = ("a", "b", "c", "d")
 CELLS = tuple(

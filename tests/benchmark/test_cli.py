@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmark.cli import main
+from fedrepro.benchmark.cli import main
 
 
 def one_line(capsys: pytest.CaptureFixture[str]) -> str:
@@ -54,7 +54,7 @@ def test_a_number_or_list_that_would_train_nothing_is_refused(
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
 @pytest.mark.parametrize("arguments", [["list", "cpcfl"], ["list", "cpcfl", "--json"]])
 def test_output_that_the_disk_refuses_is_one_line(arguments: list[str]) -> None:
-    command = [sys.executable, "-m", "benchmark", *arguments]
+    command = [sys.executable, "-m", "fedrepro", *arguments]
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 2

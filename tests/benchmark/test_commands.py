@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmark.cli import build_parser, main
-from benchmark.commands import _terminal
-from benchmark.spec.load import tables_root
+from fedrepro.benchmark.cli import build_parser, main
+from fedrepro.benchmark.commands import _terminal
+from fedrepro.benchmark.spec.load import tables_root
 
 VERBS: dict[str, argparse.ArgumentParser] = next(
     action.choices
@@ -91,7 +91,7 @@ def test_methods_names_what_was_meant(capsys: pytest.CaptureFixture[str]) -> Non
 def test_doctor_says_what_is_missing_and_what_is_damaged(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("benchmark.commands.doctor._runnable", lambda given: iter(()))
+    monkeypatch.setattr("fedrepro.benchmark.commands.doctor._runnable", lambda given: iter(()))
     raw = tmp_path / "MNIST" / "raw"
     raw.mkdir(parents=True)
     for name in ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1"):
@@ -106,7 +106,7 @@ def test_doctor_says_what_is_missing_and_what_is_damaged(
 
 def test_completion_is_a_script_that_the_shell_takes_and_that_completes() -> None:
     made = subprocess.run(
-        [sys.executable, "-m", "benchmark", "completion", "bash"],
+        [sys.executable, "-m", "fedrepro", "completion", "bash"],
         capture_output=True, text=True, check=True,
     ).stdout  # fmt: skip
     ask = 'COMP_WORDS=(fedrepro {0}); COMP_CWORD={1}; _fedrepro; echo "${{COMPREPLY[@]}}"'
@@ -182,7 +182,7 @@ def test_new_method_makes_a_module_and_a_test_that_passes(
     test = tmp_path / "tests" / "methods" / "test_fed_trial.py"
     (tmp_path / "fed_trial.py").write_text(module.read_text())
     trying = tmp_path / "tests" / "methods" / "test_trying.py"
-    trying.write_text(test.read_text().replace("methods.federated.fed_trial", "fed_trial"))
+    trying.write_text(test.read_text().replace("fedrepro.methods.federated.fed_trial", "fed_trial"))
     fixtures = Path(__file__).parents[1] / "methods" / "conftest.py"
     (trying.parent / "conftest.py").write_text(fixtures.read_text())
     done = subprocess.run(
@@ -247,7 +247,7 @@ def test_check_as_json_holds_problems_with_file_and_line(
     shutil.copytree(tables_root() / "cpcfl", tmp_path / "cpcfl")
     spec = tmp_path / "cpcfl" / "3.toml"
     spec.write_text(spec.read_text(encoding="utf-8").replace("metric ", "metrik ", 1), "utf-8")
-    monkeypatch.setattr("benchmark.spec.load.tables_root", lambda: tmp_path)
+    monkeypatch.setattr("fedrepro.benchmark.spec.load.tables_root", lambda: tmp_path)
     assert main(["check", "cpcfl", "--json"]) == 2
     (problem, *_) = json.loads(capsys.readouterr().out)["problems"]
     assert problem["file"].endswith("3.toml")

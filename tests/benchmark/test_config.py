@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 
-from benchmark.config import RunConfig
+from fedrepro.benchmark.config import RunConfig
 
 Make = Callable[..., RunConfig]
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from benchmark import estimate
-from benchmark.config import RunConfig
-from benchmark.estimate import Estimator, elapsed, multiply_adds, work_of
-from benchmark.record import TrialRecord
-from methods.encoders.cnn import CNN
+from fedrepro.benchmark.config import RunConfig
+from fedrepro.benchmark.planning import estimate
+from fedrepro.benchmark.planning.estimate import Estimator, elapsed, multiply_adds, work_of
+from fedrepro.benchmark.store.record import TrialRecord
+from fedrepro.methods.encoders.cnn import CNN
 
 Make = Callable[..., RunConfig]
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmark import experiment
-from benchmark.errors import SpecError
-from benchmark.experiment import get, merge, with_value
-from benchmark.spec.coercion import coerce
-from methods import registry
+from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.spec import settings
+from fedrepro.benchmark.spec.coercion import coerce
+from fedrepro.benchmark.spec.settings import get, merge, with_value
+from fedrepro.methods import registry
 
 keys = st.sampled_from(["a", "b", "c", "d"])
 nested = st.recursive(
@@ -75,7 +75,7 @@ def test_a_path_that_leads_nowhere_gives_the_default() -> None:
 
 
 def test_leaves_are_dotted_in_order() -> None:
-    assert [path for path, _ in experiment.leaves(CELL)] == [
+    assert [path for path, _ in settings.leaves(CELL)] == [
         "method",
         "clients.data",
         "clients.count",
@@ -129,40 +129,40 @@ def test_a_wrong_type_is_one_clear_line(value: Any, hint: Any, said: str) -> Non
 
 def test_options_are_those_of_the_class_and_of_no_other() -> None:
     mapping = {"name": "cnn", "widths": [8, 16], "dim": Decimal(32), "blocks": 4}
-    assert experiment.options_for("encoder", "cnn", mapping) == {"widths": (8, 16), "dim": 32}
-    assert experiment.build("encoder", "cnn", mapping).widths == (8, 16)
+    assert settings.options_for("encoder", "cnn", mapping) == {"widths": (8, 16), "dim": 32}
+    assert settings.build("encoder", "cnn", mapping).widths == (8, 16)
 
 
 def test_option_errors_name_the_class_and_the_option() -> None:
     with pytest.raises(SpecError, match="encoder 'cnn': dim must be a whole number, not 'wide'"):
-        experiment.options_for("encoder", "cnn", {"dim": "wide"})
+        settings.options_for("encoder", "cnn", {"dim": "wide"})
 
 
 def test_what_a_class_refuses_is_a_spec_error() -> None:
     with pytest.raises(SpecError, match="partition 'class-groups': count = 1"):
-        experiment.build("partition", "class-groups", {"count": 1})
+        settings.build("partition", "class-groups", {"count": 1})
 
 
 @pytest.mark.parametrize("kind", ["federated", "objective", "encoder", "partition"])
 def test_every_option_of_every_class_is_a_known_key(kind: str) -> None:
-    sections = [s for s, kinds in experiment.SECTIONS.items() if kind in kinds]
+    sections = [s for s, kinds in settings.SECTIONS.items() if kind in kinds]
     assert sections
     for name in registry.names(kind):
-        for option in experiment.fields_of(registry.find(kind, name)):
+        for option in settings.fields_of(registry.find(kind, name)):
             for section in sections:
-                assert f"{section}.{option}" in experiment.known_keys()
+                assert f"{section}.{option}" in settings.known_keys()
 
 
 def test_known_keys_are_checked_with_their_types() -> None:
-    experiment.check_key("training.rounds", 5)
-    experiment.check_key("training.later", 5, vocabulary=["training.later"])
+    settings.check_key("training.rounds", 5)
+    settings.check_key("training.later", 5, vocabulary=["training.later"])
     for path, value, said in [
         ("training.round", 5, "did you mean 'training.rounds'?"),
         ("training.rounds", "5", "must be a whole number, not '5'"),
         ("encoder", "cnn", "'encoder' is a group of keys"),
     ]:
         with pytest.raises(SpecError) as caught:
-            experiment.check_key(path, value)
+            settings.check_key(path, value)
         assert said in str(caught.value)
 
 
@@ -175,4 +175,4 @@ def test_annotations_are_resolved_through_inheritance() -> None:
     class Above(Below):
         share: float = 0.5
 
-    assert experiment.fields_of(Above) == {"rounds": int, "share": float}
+    assert settings.fields_of(Above) == {"rounds": int, "share": float}

@@ -29,14 +29,14 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from benchmark import store as store_module
-from benchmark.errors import StoreError
-from benchmark.executors import local
-from benchmark.plan import Plan, make_plan
-from benchmark.progress import Progress
-from benchmark.run import Execution, execute
-from benchmark.spec.types import Paper
-from benchmark.store import Store
+from fedrepro.benchmark.errors import StoreError
+from fedrepro.benchmark.execution.executors import local
+from fedrepro.benchmark.execution.progress import Progress
+from fedrepro.benchmark.execution.run import Execution, execute
+from fedrepro.benchmark.planning.plan import Plan, make_plan
+from fedrepro.benchmark.spec.model import Paper
+from fedrepro.benchmark.store import store as store_module
+from fedrepro.benchmark.store.store import Store
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks, and reads /proc")
 

@@ -30,20 +30,20 @@ import pytest
 import torch
 from PIL import Image
 
-from benchmark.config import RunConfig
-from benchmark.data.fetch import Archive, unpack
-from benchmark.data.folder import read_folder
-from benchmark.data.sets.emnist import Emnist
-from benchmark.data.sets.stl10 import Stl10
-from benchmark.errors import FedreproError, StoreError
-from benchmark.executors._cluster import read_cluster
-from benchmark.files import sha256_of
-from benchmark.index import Index
-from benchmark.plan import make_plan
-from benchmark.record import _canonical
-from benchmark.spec.load import load_paper
-from benchmark.store import Store, weights_from
-from methods.outcome import Outcome
+from fedrepro.benchmark.config import RunConfig
+from fedrepro.benchmark.data.fetch import Archive, unpack
+from fedrepro.benchmark.data.folder import read_folder
+from fedrepro.benchmark.data.sets.emnist import Emnist
+from fedrepro.benchmark.data.sets.stl10 import Stl10
+from fedrepro.benchmark.errors import FedreproError, StoreError
+from fedrepro.benchmark.execution.executors._cluster import read_cluster
+from fedrepro.benchmark.planning.plan import make_plan
+from fedrepro.benchmark.spec.load import load_paper
+from fedrepro.benchmark.store.files import sha256_of
+from fedrepro.benchmark.store.index import Index
+from fedrepro.benchmark.store.record import _canonical
+from fedrepro.benchmark.store.store import Store, weights_from
+from fedrepro.methods.outcome import Outcome
 
 Make = Callable[..., RunConfig]
 Reader = Callable[[random.Random], None]
@@ -242,7 +242,7 @@ def stores(inside: Path, config: RunConfig, outcome: Outcome) -> Reader:
 
 def weights(inside: Path, outcome: Outcome) -> Reader:
     """The content of an encoder's file, which travels to workers of a cluster."""
-    from benchmark.files import npz_bytes
+    from fedrepro.benchmark.store.files import npz_bytes
 
     assert outcome.encoder is not None
     sound = npz_bytes({name: value.numpy() for name, value in outcome.encoder.items()})

@@ -14,17 +14,17 @@ from pathlib import Path
 
 import pytest
 
-from benchmark.estimate import Estimator
-from benchmark.index import Index
-from benchmark.jobs import Job, Queue
-from benchmark.judge import judge
-from benchmark.plan import Plan, make_plan
-from benchmark.record import TrialRecord
-from benchmark.results import Report
-from benchmark.spec.load import load_paper, tables_root
-from benchmark.spec.types import Paper
-from benchmark.store import Store
-from methods.outcome import Outcome
+from fedrepro.benchmark.execution.jobs import Job, Queue
+from fedrepro.benchmark.judging.judge import judge
+from fedrepro.benchmark.planning.estimate import Estimator
+from fedrepro.benchmark.planning.plan import Plan, make_plan
+from fedrepro.benchmark.results import Report
+from fedrepro.benchmark.spec.load import load_paper, tables_root
+from fedrepro.benchmark.spec.model import Paper
+from fedrepro.benchmark.store.index import Index
+from fedrepro.benchmark.store.record import TrialRecord
+from fedrepro.benchmark.store.store import Store
+from fedrepro.methods.outcome import Outcome
 from tests.benchmarks.suite import write_copies
 
 MakePaper = Callable[..., Paper]

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from benchmark.config import RunConfig
-from benchmark.errors import StoreError
-from benchmark.index import Index
-from benchmark.record import TrialRecord
-from benchmark.store import Store
-from methods.outcome import Outcome
+from fedrepro.benchmark.config import RunConfig
+from fedrepro.benchmark.errors import StoreError
+from fedrepro.benchmark.store.index import Index
+from fedrepro.benchmark.store.record import TrialRecord
+from fedrepro.benchmark.store.store import Store
+from fedrepro.methods.outcome import Outcome
 
 Make = Callable[..., RunConfig]
 VALUES = "SELECT run, seed, metric, round, value FROM metrics ORDER BY seed, round"

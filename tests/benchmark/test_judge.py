@@ -7,15 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmark.commands._options import parse_sets
-from benchmark.config import RunConfig
-from benchmark.departures import Numbered
-from benchmark.judge import judge
-from benchmark.plan import Plan, PlannedCell, PlannedDrawing
-from benchmark.printed import Printed
-from benchmark.record import TrialRecord
-from benchmark.results import Departure, as_plain
-from benchmark.spec.types import (
+from fedrepro.benchmark.commands._options import parse_sets
+from fedrepro.benchmark.config import RunConfig
+from fedrepro.benchmark.judging.departures import Numbered
+from fedrepro.benchmark.judging.judge import judge
+from fedrepro.benchmark.planning.plan import Plan, PlannedCell, PlannedDrawing
+from fedrepro.benchmark.results import Departure, as_plain
+from fedrepro.benchmark.spec.model import (
     Cell,
     Claim,
     DrawnRun,
@@ -28,7 +26,9 @@ from benchmark.spec.types import (
     Table,
     Unstated,
 )
-from methods.outcome import Curve
+from fedrepro.benchmark.spec.printed import Printed
+from fedrepro.benchmark.store.record import TrialRecord
+from fedrepro.methods.outcome import Curve
 
 SCALED = Departure("training.rounds", "100", "2", "time")
 

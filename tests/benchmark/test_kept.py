@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from benchmark import kept
-from benchmark.commands._many import PARTS, _alone, report_on
-from benchmark.errors import FedreproError
-from benchmark.files import sha256_of
-from benchmark.judge import judge
-from benchmark.plan import Plan, make_plan
-from benchmark.sources import folder_of
-from benchmark.spec.load import load_paper, tables_root
-from benchmark.store import Store
+from fedrepro.benchmark.commands._many import PARTS, _alone, report_on
+from fedrepro.benchmark.errors import FedreproError
+from fedrepro.benchmark.judging import kept
+from fedrepro.benchmark.judging.judge import judge
+from fedrepro.benchmark.planning.plan import Plan, make_plan
+from fedrepro.benchmark.spec.load import load_paper, tables_root
+from fedrepro.benchmark.store.files import sha256_of
+from fedrepro.benchmark.store.fingerprint import folder_of
+from fedrepro.benchmark.store.store import Store
 from tests.benchmark.small_papers import numbers, write_papers
 from tests.benchmarks.suite import fill
 
@@ -60,7 +60,7 @@ def report(
         judged.append(plan.paper.id)
         return judge(plan, *given, **more)
 
-    monkeypatch.setattr("benchmark.judge.judge", noted)
+    monkeypatch.setattr("fedrepro.benchmark.judging.judge.judge", noted)
 
     def make(
         *, profile: str = "smoke", command: str = "x", anew: bool = False, out: str = "out"
@@ -202,7 +202,7 @@ def test_another_question_other_code_or_another_release_make_all_of_it_anew(
     assert report(command="y") == list(IDS)
     assert report(command="y", profile="reduced") == list(IDS)
     assert report(command="y", profile="reduced") == []
-    monkeypatch.setattr("benchmark.commands._many.code", lambda: "edited")
+    monkeypatch.setattr("fedrepro.benchmark.commands._many.code", lambda: "edited")
     assert report(command="y", profile="reduced") == list(IDS)
 
 
@@ -218,7 +218,11 @@ def test_code_is_every_file_that_makes_a_report_and_every_version(
     now = kept.code
     before = now()
     assert before == now()
-    for edited in ("reports/templates/report.css", "benchmark/judge.py", "methods/costs.py"):
+    for edited in (
+        "reports/templates/report.css",
+        "benchmark/judging/judge.py",
+        "methods/costs/model_costs.py",
+    ):
         with (tmp_path / edited).open("a") as file:
             file.write("\n")
         assert now() != before
@@ -267,7 +271,9 @@ def test_a_paper_without_the_profile_is_left_out_each_time_and_read_once(
     spec = root / "two" / "paper.toml"
     spec.write_text(spec.read_text("utf-8").replace("[profiles.smoke", "[profiles.other"), "utf-8")
     assert report() == ["one", "three"]
-    monkeypatch.setattr("benchmark.spec.load.load_paper", lambda *given: pytest.fail("read again"))
+    monkeypatch.setattr(
+        "fedrepro.benchmark.spec.load.load_paper", lambda *given: pytest.fail("read again")
+    )
     capsys.readouterr()
     assert report() == []
     assert "two has no profile 'smoke': left out" in capsys.readouterr().err
@@ -303,7 +309,7 @@ def test_a_report_that_was_ended_goes_on_from_the_papers_that_were_judged(
         return judge(plan, *given, **more)
 
     with monkeypatch.context() as patch:
-        patch.setattr("benchmark.judge.judge", ended)
+        patch.setattr("fedrepro.benchmark.judging.judge.judge", ended)
         with pytest.raises(KeyboardInterrupt):
             report()
     assert contents(tmp_path / "out") == {}

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from benchmark.commands._judged import TOGETHER
-from benchmark.commands._many import report_on
-from benchmark.errors import FedreproError
-from benchmark.judge import judge
-from benchmark.plan import make_plan
-from benchmark.spec.load import load_paper
-from benchmark.spec.problems import InvalidSpecError
-from benchmark.store import Store
-from reports.parts import formats, write_parts
+from fedrepro.benchmark.commands._judged import TOGETHER
+from fedrepro.benchmark.commands._many import report_on
+from fedrepro.benchmark.errors import FedreproError
+from fedrepro.benchmark.judging.judge import judge
+from fedrepro.benchmark.planning.plan import make_plan
+from fedrepro.benchmark.spec.load import load_paper
+from fedrepro.benchmark.spec.problems import InvalidSpecError
+from fedrepro.benchmark.store.store import Store
+from fedrepro.reports.parts import formats, write_parts
 from tests.benchmark.small_papers import numbers, write_papers
 
 
@@ -57,7 +57,7 @@ def test_garbage_is_seldom_looked_for_while_papers_are_reported_and_as_before_af
     before, seen = gc.get_threshold(), list[int]()
     write = write_parts
     monkeypatch.setattr(
-        "reports.parts.write_parts",
+        "fedrepro.reports.parts.write_parts",
         lambda *given: seen.append(gc.get_threshold()[0]) or write(*given),
     )
     report_on(["p00", "p01"], given(tmp_path), tmp_path / "out", command="x", root=root, jobs=1)
@@ -84,7 +84,9 @@ def test_after_a_mistake_papers_are_only_read(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (root / "p00" / "paper.toml").write_text("id = 1", "utf-8")
-    monkeypatch.setattr("benchmark.judge.judge", lambda *_, **__: pytest.fail("judged for nothing"))
+    monkeypatch.setattr(
+        "fedrepro.benchmark.judging.judge.judge", lambda *_, **__: pytest.fail("judged for nothing")
+    )
     ids = sorted(path.name for path in root.iterdir())
     with pytest.raises(InvalidSpecError):
         report_on(ids, given(tmp_path), tmp_path / "out", command="x", root=root, jobs=1)
@@ -105,11 +107,10 @@ def in_fresh_process(code: str) -> str:
 
 
 def test_a_process_that_only_drives_others_loads_neither_torch_nor_figures() -> None:
-    code = (
-        "import sys, benchmark.commands._many as driver, benchmark.spec.load; print(*sys.modules)"
-    )
+    code = "import sys, fedrepro.benchmark.commands._many, fedrepro.benchmark.spec.load; "
+    code += "print(*sys.modules)"
     loaded = set(in_fresh_process(code).split())
-    assert "benchmark.commands._many" in loaded
+    assert "fedrepro.benchmark.commands._many" in loaded
     assert not loaded & {"torch", "scipy", "sklearn", "matplotlib"}
 
 
@@ -119,10 +120,10 @@ def test_workers_find_all_code_loaded_that_a_report_needs(tmp_path: Path) -> Non
     code = f"""
 import sys
 from pathlib import Path
-import benchmark.commands._loaded
+import fedrepro.benchmark.commands._loaded
 before = set(sys.modules)
-from benchmark.commands._many import _judge, _Task
-from benchmark.spec.load import tables_root
+from fedrepro.benchmark.commands._many import _judge, _Task
+from fedrepro.benchmark.spec.load import tables_root
 for id in ("calibre", "cpcfl", "fcl", "fedrlc", "mfcl"):
     place = Path({str(tmp_path)!r}, id)
     _judge(_Task(id, place, tables_root(), "smoke", None, Path("nowhere"), "x", "", 0.0, False))

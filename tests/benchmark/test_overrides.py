@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmark.errors import SpecError
-from benchmark.experiment import get, with_value
-from benchmark.overrides import Change, Overridden, Overrides
-from benchmark.spec.shared import Shared
-from benchmark.spec.types import Experiment, Override, Read
+from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.planning.overrides import Change, Overridden, Overrides
+from fedrepro.benchmark.spec.model import Experiment, Override, Read
+from fedrepro.benchmark.spec.settings import get, with_value
+from fedrepro.benchmark.spec.shared import Shared
 
 CELL: dict[str, Any] = {
     "method": "cpcfl",

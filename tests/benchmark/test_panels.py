@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmark.panels import panels
-from benchmark.results import CellResult, Series
-from benchmark.spec.types import Figure
-from reports.figures import svg
+from fedrepro.benchmark.judging.figure_data import panels
+from fedrepro.benchmark.results import CellResult, Series
+from fedrepro.benchmark.spec.model import Figure
+from fedrepro.reports.figures import svg
 
 FIGURE = Figure("scatter", {"x": "variance", "y": "mean"}, ())
 EVIDENCE: Any = None  # a scatter plot reads judged cells alone

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from benchmark.errors import SpecError
-from benchmark.estimate import Estimator
-from benchmark.plan import make_plan
-from benchmark.printed import Printed
-from benchmark.spec.load import load_paper
-from benchmark.spec.types import Claim, Omission, Paper
-from benchmark.store import Store
-from benchmark.summary import Foreseen, summarize
+from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.planning.estimate import Estimator
+from fedrepro.benchmark.planning.plan import make_plan
+from fedrepro.benchmark.planning.summary import Foreseen, summarize
+from fedrepro.benchmark.spec.load import load_paper
+from fedrepro.benchmark.spec.model import Claim, Omission, Paper
+from fedrepro.benchmark.spec.printed import Printed
+from fedrepro.benchmark.store.store import Store
 
 MakePaper = Callable[..., Paper]
 SHARED = {"pretraining": {"method": "simclr"}}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmark.printed import Printed, half_unit
+from fedrepro.benchmark.spec.printed import Printed, half_unit
 
 ROUNDINGS = (ROUND_HALF_UP, ROUND_HALF_EVEN, ROUND_HALF_DOWN)
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from benchmark.config import RunConfig
-from benchmark.errors import SpecError
-from benchmark.experiment import merge
-from benchmark.resolve import all_overrides, resolve
-from benchmark.spec.types import Override, Profile, Read
+from fedrepro.benchmark.config import RunConfig
+from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.planning.plan_run import all_overrides, resolve
+from fedrepro.benchmark.spec.model import Override, Profile, Read
+from fedrepro.benchmark.spec.settings import merge
 
 Make = Callable[..., RunConfig]
 

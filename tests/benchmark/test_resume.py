@@ -17,12 +17,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from benchmark.plan import Plan, make_plan
-from benchmark.progress import Progress
-from benchmark.record import TrialRecord
-from benchmark.run import Execution, execute
-from benchmark.spec.types import Paper
-from benchmark.store import Store
+from fedrepro.benchmark.execution.progress import Progress
+from fedrepro.benchmark.execution.run import Execution, execute
+from fedrepro.benchmark.planning.plan import Plan, make_plan
+from fedrepro.benchmark.spec.model import Paper
+from fedrepro.benchmark.store.record import TrialRecord
+from fedrepro.benchmark.store.store import Store
 
 MakePaper = Callable[..., Paper]
 ROWS = {
@@ -37,9 +37,9 @@ ROOT = Path(__file__).parents[2]
 DRIVER = """
 import io, pickle, sys
 from rich.console import Console
-from benchmark.progress import Progress
-from benchmark.run import execute
-from benchmark.store import Store
+from fedrepro.benchmark.execution.progress import Progress
+from fedrepro.benchmark.execution.run import execute
+from fedrepro.benchmark.store.store import Store
 
 if __name__ == "__main__":
     plan = pickle.load(sys.stdin.buffer)
@@ -154,9 +154,9 @@ def test_an_edit_makes_results_stale_and_says_which_file(plan: Plan, tmp_path: P
     old = {"methods/state.py": "old", "methods/seeds.py": "same"}
     new = {"methods/state.py": "new", "methods/seeds.py": "same"}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("benchmark.sources.source_of", lambda config: old)
+        patch.setattr("fedrepro.benchmark.store.fingerprint.source_of", lambda config: old)
         trials = carry_out(plan, Store(tmp_path, lambda config: old)).trained
-        patch.setattr("benchmark.sources.source_of", lambda config: new)
+        patch.setattr("fedrepro.benchmark.store.fingerprint.source_of", lambda config: new)
         out = io.StringIO()
         progress = Progress(Console(file=out, width=200))
         store = Store(tmp_path, lambda config: new)

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from benchmark.errors import SpecError
-from benchmark.spec import rules
-from benchmark.spec.lines import find_lines
-from benchmark.spec.load import load_paper, load_papers
-from benchmark.spec.messages import validate
-from benchmark.spec.problems import Reporter
-from benchmark.spec.raw import RawPaper, RawTable
+from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.spec import rules
+from fedrepro.benchmark.spec.lines import find_lines
+from fedrepro.benchmark.spec.load import load_paper, load_papers
+from fedrepro.benchmark.spec.messages import validate
+from fedrepro.benchmark.spec.problems import Reporter
+from fedrepro.benchmark.spec.schema import RawPaper, RawTable
 
 PAPER = """\
 id = "made-up"

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmark.printed import Printed
-from benchmark.spec.export import export
-from benchmark.spec.load import load_papers, paper_ids
-from benchmark.spec.types import Cell, Paper, Read, Table
+from fedrepro.benchmark.spec.export import export
+from fedrepro.benchmark.spec.load import load_papers, paper_ids
+from fedrepro.benchmark.spec.model import Cell, Paper, Read, Table
+from fedrepro.benchmark.spec.printed import Printed
 
 
 def cell(printed: Printed, at: int | None = None) -> Cell:

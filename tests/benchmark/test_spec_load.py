@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmark.errors import SpecError
-from benchmark.experiment import get
-from benchmark.spec import lines
-from benchmark.spec.load import load_paper, load_papers, paper_ids, tables_root
-from benchmark.spec.types import Cell, Override, Paper, Read
+from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.spec import lines
+from fedrepro.benchmark.spec.load import load_paper, load_papers, paper_ids, tables_root
+from fedrepro.benchmark.spec.model import Cell, Override, Paper, Read
+from fedrepro.benchmark.spec.settings import get
 
 PAPER = """
 id = "made-up"

@@ -6,9 +6,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmark.experiment import merge
-from benchmark.spec.load import load_papers
-from benchmark.spec.shared import Shared
+from fedrepro.benchmark.spec.load import load_papers
+from fedrepro.benchmark.spec.settings import merge
+from fedrepro.benchmark.spec.shared import Shared
 
 sections = st.dictionaries(
     st.sampled_from("abc"),

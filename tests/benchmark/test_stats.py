@@ -6,11 +6,11 @@ from scipy import stats as scipy_stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW, ttost_ind
 
-from benchmark.stats.holm import holm
-from benchmark.stats.intervals import mean_interval, replication_half_width
-from benchmark.stats.power import MOST_TRIALS, trials_needed
-from benchmark.stats.samples import describe
-from benchmark.stats.spread import (
+from fedrepro.benchmark.stats.holm import holm
+from fedrepro.benchmark.stats.intervals import mean_interval, replication_half_width
+from fedrepro.benchmark.stats.power import MOST_TRIALS, trials_needed
+from fedrepro.benchmark.stats.samples import describe
+from fedrepro.benchmark.stats.spread import (
     Spread,
     alike,
     bartlett,
@@ -19,7 +19,7 @@ from benchmark.stats.spread import (
     standard_error,
     unbiased_sd,
 )
-from benchmark.stats.tost import p_beyond, p_equivalent, tost_one_sample, tost_welch
+from fedrepro.benchmark.stats.tost import p_beyond, p_equivalent, tost_one_sample, tost_welch
 
 CASES = list(itertools.product((2, 3, 5, 17), (2, 5, 9), (0.0, 0.4, -2.5), (0.5, 2.0)))
 

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 import torch
 
-from benchmark import record as records
-from benchmark.config import RunConfig
-from benchmark.errors import StoreError
-from benchmark.files import sha256_of
-from benchmark.record import SCHEMA
-from benchmark.store import Store
-from methods.outcome import Curve, Outcome
+from fedrepro.benchmark.config import RunConfig
+from fedrepro.benchmark.errors import StoreError
+from fedrepro.benchmark.store import record as records
+from fedrepro.benchmark.store.files import sha256_of
+from fedrepro.benchmark.store.record import SCHEMA
+from fedrepro.benchmark.store.store import Store
+from fedrepro.methods.outcome import Curve, Outcome
 
 Make = Callable[..., RunConfig]
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 import torch
 
-from benchmark.config import RunConfig
-from benchmark.data import load
-from benchmark.errors import DataError
-from benchmark.training import train_trial
-from methods.outcome import Curve, DivergedError, Outcome
+from fedrepro.benchmark.config import RunConfig
+from fedrepro.benchmark.data import load
+from fedrepro.benchmark.errors import DataError
+from fedrepro.benchmark.training.training import train_trial
+from fedrepro.methods.outcome import Curve, DivergedError, Outcome
 
 Make = Callable[..., RunConfig]
 SIMCLR = {"pretraining": {"method": "simclr"}}
@@ -98,7 +98,7 @@ def test_a_metric_that_is_not_finite_is_an_error(
 ) -> None:
     broken = Outcome(metrics={"accuracy": Curve((1, 2), (0.5, value))})
     config = tiny_config()
-    monkeypatch.setattr("benchmark.stages.federated.run", lambda trial: broken)
+    monkeypatch.setattr("fedrepro.benchmark.training.stages.federated.run", lambda trial: broken)
     with pytest.raises(DivergedError, match="diverged at round 2"):
         train(config)
 
@@ -124,7 +124,7 @@ def test_missing_data_are_a_data_error(tiny_config: Make, tmp_path: Any) -> None
 
 def test_no_number_depends_on_threads(tiny_config: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     # Steps of one client, as for larger images.
-    monkeypatch.setattr("methods.engine.memory.CPU_STEP", 1)
+    monkeypatch.setattr("fedrepro.methods.training.memory.CPU_STEP", 1)
     (one, _), (three, made) = (train(tiny_config(), threads=threads) for threads in (1, 3))
     assert made["threads"] == 3
     assert one.metrics == three.metrics

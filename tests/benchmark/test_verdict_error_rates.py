@@ -4,8 +4,8 @@
 import numpy as np
 import pytest
 
-from benchmark.printed import Printed
-from benchmark.verdicts import Evidence, judge_table, published_sides
+from fedrepro.benchmark.judging.verdicts import Evidence, judge_table, published_sides
+from fedrepro.benchmark.spec.printed import Printed
 
 SIZES = [400, pytest.param(10_000, marks=pytest.mark.slow)]
 

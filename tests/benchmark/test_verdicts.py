@@ -5,9 +5,15 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import DescrStatsW
 
-from benchmark.printed import Printed
-from benchmark.stats.spread import Spread
-from benchmark.verdicts import Evidence, Published, assess, judge_table, published_sides
+from fedrepro.benchmark.judging.verdicts import (
+    Evidence,
+    Published,
+    assess,
+    judge_table,
+    published_sides,
+)
+from fedrepro.benchmark.spec.printed import Printed
+from fedrepro.benchmark.stats.spread import Spread
 
 
 def single(text: str) -> Published:

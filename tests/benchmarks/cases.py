@@ -11,15 +11,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from benchmark.data._torchvision import ensure_torchvision
-from methods.engine.evaluate import client_losses
-from methods.engine.grouping import Grouping
-from methods.federation import to_float
-from methods.models.layers import in_fast_layout, is_buffer
-from methods.objectives.simclr import SimCLR
-from methods.optim import make_optimizer
-from methods.state import State, repeat
-from methods.views.augment import Augmentation
+from fedrepro.benchmark.data._torchvision import ensure_torchvision
+from fedrepro.methods.data.federation import to_float
+from fedrepro.methods.data.views.augment import Augmentation
+from fedrepro.methods.nn.layers import in_fast_layout, is_buffer
+from fedrepro.methods.objectives.simclr import SimCLR
+from fedrepro.methods.optim.optimizers import make_optimizer
+from fedrepro.methods.state import State, repeat
+from fedrepro.methods.training.evaluate import client_losses
+from fedrepro.methods.training.grouping import Grouping
 from tests.benchmarks.rounds import central_rounds, engine_round, plain_round
 from tests.benchmarks.shapes import IMAGES, SHAPES, Shape, cnn, federation
 

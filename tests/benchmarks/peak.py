@@ -14,8 +14,8 @@ from pathlib import Path
 
 import torch
 
-from methods.engine.memory import step_bytes
-from methods.state import n_bytes
+from fedrepro.methods.state import n_bytes
+from fedrepro.methods.training.memory import step_bytes
 from tests.benchmarks.rounds import engine_round
 from tests.benchmarks.shapes import IMAGES, SHAPES, federation
 

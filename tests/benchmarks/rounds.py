@@ -12,13 +12,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from methods.engine.grouping import ENGINES_CHOICE, Grouping
-from methods.engine.local import train_clients
-from methods.engine.steps import LocalOptions
-from methods.federation import Federation
-from methods.models import layers
-from methods.seeds import Seeds
-from methods.state import State, weighted_average
+from fedrepro.methods.data.federation import Federation
+from fedrepro.methods.nn import layers
+from fedrepro.methods.seeds import Seeds
+from fedrepro.methods.state import State, weighted_average
+from fedrepro.methods.training.grouping import ENGINES_CHOICE, Grouping
+from fedrepro.methods.training.local import train_clients
+from fedrepro.methods.training.steps import LocalOptions
 from tests.benchmarks.shapes import BATCH, EPOCHS, Shape
 
 LEARNING_RATE = 1e-3

@@ -21,9 +21,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar
 
-from benchmark.commands._many import report_on
-from benchmark.commands._turns import collect_rarely
-from benchmark.spec.load import load_paper, paper_ids
+from fedrepro.benchmark.commands._many import report_on
+from fedrepro.benchmark.commands._turns import collect_rarely
+from fedrepro.benchmark.spec.load import load_paper, paper_ids
 
 Made = TypeVar("Made")
 _LOOK_S = 0.5
@@ -31,11 +31,11 @@ _LOOK_S = 0.5
 
 def by_steps(folder: Path, profile: str) -> dict[str, object]:
     """Processor seconds by step, all of it in wall seconds, and the largest memory in MiB."""
-    from benchmark.judge import judge
-    from benchmark.plan import make_plan
-    from benchmark.scoreboard import scoreboard
-    from benchmark.store import Store
-    from reports.parts import formats, join
+    from fedrepro.benchmark.judging.judge import judge
+    from fedrepro.benchmark.judging.scoreboard import scoreboard
+    from fedrepro.benchmark.planning.plan import make_plan
+    from fedrepro.benchmark.store.store import Store
+    from fedrepro.reports.parts import formats, join
     from tests.benchmarks.peak import most_resident
 
     steps: dict[str, float] = {}
@@ -162,8 +162,8 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _make(folder: Path, copies: int, profile: str) -> None:
-    from benchmark.plan import make_plan
-    from benchmark.store import Store
+    from fedrepro.benchmark.planning.plan import make_plan
+    from fedrepro.benchmark.store.store import Store
     from tests.benchmarks.suite import fill, write_copies
 
     write_copies(folder / "specs", copies)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from methods.encoders.cnn import CNN
-from methods.federation import Federation, Portion
-from methods.models.classifier import Classifier, dense_head
-from methods.models.layers import Conv2d, Flatten, Linear, MaxPool2d, ReLU, Sequential
+from fedrepro.methods.data.federation import Federation, Portion
+from fedrepro.methods.encoders.cnn import CNN
+from fedrepro.methods.nn.classifier import Classifier, dense_head
+from fedrepro.methods.nn.layers import Conv2d, Flatten, Linear, MaxPool2d, ReLU, Sequential
 
 IMAGES, EPOCHS, BATCH = 50, 3, 32
 N_CLASSES = 10

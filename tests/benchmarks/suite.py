@@ -17,12 +17,12 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmark import files
-from benchmark.config import RunConfig
-from benchmark.plan import Plan
-from benchmark.spec.load import paper_ids, tables_root
-from benchmark.store import Store
-from methods.outcome import Curve, Outcome
+from fedrepro.benchmark.config import RunConfig
+from fedrepro.benchmark.planning.plan import Plan
+from fedrepro.benchmark.spec.load import paper_ids, tables_root
+from fedrepro.benchmark.store import files
+from fedrepro.benchmark.store.store import Store
+from fedrepro.methods.outcome import Curve, Outcome
 
 IMAGES = 100_000
 """Of a run of the first copy; each further copy has one more."""

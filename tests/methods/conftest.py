@@ -8,16 +8,16 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from methods.encoders.cnn import CNN
-from methods.engine.grouping import Grouping
-from methods.federated.base import Task
-from methods.federation import Federation, Portion
-from methods.models.classifier import Classifier, dense_head
-from methods.models.layers import Flatten, Linear, ReLU, Sequential
-from methods.objectives.base import Learner
-from methods.registry import find
-from methods.seeds import Seeds
-from methods.state import State
+from fedrepro.methods.data.federation import Federation, Portion
+from fedrepro.methods.encoders.cnn import CNN
+from fedrepro.methods.federated.base import Task
+from fedrepro.methods.nn.classifier import Classifier, dense_head
+from fedrepro.methods.nn.layers import Flatten, Linear, ReLU, Sequential
+from fedrepro.methods.objectives.base import Learner
+from fedrepro.methods.registry import find
+from fedrepro.methods.seeds import Seeds
+from fedrepro.methods.state import State
+from fedrepro.methods.training.grouping import Grouping
 
 MakeTask = Callable[..., Task]
 

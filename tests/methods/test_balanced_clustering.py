@@ -6,7 +6,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from methods.clusters.balanced_clustering import assignments, balanced_centroids
+from fedrepro.methods.clusters.balanced_clustering import assignments, balanced_centroids
 
 
 def blobs(per: int) -> torch.Tensor:

@@ -11,18 +11,22 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from methods.engine import loop
-from methods.federated._calibrated import Calibrated, Regularizers, Remembering
-from methods.federated.base import Memory, Message, Task
-from methods.federated.calibre import Calibre, divergence
-from methods.federated.pfl_ssl import PFLSSL
-from methods.models.layers import is_buffer
-from methods.objectives._prototypes import clusters, prototype_contrast, prototype_meta
-from methods.objectives.base import Learner
-from methods.objectives.simclr import SimCLR, nt_xent
-from methods.registry import find
-from methods.state import State, clone, take
-from methods.views.augment import Augmentation
+from fedrepro.methods.data.views.augment import Augmentation
+from fedrepro.methods.federated import loop
+from fedrepro.methods.federated.base import Memory, Message, Task
+from fedrepro.methods.federated.self_supervised._calibrated import (
+    Calibrated,
+    Regularizers,
+    Remembering,
+)
+from fedrepro.methods.federated.self_supervised.calibre import Calibre, divergence
+from fedrepro.methods.federated.self_supervised.pfl_ssl import PFLSSL
+from fedrepro.methods.nn.layers import is_buffer
+from fedrepro.methods.objectives._prototypes import clusters, prototype_contrast, prototype_meta
+from fedrepro.methods.objectives.base import Learner
+from fedrepro.methods.objectives.simclr import SimCLR, nt_xent
+from fedrepro.methods.registry import find
+from fedrepro.methods.state import State, clone, take
 
 MakeTask = Callable[..., Task]
 MakeLearner = Callable[..., tuple[Learner, State, list[Tensor]]]

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import torch
 
-from methods.engine.local import train_clients
-from methods.engine.loop import run
-from methods.engine.steps import LocalOptions
-from methods.federated.base import Memory, Task
-from methods.federated.centralized import Centralized
-from methods.federation import Federation, to_float
-from methods.state import State, take
+from fedrepro.methods.data.federation import Federation, to_float
+from fedrepro.methods.federated.base import Memory, Task
+from fedrepro.methods.federated.loop import run
+from fedrepro.methods.federated.reference.centralized import Centralized
+from fedrepro.methods.state import State, take
+from fedrepro.methods.training.local import train_clients
+from fedrepro.methods.training.steps import LocalOptions
 
 MakeTask = Callable[..., Task]
 METHOD = Centralized(rounds=2, local_epochs=2, batch_size=4, learning_rate=0.01)

@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score, roc_auc_score
 
-from methods.metrics.classification import AUROC, METRICS, Predicted, auroc, evaluate, f1
+from fedrepro.methods.metrics.classification import (
+    AUROC,
+    METRICS,
+    Predicted,
+    auroc,
+    evaluate,
+    f1,
+)
 
 # Four images of classes 0, 0, 2, 2 of four; class 1 is predicted once, class 3 never.
 LABELS = np.array([0, 0, 2, 2])

@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch import nn
 
-from methods.encoders.cnn import CNN
-from methods.models.classifier import Classifier, dense_head
-from methods.state import n_parameters, part, repeat
+from fedrepro.methods.encoders.cnn import CNN
+from fedrepro.methods.nn.classifier import Classifier, dense_head
+from fedrepro.methods.state import n_parameters, part, repeat
 
 
 def small_classifier(widths: tuple[int, ...] = (7,)) -> Classifier:

@@ -7,7 +7,7 @@ import pytest
 import torch
 from scipy.optimize import minimize
 
-from methods.classifier_combination import (
+from fedrepro.methods.federated.personalized._classifier_combination import (
     combination_weights,
     feature_statistics,
     onto_simplex,

@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from methods.metrics.clustering import agreement, cluster_recovery, silhouette
+from fedrepro.methods.metrics.clustering import agreement, cluster_recovery, silhouette
 
 clients = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=12)
 

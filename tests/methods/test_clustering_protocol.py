@@ -8,15 +8,15 @@ import pytest
 import torch
 from torch import Tensor
 
-from benchmark.stages.measurement import measure
-from methods.federation import Portion
-from methods.metrics.clustering import agreement, silhouette
-from methods.models.layers import Layer
-from methods.protocols.base import Subject
-from methods.protocols.clustering import Clustering
-from methods.protocols.silhouette import Silhouette
-from methods.seeds import Seeds
-from methods.state import State, repeat
+from fedrepro.benchmark.training.stages.measurement import measure
+from fedrepro.methods.data.federation import Portion
+from fedrepro.methods.metrics.clustering import agreement, silhouette
+from fedrepro.methods.nn.layers import Layer
+from fedrepro.methods.protocols.base import Subject
+from fedrepro.methods.protocols.clustering import Clustering
+from fedrepro.methods.protocols.silhouette import Silhouette
+from fedrepro.methods.seeds import Seeds
+from fedrepro.methods.state import State, repeat
 
 
 class Pixels(Layer):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from methods.metrics.collapse import representation_std
+from fedrepro.methods.metrics.collapse import representation_std
 
 
 def test_even_directions_give_one_and_a_point_gives_zero() -> None:

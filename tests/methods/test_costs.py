@@ -6,11 +6,11 @@ import pytest
 import torch
 from torch import nn
 
-from methods.costs import exchange, network_cost
-from methods.encoders.cnn import CNN
-from methods.encoders.resnet import ResNet
-from methods.federated.base import Message
-from methods.models.classifier import dense_head
+from fedrepro.methods.costs.model_costs import exchange, network_cost
+from fedrepro.methods.encoders.cnn import CNN
+from fedrepro.methods.encoders.resnet import ResNet
+from fedrepro.methods.federated.base import Message
+from fedrepro.methods.nn.classifier import dense_head
 
 
 def test_default_cnn_takes_82_million_multiply_adds() -> None:

@@ -9,24 +9,24 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from methods.counting import _fitted, _tiny, count_costs
-from methods.encoders.resnet import ResNet
-from methods.engine.grouping import Grouping
-from methods.engine.loop import run
-from methods.federated.base import FederatedMethod, Memory, Task
-from methods.federated.fedavg import FedAvg
-from methods.federated.fedema import FedEMA
-from methods.federated.fedpac import FedPAC
-from methods.federated.fedsimclr import FedSimCLR
-from methods.federated.fsl import FSL
-from methods.federated.heterofl import HeteroFL
-from methods.federated.mfcl import MFCL
-from methods.federated.split_mix import SplitMix
-from methods.models.classifier import Classifier, dense_head
-from methods.objectives.byol import BYOL
-from methods.objectives.simclr import SimCLR
-from methods.views.augment import Augmentation
-from methods.watching import Watch
+from fedrepro.methods.costs.counting import _fitted, _tiny, count_costs
+from fedrepro.methods.costs.op_trace import Watch
+from fedrepro.methods.data.views.augment import Augmentation
+from fedrepro.methods.encoders.resnet import ResNet
+from fedrepro.methods.federated.base import FederatedMethod, Memory, Task
+from fedrepro.methods.federated.loop import run
+from fedrepro.methods.federated.personalized.fedpac import FedPAC
+from fedrepro.methods.federated.self_supervised.fedema import FedEMA
+from fedrepro.methods.federated.self_supervised.fedsimclr import FedSimCLR
+from fedrepro.methods.federated.split.fsl import FSL
+from fedrepro.methods.federated.split.mfcl import MFCL
+from fedrepro.methods.federated.supervised.fedavg import FedAvg
+from fedrepro.methods.federated.supervised.heterofl import HeteroFL
+from fedrepro.methods.federated.supervised.split_mix import SplitMix
+from fedrepro.methods.nn.classifier import Classifier, dense_head
+from fedrepro.methods.objectives.byol import BYOL
+from fedrepro.methods.objectives.simclr import SimCLR
+from fedrepro.methods.training.grouping import Grouping
 from tests.methods.conftest import MakeTask
 
 ROUNDS, EPOCHS, BATCH, IMAGES, CLIENTS = 3, 2, 3, 8, 4

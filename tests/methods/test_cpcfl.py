@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 import torch
 
-from methods.engine.evaluate import client_losses
-from methods.engine.grouping import Grouping
-from methods.engine.loop import run
-from methods.federated._clustered import Clusters
-from methods.federated.base import Memory, Message, Task
-from methods.federated.cpcfl import CPCFL
-from methods.models.classifier import ENCODER, HEAD
-from methods.seeds import Seeds
-from methods.state import State, n_bytes, part
+from fedrepro.methods.federated.base import Memory, Message, Task
+from fedrepro.methods.federated.clustered._clustered import Clusters
+from fedrepro.methods.federated.clustered.cpcfl import CPCFL
+from fedrepro.methods.federated.loop import run
+from fedrepro.methods.nn.classifier import ENCODER, HEAD
+from fedrepro.methods.seeds import Seeds
+from fedrepro.methods.state import State, n_bytes, part
+from fedrepro.methods.training.evaluate import client_losses
+from fedrepro.methods.training.grouping import Grouping
 
 MakeTask = Callable[..., Task]
 METHOD = CPCFL(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from methods.privacy.datamix import datamix
+from fedrepro.methods.privacy.datamix import datamix
 
 
 def test_every_image_is_a_mixture_of_itself_and_one_other_alike_in_both_views() -> None:

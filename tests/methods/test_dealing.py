@@ -7,13 +7,13 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from methods.federation import Federation, Portion
-from methods.partitions.base import Partition
-from methods.partitions.counted import Counted
-from methods.partitions.data_split import DataSplit
-from methods.partitions.dirichlet import Dirichlet
-from methods.partitions.iid import IID
-from methods.seeds import Seeds
+from fedrepro.methods.data.federation import Federation, Portion
+from fedrepro.methods.data.partitions.base import Partition
+from fedrepro.methods.data.partitions.counted import Counted
+from fedrepro.methods.data.partitions.data_split import DataSplit
+from fedrepro.methods.data.partitions.dirichlet import Dirichlet
+from fedrepro.methods.data.partitions.iid import IID
+from fedrepro.methods.seeds import Seeds
 
 PER_CLASS, CLASSES = 30, 10
 

@@ -9,31 +9,31 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from methods.clusters.soft_assignment import (
+from fedrepro.methods.clusters.soft_assignment import (
     CENTRES,
     HEAD,
     assigns,
     dense_layers_of,
     soft_assignment,
+    student_t,
 )
-from methods.clusters.soft_clusters import (
+from fedrepro.methods.encoders.cnn import CNN
+from fedrepro.methods.nn.layers import is_buffer
+from fedrepro.methods.objectives._soft_clusters import (
     cluster_contrast,
     crossed_divergence,
     embedded_clustering,
-    student_t,
 )
-from methods.encoders.cnn import CNN
-from methods.models.layers import is_buffer
-from methods.objectives.base import Objective
-from methods.objectives.byol import BYOL, BYOLLearner
-from methods.objectives.byol_cc import BYOLCC
-from methods.objectives.byol_dec import BYOLDEC
-from methods.objectives.contrastive_clustering import ContrastiveClustering
-from methods.objectives.crossed_kl import CrossedKL
-from methods.objectives.past_negatives import PastNegatives
-from methods.objectives.simclr import SimCLR
-from methods.objectives.simclr_dec import SimCLRDEC
-from methods.state import State, part, repeat, take
+from fedrepro.methods.objectives.base import Objective
+from fedrepro.methods.objectives.byol import BYOL, BYOLLearner
+from fedrepro.methods.objectives.byol_cc import BYOLCC
+from fedrepro.methods.objectives.byol_dec import BYOLDEC
+from fedrepro.methods.objectives.contrastive_clustering import ContrastiveClustering
+from fedrepro.methods.objectives.crossed_kl import CrossedKL
+from fedrepro.methods.objectives.past_negatives import PastNegatives
+from fedrepro.methods.objectives.simclr import SimCLR
+from fedrepro.methods.objectives.simclr_dec import SimCLRDEC
+from fedrepro.methods.state import State, part, repeat, take
 
 NETWORK = CNN(widths=(3,), dim=5, padding=1).build(1, 6)
 SIMCLR: dict[str, Any] = {"projector_widths": (6, 4), "temperature": 0.5}

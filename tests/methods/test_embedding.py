@@ -10,13 +10,13 @@ import torch
 from sklearn.neighbors import NearestNeighbors
 from torch import Tensor
 
-from methods.federation import Federation, Portion
-from methods.models.layers import Layer
-from methods.pretraining import encode
-from methods.protocols.base import Subject
-from methods.protocols.embedding import Embedding, tsne
-from methods.seeds import Seeds
-from methods.state import State
+from fedrepro.methods.data.federation import Federation, Portion
+from fedrepro.methods.nn.layers import Layer
+from fedrepro.methods.protocols.base import Subject
+from fedrepro.methods.protocols.embedding import Embedding, tsne
+from fedrepro.methods.seeds import Seeds
+from fedrepro.methods.state import State
+from fedrepro.methods.training.pretraining import encode
 
 
 class Pixels(Layer):

@@ -6,12 +6,12 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from benchmark.data._torchvision import ensure_torchvision
-from methods.encoders.cnn import CNN
-from methods.encoders.resnet import ResNet
-from methods.models.layers import is_buffer
-from methods.registry import find, names
-from methods.state import State, concatenate, take
+from fedrepro.benchmark.data._torchvision import ensure_torchvision
+from fedrepro.methods.encoders.cnn import CNN
+from fedrepro.methods.encoders.resnet import ResNet
+from fedrepro.methods.nn.layers import is_buffer
+from fedrepro.methods.registry import find, names
+from fedrepro.methods.state import State, concatenate, take
 
 AsState = Callable[[nn.Module], State]
 

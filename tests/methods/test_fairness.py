@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from methods.metrics.fairness import METRICS, over_clients
+from fedrepro.methods.metrics.fairness import METRICS, over_clients
 
 
 def test_four_accuracies_by_hand() -> None:

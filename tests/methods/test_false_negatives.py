@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from methods.metrics.false_negatives import expected_ratio, measured_ratio
+from fedrepro.methods.metrics.false_negatives import expected_ratio, measured_ratio
 
 
 def equation_4(classes_of: list[set[int]], client: int, y: int, bank: int) -> float:

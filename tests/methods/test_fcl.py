@@ -8,19 +8,22 @@ import pytest
 import torch
 from torch import Tensor
 
-from methods.engine import loop
-from methods.engine.self_supervised import ClientViews
-from methods.engine.steps import Batch
-from methods.federated._features import all_but, unpacked
-from methods.federated._fusion import FusionWork, Remote, new_bank
-from methods.federated.base import Memory, Message, Task
-from methods.federated.fcl import FCL, FusionServer
-from methods.neighbourhood_matching import draw_candidates, neighbourhood_loss
-from methods.objectives._queue import enqueue, unit
-from methods.objectives.moco import MoCo, MoCoLearner, info_nce
-from methods.privacy.instahide import instahide
-from methods.state import State, clone, take
-from methods.views.augment import Augmentation
+from fedrepro.methods.data.views.augment import Augmentation
+from fedrepro.methods.federated import loop
+from fedrepro.methods.federated.base import Memory, Message, Task
+from fedrepro.methods.federated.self_supervised._features import all_but, unpacked
+from fedrepro.methods.federated.self_supervised._fusion import FusionWork, Remote, new_bank
+from fedrepro.methods.federated.self_supervised.fcl import FCL, FusionServer
+from fedrepro.methods.objectives._neighbourhood_matching import (
+    draw_candidates,
+    neighbourhood_loss,
+)
+from fedrepro.methods.objectives._queue import enqueue, unit
+from fedrepro.methods.objectives.moco import MoCo, MoCoLearner, info_nce
+from fedrepro.methods.privacy.instahide import instahide
+from fedrepro.methods.state import State, clone, take
+from fedrepro.methods.training.self_supervised import ClientViews
+from fedrepro.methods.training.steps import Batch
 
 MakeTask = Callable[..., Task]
 OPTIONS: dict[str, Any] = {

@@ -8,15 +8,22 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from methods.engine.loop import run
-from methods.engine.self_supervised import ClientViews
-from methods.engine.steps import Batch
-from methods.federated.base import Memory, Message, Task
-from methods.federated.featarc import MET, OWN, AlignedViews, FeatARC, Groups, feature_agreement
-from methods.federated.fedsimclr import FedSimCLR
-from methods.objectives.simclr import SimCLR
-from methods.state import part, take
-from methods.views.augment import Augmentation
+from fedrepro.methods.data.views.augment import Augmentation
+from fedrepro.methods.federated.base import Memory, Message, Task
+from fedrepro.methods.federated.loop import run
+from fedrepro.methods.federated.self_supervised.featarc import (
+    MET,
+    OWN,
+    AlignedViews,
+    FeatARC,
+    Groups,
+    feature_agreement,
+)
+from fedrepro.methods.federated.self_supervised.fedsimclr import FedSimCLR
+from fedrepro.methods.objectives.simclr import SimCLR
+from fedrepro.methods.state import part, take
+from fedrepro.methods.training.self_supervised import ClientViews
+from fedrepro.methods.training.steps import Batch
 from tests.methods.conftest import MakeTask
 
 METHOD = FeatARC(rounds=2, local_epochs=1, batch_size=5, learning_rate=0.01)

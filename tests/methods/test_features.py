@@ -1,9 +1,16 @@
 import torch
 from torch import Tensor
 
-from methods.federated._features import all_but, batchwise, choose, packed, padded, unpacked
-from methods.models.layers import BatchNorm
-from methods.state import State, clone
+from fedrepro.methods.federated.self_supervised._features import (
+    all_but,
+    batchwise,
+    choose,
+    packed,
+    padded,
+    unpacked,
+)
+from fedrepro.methods.nn.layers import BatchNorm
+from fedrepro.methods.state import State, clone
 
 
 def bank(n: int, value: float = 0.0) -> Tensor:

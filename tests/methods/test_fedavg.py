@@ -6,14 +6,14 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from methods.engine.local import train_clients
-from methods.engine.loop import run
-from methods.engine.steps import LocalOptions
-from methods.federated.base import Memory, Message, Task
-from methods.federated.fedavg import FedAvg
-from methods.models.classifier import ENCODER
-from methods.seeds import Seeds
-from methods.state import State, n_bytes, part, take
+from fedrepro.methods.federated.base import Memory, Message, Task
+from fedrepro.methods.federated.loop import run
+from fedrepro.methods.federated.supervised.fedavg import FedAvg
+from fedrepro.methods.nn.classifier import ENCODER
+from fedrepro.methods.seeds import Seeds
+from fedrepro.methods.state import State, n_bytes, part, take
+from fedrepro.methods.training.local import train_clients
+from fedrepro.methods.training.steps import LocalOptions
 
 MakeTask = Callable[..., Task]
 METHOD = FedAvg(rounds=3, local_epochs=2, batch_size=4, learning_rate=0.01)

@@ -8,21 +8,21 @@ from typing import Any
 import pytest
 import torch
 
-from methods.engine import loop
-from methods.federated.base import Memory, Task
-from methods.federated.fedca import (
+from fedrepro.methods.data.federation import Portion
+from fedrepro.methods.data.views.augment import Augmentation
+from fedrepro.methods.federated import loop
+from fedrepro.methods.federated.base import Memory, Task
+from fedrepro.methods.federated.self_supervised.fedca import (
     DICTIONARY,
     FedCA,
     alignment,
     nt_xent_with_dictionary,
 )
-from methods.federated.fedsimclr import FedSimCLR
-from methods.federation import Portion
-from methods.objectives._queue import unit
-from methods.objectives.simclr import SimCLR, nt_xent
-from methods.pretraining import encode
-from methods.state import part
-from methods.views.augment import Augmentation
+from fedrepro.methods.federated.self_supervised.fedsimclr import FedSimCLR
+from fedrepro.methods.objectives._queue import unit
+from fedrepro.methods.objectives.simclr import SimCLR, nt_xent
+from fedrepro.methods.state import part
+from fedrepro.methods.training.pretraining import encode
 
 MakeTask = Callable[..., Task]
 NETWORK: dict[str, Any] = {"projector_widths": (6, 4), "temperature": 0.3}

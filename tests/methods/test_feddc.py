@@ -8,14 +8,14 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from methods.clusters.kmeans import kmeans
-from methods.engine import loop
-from methods.federated.base import Task
-from methods.federated.feddc import ClusterWork, FedDC
-from methods.objectives._deepcluster import CENTROIDS, DeepCluster, DeepClusterLearner
-from methods.pretraining import encode
-from methods.state import take
-from methods.views.augment import Augmentation
+from fedrepro.methods.clusters.kmeans import kmeans
+from fedrepro.methods.data.views.augment import Augmentation
+from fedrepro.methods.federated import loop
+from fedrepro.methods.federated.base import Task
+from fedrepro.methods.federated.self_supervised.feddc import ClusterWork, FedDC
+from fedrepro.methods.objectives._deepcluster import CENTROIDS, DeepCluster, DeepClusterLearner
+from fedrepro.methods.state import take
+from fedrepro.methods.training.pretraining import encode
 
 MakeTask = Callable[..., Task]
 METHOD = FedDC(rounds=2, local_epochs=2, batch_size=4, projector_widths=(6, 4), prototypes=3)

@@ -8,13 +8,17 @@ from dataclasses import replace
 import pytest
 import torch
 
-from methods.federated._local_models import KeepsLocalModel, encoder_distance, mixed
-from methods.federated.base import Memory, Task
-from methods.federated.fedema import FedEMA
-from methods.federated.fedu import FedU, mean_layer_distance
-from methods.objectives.byol import BYOL
-from methods.state import State, repeat, take
-from methods.views.augment import Augmentation
+from fedrepro.methods.data.views.augment import Augmentation
+from fedrepro.methods.federated.base import Memory, Task
+from fedrepro.methods.federated.self_supervised._local_models import (
+    KeepsLocalModel,
+    encoder_distance,
+    mixed,
+)
+from fedrepro.methods.federated.self_supervised.fedema import FedEMA
+from fedrepro.methods.federated.self_supervised.fedu import FedU, mean_layer_distance
+from fedrepro.methods.objectives.byol import BYOL
+from fedrepro.methods.state import State, repeat, take
 
 MakeTask = Callable[..., Task]
 TWO = torch.tensor([0, 1])

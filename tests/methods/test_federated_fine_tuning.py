@@ -6,15 +6,15 @@ from dataclasses import replace
 import pytest
 import torch
 
-from methods.engine import loop
-from methods.federated.base import Task
-from methods.federated.fedavg import FedAvg
-from methods.federated.untrained import Untrained
-from methods.federation import Portion
-from methods.protocols.base import Subject
-from methods.protocols.federated_fine_tuning import FederatedFineTuning, few_labels
-from methods.seeds import Seeds
-from methods.state import State
+from fedrepro.methods.data.federation import Portion
+from fedrepro.methods.federated import loop
+from fedrepro.methods.federated.base import Task
+from fedrepro.methods.federated.reference.untrained import Untrained
+from fedrepro.methods.federated.supervised.fedavg import FedAvg
+from fedrepro.methods.protocols.base import Subject
+from fedrepro.methods.protocols.federated_fine_tuning import FederatedFineTuning, few_labels
+from fedrepro.methods.seeds import Seeds
+from fedrepro.methods.state import State
 
 MakeTask = Callable[..., Task]
 OPTIONS = {"rounds": 3, "local_epochs": 2, "batch_size": 4}

@@ -8,11 +8,11 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from methods.engine.loop import run
-from methods.engine.steps import Batch
-from methods.federated.fedpac import Aligned, FedPAC
-from methods.federation import to_float
-from methods.state import part
+from fedrepro.methods.data.federation import to_float
+from fedrepro.methods.federated.loop import run
+from fedrepro.methods.federated.personalized.fedpac import Aligned, FedPAC
+from fedrepro.methods.state import part
+from fedrepro.methods.training.steps import Batch
 from tests.methods.conftest import MakeTask
 
 METHOD = FedPAC(rounds=2, local_epochs=1, batch_size=5, learning_rate=0.01)

@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 import torch
 
-from methods.engine.local import Supervised
-from methods.engine.loop import run
-from methods.engine.steps import Batch
-from methods.federated.fedavg import FedAvg
-from methods.federated.fedprox import FedProx, Proximal
-from methods.state import repeat
+from fedrepro.methods.federated.loop import run
+from fedrepro.methods.federated.supervised.fedavg import FedAvg
+from fedrepro.methods.federated.supervised.fedprox import FedProx, Proximal
+from fedrepro.methods.state import repeat
+from fedrepro.methods.training.local import Supervised
+from fedrepro.methods.training.steps import Batch
 from tests.methods.conftest import MakeTask
 
 

@@ -10,21 +10,21 @@ import pytest
 import torch
 from torch import Tensor
 
-from methods.clusters.soft_assignment import CENTRES
-from methods.clusters.soft_clusters import divergence, student_t
-from methods.engine import loop
-from methods.federated._centres import with_initial_centres
-from methods.federated.base import Memory, Task
-from methods.federated.centralized_byol import CentralizedBYOL
-from methods.federated.fedema import FedEMA
-from methods.federated.fedpnp import FedPNP
-from methods.federated.fedrlc import FedRLC, merged_centres
-from methods.federated.single_training import SingleTraining
-from methods.objectives.crossed_kl import CrossedKL, CrossedKLLearner
-from methods.objectives.past_negatives import KNOWN
-from methods.registry import find
-from methods.state import State, n_models, take
-from methods.views.augment import Augmentation
+from fedrepro.methods.clusters.soft_assignment import CENTRES
+from fedrepro.methods.data.views.augment import Augmentation
+from fedrepro.methods.federated import loop
+from fedrepro.methods.federated.base import Memory, Task
+from fedrepro.methods.federated.reference.centralized_byol import CentralizedBYOL
+from fedrepro.methods.federated.reference.single_training import SingleTraining
+from fedrepro.methods.federated.self_supervised._centres import with_initial_centres
+from fedrepro.methods.federated.self_supervised.fedema import FedEMA
+from fedrepro.methods.federated.self_supervised.fedpnp import FedPNP
+from fedrepro.methods.federated.self_supervised.fedrlc import FedRLC, merged_centres
+from fedrepro.methods.objectives._soft_clusters import divergence, student_t
+from fedrepro.methods.objectives.crossed_kl import CrossedKL, CrossedKLLearner
+from fedrepro.methods.objectives.past_negatives import KNOWN
+from fedrepro.methods.registry import find
+from fedrepro.methods.state import State, n_models, take
 
 MakeTask = Callable[..., Task]
 TWO = torch.tensor([0, 1])

@@ -8,14 +8,14 @@ import pytest
 import torch
 from torch import nn
 
-from methods.encoders.cnn import CNN
-from methods.federation import Portion
-from methods.models.classifier import dense_head
-from methods.outcome import DivergedError
-from methods.protocols.base import Subject
-from methods.protocols.fine_tuning import FineTuning, few_labels
-from methods.seeds import Seeds
-from methods.state import State
+from fedrepro.methods.data.federation import Portion
+from fedrepro.methods.encoders.cnn import CNN
+from fedrepro.methods.nn.classifier import dense_head
+from fedrepro.methods.outcome import DivergedError
+from fedrepro.methods.protocols.base import Subject
+from fedrepro.methods.protocols.fine_tuning import FineTuning, few_labels
+from fedrepro.methods.seeds import Seeds
+from fedrepro.methods.state import State
 
 ENCODER = CNN(widths=(3, 4), dim=5, padding=1)
 

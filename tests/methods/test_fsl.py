@@ -8,13 +8,13 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from methods.encoders.resnet import ResNet
-from methods.engine.loop import run
-from methods.engine.steps import Batch
-from methods.federated.base import Task
-from methods.federated.fsl import FSL, Split, Wire
-from methods.federation import to_float
-from methods.models.classifier import Classifier, dense_head
+from fedrepro.methods.data.federation import to_float
+from fedrepro.methods.encoders.resnet import ResNet
+from fedrepro.methods.federated.base import Task
+from fedrepro.methods.federated.loop import run
+from fedrepro.methods.federated.split.fsl import FSL, Split, Wire
+from fedrepro.methods.nn.classifier import Classifier, dense_head
+from fedrepro.methods.training.steps import Batch
 from tests.methods.conftest import MakeTask
 
 METHOD = FSL(rounds=2, local_epochs=2, batch_size=4, learning_rate=0.05, optimizer="sgd")
@@ -58,7 +58,7 @@ def test_bytes_of_smashed_data_and_gradients_are_counted(make_task: MakeTask) ->
 
 
 def test_one_client_trains_as_the_whole_network_would(make_task: MakeTask) -> None:
-    from methods.federated.fedavg import FedAvg
+    from fedrepro.methods.federated.supervised.fedavg import FedAvg
 
     task = split(make_task(sizes=(10,)))
     whole = FedAvg(rounds=2, local_epochs=2, batch_size=4, learning_rate=0.05, optimizer="sgd")

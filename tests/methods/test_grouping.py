@@ -13,15 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from methods.engine.grouping import Grouping, equal_chunks, padded_chunks
-from methods.engine.steps import Batch, LocalOptions, Trained, Work, train_steps
-from methods.federated.base import Memory, Task
-from methods.federated.fedprox import Proximal
-from methods.models.classifier import Classifier, dense_head
-from methods.models.layers import BatchNorm, Conv2d, GlobalAveragePool, Sequential
-from methods.registry import find
-from methods.seeds import Seeds
-from methods.state import State, repeat
+from fedrepro.methods.federated.base import Memory, Task
+from fedrepro.methods.federated.supervised.fedprox import Proximal
+from fedrepro.methods.nn.classifier import Classifier, dense_head
+from fedrepro.methods.nn.layers import BatchNorm, Conv2d, GlobalAveragePool, Sequential
+from fedrepro.methods.registry import find
+from fedrepro.methods.seeds import Seeds
+from fedrepro.methods.state import State, repeat
+from fedrepro.methods.training.grouping import Grouping, equal_chunks, padded_chunks
+from fedrepro.methods.training.steps import Batch, LocalOptions, Trained, Work, train_steps
 
 MakeTask = Callable[..., Task]
 TARGETS = torch.randn(200, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)

@@ -8,13 +8,18 @@ from dataclasses import replace
 import pytest
 import torch
 
-from methods.encoders.cnn import CNN
-from methods.engine.loop import run
-from methods.engine.steps import Batch
-from methods.federated.base import Task
-from methods.federated.heterofl import HeteroFL, PresentClasses, overlapping_average, sliced
-from methods.models.classifier import Classifier, dense_head
-from methods.state import n_bytes
+from fedrepro.methods.encoders.cnn import CNN
+from fedrepro.methods.federated.base import Task
+from fedrepro.methods.federated.loop import run
+from fedrepro.methods.federated.supervised.heterofl import (
+    HeteroFL,
+    PresentClasses,
+    overlapping_average,
+    sliced,
+)
+from fedrepro.methods.nn.classifier import Classifier, dense_head
+from fedrepro.methods.state import n_bytes
+from fedrepro.methods.training.steps import Batch
 from tests.methods.conftest import MakeTask
 
 METHOD = HeteroFL(levels=(1.0, 0.5), rounds=2, local_epochs=1, batch_size=5, learning_rate=0.01)

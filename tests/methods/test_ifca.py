@@ -7,14 +7,14 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from methods.engine.grouping import Grouping
-from methods.engine.loop import run
-from methods.federated._clustered import Clusters
-from methods.federated.base import Memory, Message, Task
-from methods.federated.ifca import IFCA
-from methods.federation import to_float
-from methods.models.classifier import ENCODER, HEAD
-from methods.state import n_bytes, part, take
+from fedrepro.methods.data.federation import to_float
+from fedrepro.methods.federated.base import Memory, Message, Task
+from fedrepro.methods.federated.clustered._clustered import Clusters
+from fedrepro.methods.federated.clustered.ifca import IFCA
+from fedrepro.methods.federated.loop import run
+from fedrepro.methods.nn.classifier import ENCODER, HEAD
+from fedrepro.methods.state import n_bytes, part, take
+from fedrepro.methods.training.grouping import Grouping
 
 MakeTask = Callable[..., Task]
 METHOD = IFCA(rounds=12, local_epochs=2, batch_size=8, learning_rate=0.02, n_clusters=2)

@@ -6,9 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from methods.engine.independence import treats_images_alone
-from methods.models.classifier import Classifier, dense_head
-from methods.models.layers import (
+from fedrepro.methods.nn.classifier import Classifier, dense_head
+from fedrepro.methods.nn.layers import (
     BatchNorm,
     Conv2d,
     Flatten,
@@ -19,9 +18,10 @@ from methods.models.layers import (
     ReLU,
     Sequential,
 )
-from methods.models.normalisation import GroupNorm, TwinNorm
-from methods.registry import find
-from methods.state import State
+from fedrepro.methods.nn.normalisation import GroupNorm, TwinNorm
+from fedrepro.methods.registry import find
+from fedrepro.methods.state import State
+from fedrepro.methods.training.independence import treats_images_alone
 
 
 def network(*between: Layer) -> Classifier:

@@ -2,7 +2,7 @@ import pytest
 import torch
 from scipy.stats import kstest
 
-from methods.privacy.instahide import LARGEST, coefficients, instahide, partners
+from fedrepro.methods.privacy.instahide import LARGEST, coefficients, instahide, partners
 
 
 def stream(seed: int = 0) -> torch.Generator:

@@ -4,7 +4,7 @@ import torch.nn.functional as F
 from sklearn.cluster import KMeans
 from torch import Tensor
 
-from methods.clusters.kmeans import best_kmeans, kmeans, plus_plus
+from fedrepro.methods.clusters.kmeans import best_kmeans, kmeans, plus_plus
 
 
 def streams(models: int) -> list[torch.Generator]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from methods.optim import make_optimizer
+from fedrepro.methods.optim.optimizers import make_optimizer
 
 
 def by_hand(

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from methods.models import convolution, layers
-from methods.state import State
+from fedrepro.methods.nn import convolution, layers
+from fedrepro.methods.state import State
 
 BATCH = 3
 

@@ -9,16 +9,23 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from methods.engine.evaluate import client_losses, features, probabilities
-from methods.engine.grouping import Grouping
-from methods.engine.local import train_clients
-from methods.engine.steps import LocalOptions
-from methods.federated.base import Task
-from methods.federation import to_float
-from methods.models.classifier import ENCODER, Classifier, dense_head
-from methods.models.layers import BatchNorm, Conv2d, GlobalAveragePool, Layer, ReLU, Sequential
-from methods.seeds import Seeds
-from methods.state import State, concatenate, part, repeat, take
+from fedrepro.methods.data.federation import to_float
+from fedrepro.methods.federated.base import Task
+from fedrepro.methods.nn.classifier import ENCODER, Classifier, dense_head
+from fedrepro.methods.nn.layers import (
+    BatchNorm,
+    Conv2d,
+    GlobalAveragePool,
+    Layer,
+    ReLU,
+    Sequential,
+)
+from fedrepro.methods.seeds import Seeds
+from fedrepro.methods.state import State, concatenate, part, repeat, take
+from fedrepro.methods.training.evaluate import client_losses, features, probabilities
+from fedrepro.methods.training.grouping import Grouping
+from fedrepro.methods.training.local import train_clients
+from fedrepro.methods.training.steps import LocalOptions
 
 MakeTask = Callable[..., Task]
 OPTIONS: dict[str, Any] = {

@@ -8,12 +8,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from methods.engine.loop import run
-from methods.federated.base import FederatedMethod, Memory, Message, Server, Task
-from methods.federated.fedavg import FedAvg
-from methods.metrics import Evaluation
-from methods.outcome import DivergedError
-from methods.state import State
+from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Server, Task
+from fedrepro.methods.federated.loop import run
+from fedrepro.methods.federated.supervised.fedavg import FedAvg
+from fedrepro.methods.metrics import Evaluation
+from fedrepro.methods.outcome import DivergedError
+from fedrepro.methods.state import State
 
 MakeTask = Callable[..., Task]
 

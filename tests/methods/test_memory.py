@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import torch
 
-from methods.encoders.cnn import CNN
-from methods.engine.memory import image_bytes
-from methods.federated.base import Task
-from methods.models.classifier import Classifier, dense_head
-from methods.state import repeat
+from fedrepro.methods.encoders.cnn import CNN
+from fedrepro.methods.federated.base import Task
+from fedrepro.methods.nn.classifier import Classifier, dense_head
+from fedrepro.methods.state import repeat
+from fedrepro.methods.training.memory import image_bytes
 
 
 def test_bytes_of_an_image_are_what_autograd_really_keeps(make_task: Callable[..., Task]) -> None:

@@ -3,16 +3,16 @@ from __future__ import annotations
 import pytest
 import torch
 
-from methods.encoders.cnn import CNN
-from methods.encoders.resnet import ResNet
-from methods.engine import local
-from methods.engine.steps import LocalOptions
-from methods.federation import Federation, Portion
-from methods.models.classifier import Classifier, dense_head
-from methods.models.layers import Layer
-from methods.models.met import met_places, trimmed, whole
-from methods.seeds import Seeds
-from methods.state import State, concatenate
+from fedrepro.methods.data.federation import Federation, Portion
+from fedrepro.methods.encoders.cnn import CNN
+from fedrepro.methods.encoders.resnet import ResNet
+from fedrepro.methods.nn.classifier import Classifier, dense_head
+from fedrepro.methods.nn.layers import Layer
+from fedrepro.methods.nn.met import met_places, trimmed, whole
+from fedrepro.methods.seeds import Seeds
+from fedrepro.methods.state import State, concatenate
+from fedrepro.methods.training import local
+from fedrepro.methods.training.steps import LocalOptions
 
 CENTRE, CORNER = (slice(1, 2), slice(1, 2)), (slice(1, 3), slice(1, 3))
 

@@ -8,15 +8,15 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from methods.encoders.resnet import ResNet
-from methods.engine.loop import run
-from methods.federated.base import Memory, Task
-from methods.federated.mfcl import MFCL, Autoencoder, rebuilding_loss
-from methods.models.classifier import Classifier, dense_head
-from methods.models.mfcl_modules import mirrored
-from methods.models.modular import ModularNetwork, plain_layers, with_module_of
-from methods.state import n_bytes, part
-from methods.views.augment import Augmentation
+from fedrepro.methods.data.views.augment import Augmentation
+from fedrepro.methods.encoders.resnet import ResNet
+from fedrepro.methods.federated.base import Memory, Task
+from fedrepro.methods.federated.loop import run
+from fedrepro.methods.federated.split.mfcl import MFCL, Autoencoder, rebuilding_loss
+from fedrepro.methods.nn.classifier import Classifier, dense_head
+from fedrepro.methods.nn.mfcl_modules import mirrored
+from fedrepro.methods.nn.modular import ModularNetwork, plain_layers, with_module_of
+from fedrepro.methods.state import n_bytes, part
 from tests.methods.conftest import MakeTask
 
 AUGMENTATION = Augmentation((0.5, 1.0), jitter_probability=0, grey_probability=0)

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import torch
 
-from methods.engine import loop
-from methods.federated.base import Memory, Task
-from methods.federated.moco import CentralizedMoCo
-from methods.objectives.moco import MoCo
-from methods.state import State
-from methods.views.augment import Augmentation
+from fedrepro.methods.data.views.augment import Augmentation
+from fedrepro.methods.federated import loop
+from fedrepro.methods.federated.base import Memory, Task
+from fedrepro.methods.federated.reference.centralized_moco import CentralizedMoCo
+from fedrepro.methods.objectives.moco import MoCo
+from fedrepro.methods.state import State
 
 MakeTask = Callable[..., Task]
 METHOD = CentralizedMoCo(rounds=3, local_epochs=2, batch_size=5, learning_rate=0.01)

@@ -6,14 +6,14 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from methods.encoders.base import Encoder
-from methods.encoders.resnet import ResNet
-from methods.encoders.vgg import VGG
-from methods.models.layers import Conv2d
-from methods.models.mfcl_modules import client_autoencoder
-from methods.models.modular import ModularNetwork, plain_layers
-from methods.models.normalisation import TwinNorm
-from methods.state import State
+from fedrepro.methods.encoders.base import Encoder
+from fedrepro.methods.encoders.resnet import ResNet
+from fedrepro.methods.encoders.vgg import VGG
+from fedrepro.methods.nn.layers import Conv2d
+from fedrepro.methods.nn.mfcl_modules import client_autoencoder
+from fedrepro.methods.nn.modular import ModularNetwork, plain_layers
+from fedrepro.methods.nn.normalisation import TwinNorm
+from fedrepro.methods.state import State
 
 
 def fresh(layer: object, seed: int = 0) -> State:

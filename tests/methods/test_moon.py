@@ -7,10 +7,10 @@ import math
 import pytest
 import torch
 
-from methods.engine.loop import run
-from methods.federated.base import Memory
-from methods.federated.fedavg import FedAvg
-from methods.federated.moon import MOON, PREVIOUS, model_contrast
+from fedrepro.methods.federated.base import Memory
+from fedrepro.methods.federated.loop import run
+from fedrepro.methods.federated.supervised.fedavg import FedAvg
+from fedrepro.methods.federated.supervised.moon import MOON, PREVIOUS, model_contrast
 from tests.methods.conftest import MakeTask
 
 OPTIONS = {"rounds": 2, "local_epochs": 1, "batch_size": 5, "learning_rate": 0.05}

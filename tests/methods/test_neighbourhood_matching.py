@@ -6,7 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from methods.neighbourhood_matching import draw_candidates, neighbourhood_loss
+from fedrepro.methods.objectives._neighbourhood_matching import (
+    draw_candidates,
+    neighbourhood_loss,
+)
 
 
 def vectors(*shape: int, seed: int = 0) -> Tensor:

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from methods.models.normalisation import GroupNorm, TwinNorm, normalisation
-from methods.state import State
+from fedrepro.methods.nn.normalisation import GroupNorm, TwinNorm, normalisation
+from fedrepro.methods.state import State
 
 
 def drawn(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:

@@ -5,14 +5,22 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from benchmark.data._torchvision import ensure_torchvision
-from methods.models.layers import BatchNorm, Flatten, Layer, Linear, ReLU, Sequential, is_buffer
-from methods.objectives.base import Learner
-from methods.objectives.byol import distance
-from methods.objectives.simclr import nt_xent
-from methods.objectives.simsiam import negative_similarity
-from methods.registry import find, names
-from methods.state import State, clone, take
+from fedrepro.benchmark.data._torchvision import ensure_torchvision
+from fedrepro.methods.nn.layers import (
+    BatchNorm,
+    Flatten,
+    Layer,
+    Linear,
+    ReLU,
+    Sequential,
+    is_buffer,
+)
+from fedrepro.methods.objectives.base import Learner
+from fedrepro.methods.objectives.byol import distance
+from fedrepro.methods.objectives.simclr import nt_xent
+from fedrepro.methods.objectives.simsiam import negative_similarity
+from fedrepro.methods.registry import find, names
+from fedrepro.methods.state import State, clone, take
 
 ALL = names("objective")
 CONTRASTIVE = ["byol", "simclr", "simsiam"]  # the rows of CP-CFL's Table 1

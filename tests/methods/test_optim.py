@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from methods.adam import FusedAdam
-from methods.optim import make_optimizer
+from fedrepro.methods.optim.adam import FusedAdam
+from fedrepro.methods.optim.optimizers import make_optimizer
 
 
 def trained(name: str, start: torch.Tensor, target: torch.Tensor, **options: float) -> torch.Tensor:

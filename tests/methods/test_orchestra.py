@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 import torch
 
-from methods.engine.loop import run
-from methods.federated.base import Task
-from methods.federated.orchestra import FederatedOrchestra
-from methods.objectives._queue import unit
-from methods.objectives.orchestra import CENTROIDS, QUEUE, Orchestra, agreement, turned
-from methods.state import n_bytes
-from methods.views.augment import Augmentation
+from fedrepro.methods.data.views.augment import Augmentation
+from fedrepro.methods.federated.base import Task
+from fedrepro.methods.federated.loop import run
+from fedrepro.methods.federated.self_supervised.orchestra import FederatedOrchestra
+from fedrepro.methods.objectives._queue import unit
+from fedrepro.methods.objectives.orchestra import CENTROIDS, QUEUE, Orchestra, agreement, turned
+from fedrepro.methods.state import n_bytes
 from tests.methods.conftest import MakeTask
 
 OPTIONS = Orchestra(n_global_clusters=6, projector_width=4, memory_size=8)

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from methods.federation import Federation, Portion
-from methods.partitions._piles import proportional
-from methods.partitions.class_groups import ClassGroups
-from methods.registry import find
-from methods.seeds import Seeds
+from fedrepro.methods.data.federation import Federation, Portion
+from fedrepro.methods.data.partitions._piles import proportional
+from fedrepro.methods.data.partitions.class_groups import ClassGroups
+from fedrepro.methods.registry import find
+from fedrepro.methods.seeds import Seeds
 
 
 def portion(per_class: int, n_classes: int = 10, seed: int = 0) -> Portion:

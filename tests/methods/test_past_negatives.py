@@ -9,9 +9,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from methods.clusters.soft_clusters import cluster_contrast
-from methods.encoders.cnn import CNN
-from methods.objectives.past_negatives import (
+from fedrepro.methods.encoders.cnn import CNN
+from fedrepro.methods.objectives._soft_clusters import cluster_contrast
+from fedrepro.methods.objectives.past_negatives import (
     KNOWN,
     PastNegatives,
     PastNegativesLearner,
@@ -19,8 +19,8 @@ from methods.objectives.past_negatives import (
     pnp_contrast,
     similarity,
 )
-from methods.objectives.simclr import nt_xent
-from methods.state import repeat
+from fedrepro.methods.objectives.simclr import nt_xent
+from fedrepro.methods.state import repeat
 
 
 def draw(*shape: int, seed: int = 0) -> Tensor:

@@ -11,17 +11,17 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from methods.engine import loop
-from methods.engine.steps import Batch
-from methods.federated._personalized import ADAPTED, Personalized
-from methods.federated.base import Memory, Task
-from methods.federated.fedavg import FedAvg
-from methods.federated.perfedavg import PerFedAvg, stepped
-from methods.federation import Portion, to_float
-from methods.models.classifier import ENCODER, HEAD
-from methods.models.layers import is_buffer
-from methods.registry import find, names
-from methods.state import State, part, repeat, take
+from fedrepro.methods.data.federation import Portion, to_float
+from fedrepro.methods.federated import loop
+from fedrepro.methods.federated.base import Memory, Task
+from fedrepro.methods.federated.personalized._personalized import ADAPTED, Personalized
+from fedrepro.methods.federated.personalized.perfedavg import PerFedAvg, stepped
+from fedrepro.methods.federated.supervised.fedavg import FedAvg
+from fedrepro.methods.nn.classifier import ENCODER, HEAD
+from fedrepro.methods.nn.layers import is_buffer
+from fedrepro.methods.registry import find, names
+from fedrepro.methods.state import State, part, repeat, take
+from fedrepro.methods.training.steps import Batch
 
 MakeTask = Callable[..., Task]
 OPTIONS: dict[str, Any] = {

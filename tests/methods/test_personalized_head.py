@@ -9,14 +9,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from methods.federation import Federation, Portion
-from methods.models.classifier import dense_head
-from methods.models.layers import Layer
-from methods.protocols.base import Subject
-from methods.protocols.personalized_head import PersonalizedHead
-from methods.registry import find
-from methods.seeds import Seeds
-from methods.state import State
+from fedrepro.methods.data.federation import Federation, Portion
+from fedrepro.methods.nn.classifier import dense_head
+from fedrepro.methods.nn.layers import Layer
+from fedrepro.methods.protocols.base import Subject
+from fedrepro.methods.protocols.personalized_head import PersonalizedHead
+from fedrepro.methods.registry import find
+from fedrepro.methods.seeds import Seeds
+from fedrepro.methods.state import State
 
 PROTOCOL = PersonalizedHead(epochs=20, batch_size=5, learning_rate=0.5)
 

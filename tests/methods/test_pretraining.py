@@ -6,14 +6,20 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from methods.encoders.cnn import CNN
-from methods.federation import Portion
-from methods.outcome import DivergedError, Outcome
-from methods.pretraining import PretrainingOptions, batches, encode, linear_evaluation, pretrain
-from methods.registry import find, names
-from methods.seeds import Seeds
-from methods.state import State
-from methods.views.augment import Augmentation
+from fedrepro.methods.data.federation import Portion
+from fedrepro.methods.data.views.augment import Augmentation
+from fedrepro.methods.encoders.cnn import CNN
+from fedrepro.methods.outcome import DivergedError, Outcome
+from fedrepro.methods.registry import find, names
+from fedrepro.methods.seeds import Seeds
+from fedrepro.methods.state import State
+from fedrepro.methods.training.pretraining import (
+    PretrainingOptions,
+    batches,
+    encode,
+    linear_evaluation,
+    pretrain,
+)
 
 torch.set_num_threads(1)  # on tensors this small, threads wait for each other
 

@@ -9,12 +9,12 @@ import torch
 from sklearn.linear_model import LogisticRegression
 from torch import Tensor
 
-from methods.federation import Portion
-from methods.models.layers import Layer
-from methods.protocols.base import Subject
-from methods.protocols.linear_probe import LinearProbe
-from methods.seeds import Seeds
-from methods.state import State
+from fedrepro.methods.data.federation import Portion
+from fedrepro.methods.nn.layers import Layer
+from fedrepro.methods.protocols.base import Subject
+from fedrepro.methods.protocols.linear_probe import LinearProbe
+from fedrepro.methods.seeds import Seeds
+from fedrepro.methods.state import State
 
 
 class Pixels(Layer):

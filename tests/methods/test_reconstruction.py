@@ -7,15 +7,15 @@ from dataclasses import replace
 import pytest
 import torch
 
-from methods.encoders.resnet import ResNet
-from methods.federation import Portion
-from methods.metrics.reconstruction import pixel_error
-from methods.privacy.reconstruction import rebuilt
-from methods.protocols.base import Subject
-from methods.protocols.reconstruction import Reconstruction
-from methods.seeds import Seeds
-from methods.state import State
-from methods.views.augment import Augmentation
+from fedrepro.methods.data.federation import Portion
+from fedrepro.methods.data.views.augment import Augmentation
+from fedrepro.methods.encoders.resnet import ResNet
+from fedrepro.methods.metrics.reconstruction import pixel_error
+from fedrepro.methods.privacy.reconstruction import rebuilt
+from fedrepro.methods.protocols.base import Subject
+from fedrepro.methods.protocols.reconstruction import Reconstruction
+from fedrepro.methods.seeds import Seeds
+from fedrepro.methods.state import State
 
 ATTACK = Reconstruction(victims=4, attack_steps=150)
 

@@ -7,10 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from methods import registry
-from methods.encoders.base import Encoder
-from methods.encoders.cnn import CNN
-from methods.registry import UnknownNameError, class_in, find, module_of, names, names_in
+from fedrepro.methods import registry
+from fedrepro.methods.encoders.base import Encoder
+from fedrepro.methods.encoders.cnn import CNN
+from fedrepro.methods.registry import (
+    UnknownNameError,
+    class_in,
+    find,
+    module_of,
+    names,
+    names_in,
+)
 
 KINDS = ["federated", "objective", "encoder", "partition"]
 
@@ -49,7 +56,7 @@ def test_a_class_is_found_by_its_modules_name() -> None:
 
 def test_hyphens_in_names_stand_for_underscores_in_modules() -> None:
     assert "class-groups" in names("partition")
-    assert module_of("partition", "class-groups") == "methods.partitions.class_groups"
+    assert module_of("partition", "class-groups") == "fedrepro.methods.data.partitions.class_groups"
     with pytest.raises(UnknownNameError, match="did you mean 'class-groups'"):
         find("partition", "class_groups")
 

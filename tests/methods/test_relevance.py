@@ -4,10 +4,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from methods.federation import Portion
-from methods.metrics.relevance import relevance
-from methods.models.layers import Flatten, Layer, Linear, ReLU, Sequential
-from methods.seeds import Seeds
+from fedrepro.methods.data.federation import Portion
+from fedrepro.methods.metrics.relevance import relevance
+from fedrepro.methods.nn.layers import Flatten, Layer, Linear, ReLU, Sequential
+from fedrepro.methods.seeds import Seeds
 
 ENCODER = Sequential(Flatten(), Linear("encoder.dense", 16, 6), ReLU())
 STATE = ENCODER.new(torch.Generator().manual_seed(0))

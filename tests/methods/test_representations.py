@@ -7,16 +7,16 @@ import math
 import pytest
 import torch
 
-from methods.engine.representations import (
+from fedrepro.methods.data.views.augment import Augmentation
+from fedrepro.methods.nn.layers import Linear
+from fedrepro.methods.seeds import Seeds
+from fedrepro.methods.state import State
+from fedrepro.methods.training.pretraining import batches
+from fedrepro.methods.training.representations import (
     RepresentationOptions,
     contrastive_training,
     encoded_views,
 )
-from methods.models.layers import Linear
-from methods.pretraining import batches
-from methods.seeds import Seeds
-from methods.state import State
-from methods.views.augment import Augmentation
 
 PLAIN = Augmentation((1.0, 1.0), flip_probability=0, jitter_probability=0, grey_probability=0)
 

@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from methods.objectives.base import Learner
-from methods.objectives.rotation import rotations
-from methods.state import State, take
+from fedrepro.methods.objectives.base import Learner
+from fedrepro.methods.objectives.rotation import rotations
+from fedrepro.methods.state import State, take
 
 MakeLearner = Callable[..., tuple[Learner, State, list[Tensor]]]
 

@@ -8,15 +8,15 @@ import pytest
 import torch
 from torch import Tensor
 
-from methods.encoders.resnet import ResNet
-from methods.federation import Federation, Portion, to_float
-from methods.metrics.saliency import left_share, saliency
-from methods.models.layers import Layer
-from methods.models.modular import with_own_modules
-from methods.protocols.base import Subject
-from methods.protocols.saliency import Saliency, halves
-from methods.seeds import Seeds
-from methods.state import State, concatenate, part
+from fedrepro.methods.data.federation import Federation, Portion, to_float
+from fedrepro.methods.encoders.resnet import ResNet
+from fedrepro.methods.metrics.saliency import left_share, saliency
+from fedrepro.methods.nn.layers import Layer
+from fedrepro.methods.nn.modular import with_own_modules
+from fedrepro.methods.protocols.base import Subject
+from fedrepro.methods.protocols.saliency import Saliency, halves
+from fedrepro.methods.seeds import Seeds
+from fedrepro.methods.state import State, concatenate, part
 
 
 class Linear(Layer):

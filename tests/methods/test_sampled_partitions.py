@@ -7,14 +7,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from methods.federated.base import Task
-from methods.federated.fedavg import FedAvg
-from methods.federation import Federation, Portion
-from methods.partitions._sampled import Sampled
-from methods.partitions.dirichlet_samples import DirichletSamples
-from methods.partitions.quantity import Quantity
-from methods.registry import find
-from methods.seeds import Seeds
+from fedrepro.methods.data.federation import Federation, Portion
+from fedrepro.methods.data.partitions._sampled import Sampled
+from fedrepro.methods.data.partitions.dirichlet_samples import DirichletSamples
+from fedrepro.methods.data.partitions.quantity import Quantity
+from fedrepro.methods.federated.base import Task
+from fedrepro.methods.federated.supervised.fedavg import FedAvg
+from fedrepro.methods.registry import find
+from fedrepro.methods.seeds import Seeds
 
 BOTH: list[Sampled] = [
     Quantity(count=20, novel=10, samples=30, test_size=25),

@@ -9,16 +9,16 @@ import pytest
 import torch
 from torch import Tensor
 
-from methods.engine.steps import Batch, LocalOptions, Trained, Work
-from methods.federated.base import Memory, Task
-from methods.federated.scaffold_ft import (
+from fedrepro.methods.federated.base import Memory, Task
+from fedrepro.methods.federated.personalized.scaffold_ft import (
     ScaffoldFT,
     _Corrected,
     control,
     effective_steps,
     weights,
 )
-from methods.state import State, repeat
+from fedrepro.methods.state import State, repeat
+from fedrepro.methods.training.steps import Batch, LocalOptions, Trained, Work
 
 MakeTask = Callable[..., Task]
 CURVATURE, MINIMUM = torch.tensor([1.0, 3.0]), torch.tensor([2.0, -1.0])

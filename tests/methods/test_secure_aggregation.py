@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import torch
 
-from methods.privacy.secure_aggregation import masked, unmasked_sum
-from methods.seeds import Seeds
-from methods.state import State, weighted_average
+from fedrepro.methods.privacy.secure_aggregation import masked, unmasked_sum
+from fedrepro.methods.seeds import Seeds
+from fedrepro.methods.state import State, weighted_average
 
 CLIENTS = torch.tensor([0, 2, 3, 7])
 SIZES = torch.tensor([10.0, 20.0, 30.0, 40.0], dtype=torch.float64)

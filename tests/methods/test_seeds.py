@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from methods.seeds import Seeds
+from fedrepro.methods.seeds import Seeds
 
 words = st.text(
     st.characters(exclude_characters="/", exclude_categories=["Cs"]), min_size=1, max_size=8

@@ -9,19 +9,19 @@ from typing import Any, ClassVar
 import pytest
 import torch
 
-from methods.engine import loop
-from methods.federated._self_supervised import SelfSupervised
-from methods.federated.base import Memory, Task
-from methods.federated.fedbyol import FedBYOL
-from methods.federated.fedrot import FedRot
-from methods.federated.fedsimclr import FedSimCLR
-from methods.federated.fedswav import FedSwAV
-from methods.objectives.byol import BYOL
-from methods.objectives.rotation import Rotation
-from methods.objectives.simclr import SimCLR
-from methods.objectives.swav import SwAV
-from methods.state import State, n_models
-from methods.views.augment import Augmentation
+from fedrepro.methods.data.views.augment import Augmentation
+from fedrepro.methods.federated import loop
+from fedrepro.methods.federated.base import Memory, Task
+from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
+from fedrepro.methods.federated.self_supervised.fedbyol import FedBYOL
+from fedrepro.methods.federated.self_supervised.fedrot import FedRot
+from fedrepro.methods.federated.self_supervised.fedsimclr import FedSimCLR
+from fedrepro.methods.federated.self_supervised.fedswav import FedSwAV
+from fedrepro.methods.objectives.byol import BYOL
+from fedrepro.methods.objectives.rotation import Rotation
+from fedrepro.methods.objectives.simclr import SimCLR
+from fedrepro.methods.objectives.swav import SwAV
+from fedrepro.methods.state import State, n_models
 
 MakeTask = Callable[..., Task]
 OPTIONS: dict[str, Any] = {"rounds": 2, "local_epochs": 2, "batch_size": 4, "learning_rate": 0.01}

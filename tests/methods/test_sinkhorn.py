@@ -4,8 +4,8 @@ import torch
 from scipy.optimize import minimize
 from torch import Tensor
 
-from benchmark.data._torchvision import ensure_torchvision
-from methods.clusters.sinkhorn import sinkhorn
+from fedrepro.benchmark.data._torchvision import ensure_torchvision
+from fedrepro.methods.clusters.sinkhorn import sinkhorn
 
 
 def by_division(scores: Tensor, epsilon: float, iterations: int) -> Tensor:

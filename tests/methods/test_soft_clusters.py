@@ -9,16 +9,16 @@ import pytest
 import torch
 from torch import Tensor
 
-from methods.clusters.soft_clusters import (
+from fedrepro.methods.clusters.soft_assignment import student_t
+from fedrepro.methods.objectives._soft_clusters import (
     cluster_contrast,
     crossed_divergence,
     divergence,
     embedded_clustering,
     size_entropy,
-    student_t,
     target_distribution,
 )
-from methods.objectives.simclr import nt_xent
+from fedrepro.methods.objectives.simclr import nt_xent
 
 
 def draw(*shape: int, seed: int = 0) -> Tensor:

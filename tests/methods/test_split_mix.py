@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 import torch
 
-from methods.engine.loop import run
-from methods.federated.base import Task
-from methods.federated.split_mix import SplitMix, ensemble_logits
-from methods.federation import to_float
-from methods.state import n_bytes, take
+from fedrepro.methods.data.federation import to_float
+from fedrepro.methods.federated.base import Task
+from fedrepro.methods.federated.loop import run
+from fedrepro.methods.federated.supervised.split_mix import SplitMix, ensemble_logits
+from fedrepro.methods.state import n_bytes, take
 from tests.methods.conftest import MakeTask
 from tests.methods.test_heterofl import at_width
 

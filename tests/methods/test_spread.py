@@ -10,17 +10,17 @@ import pytest
 import torch
 from torch import Tensor
 
-from methods.engine import loop
-from methods.engine.grouping import Grouping
-from methods.engine.local import Supervised, train_clients
-from methods.engine.spread import for_each
-from methods.engine.steps import LocalOptions, train_steps
-from methods.federated.base import Task
-from methods.objectives.moco import MoCo
-from methods.objectives.simclr import SimCLR
-from methods.registry import find
-from methods.state import State, repeat
-from methods.views.augment import Augmentation
+from fedrepro.methods.data.views.augment import Augmentation
+from fedrepro.methods.federated import loop
+from fedrepro.methods.federated.base import Task
+from fedrepro.methods.objectives.moco import MoCo
+from fedrepro.methods.objectives.simclr import SimCLR
+from fedrepro.methods.registry import find
+from fedrepro.methods.state import State, repeat
+from fedrepro.methods.training.grouping import Grouping
+from fedrepro.methods.training.local import Supervised, train_clients
+from fedrepro.methods.training.spread import for_each
+from fedrepro.methods.training.steps import LocalOptions, train_steps
 
 MakeTask = Callable[..., Task]
 OPTIONS = LocalOptions(2, 4, 0.05)

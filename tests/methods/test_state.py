@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from methods import state as states
+from fedrepro.methods import state as states
 
 
 def pool(models: int, seed: int = 0) -> states.State:

@@ -8,10 +8,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from methods.engine.grouping import Grouping
-from methods.engine.steps import Batch, LocalOptions, Work, train_steps
-from methods.seeds import Seeds
-from methods.state import State
+from fedrepro.methods.seeds import Seeds
+from fedrepro.methods.state import State
+from fedrepro.methods.training.grouping import Grouping
+from fedrepro.methods.training.steps import Batch, LocalOptions, Work, train_steps
 
 VALUES = torch.arange(12, dtype=torch.float32)
 

@@ -5,12 +5,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from benchmark.data._torchvision import ensure_torchvision
-from methods.clusters.sinkhorn import sinkhorn
-from methods.objectives._queue import unit
-from methods.objectives.base import Learner
-from methods.objectives.swav import PROTOTYPES, swapped_prediction
-from methods.state import State, take
+from fedrepro.benchmark.data._torchvision import ensure_torchvision
+from fedrepro.methods.clusters.sinkhorn import sinkhorn
+from fedrepro.methods.objectives._queue import unit
+from fedrepro.methods.objectives.base import Learner
+from fedrepro.methods.objectives.swav import PROTOTYPES, swapped_prediction
+from fedrepro.methods.state import State, take
 
 MakeLearner = Callable[..., tuple[Learner, State, list[Tensor]]]
 

@@ -8,15 +8,15 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from methods.engine.proximal import squared_distance
-from methods.engine.steps import Batch
-from methods.federated._two_models import PERSONAL, common, personal
-from methods.federated.apfl import APFL, SHARE, mixture
-from methods.federated.base import Memory, Task
-from methods.federated.ditto import Ditto
-from methods.federated.fedavg import FedAvg
-from methods.federation import to_float
-from methods.state import State, concatenate, repeat
+from fedrepro.methods.data.federation import to_float
+from fedrepro.methods.federated.base import Memory, Task
+from fedrepro.methods.federated.personalized._two_models import PERSONAL, common, personal
+from fedrepro.methods.federated.personalized.apfl import APFL, SHARE, mixture
+from fedrepro.methods.federated.personalized.ditto import Ditto
+from fedrepro.methods.federated.supervised.fedavg import FedAvg
+from fedrepro.methods.state import State, concatenate, repeat
+from fedrepro.methods.training.proximal import squared_distance
+from fedrepro.methods.training.steps import Batch
 
 MakeTask = Callable[..., Task]
 OPTIONS = {"rounds": 2, "local_epochs": 2, "batch_size": 4, "learning_rate": 0.1}

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import torch
 
-from methods.engine import loop
-from methods.federated.base import Memory, Task
-from methods.federated.fedavg_ft import FedAvgFT
-from methods.federated.pfl_ssl import PFLSSL
-from methods.federation import UNLABELED, Federation
-from methods.objectives.simclr import SimCLR
-from methods.seeds import Seeds
-from methods.views.augment import Augmentation
+from fedrepro.methods.data.federation import UNLABELED, Federation
+from fedrepro.methods.data.views.augment import Augmentation
+from fedrepro.methods.federated import loop
+from fedrepro.methods.federated.base import Memory, Task
+from fedrepro.methods.federated.personalized.fedavg_ft import FedAvgFT
+from fedrepro.methods.federated.self_supervised.pfl_ssl import PFLSSL
+from fedrepro.methods.objectives.simclr import SimCLR
+from fedrepro.methods.seeds import Seeds
 
 MakeTask = Callable[..., Task]
 

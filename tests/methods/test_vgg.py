@@ -6,11 +6,11 @@ import pytest
 import torch
 from torch import nn
 
-from benchmark.data._torchvision import ensure_torchvision
-from methods.encoders.vgg import VGG
-from methods.models.layers import is_buffer
-from methods.registry import find
-from methods.state import State, concatenate, take
+from fedrepro.benchmark.data._torchvision import ensure_torchvision
+from fedrepro.methods.encoders.vgg import VGG
+from fedrepro.methods.nn.layers import is_buffer
+from fedrepro.methods.registry import find
+from fedrepro.methods.state import State, concatenate, take
 
 AsState = Callable[[nn.Module], State]
 

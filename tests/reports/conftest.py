@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmark.results import (
+from fedrepro.benchmark.results import (
     AuditFinding,
     CellResult,
     ClaimResult,

@@ -8,13 +8,13 @@ from unittest.mock import Mock
 
 import pytest
 
-from benchmark.commands._judged import TOGETHER, write
-from benchmark.results import Report, Series, as_plain
-from benchmark.scoreboard import scoreboard
-from reports import figures, palette, sheets
-from reports.parts import formats, join, write_parts
-from reports.writers import html, markdown
-from reports.writers import json as json_format
+from fedrepro.benchmark.commands._judged import TOGETHER, write
+from fedrepro.benchmark.judging.scoreboard import scoreboard
+from fedrepro.benchmark.results import Report, Series, as_plain
+from fedrepro.reports import figures, palette, sheets
+from fedrepro.reports.parts import formats, join, write_parts
+from fedrepro.reports.writers import html, markdown
+from fedrepro.reports.writers import json as json_format
 
 VOID = {"meta", "br", "link", "img", "hr", "input"}
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from benchmark.results import Report, Series
-from reports.writers import html
+from fedrepro.benchmark.results import Report, Series
+from fedrepro.reports.writers import html
 from tests.benchmark.test_growth import calls_of
 
 

@@ -1,8 +1,8 @@
 import pytest
 
-from benchmark.results import Report
-from benchmark.scoreboard import scoreboard
-from reports import layout
+from fedrepro.benchmark.judging.scoreboard import scoreboard
+from fedrepro.benchmark.results import Report
+from fedrepro.reports import layout
 
 
 def test_a_grid_keeps_the_papers_order_and_leaves_gaps_where_nothing_was_printed(

@@ -3,8 +3,8 @@ from dataclasses import replace
 
 import pytest
 
-from benchmark.results import CellResult, Report, TableResult
-from reports import strips
+from fedrepro.benchmark.results import CellResult, Report, TableResult
+from fedrepro.reports import strips
 
 
 @pytest.fixture

@@ -9,13 +9,13 @@ from xml.etree import ElementTree
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from benchmark.results import Report, TableResult, VerdictWord
-from benchmark.scoreboard import scoreboard, why_not_run
-from methods.registry import names_in
-from reports import overview
-from reports.writers import csv as csv_format
-from reports.writers import json as json_format
-from reports.writers import junit, latex
+from fedrepro.benchmark.judging.scoreboard import scoreboard, why_not_run
+from fedrepro.benchmark.results import Report, TableResult, VerdictWord
+from fedrepro.methods.registry import names_in
+from fedrepro.reports import overview
+from fedrepro.reports.writers import csv as csv_format
+from fedrepro.reports.writers import json as json_format
+from fedrepro.reports.writers import junit, latex
 
 ROOT = Path(__file__).parents[2]
 
@@ -41,8 +41,8 @@ def outcomes(report: Report) -> dict[str, str]:
 
 def test_every_format_is_written_under_a_name_of_its_own() -> None:
     files = [
-        __import__(f"reports.writers.{name}", fromlist=["FILE"]).FILE
-        for name in names_in("reports.writers")
+        __import__(f"fedrepro.reports.writers.{name}", fromlist=["FILE"]).FILE
+        for name in names_in("fedrepro.reports.writers")
     ]
     assert len(files) == len(set(files)) == 6
 
@@ -127,7 +127,7 @@ def test_counts_of_several_reports_add_up(report: Report) -> None:
 
 def test_the_published_schema_is_that_of_the_results() -> None:
     published = json.loads((ROOT / "docs" / "report.schema.json").read_text(encoding="utf-8"))
-    assert published == json_format.schema(), "run python -m reports.writers.json"
+    assert published == json_format.schema(), "run python -m fedrepro.reports.writers.json"
 
 
 def test_the_schema_holds_the_report_and_refuses_another_word(report: Report) -> None:

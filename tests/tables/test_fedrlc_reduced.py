@@ -7,10 +7,10 @@ from functools import cache
 
 import pytest
 
-from benchmark.config import RunConfig
-from benchmark.plan import make_plan
-from benchmark.spec.load import load_paper
-from benchmark.training import train_trial
+from fedrepro.benchmark.config import RunConfig
+from fedrepro.benchmark.planning.plan import make_plan
+from fedrepro.benchmark.spec.load import load_paper
+from fedrepro.benchmark.training.training import train_trial
 
 pytestmark = pytest.mark.slow
 

@@ -7,9 +7,9 @@ from functools import cache
 
 import pytest
 
-from benchmark.config import RunConfig
-from benchmark.plan import Plan, make_plan
-from benchmark.spec.load import load_paper
+from fedrepro.benchmark.config import RunConfig
+from fedrepro.benchmark.planning.plan import Plan, make_plan
+from fedrepro.benchmark.spec.load import load_paper
 
 
 @cache

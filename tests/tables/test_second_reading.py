@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from benchmark.spec.load import load_paper
-from benchmark.spec.types import Cell
+from fedrepro.benchmark.spec.load import load_paper
+from fedrepro.benchmark.spec.model import Cell
 
 FOLDER = Path(__file__).parent / "second_reading"
 READ = [

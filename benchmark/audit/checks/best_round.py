@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from benchmark.audit.findings import Finding, finding
-from benchmark.audit.identity import Number, numbers
-from benchmark.spec.types import Paper
+from fedrepro.benchmark.audit.findings import Finding, finding
+from fedrepro.benchmark.audit.identity import Number, numbers
+from fedrepro.benchmark.spec.model import Paper
 
 KIND = "best-round"
 Pair = tuple[Number, Number]

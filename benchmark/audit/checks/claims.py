@@ -11,13 +11,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from benchmark.audit.expressions import approximate, arithmetic_of, cells_of, published_of
-from benchmark.audit.findings import Finding, Status, finding
-from benchmark.claims.nodes import Elementary
-from benchmark.claims.printed import support, support_one
-from benchmark.claims.resolve import resolve
-from benchmark.results import SupportWord
-from benchmark.spec.types import Claim, Paper, Table
+from fedrepro.benchmark.audit.expressions import (
+    approximate,
+    arithmetic_of,
+    cells_of,
+    published_of,
+)
+from fedrepro.benchmark.audit.findings import Finding, Status, finding
+from fedrepro.benchmark.claims.bind_cells import resolve
+from fedrepro.benchmark.claims.nodes import Elementary
+from fedrepro.benchmark.claims.printed import support, support_one
+from fedrepro.benchmark.results import SupportWord
+from fedrepro.benchmark.spec.model import Claim, Paper, Table
 
 
 @dataclass(frozen=True)

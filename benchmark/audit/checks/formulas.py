@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from benchmark.analytic.base import judge_analytic
-from benchmark.audit.findings import Finding, Status, finding
-from benchmark.results import Verdict
-from benchmark.spec.types import Cell, Paper
+from fedrepro.benchmark.analytic.base import judge_analytic
+from fedrepro.benchmark.audit.findings import Finding, Status, finding
+from fedrepro.benchmark.results import Verdict
+from fedrepro.benchmark.spec.model import Cell, Paper
 
 KIND = "formula"
 BY_CELL = True

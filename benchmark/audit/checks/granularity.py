@@ -18,13 +18,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from benchmark import experiment as experiments
-from benchmark.audit.findings import Finding, finding
-from benchmark.audit.grid import neighbours, off_grids, on_grid, share_on_grid
-from benchmark.audit.identity import numbers
-from benchmark.audit.rounding import interval, places_of, show
-from benchmark.printed import half_unit
-from benchmark.spec.types import Cell, Paper
+from fedrepro.benchmark.audit.findings import Finding, finding
+from fedrepro.benchmark.audit.grid import neighbours, off_grids, on_grid, share_on_grid
+from fedrepro.benchmark.audit.identity import numbers
+from fedrepro.benchmark.audit.rounding import interval, places_of, show
+from fedrepro.benchmark.spec import settings
+from fedrepro.benchmark.spec.model import Cell, Paper
+from fedrepro.benchmark.spec.printed import half_unit
 
 KIND = "granularity"
 SHARES = ("accuracy", "clustering_accuracy")
@@ -215,5 +215,5 @@ def _test_size(cell: Cell) -> int:
 
 
 def _whole(cell: Cell, path: str) -> int:
-    value = experiments.get(cell.experiment, path)
+    value = settings.get(cell.experiment, path)
     return value if isinstance(value, int) else 0

@@ -13,9 +13,9 @@ from fractions import Fraction
 from functools import cached_property
 from math import sqrt
 
-from benchmark.audit.findings import Finding, Status, finding
-from benchmark.audit.identity import numbers
-from benchmark.audit.rounding import (
+from fedrepro.benchmark.audit.findings import Finding, Status, finding
+from fedrepro.benchmark.audit.identity import numbers
+from fedrepro.benchmark.audit.rounding import (
     Interval,
     can_meet,
     interval,
@@ -25,7 +25,7 @@ from benchmark.audit.rounding import (
     show,
     squares_of,
 )
-from benchmark.spec.types import Cell, Paper
+from fedrepro.benchmark.spec.model import Cell, Paper
 
 KIND = "mean-and-sd"
 DDOFS = (0, 1)

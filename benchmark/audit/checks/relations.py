@@ -8,12 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from benchmark.audit.expressions import approximate, cells_of, computed_of, published_of
-from benchmark.audit.findings import Finding, Status, finding
-from benchmark.claims.nodes import Elementary
-from benchmark.claims.printed import support
-from benchmark.claims.relations import instances
-from benchmark.spec.types import Paper, Relation, Table
+from fedrepro.benchmark.audit.expressions import (
+    approximate,
+    cells_of,
+    computed_of,
+    published_of,
+)
+from fedrepro.benchmark.audit.findings import Finding, Status, finding
+from fedrepro.benchmark.claims.nodes import Elementary
+from fedrepro.benchmark.claims.printed import support
+from fedrepro.benchmark.claims.relations import instances
+from fedrepro.benchmark.spec.model import Paper, Relation, Table
 
 KIND = "relation"
 

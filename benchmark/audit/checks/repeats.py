@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from benchmark.audit.findings import Finding, finding
-from benchmark.audit.identity import Number, numbers
-from benchmark.spec.types import Paper
+from fedrepro.benchmark.audit.findings import Finding, finding
+from fedrepro.benchmark.audit.identity import Number, numbers
+from fedrepro.benchmark.spec.model import Paper
 
 KIND = "repeat"
 LIKELY = 0.05

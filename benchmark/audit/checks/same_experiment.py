@@ -12,10 +12,10 @@ import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from benchmark.audit.findings import Finding, Status, finding
-from benchmark.audit.identity import Number, numbers
-from benchmark.audit.rounding import can_be_one_value
-from benchmark.spec.types import Paper
+from fedrepro.benchmark.audit.findings import Finding, Status, finding
+from fedrepro.benchmark.audit.identity import Number, numbers
+from fedrepro.benchmark.audit.rounding import can_be_one_value
+from fedrepro.benchmark.spec.model import Paper
 
 KIND = "same-experiment"
 Pair = tuple[Number, Number]

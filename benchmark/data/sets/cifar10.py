@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from benchmark.data.cifar import CifarSet
-from benchmark.data.fetch import Archive
+from fedrepro.benchmark.data.cifar import CifarSet
+from fedrepro.benchmark.data.fetch import Archive
 
 _BATCHES = {"train": tuple(f"data_batch_{i}" for i in range(1, 6)), "test": ("test_batch",)}
 _META = "batches.meta"

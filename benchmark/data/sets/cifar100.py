@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from benchmark.data.cifar import CifarSet
-from benchmark.data.fetch import Archive
+from fedrepro.benchmark.data.cifar import CifarSet
+from fedrepro.benchmark.data.fetch import Archive
 
 _BATCHES = {"train": ("train",), "test": ("test",)}
 

@@ -10,8 +10,8 @@ stand upright, as MNIST's do.
 
 from __future__ import annotations
 
-from benchmark.data.fetch import Archive
-from benchmark.data.idx import IdxSet
+from fedrepro.benchmark.data.fetch import Archive
+from fedrepro.benchmark.data.idx import IdxSet
 
 _PARTS = {"train": "train", "test": "test"}
 _NAMES = tuple(

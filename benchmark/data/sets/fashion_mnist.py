@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from benchmark.data.fetch import Archive
-from benchmark.data.idx import IdxSet
+from fedrepro.benchmark.data.fetch import Archive
+from fedrepro.benchmark.data.idx import IdxSet
 
 # The authors' repository: their storage bucket, which torchvision uses, has no HTTPS.
 _HOST = "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/"

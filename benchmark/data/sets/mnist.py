@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from benchmark.data.fetch import Archive
-from benchmark.data.idx import IdxSet
+from fedrepro.benchmark.data.fetch import Archive
+from fedrepro.benchmark.data.idx import IdxSet
 
 _HOST = "https://ossci-datasets.s3.amazonaws.com/mnist/"
 _PARTS = {"train": "train", "test": "t10k"}

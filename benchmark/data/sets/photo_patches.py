@@ -13,9 +13,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from benchmark.data.base import DataSet, Part, Stored
-from benchmark.data.selection import mixed_order
-from benchmark.errors import DataError
+from fedrepro.benchmark.data.base import DataSet, Part, Stored
+from fedrepro.benchmark.data.selection import mixed_order
+from fedrepro.benchmark.errors import DataError
 
 _SQUARE = 16
 _EACH = 350

@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from benchmark.data.base import Part, ReleasedSet, Stored
-from benchmark.data.cache import file_md5
-from benchmark.data.fetch import Archive
-from benchmark.errors import DataError
+from fedrepro.benchmark.data.base import Part, ReleasedSet, Stored
+from fedrepro.benchmark.data.cache import file_md5
+from fedrepro.benchmark.data.fetch import Archive
+from fedrepro.benchmark.errors import DataError
 
 _SHAPE = (3, 96, 96)
 _MD5 = {

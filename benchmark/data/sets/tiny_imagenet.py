@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmark.data.base import DataSet, Part, Stored
-from benchmark.data.folder import read_folder
-from benchmark.errors import MissingDataError
+from fedrepro.benchmark.data.base import DataSet, Part, Stored
+from fedrepro.benchmark.data.folder import read_folder
+from fedrepro.benchmark.errors import MissingDataError
 
 
 class TinyImagenet(DataSet):

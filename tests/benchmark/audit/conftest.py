@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from benchmark.printed import Printed
-from benchmark.spec.types import Cell, Claim, Paper, Read, Relation, Table
+from fedrepro.benchmark.spec.model import Cell, Claim, Paper, Read, Relation, Table
+from fedrepro.benchmark.spec.printed import Printed
 
 ROUNDINGS = {"up": ROUND_HALF_UP, "even": ROUND_HALF_EVEN}
 

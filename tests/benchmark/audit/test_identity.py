@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from benchmark.audit.identity import numbers
-from benchmark.resolve import MEASUREMENTS, Resolver
-from benchmark.spec.load import load_papers
-from benchmark.spec.types import Profile
+from fedrepro.benchmark.audit.identity import numbers
+from fedrepro.benchmark.planning.plan_run import MEASUREMENTS, Resolver
+from fedrepro.benchmark.spec.load import load_papers
+from fedrepro.benchmark.spec.model import Profile
 
 Make = Callable[..., Any]
 AS_PUBLISHED = Profile("as published", 1, ())

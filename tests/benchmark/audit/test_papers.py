@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from benchmark.audit.checks import mean_and_sd
-from benchmark.audit.findings import Finding, findings_for
-from benchmark.cli import main
-from benchmark.spec.load import load_papers
-from benchmark.spec.types import Paper
-from reports import audit_html, audit_markdown
+from fedrepro.benchmark.audit.checks import mean_and_sd
+from fedrepro.benchmark.audit.findings import Finding, findings_for
+from fedrepro.benchmark.cli import main
+from fedrepro.benchmark.spec.load import load_papers
+from fedrepro.benchmark.spec.model import Paper
+from fedrepro.reports import audit_html, audit_markdown
 
 Found = Mapping[str, Sequence[Finding]]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from benchmark.audit.checks import (
+from fedrepro.benchmark.audit.checks import (
     best_round,
     claims,
     formulas,
@@ -17,11 +17,11 @@ from benchmark.audit.checks import (
     repeats,
     same_experiment,
 )
-from benchmark.audit.expressions import computed_of
-from benchmark.audit.findings import Finding, beside_cells, findings_for
-from benchmark.claims.resolve import resolve
-from benchmark.resolve import Resolver
-from benchmark.spec.types import Cell, Claim, Relation
+from fedrepro.benchmark.audit.expressions import computed_of
+from fedrepro.benchmark.audit.findings import Finding, beside_cells, findings_for
+from fedrepro.benchmark.claims.bind_cells import resolve
+from fedrepro.benchmark.planning.plan_run import Resolver
+from fedrepro.benchmark.spec.model import Cell, Claim, Relation
 
 Make = Callable[..., Any]
 KNOWN = {"clients": {"count": 10, "test_size": 50}}

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from benchmark.claims.relations import instances
-from benchmark.errors import SpecError
-from benchmark.spec.load import load_paper
-from benchmark.spec.types import Relation
+from fedrepro.benchmark.claims.relations import instances
+from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.spec.load import load_paper
+from fedrepro.benchmark.spec.model import Relation
 
 Make = Callable[..., Any]
 

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from benchmark.audit.checks.granularity import fewest_images
-from benchmark.audit.grid import neighbours, off_grids, on_grid, share_on_grid
-from benchmark.audit.rounding import (
+from fedrepro.benchmark.audit.checks.granularity import fewest_images
+from fedrepro.benchmark.audit.grid import neighbours, off_grids, on_grid, share_on_grid
+from fedrepro.benchmark.audit.rounding import (
     can_be_one_value,
     can_meet,
     interval,
@@ -23,7 +23,7 @@ from benchmark.audit.rounding import (
     sd_fits,
     squares_of,
 )
-from benchmark.printed import Printed
+from fedrepro.benchmark.spec.printed import Printed
 
 intervals = st.lists(
     st.tuples(st.integers(0, 60), st.integers(0, 30)).map(

@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmark.audit.checks import (
+from fedrepro.benchmark.audit.checks import (
     best_round,
     claims,
     granularity,
@@ -19,8 +19,8 @@ from benchmark.audit.checks import (
     repeats,
     same_experiment,
 )
-from benchmark.audit.findings import Finding
-from benchmark.spec.types import Cell, Claim, Paper, Relation
+from fedrepro.benchmark.audit.findings import Finding
+from fedrepro.benchmark.spec.model import Cell, Claim, Paper, Relation
 
 Make = Callable[..., Any]
 rules = st.sampled_from(["up", "even"])

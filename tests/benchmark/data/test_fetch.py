@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from benchmark.data import fetch as module
-from benchmark.data import load
-from benchmark.data.cache import NAME, knows
-from benchmark.data.fetch import Archive, download, fetch, release_key, unpack
-from benchmark.data.sets.emnist import Emnist
-from benchmark.errors import DataError
+from fedrepro.benchmark.data import fetch as module
+from fedrepro.benchmark.data import load
+from fedrepro.benchmark.data.cache import NAME, knows
+from fedrepro.benchmark.data.fetch import Archive, download, fetch, release_key, unpack
+from fedrepro.benchmark.data.sets.emnist import Emnist
+from fedrepro.benchmark.errors import DataError
 
 CONTENT = bytes(range(256)) * 4000
 MD5 = hashlib.md5(CONTENT).hexdigest()

@@ -8,10 +8,10 @@ import pytest
 import torch
 from PIL import Image
 
-from benchmark.data import folder as module
-from benchmark.data import load
-from benchmark.data.cache import NAME
-from benchmark.errors import DataError
+from fedrepro.benchmark.data import folder as module
+from fedrepro.benchmark.data import load
+from fedrepro.benchmark.data.cache import NAME
+from fedrepro.benchmark.errors import DataError
 
 CLASSES = ["airplane", "bird", "car", "cat", "deer", "dog", "horse", "monkey", "ship", "truck"]
 

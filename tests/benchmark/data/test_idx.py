@@ -11,14 +11,14 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from benchmark.data import load
-from benchmark.data._torchvision import ensure_torchvision
-from benchmark.data.cache import remembered
-from benchmark.data.fetch import release_key
-from benchmark.data.idx import IdxSet
-from benchmark.data.sets.emnist import Emnist
-from benchmark.data.sets.mnist import Mnist
-from benchmark.errors import DataError
+from fedrepro.benchmark.data import load
+from fedrepro.benchmark.data._torchvision import ensure_torchvision
+from fedrepro.benchmark.data.cache import remembered
+from fedrepro.benchmark.data.fetch import release_key
+from fedrepro.benchmark.data.idx import IdxSet
+from fedrepro.benchmark.data.sets.emnist import Emnist
+from fedrepro.benchmark.data.sets.mnist import Mnist
+from fedrepro.benchmark.errors import DataError
 
 
 def idx(array: NDArray[np.uint8]) -> bytes:

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from PIL import Image
 from torch import Tensor
 
-from benchmark.data._torchvision import ensure_torchvision
-from benchmark.data.images import prepare
+from fedrepro.benchmark.data._torchvision import ensure_torchvision
+from fedrepro.benchmark.data.images import prepare
 
 
 def noise(n: int, channels: int, size: int) -> Tensor:
@@ -74,7 +74,7 @@ def test_choosing_images_and_bringing_them_to_size_can_be_exchanged(
 def test_chunks_leave_no_seam(monkeypatch: pytest.MonkeyPatch) -> None:
     images = noise(7, 1, 8)
     whole = prepare(images, image_size=12, channels=3)
-    monkeypatch.setattr("benchmark.data.images._CHUNK", 3)
+    monkeypatch.setattr("fedrepro.benchmark.data.images._CHUNK", 3)
     assert torch.equal(prepare(images, image_size=12, channels=3), whole)
 
 

@@ -9,14 +9,14 @@ import pytest
 import torch
 from PIL import Image
 
-from benchmark.data import Loaded, build_federation, load
-from benchmark.data.base import data_folder
-from benchmark.data.images import prepare
-from benchmark.errors import DataError
-from methods.federation import Federation, Portion
-from methods.partitions.base import Partition
-from methods.partitions.class_groups import ClassGroups
-from methods.seeds import Seeds
+from fedrepro.benchmark.data import Loaded, build_federation, load
+from fedrepro.benchmark.data.base import data_folder
+from fedrepro.benchmark.data.images import prepare
+from fedrepro.benchmark.errors import DataError
+from fedrepro.methods.data.federation import Federation, Portion
+from fedrepro.methods.data.partitions.base import Partition
+from fedrepro.methods.data.partitions.class_groups import ClassGroups
+from fedrepro.methods.seeds import Seeds
 
 SMALL = ClassGroups(count=6, major=4, minor=2, test_size=6)
 
@@ -149,7 +149,7 @@ def test_only_images_in_use_are_brought_to_size(monkeypatch: pytest.MonkeyPatch)
         return prepare(images, index, *rest)
 
     train, test = load("digits", "train"), load("digits", "test")
-    monkeypatch.setattr("benchmark.data.loading.prepare", counting)
+    monkeypatch.setattr("fedrepro.benchmark.data.loading.prepare", counting)
     kept = build_federation(SMALL, train, test, Seeds(0), 12, 3)
     assert resized == [len(kept.train), len(kept.test)]
 

@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmark.data.selection import half, mixed_order, seven_tenths, subset
+from fedrepro.benchmark.data.selection import half, mixed_order, seven_tenths, subset
 
 class_lists = st.lists(st.integers(0, 4), min_size=1, max_size=80)
 

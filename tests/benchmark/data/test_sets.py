@@ -12,12 +12,12 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from benchmark.data import load, module_of, names
-from benchmark.data._torchvision import ensure_torchvision
-from benchmark.data.base import DataSet, ReleasedSet
-from benchmark.data.sets.stl10 import Stl10
-from benchmark.errors import DataError
-from methods.registry import UnknownNameError, class_in
+from fedrepro.benchmark.data import load, module_of, names
+from fedrepro.benchmark.data._torchvision import ensure_torchvision
+from fedrepro.benchmark.data.base import DataSet, ReleasedSet
+from fedrepro.benchmark.data.sets.stl10 import Stl10
+from fedrepro.benchmark.errors import DataError
+from fedrepro.methods.registry import UnknownNameError, class_in
 
 
 @pytest.mark.parametrize("name", names())

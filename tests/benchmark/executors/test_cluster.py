@@ -15,17 +15,17 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from benchmark.config import RunConfig
-from benchmark.executors._dispatch import Dispatch
-from benchmark.executors.base import Listener, Setting
-from benchmark.jobs import Done, Failed, Job, Queue, Result
-from benchmark.plan import Plan, make_plan
-from benchmark.progress import Progress
-from benchmark.run import Execution, execute
-from benchmark.spec.types import Paper
-from benchmark.store import Store
+from fedrepro.benchmark.config import RunConfig
+from fedrepro.benchmark.execution.executors._dispatch import Dispatch
+from fedrepro.benchmark.execution.executors.base import Listener, Setting
+from fedrepro.benchmark.execution.jobs import Done, Failed, Job, Queue, Result
+from fedrepro.benchmark.execution.progress import Progress
+from fedrepro.benchmark.execution.run import Execution, execute
+from fedrepro.benchmark.planning.plan import Plan, make_plan
+from fedrepro.benchmark.spec.model import Paper
+from fedrepro.benchmark.store.store import Store
 
-parsl = pytest.importorskip("benchmark.executors.parsl")
+parsl = pytest.importorskip("fedrepro.benchmark.execution.executors.parsl")
 pytestmark = [pytest.mark.slow, pytest.mark.cluster]
 
 Make = Callable[..., RunConfig]

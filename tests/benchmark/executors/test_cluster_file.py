@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmark.errors import FedreproError
-from benchmark.executors._cluster import read_cluster
+from fedrepro.benchmark.errors import FedreproError
+from fedrepro.benchmark.execution.executors._cluster import read_cluster
 
 
 def written(folder: Path, text: str) -> Path:

@@ -13,18 +13,19 @@ import pytest
 import torch
 from rich.console import Console
 
-from benchmark.config import RunConfig
-from benchmark.errors import FedreproError
-from benchmark.executors import find
-from benchmark.executors._dispatch import ATTEMPTS, Dispatch
-from benchmark.executors.base import Listener, Setting
-from benchmark.executors.local import LocalExecutor
-from benchmark.jobs import Done, Failed, Job, Queue, Result
-from benchmark.plan import make_plan
-from benchmark.progress import Progress, duration
-from benchmark.run import Execution, _limit, execute
-from benchmark.spec.types import Paper
-from benchmark.store import Store
+from fedrepro.benchmark.config import RunConfig
+from fedrepro.benchmark.errors import FedreproError
+from fedrepro.benchmark.execution.executors import find
+from fedrepro.benchmark.execution.executors._dispatch import ATTEMPTS, Dispatch
+from fedrepro.benchmark.execution.executors.base import Listener, Setting
+from fedrepro.benchmark.execution.executors.local import LocalExecutor
+from fedrepro.benchmark.execution.jobs import Done, Failed, Job, Queue, Result
+from fedrepro.benchmark.execution.progress import Progress
+from fedrepro.benchmark.execution.run import Execution, _limit, execute
+from fedrepro.benchmark.planning.estimate import duration
+from fedrepro.benchmark.planning.plan import make_plan
+from fedrepro.benchmark.spec.model import Paper
+from fedrepro.benchmark.store.store import Store
 
 Make = Callable[..., RunConfig]
 MakePaper = Callable[..., Paper]
@@ -263,7 +264,7 @@ def test_memory_that_runs_out_is_tried_once_more_as_it_is_and_then_said(
         trained.append(config)
         raise error
 
-    monkeypatch.setattr("benchmark.executors._work.train_trial", full)
+    monkeypatch.setattr("fedrepro.benchmark.execution.executors._work.train_trial", full)
     job = Job(tiny_config(), 0)
     train([job], 0, heard.listener())
     failed = heard.results[job.name]

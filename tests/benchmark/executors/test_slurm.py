@@ -13,16 +13,16 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from benchmark.plan import make_plan
-from benchmark.progress import Progress
-from benchmark.run import execute
-from benchmark.spec.types import Paper
-from benchmark.store import Store
+from fedrepro.benchmark.execution.progress import Progress
+from fedrepro.benchmark.execution.run import execute
+from fedrepro.benchmark.planning.plan import make_plan
+from fedrepro.benchmark.spec.model import Paper
+from fedrepro.benchmark.store.store import Store
 
 PATIENCE_S = 60
 """For a job that was cancelled to leave the queue."""
 
-pytest.importorskip("benchmark.executors.parsl")
+pytest.importorskip("fedrepro.benchmark.execution.executors.parsl")
 
 
 def _nodes() -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import torch
 
-from methods.engine.local import train_clients
-from methods.engine.steps import LocalOptions
-from methods.seeds import Seeds
-from methods.state import weighted_average
+from fedrepro.methods.seeds import Seeds
+from fedrepro.methods.state import weighted_average
+from fedrepro.methods.training.local import train_clients
+from fedrepro.methods.training.steps import LocalOptions
 from tests.benchmarks.peers.work import BATCH, EPOCHS, LEARNING_RATE, Result, Work
 from tests.benchmarks.rounds import as_module
 from tests.benchmarks.shapes import SHAPES

@@ -9,7 +9,7 @@ from dataclasses import asdict
 
 import torch
 
-from benchmark.data._torchvision import ensure_torchvision
+from fedrepro.benchmark.data._torchvision import ensure_torchvision
 from tests.benchmarks.peers.work import Work
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from methods.federation import to_float
+from fedrepro.methods.data.federation import to_float
 from tests.benchmarks.rounds import LEARNING_RATE, as_module
 from tests.benchmarks.shapes import BATCH, EPOCHS, IMAGES, SHAPES, federation
 

@@ -1,0 +1,257 @@
+"""From a parsed claim to elementary comparisons between concrete cells.
+
+Which columns a list without 'at' means: those of the nearest 'at' to its right (so that one at the
+end of a claim holds for all), together with its 'in'; all columns where the claim has no 'at'.
+A comparison in which several lists name the same several columns is made column by column; any
+other is made between every pair. A function whose parentheses hold the 'at' takes its columns
+together. Printed dashes that only a wildcard reached are passed over.
+"""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from fedrepro.benchmark.claims.grammar import (
+    Cells,
+    Chain,
+    Expression,
+    Function,
+    Label,
+    Number,
+    Operation,
+    Step,
+    parse,
+)
+from fedrepro.benchmark.claims.nodes import (
+    Aggregate,
+    Arithmetic,
+    Constant,
+    Elementary,
+    Leaf,
+    Node,
+    common_unit,
+    unit_of,
+)
+from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.spec.model import Claim, Paper, Table
+
+
+def resolve(claim: Claim, table: Table, paper: Paper) -> tuple[Elementary, ...]:
+    """The elementary comparisons of a claim, all of which must be shown for it to hold.
+
+    Raises `SpecError` for text that is no claim, a pattern without a cell, a cell that holds words,
+    and units that cannot be compared.
+    """
+    known = paper.worked_out.setdefault(resolve, {})
+    of, found = known.get((table.id, claim), (None, ()))
+    comparisons: tuple[Elementary, ...] = found
+    if of is not table:
+        try:
+            comparisons = _Resolver(table, paper).chain(parse(claim.holds))
+        except SpecError as error:
+            raise SpecError(f"{table.file}, claim '{claim.id}': {error}") from None
+        known[table.id, claim] = table, comparisons
+    return comparisons
+
+
+class _Resolver:
+    def __init__(self, table: Table, paper: Paper) -> None:
+        self.table, self.paper = table, paper
+        self.columns: dict[int, tuple[Cells, list[Label]]] = {}
+        self.matched = paper.worked_out.setdefault(matching, {})
+
+    def chain(self, chain: Chain) -> tuple[Elementary, ...]:
+        sides, nearest = [chain.first, *(step.right for step in chain.steps)], chain.trailing
+        named = nearest is not None or any(
+            cells.columns is not None and not cells.whole
+            for side in sides
+            for cells in _lists(side)
+        )
+        for index in reversed(range(len(sides))):
+            sides[index], nearest = self.inherit(sides[index], nearest, named)
+        elementary: list[Elementary] = []
+        for left, step, right in zip(sides, chain.steps, sides[1:], strict=False):
+            elementary += self.step(left, step, right)
+        return tuple(elementary)
+
+    def inherit(
+        self, side: Expression, nearest: Cells | None, named: bool
+    ) -> tuple[Expression, Cells | None]:
+        """The expression with columns for every list, and the 'at' that lists on its left take."""
+        match side:
+            case Number():
+                return side, nearest
+            case Function():
+                cells, after = self.inherit(side.cells, nearest, named)
+                assert isinstance(cells, Cells)
+                return replace(side, cells=cells), nearest if side.cells.whole else after
+            case Operation():
+                right, nearest = self.inherit(side.right, nearest, named)
+                left, nearest = self.inherit(side.left, nearest, named)
+                return replace(side, left=left, right=right), nearest
+            case Cells():
+                if side.columns is not None:
+                    return side, side
+                if nearest is not None and nearest.columns is not None:
+                    table = side.table or nearest.table
+                    return replace(side, columns=nearest.columns, table=table), nearest
+                if nearest is not None:
+                    side = replace(side, table=side.table or nearest.table)
+                if named and len(self.find_table(side).columns) > 1:
+                    raise SpecError(
+                        f"no 'at' stands at or behind '{'|'.join(side.rows[0])}', "
+                        "so its column is not known"
+                    )
+                return replace(side, columns=self.find_table(side).columns), nearest
+
+    def step(self, left: Expression, step: Step, right: Expression) -> list[Elementary]:
+        shared: Sequence[Label | None] = self.shared_columns((left, right)) or [None]
+        pairs = [
+            (a, b)
+            for column in shared
+            for a, b in itertools.product(self.expand(left, column), self.expand(right, column))
+        ]
+        return [self.elementary(step, a, b) for a, b in pairs]
+
+    def shared_columns(self, sides: Iterable[Expression]) -> list[Label] | None:
+        """The several columns that the comparison runs over, one after the other."""
+        several = [
+            columns
+            for side in sides
+            for cells in _lists(side)
+            if not cells.whole and len(columns := self.columns_of(cells)) > 1
+        ]
+        same = several and all(columns == several[0] for columns in several)
+        return several[0] if same else None
+
+    def elementary(self, step: Step, left: Node, right: Node) -> Elementary:
+        if step.relation == "=":
+            left, right = _as_printed(left), _as_printed(right)
+        unit = common_unit([unit_of(left), unit_of(right)], "compared")
+        return Elementary(step.relation, step.tolerance, left, right, unit)
+
+    def expand(self, side: Expression, column: Label | None) -> list[Node]:
+        """The single values that an expression stands for (in one of the shared columns)."""
+        match side:
+            case Number():
+                return [Constant(side.value)]
+            case Cells():
+                return list(self.leaves(side, column))
+            case Function():
+                return [Aggregate(side.name, self.leaves(side.cells, column))]
+            case Operation():
+                nodes: list[Node] = []
+                for left, right in itertools.product(
+                    self.expand(side.left, column), self.expand(side.right, column)
+                ):
+                    node = Arithmetic(side.sign, left, right)
+                    unit_of(node)
+                    nodes.append(node)
+                return nodes
+
+    def leaves(self, cells: Cells, column: Label | None) -> tuple[Leaf, ...]:
+        table = self.find_table(cells)
+        columns = self.columns_of(cells)
+        if column is not None and column in columns and not cells.whole:
+            columns = [column]
+        rows, wild = dict[Label, None](), set[Label]()
+        for pattern in cells.rows:
+            matched = self.matching(pattern, "row", table)
+            rows.update(dict.fromkeys(matched))
+            if "*" in pattern:
+                wild.update(matched)
+        places = itertools.product(rows, columns)
+        found = [cell for place in places if (cell := table.by_place.get(place)) is not None]
+        printed = [cell for cell in found if not (cell.row in wild and cell.printed.is_dash)]
+        if not found:
+            raise SpecError(f"table {table.id} has no cell at '{'|'.join(cells.rows[0])}'")
+        for cell in found:
+            if cell.printed.value is None and not cell.printed.is_blank:
+                raise SpecError(f"the cell {cell.label} holds words ('{cell.printed.text}')")
+        return tuple(Leaf(cell, table.id == self.table.id) for cell in printed or found)
+
+    def columns_of(self, cells: Cells) -> list[Label]:
+        if id(cells) not in self.columns:
+            self.columns[id(cells)] = cells, self.find_columns(cells)
+        return self.columns[id(cells)][1]
+
+    def find_columns(self, cells: Cells) -> list[Label]:
+        table = self.find_table(cells)
+        every = table.columns
+        if cells.columns is None or cells.columns is every:
+            return list(every)
+        found = (self.matching(pattern, "column", table) for pattern in cells.columns)
+        return list(dict.fromkeys(itertools.chain.from_iterable(found)))
+
+    def matching(self, pattern: Label, what: str, table: Table) -> list[Label]:
+        """As the function; claims of a table name the same rows and columns again and again."""
+        key = (what, pattern, id(table))
+        if key not in self.matched:
+            labels = table.rows if what == "row" else table.columns
+            self.matched[key] = table, matching(pattern, labels, what, table)
+        found: list[Label] = self.matched[key][1]
+        return found
+
+    def find_table(self, cells: Cells) -> Table:
+        if cells.table is None or cells.table == self.table.id:
+            table = self.table
+        else:
+            try:
+                table = self.paper.table(cells.table)
+            except KeyError:
+                known = [one.id for one in self.paper.tables]
+                near = difflib.get_close_matches(cells.table, known, 1, 0.0)
+                hint = f" (nearest: '{near[0]}')" if near else ""
+                raise SpecError(f"the paper has no table '{cells.table}'{hint}") from None
+        if not table.cells:
+            raise SpecError(f"table {table.id} prints no values; name a table with in '...'")
+        return table
+
+
+def matching(pattern: Label, labels: Sequence[Label], what: str, table: Table) -> list[Label]:
+    """The labels that a pattern means; `what` is 'row' or 'column'.
+
+    Raises `SpecError`, with the nearest label, if there is none.
+    """
+    if "*" not in pattern and pattern in labels:
+        return [pattern]
+    found = [
+        label
+        for label in labels
+        if len(label) == len(pattern)
+        and all(want in ("*", part) for want, part in zip(pattern, label, strict=True))
+    ]
+    if found:
+        return found
+    text, known = "|".join(pattern), ["|".join(label) for label in labels]
+    lengths = {len(label) for label in labels}
+    if len(pattern) not in lengths:
+        expected = " or ".join(map(str, sorted(lengths)))
+        reason = f"has {len(pattern)} label part(s) where table {table.id} has {expected}"
+    else:
+        reason = f"matches no {what} of table {table.id}"
+    near = difflib.get_close_matches(text, known, 1, 0.0)
+    hint = f" (nearest: '{near[0]}')" if near else ""
+    raise SpecError(f"'{text}' {reason}{hint}")
+
+
+def _nodes(side: Expression) -> Iterator[Expression]:
+    yield side
+    if isinstance(side, Operation):
+        yield from _nodes(side.left)
+        yield from _nodes(side.right)
+
+
+def _lists(side: Expression) -> Iterator[Cells]:
+    for node in _nodes(side):
+        if isinstance(node, Cells):
+            yield node
+        elif isinstance(node, Function):
+            yield node.cells
+
+
+def _as_printed(node: Node) -> Node:
+    return replace(node, as_printed=True) if isinstance(node, Constant) else node

@@ -1,0 +1,1 @@
+"""Carries out plans: jobs, progress, devices, and executors that train."""

@@ -1,0 +1,28 @@
+"""Where trials are trained: on this machine or on a cluster; one executor a file, found by name.
+
+An executor is handed trials and gives back what came of them. Which trials, in which order, and
+what is stored is the driver's affair, so that every executor fills the same store.
+"""
+
+from __future__ import annotations
+
+from fedrepro.benchmark.errors import FedreproError
+from fedrepro.benchmark.execution.executors.base import Executor
+from fedrepro.methods.registry import UnknownNameError, class_in, names_in
+
+
+def find(name: str) -> type[Executor]:
+    """The executor registered as `name`.
+
+    Raises `FedreproError` if there is none, or if it needs a package that is not installed.
+    """
+    known = names_in(__name__)
+    if name not in known:
+        raise FedreproError(str(UnknownNameError("executor", name, known)))
+    try:
+        found: type[Executor] = class_in(f"{__name__}.{name.replace('-', '_')}", Executor)
+    except ModuleNotFoundError as error:
+        raise FedreproError(
+            f"executor {name} needs the package {error.name}: pip install 'fedrepro[cluster]'"
+        ) from error
+    return found

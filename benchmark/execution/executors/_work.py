@@ -1,0 +1,108 @@
+"""What a worker does with one trial, wherever it lives."""
+
+from __future__ import annotations
+
+import gc
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from fedrepro.benchmark.errors import FedreproError
+from fedrepro.benchmark.execution.jobs import Done, Failed, Job, Result
+from fedrepro.benchmark.store import fingerprint
+from fedrepro.benchmark.training.training import train_trial
+from fedrepro.methods.federated.base import Progress
+from fedrepro.methods.outcome import DivergedError
+from fedrepro.methods.state import State
+
+_REPORT_EVERY_S = 0.2
+
+
+class OverdueError(FedreproError):
+    """A trial took longer than its limit and was ended."""
+
+    def __init__(self, job: Job) -> None:
+        super().__init__(
+            f"it took longer than its limit of {job.limit_s:.0f} s and was ended; if it was not "
+            "hung, give it more with --time-limit"
+        )
+
+
+class Reporter:
+    """Passes progress on, but not more often than anyone can read."""
+
+    def __init__(self, tell: Progress) -> None:
+        self.tell, self.last = tell, 0.0
+
+    def __call__(self, done: int, total: int) -> None:
+        now = time.monotonic()
+        if now - self.last >= _REPORT_EVERY_S or done == total:
+            self.last = now
+            self.tell(done, total)
+
+
+def perform(
+    job: Job,
+    encoder: Callable[[], State | None],
+    data_dir: Path | None,
+    device: str,
+    progress: Progress = lambda done, total: None,
+    threads: int = 1,
+) -> Result:
+    """What comes of a job; whatever its training raises becomes a `Failed`.
+
+    threads: as for `train_trial`.
+
+    Memory that runs out may have been taken by a neighbour, so such a trial is tried again as it
+    is. Never with smaller batches: contrastive losses and batch statistics see the batch as a
+    whole, and sums in another order are other numbers.
+    """
+    try:
+        outcome, provenance = train_trial(
+            job.config,
+            job.seed,
+            data_dir=data_dir,
+            device=device,
+            encoder=encoder(),
+            progress=progress,
+            threads=threads,
+        )
+        return Done(outcome, provenance, fingerprint.digest(fingerprint.source_of(job.config)))
+    except (torch.OutOfMemoryError, MemoryError) as error:
+        where = f"the memory of {device}" if isinstance(error, torch.OutOfMemoryError) else "memory"
+        reason = f"out of {where}; train fewer trials at a time (--jobs, or workers of the cluster)"
+        failed = Failed(reason, traceback.format_exc(), again=True)
+    except Exception as error:
+        return Failed(_one_line(error), traceback.format_exc())
+    gc.collect()
+    if device.startswith("cuda"):
+        torch.cuda.empty_cache()
+    return failed
+
+
+def as_numpy(result: Result) -> Result:
+    """Weights as plain arrays: a tensor would travel by shared memory of a process that may die."""
+    if isinstance(result, Failed) or result.outcome.encoder is None:
+        return result
+    weights: Any = {k: v.detach().cpu().numpy() for k, v in result.outcome.encoder.items()}
+    return replace(result, outcome=replace(result.outcome, encoder=weights))
+
+
+def as_torch(result: Result) -> Result:
+    """What `as_numpy` was given."""
+    if isinstance(result, Failed) or result.outcome.encoder is None:
+        return result
+    weights: Any = {k: torch.as_tensor(v) for k, v in result.outcome.encoder.items()}
+    return replace(result, outcome=replace(result.outcome, encoder=weights))
+
+
+def _one_line(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    if isinstance(error, (DivergedError, FedreproError)):
+        return text
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

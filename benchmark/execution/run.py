@@ -1,0 +1,270 @@
+"""Carries out a plan: trains what the store lacks, keeps what it has, and says what it does."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import torch
+
+from fedrepro.benchmark.config import RunConfig
+from fedrepro.benchmark.execution import executors
+from fedrepro.benchmark.execution.data_availability import Portions
+from fedrepro.benchmark.execution.executors._dispatch import Dispatch
+from fedrepro.benchmark.execution.executors.base import Executor, Listener, Setting
+from fedrepro.benchmark.execution.jobs import Done, Failed, Job, Queue, Result
+from fedrepro.benchmark.execution.progress import Progress
+from fedrepro.benchmark.planning.estimate import Estimator, duration
+from fedrepro.benchmark.planning.plan import Plan
+from fedrepro.benchmark.store import fingerprint
+from fedrepro.benchmark.store.index import Index
+from fedrepro.benchmark.store.store import Store
+from fedrepro.benchmark.training.training import device_name
+
+_GENEROUS = 20.0
+_LEAST_LIMIT_S = 1800.0
+
+
+@dataclass(frozen=True)
+class Execution:
+    """What carrying out a plan came to.
+
+    trained, reused, failed: trials. not_run: by run key, the sentence that says why (data that are
+    missing); nothing was tried. errors: by run key and seed, why a trial failed. wall_s: seconds
+    in all.
+    """
+
+    trained: int
+    reused: int
+    failed: int
+    wall_s: float
+    not_run: Mapping[str, str] = field(default_factory=dict)
+    errors: Mapping[tuple[str, int], str] = field(default_factory=dict)
+
+    @property
+    def summary(self) -> str:
+        """One line for the end."""
+        words = [f"{self.trained} trained", f"{self.reused} reused"]
+        if self.failed:
+            words.append(f"{self.failed} failed")
+        if self.not_run:
+            words.append(f"{len(self.not_run)} runs NOT RUN")
+        return f"trials: {', '.join(words)} in {self.wall_s:.0f} s"
+
+
+def execute(
+    plan: Plan,
+    store: Store,
+    *,
+    data_dir: Path | None = None,
+    device: str = "auto",
+    jobs: int | None = None,
+    download: bool = False,
+    progress: Progress | None = None,
+    executor: str = "local",
+    cluster: Path | None = None,
+    time_limit: float | None = None,
+    threads: int = 1,
+) -> Execution:
+    """Trains every trial of `plan` that `store` lacks.
+
+    device: `cpu`, `cuda` (all of them), `cuda:1` or `auto`. jobs: worker processes; None for one a
+    core, or one a GPU; 0 trains in this process. download: fetches missing data sets. executor:
+    where trials are trained (`benchmark.execution.executors`); cluster: the file that describes it.
+    time_limit: seconds after which a trial counts as hung; None for many times its estimate, 0 for
+    never. threads: cores that one trial may use.
+
+    A trial that fails, or whose data are missing, is noted and the rest goes on.
+
+    Raises `StoreError` if the store cannot be written, and `FedreproError` for a device that is not
+    there.
+    """
+    shown, clock = progress or Progress(), time.perf_counter()
+    chosen = executors.find(executor)(Setting(data_dir, device, jobs, cluster, threads))
+    with store.writing():
+        driver = _Driver(plan, store, data_dir, shown)
+        driver.index.refresh()
+        todo = driver.sort_out(download)
+        driver.train(todo, chosen, time_limit)
+    return driver.execution(time.perf_counter() - clock)
+
+
+def rehearse(
+    plan: Plan,
+    store: Store,
+    *,
+    data_dir: Path | None = None,
+    device: str = "auto",
+    jobs: int | None = None,
+    executor: str = "local",
+    cluster: Path | None = None,
+    time_limit: float | None = None,
+    threads: int = 1,
+) -> list[str]:
+    """Lines that say what `execute` would submit, where, and in which order; nothing is written."""
+    chosen = executors.find(executor)(Setting(data_dir, device, jobs, cluster, threads))
+    driver = _Driver(plan, store, data_dir, Progress())
+    todo = driver.sort_out(download=False)
+    queue = Queue(driver.weighted(todo, chosen, time_limit))
+    lines = [*chosen.describe(), f"{len(todo)} trials would be submitted, in this order:"]
+    while (job := queue.next()) is not None:
+        after = "" if job.needs is None else f", after {job.needs[0]} trial {job.needs[1]}"
+        limit = "" if job.limit_s is None else f", at most {duration(job.limit_s)}"
+        lines.append(f"  {job.config.key} trial {job.seed}: {job.config.description}{after}{limit}")
+        queue.done(job)
+    return lines
+
+
+@dataclass
+class _Driver:
+    plan: Plan
+    store: Store
+    data_dir: Path | None
+    progress: Progress
+    trained: int = 0
+    reused: int = 0
+    not_run: dict[str, str] = field(default_factory=dict)
+    errors: dict[tuple[str, int], str] = field(default_factory=dict)
+    seconds: dict[tuple[str, int], float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.index = Index(self.store)
+
+    def sort_out(self, download: bool) -> list[Job]:
+        """The trials to train, those to start from first; says what is reused, stale, missing."""
+        portions = Portions(self.data_dir, download)
+        todo: list[Job] = []
+        other_data = set[tuple[str, int]]()
+        stale = Counter[str]()
+        for config, seed in self.plan.trials_to_run():
+            job = Job(config, seed)
+            record = self.store.find(config, seed)
+            changed = [] if record is None else portions.changed(config, record)
+            if changed or job.needs in other_data:
+                other_data.add(job.name)
+                stale.update(changed or ["data of the run that it starts from"])
+            elif record is not None:
+                self.reused += 1
+                continue
+            else:
+                stale.update(self.store.stale(config, seed))
+            todo.append(job)
+        for config in dict.fromkeys(job.config for job in todo):
+            reason = self._why_not(config, portions)
+            if reason is not None:
+                self.not_run[config.key] = reason
+        todo = [job for job in todo if job.config.key not in self.not_run]
+        self._announce(len(todo), stale)
+        return todo
+
+    def _why_not(self, config: RunConfig, portions: Portions) -> str | None:
+        if config.start is not None and config.start.key in self.not_run:
+            return self.not_run[config.start.key]
+        return portions.problem(config)
+
+    def _announce(self, todo: int, stale: Counter[str]) -> None:
+        say = self.progress.say
+        say(f"{todo} trials to train, {self.reused} reused from {self.store.root}")
+        for changed, trials in stale.most_common():
+            noun = "trial was" if trials == 1 else "trials were"
+            say(f"stale: {changed} has changed since {trials} {noun} made")
+        for reason, runs in Counter(self.not_run.values()).items():
+            say(f"NOT RUN: {reason} ({runs} {'run' if runs == 1 else 'runs'})")
+
+    def train(self, todo: list[Job], executor: Executor, time_limit: float | None) -> None:
+        """Trains and stores."""
+        if not todo:
+            return
+        jobs = self.weighted(todo, executor, time_limit)
+        self.progress.begin(len(jobs), sum(self.seconds.values()), executor.slots)
+
+        def finished(job: Job, result: Result) -> bool:
+            kept = self._keep(job, result)
+            self.progress.ended(job.name, self.seconds[job.name], failed=not kept)
+            return kept
+
+        listener = Listener(
+            encoder_of=self._encoder_of,
+            finished=finished,
+            started=lambda job: self.progress.started(
+                job.name, _label(job), self.seconds[job.name]
+            ),
+            advanced=lambda job, done, total: self.progress.advanced(job.name, done, total),
+            waiting=self.progress.say,
+        )
+        with self.progress:
+            executor.train(Dispatch(Queue(jobs), listener))
+
+    def weighted(self, todo: list[Job], executor: Executor, time_limit: float | None) -> list[Job]:
+        """The jobs with their limits; the longer it takes to the end, the sooner they begin."""
+        device = executor.device
+        # A cluster's devices are not here: its trials are ordered as if they ran on this processor.
+        here = device if torch.device(device).type == "cpu" or torch.cuda.is_available() else "cpu"
+        known = Estimator(here, device_name(here), self.store.records(), self.data_dir)
+        each = {run: known.seconds(run) for run in {job.config for job in todo}}
+        self.seconds = {job.name: each[job.config] for job in todo}
+        limits = {job.name: _limit(self.seconds[job.name], time_limit) for job in todo}
+        return _weighted(todo, self.seconds, limits)
+
+    def _keep(self, job: Job, result: Result) -> bool:
+        """Stores a result or the reason why there is none; whether there is one."""
+        if isinstance(result, Done):
+            if result.source != fingerprint.digest(self.store.source_of(job.config)):
+                result = Failed("its source was edited while it was trained; run again")
+            else:
+                try:
+                    record = self.store.save(
+                        job.config, job.seed, result.outcome, result.provenance
+                    )
+                except ValueError as error:
+                    result = Failed(str(error))
+                else:
+                    self.index.add(record)
+                    self.trained += 1
+                    return True
+        self.errors[job.name] = result.message
+        self.store.save_error(job.config, job.seed, result.message, result.details)
+        self.progress.say(f"ERROR: {_label(job)}: {result.message}")
+        return False
+
+    def _encoder_of(self, job: Job) -> Path | None:
+        if job.config.start is None:
+            return None
+        assert job.needs is not None
+        record = self.store.find(job.config.start, job.needs[1])
+        assert record is not None
+        return self.store.encoder_path(record)
+
+    def execution(self, wall_s: float) -> Execution:
+        """What it all came to."""
+        failed = len(self.errors)
+        return Execution(self.trained, self.reused, failed, wall_s, self.not_run, self.errors)
+
+
+def _weighted(
+    todo: list[Job],
+    seconds: Mapping[tuple[str, int], float],
+    limits: Mapping[tuple[str, int], float | None],
+) -> list[Job]:
+    """Jobs that begin the sooner, the longer it takes from there to the end of what needs them."""
+    weighted: list[Job] = []
+    tail: dict[tuple[str, int] | None, float] = {}
+    for job in reversed(todo):
+        weight = seconds[job.name] + tail.get(job.name, 0.0)
+        tail[job.needs] = max(tail.get(job.needs, 0.0), weight)
+        weighted.append(replace(job, weight=weight, limit_s=limits[job.name]))
+    return weighted[::-1]
+
+
+def _limit(seconds: float, given: float | None) -> float | None:
+    """When a trial counts as hung; estimates are off by a factor of two, at times of five."""
+    if given is not None:
+        return given or None
+    return max(_LEAST_LIMIT_S, _GENEROUS * seconds)
+
+
+def _label(job: Job) -> str:
+    return f"{job.config.description}, trial {job.seed}"

@@ -1,0 +1,1 @@
+"""From stored trials to verdicts, claims and reports as plain data."""

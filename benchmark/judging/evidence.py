@@ -1,0 +1,164 @@
+"""What the store holds for planned cells: values by trial, departures, and why there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
+
+from fedrepro.benchmark.claims.nodes import CellKey, key_of
+from fedrepro.benchmark.config import RunConfig
+from fedrepro.benchmark.planning.plan import Plan, PlannedCell, PlannedDrawing
+from fedrepro.benchmark.results import Departure
+from fedrepro.benchmark.stats.samples import Sample, describe
+from fedrepro.benchmark.store.record import TrialRecord
+
+
+class Trials(Protocol):
+    """The part of `benchmark.store.store.Store` that judging reads."""
+
+    def find(self, config: RunConfig, seed: int) -> TrialRecord | None: ...
+    def stale(self, config: RunConfig, seed: int) -> list[str]: ...
+    def error(self, config: RunConfig, seed: int) -> str | None: ...
+    def load_arrays(self, record: TrialRecord) -> Mapping[str, NDArray[Any]]: ...
+
+
+@dataclass(frozen=True)
+class CellTrials:
+    """One cell's trials in its unit, by seed; None where a trial is missing.
+
+    missing: why there is no value at all. failed: that this is an error, not just not yet run.
+    incomplete: why some of the trials are missing.
+    """
+
+    values: tuple[float | None, ...] = ()
+    missing: str | None = None
+    failed: bool = False
+    incomplete: str | None = None
+
+    @property
+    def found(self) -> tuple[float, ...]:
+        return tuple(value for value in self.values if value is not None)
+
+    @property
+    def by_seed(self) -> dict[int, float]:
+        return {seed: value for seed, value in enumerate(self.values) if value is not None}
+
+
+@dataclass
+class Evidence:
+    """The store's answers for one plan, each asked for once.
+
+    not_run: by run key, why the executor did not try a run (data that are missing).
+    """
+
+    plan: Plan
+    store: Trials
+    not_run: Mapping[str, str] = field(default_factory=dict)
+    _asked: dict[str, Mapping[int, TrialRecord | None]] = field(default_factory=dict)
+    _finished: dict[str, list[TrialRecord]] = field(default_factory=dict)
+    _unreleased: dict[str, tuple[Departure, ...]] = field(default_factory=dict)
+
+    def trials(self, config: RunConfig) -> Mapping[int, TrialRecord | None]:
+        """By seed, the trials of a run that the plan asks for; None where one is not finished."""
+        if config.key not in self._asked:
+            seeds = self.plan.seeds(config)
+            self._asked[config.key] = {seed: self.store.find(config, seed) for seed in seeds}
+        return self._asked[config.key]
+
+    def record(self, config: RunConfig, seed: int) -> TrialRecord | None:
+        """A finished trial, whether the plan asks for it or not, or None."""
+        asked = self.trials(config)
+        return asked[seed] if seed in asked else self.store.find(config, seed)
+
+    def records(self, config: RunConfig) -> Sequence[TrialRecord]:
+        """The finished trials of a run that the plan asks for, by seed."""
+        if config.key not in self._finished:
+            found = self.trials(config).values()
+            self._finished[config.key] = [record for record in found if record is not None]
+        return self._finished[config.key]
+
+    def errors(self, config: RunConfig) -> tuple[str, ...]:
+        """`trial 3: diverged at round 7` for every trial that failed, by seed."""
+        return tuple(
+            f"trial {seed}: {message}"
+            for seed, record in self.trials(config).items()
+            if record is None and (message := self.store.error(config, seed)) is not None
+        )
+
+    @cached_property
+    def cells(self) -> Mapping[CellKey, CellTrials]:
+        """The trials of every planned cell."""
+        return {key_of(planned.cell): self._trials(planned) for planned in self.plan.cells}
+
+    @cached_property
+    def samples(self) -> Mapping[CellKey, Sample | None]:
+        """The trials of every planned cell in numbers; None where there are none."""
+        described = describe([trials.found for trials in self.cells.values()])
+        return dict(zip(self.cells, described, strict=True))
+
+    def departures(self, planned: PlannedCell | PlannedDrawing) -> tuple[Departure, ...]:
+        """How what a cell shows differs from the published protocol, its data included."""
+        if planned.config is None:
+            return planned.departures
+        key = planned.config.key
+        if key not in self._unreleased:
+            self._unreleased[key] = tuple(self._not_released(planned.config))
+        return planned.departures + self._unreleased[key]
+
+    def _trials(self, planned: PlannedCell) -> CellTrials:
+        config, cell = planned.config, planned.cell
+        if config is None:
+            return CellTrials(missing=planned.reason or "no run is bound to this cell")
+        scale = 100.0 if cell.unit == "%" else 1.0
+        values: list[float | None] = []
+        for record in self.trials(config).values():
+            if record is None:
+                values.append(None)
+            elif cell.metric is None or cell.metric not in record.metrics:
+                return CellTrials(missing=f"its run reports no '{cell.metric}'", failed=True)
+            else:
+                try:
+                    values.append(record.metrics[cell.metric].read(planned.read.at) * scale)
+                except KeyError as error:
+                    return CellTrials(missing=str(error.args[0]), failed=True)
+        if values and None not in values:
+            return CellTrials(tuple(values))
+        lacking = self._why_lacking(config)
+        if all(value is None for value in values):
+            return CellTrials(tuple(values), *lacking)
+        return CellTrials(tuple(values), incomplete=lacking[0])
+
+    def _why_lacking(self, config: RunConfig) -> tuple[str, bool]:
+        """Why trials of a run are missing, and whether that is an error."""
+        run: RunConfig | None = config
+        while run is not None:
+            errors = self.errors(run)
+            if errors:
+                before = "" if run == config else f"{run.description} failed: "
+                return before + "; ".join(errors), True
+            if run.key in self.not_run:
+                return self.not_run[run.key], False
+            run = run.start
+        lacking = [seed for seed, record in self.trials(config).items() if record is None]
+        edited = sorted({file for seed in lacking for file in self.store.stale(config, seed)})
+        if edited:
+            return f"stored trials are stale, edited since: {', '.join(edited)}", False
+        return "no finished trial is stored", False
+
+    def _not_released(self, config: RunConfig) -> Iterator[Departure]:
+        run: RunConfig | None = config
+        while run is not None:
+            for record in self.records(run)[:1]:
+                for portion, used in record.provenance.get("data", {}).items():
+                    if not used.get("is_release", False):
+                        yield Departure(
+                            f"data.{portion}",
+                            "the released files",
+                            str(used.get("note") or used.get("source") or "files not identified"),
+                            "these files are not known to be the release",
+                        )
+            run = run.start

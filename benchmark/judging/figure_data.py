@@ -1,0 +1,205 @@
+"""Figures as data: the panels that a figure spec asks for, taken from stored trials."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedrepro.benchmark.judging.evidence import Evidence
+from fedrepro.benchmark.planning.plan import PlannedDrawing
+from fedrepro.benchmark.results import CellResult, Series
+from fedrepro.benchmark.spec.model import Figure
+from fedrepro.methods.outcome import PICTURE
+
+
+def panels(
+    figure: Figure,
+    drawings: Sequence[PlannedDrawing],
+    cells: Sequence[CellResult],
+    evidence: Evidence,
+    unit: str | None,
+) -> tuple[Series, ...]:
+    """The panels of one figure; runs without a finished trial are left out.
+
+    cells: the figure's own, judged, which a scatter plot draws. unit: of the figure's metric; "%"
+    shows fractions times 100.
+
+    Raises `StoreError` if a trial's arrays are missing or damaged.
+    """
+    if figure.plot == "curves":
+        return _curves(figure, drawings, evidence, unit)
+    if figure.plot in _MAPS:
+        return tuple(panel for one in drawings for panel in _maps(figure, one, evidence))
+    if figure.plot == "scatter":
+        return _scatter(figure, cells)
+    if figure.plot == "pictures":
+        return _pictures(figure, drawings, evidence)
+    return tuple(
+        panel for drawing in drawings if (panel := _matrix(figure, drawing, evidence)) is not None
+    )
+
+
+def _scatter(figure: Figure, cells: Sequence[CellResult]) -> tuple[Series, ...]:
+    """One measure against another, a point for each row and trial.
+
+    The options `x` and `y` are last parts of column labels; what stands before them is a panel,
+    whose title says so where the runs depart from the paper.
+    """
+    x, y = str(figure.options.get("x", "x")), str(figure.options.get("y", "y"))
+    by_place = {(cell.row, cell.column): cell for cell in cells}
+    by_panel: dict[tuple[str, ...], dict[str, list[tuple[list[float], list[float]]]]] = {}
+    units = {cell.column[-1]: cell.unit or "" for cell in cells}
+    scaled = {cell.column[:-1] for cell in cells if cell.departures}
+    for (row, column), of_y in by_place.items():
+        of_x = by_place.get((row, (*column[:-1], x)))
+        if column[-1] != y or of_x is None:
+            continue
+        points = [
+            ([a], [b])
+            for a, b in zip(of_x.trials, of_y.trials, strict=True)
+            if a is not None and b is not None
+        ]
+        if points:
+            by_panel.setdefault(column[:-1], {})[" | ".join(row)] = points
+    return tuple(
+        Series(
+            kind="scatter",
+            title=" | ".join(panel) + (" (scaled)" if panel in scaled else ""),
+            x_label=str(figure.options.get("x_label", f"{x} {units[x]}".strip())),
+            y_label=str(figure.options.get("y_label", f"{y} {units[y]}".strip())),
+            lines=lines,
+        )
+        for panel, lines in by_panel.items()
+    )
+
+
+def _curves(
+    figure: Figure, drawings: Sequence[PlannedDrawing], evidence: Evidence, unit: str | None
+) -> tuple[Series, ...]:
+    split = int(figure.options.get("split", 0))
+    scale = 100.0 if unit == "%" else 1.0
+    by_panel: dict[str, dict[str, list[tuple[list[float], list[float]]]]] = {}
+    names: dict[str, None] = {}
+    for drawing in drawings:
+        if drawing.config is None:
+            continue
+        metric = drawing.run.metric or "accuracy"
+        names[metric] = None
+        curves = [
+            record.metrics[metric]
+            for record in evidence.records(drawing.config)
+            if metric in record.metrics
+        ]
+        if curves:
+            label = drawing.run.label
+            lines = by_panel.setdefault(_title(drawing, label[:split]), {})
+            lines[" | ".join(label[split:])] = [
+                ([float(t) for t in curve.rounds], [scale * value for value in curve.values])
+                for curve in curves
+            ]
+    y_label = " / ".join(names) + (f" ({unit})" if unit else "")
+    return tuple(
+        Series(
+            kind="curves",
+            title=title,
+            x_label=str(figure.options.get("x_label", "round")),
+            y_label=str(figure.options.get("y_label", y_label)),
+            lines=lines,
+        )
+        for title, lines in by_panel.items()
+    )
+
+
+def _maps(figure: Figure, drawing: PlannedDrawing, evidence: Evidence) -> Iterator[Series]:
+    """The points of one trial's map, by class; for `client-embeddings` a panel for each client."""
+    arrays = _arrays(figure, drawing, evidence)
+    if "xy" not in arrays:
+        return
+    xy, label, client = arrays["xy"], arrays["label"], arrays["client"]
+    apart = figure.plot == "client-embeddings"
+    for chosen in np.unique(client) if apart else (None,):
+        here = np.ones(len(xy), bool) if chosen is None else client == chosen
+        where = () if chosen is None else (f"client {chosen + 1}",)
+        yield Series(
+            kind="points",
+            title=_title(drawing, (*drawing.run.label, *where)),
+            x_label=str(figure.options.get("x_label", "")),
+            y_label=str(figure.options.get("y_label", "")),
+            lines={f"class {c}": [_pair(xy[here & (label == c)])] for c in np.unique(label[here])},
+        )
+
+
+def _pair(xy: NDArray[Any]) -> tuple[list[float], list[float]]:
+    """Points (n x 2) as lists of x and y, as exact as can be seen."""
+    x, y = ([round(value, 2) for value in axis] for axis in xy.T.astype(np.float64).tolist())
+    return x, y
+
+
+def _arrays(
+    figure: Figure, drawing: PlannedDrawing, evidence: Evidence
+) -> Mapping[str, NDArray[Any]]:
+    """The arrays of the trial that is drawn; none if it is not finished."""
+    seed = int(figure.options.get("trial", 0))
+    record = None if drawing.config is None else evidence.record(drawing.config, seed)
+    return {} if record is None else evidence.store.load_arrays(record)
+
+
+def _pictures(
+    figure: Figure, drawings: Sequence[PlannedDrawing], evidence: Evidence
+) -> tuple[Series, ...]:
+    """All pictures of one trial of all runs; one that is the same in all of them stands once."""
+    shown: dict[str, list[tuple[str, NDArray[Any]]]] = {}
+    for drawing in drawings:
+        for name, picture in _arrays(figure, drawing, evidence).items():
+            if name.startswith(PICTURE):
+                labelled = (" | ".join(drawing.run.label), picture)
+                shown.setdefault(name.removeprefix(PICTURE), []).append(labelled)
+    pictures: dict[str, list[list[list[int]]]] = {}
+    for name, found in shown.items():
+        if all(np.array_equal(picture, found[0][1]) for _, picture in found):
+            pictures[name] = found[0][1].tolist()
+        else:
+            pictures |= {f"{name}: {label}": picture.tolist() for label, picture in found}
+    title = next((_title(one, ()) for one in drawings if one.departures), "")
+    return (Series("pictures", title, "", "", pictures=pictures),) if pictures else ()
+
+
+def _matrix(figure: Figure, drawing: PlannedDrawing, evidence: Evidence) -> Series | None:
+    """Choices by round, or class counts, of one trial of one run."""
+    name, kind, x_label, y_label = _PLOTS[figure.plot]
+    arrays = _arrays(figure, drawing, evidence)
+    if name not in arrays:
+        return None
+    groups = arrays["group"].tolist() if "group" in arrays else []
+    return Series(
+        kind=kind,
+        title=_title(drawing, drawing.run.label),
+        x_label=str(figure.options.get("x_label", x_label)),
+        y_label=str(figure.options.get("y_label", y_label)),
+        matrix=arrays[name].tolist(),
+        groups=groups,
+    )
+
+
+def _title(drawing: PlannedDrawing, label: Sequence[str]) -> str:
+    """The printed label; beside it what was really run, where that is something else."""
+    printed, config = " | ".join(label), drawing.config
+    if config is None or not drawing.departures:
+        return printed
+    trained = config if config.clients is not None or config.start is None else config.start
+    count = (trained.clients or {}).get("count", "?")
+    ran = f"here {count} clients with {config.data['name']}"
+    return f"{printed} ({ran})" if printed else ran
+
+
+_MAPS = ("embedding", "client-embeddings")
+"""Plots of what the protocol `embedding` stores."""
+
+_PLOTS: Mapping[str, tuple[str, Literal["choices", "counts"], str, str]] = {
+    "choices": ("choice", "choices", "round", "client"),
+    "class-counts": ("class_counts", "counts", "client", "class"),
+}
+"""By plot: the array that it draws, the kind of series, and what its axes say."""

@@ -1,0 +1,74 @@
+"""What is told of a judged paper before anything else: counts, and why cells were not run.
+
+Little enough to be kept for hundreds of papers whose reports are not.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from fedrepro.benchmark.results import Report, TableResult
+
+
+@dataclass(frozen=True)
+class Scoreboard:
+    """One paper in counts.
+
+    verdicts, claims: how many cells and claims carry each word. findings: how many audit findings
+    have each status; one that concerns two tables counts once. reasons: why cells were not run,
+    with how many each, the commonest first. has_results: whether anything of ours is shown.
+    """
+
+    paper: str
+    title: str
+    profile: str
+    on: str | None
+    scaled: bool
+    verdicts: Mapping[str, int]
+    claims: Mapping[str, int]
+    findings: Mapping[str, int]
+    reasons: Mapping[str, int]
+    has_results: bool
+
+
+def scoreboard(report: Report) -> Scoreboard:
+    """The counts of a judged paper."""
+    cells = [cell for table in report.tables for cell in table.cells]
+    findings = {one.id: one.status for table in report.tables for one in table.findings}
+    drawn = any(table.panels for table in report.tables)
+    return Scoreboard(
+        paper=report.paper,
+        title=report.title,
+        profile=report.profile,
+        on=report.on,
+        scaled=report.scaled,
+        verdicts=report.count_verdicts(),
+        claims=report.count_claims(),
+        findings=Counter(findings.values()),
+        reasons=dict(why_not_run(report.tables)),
+        has_results=drawn or any(cell.mean is not None for cell in cells),
+    )
+
+
+def why_not_run(tables: Iterable[TableResult]) -> list[tuple[str, int]]:
+    """Why cells were not run, with how many each, the commonest first."""
+    why = Counter(
+        cell.verdict.reason
+        for table in tables
+        for cell in table.cells
+        if cell.verdict.word == "NOT RUN"
+    )
+    return why.most_common()
+
+
+def exit_code(boards: Sequence[Scoreboard]) -> int:
+    """0 nothing discrepant, 1 something is, 2 an error, 3 nothing was run."""
+    words = {word for board in boards for word in board.verdicts}
+    if "ERROR" in words:
+        return 2
+    if "DISCREPANT" in words:
+        return 1
+    shown = any(board.has_results for board in boards)
+    return 0 if shown or words & {"EXACT", "MISPRINT?"} else 3

@@ -1,0 +1,158 @@
+"""How much a plan is: runs, the cells that share them, trials, and the time that is left."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from fedrepro.benchmark.config import RunConfig
+from fedrepro.benchmark.planning.estimate import Estimator, duration, elapsed
+from fedrepro.benchmark.planning.plan import Plan
+from fedrepro.benchmark.store.store import Store
+
+Trial = tuple[RunConfig, int]
+"""A run and a seed."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Seconds that the missing trials take with `workers` on `device`.
+
+    trials: how many are missing. learned: how many of them are estimated from stored trials; the
+    others from one measured step.
+    """
+
+    seconds: float
+    trials: int
+    learned: int
+    workers: int
+    device: str
+
+    def line(self) -> str:
+        """For a reader."""
+        slots = f"{self.workers} {'process' if self.workers == 1 else 'processes'} on {self.device}"
+        return (
+            f"about {duration(self.seconds)} for {self.trials} trials with {slots} (rough: "
+            f"{self.learned} by the times of stored trials, the others by one measured step of "
+            "their network, which may be off by a factor of two or more)"
+        )
+
+
+@dataclass(frozen=True)
+class Foreseen:
+    """Estimates trials; the times of stored ones are read when the first estimate is asked for."""
+
+    estimator: Callable[[], Estimator]
+    device: str
+    workers: int
+
+    @cached_property
+    def _known(self) -> Estimator:
+        return self.estimator()
+
+    def of(self, missing: Iterable[Trial]) -> Estimate | None:
+        """The time for trials, each counted once; None where there are none."""
+        runs = [run for run, _ in dict.fromkeys(missing)]
+        if not runs:
+            return None
+        return Estimate(
+            seconds=elapsed([(run, self._known.seconds(run)) for run in runs], self.workers),
+            trials=len(runs),
+            learned=sum(map(self._known.has_learned, runs)),
+            workers=self.workers,
+            device=self.device,
+        )
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A plan in numbers.
+
+    trials: how many there are. missing: those that the store lacks. reasons: why cells have no run,
+    with how many each. estimate: None where no trial is missing.
+    """
+
+    plan: Plan
+    trials: int
+    missing: tuple[Trial, ...]
+    sharing: Mapping[RunConfig, int]
+    reasons: Mapping[str, int]
+    estimate: Estimate | None
+    root: Path
+
+    @property
+    def stored(self) -> int:
+        return self.trials - len(self.missing)
+
+    def line(self) -> str:
+        """One among those of several papers."""
+        plan, left = self.plan, self.estimate
+        ahead = "nothing is missing" if left is None else f"about {duration(left.seconds)}"
+        return (
+            f"{plan.paper.id}: {len(plan.cells)} cells, {len(plan.runs)} unique runs, "
+            f"{self.trials} trials, {self.stored} of them stored; {ahead}"
+        )
+
+    def lines(self) -> list[str]:
+        """For a reader."""
+        plan, shared = self.plan, [n for n in self.sharing.values() if n > 1]
+        stages = Counter(run.stage for run in plan.runs).most_common()
+        lines = [
+            f"{plan.paper.id}, profile {plan.profile.name}"
+            + (f" on {plan.on}" if plan.on else "")
+            + f": {len(plan.cells)} cells, {sum(self.sharing.values())} of them measured",
+            f"{len(plan.runs)} unique runs ({', '.join(f'{n} {stage}' for stage, n in stages)}); "
+            f"{sum(shared)} cells share {len(shared)} of them",
+            f"{self.trials} trials, {self.stored} of them in {self.root}",
+        ]
+        if plan.drawings:
+            lines.insert(1, f"{len(plan.drawings)} runs drawn in figures without printed values")
+        lines += [f"{n} cells without a run: {reason}" for reason, n in self.reasons.items()]
+        return lines if self.estimate is None else [*lines, self.estimate.line()]
+
+    def as_plain(self) -> dict[str, Any]:
+        """For a program: the same, and every run with the cells that read it and its seeds."""
+        plan, left = self.plan, self.estimate
+        return {
+            "paper": plan.paper.id,
+            "profile": plan.profile.name,
+            "on": plan.on,
+            "cells": len(plan.cells),
+            "measured": sum(self.sharing.values()),
+            "without_run": dict(self.reasons),
+            "drawn": len(plan.drawings),
+            "trials": self.trials,
+            "stored": self.stored,
+            "estimate": None if left is None else vars(left),
+            "runs": [
+                {
+                    "key": run.key,
+                    "stage": run.stage,
+                    "description": run.description,
+                    "cells": self.sharing.get(run, 0),
+                    "seeds": list(plan.seeds(run)),
+                    "start": None if run.start is None else run.start.key,
+                }
+                for run in plan.runs
+            ],
+        }
+
+
+def summarize(plan: Plan, store: Store, foreseen: Foreseen) -> Summary:
+    """A plan in numbers; the time is for what `store` lacks."""
+    trials = plan.trials_to_run()
+    missing = tuple((run, seed) for run, seed in trials if store.find(run, seed) is None)
+    reasons = Counter(one.reason for one in plan.cells if one.reason is not None)
+    return Summary(
+        plan=plan,
+        trials=len(trials),
+        missing=missing,
+        sharing=plan.sharing(),
+        reasons=dict(reasons.most_common()),
+        estimate=foreseen.of(missing),
+        root=store.root,
+    )

@@ -1,0 +1,284 @@
+"""What a table spec becomes once it is read: papers, tables, cells and claims.
+
+Everything here is frozen and holds no result. Numbers stay as printed (`benchmark.spec.printed`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from fedrepro.benchmark.spec.printed import Printed
+
+Kind = Literal["empirical", "analytic", "descriptive"]
+Label = tuple[str, ...]
+Experiment = Mapping[str, Any]
+"""A nested mapping: method, clients, encoder, head, pretraining, training, evaluation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Which number of a run a cell shows.
+
+    at: a round counted from 1, `final` or `best` (the best round of the mean over clients).
+    """
+
+    at: int | Literal["final", "best"] = "final"
+
+
+@dataclass(frozen=True)
+class Margin:
+    """How far a reproduced mean may lie from the printed value, in the table's unit, and why."""
+
+    value: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class Override:
+    """A change of a profile to one setting, and why it is made.
+
+    path: dotted; `at` is the round that is read. Exactly one of: value, the new one; divide, what
+    the cell's own value is divided by; replace, the new value by the cell's own (as text).
+
+    Raises `ValueError` unless exactly one of the three is given.
+    """
+
+    path: str
+    value: Any = None
+    why: str = ""
+    divide: float | None = None
+    replace: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        if sum(way is not None for way in (self.value, self.divide, self.replace)) != 1:
+            raise ValueError(f"override of '{self.path}': give one of value, divide, replace")
+
+
+@dataclass(frozen=True)
+class Unstated:
+    """A setting that the paper does not give, what is taken, and why."""
+
+    setting: str
+    taken: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One printed value and the whole experiment that it is bound to.
+
+    margin: of the cell's row or column, where it has one of its own. skip: why the value is not an
+    experiment (quoted from another paper, say). Skipped and
+    descriptive cells and printed dashes have an empty experiment. A cell whose printed text is
+    empty has one: the paper prints no value there, but a claim is about what is measured.
+    """
+
+    paper: str
+    table: str
+    row: tuple[str, ...]
+    column: tuple[str, ...]
+    kind: Kind
+    metric: str | None
+    unit: str | None
+    printed: Printed
+    read: Read
+    experiment: Experiment
+    overrides: Mapping[str, tuple[Override, ...]] = field(default_factory=dict)
+    trial: int | None = None
+    formula: str | None = None
+    note: str | None = None
+    skip: str | None = None
+    margin: Margin | None = None
+
+    @cached_property
+    def experiment_text(self) -> str:
+        """The experiment as canonical JSON, which many comparisons of a paper's cells ask for."""
+        return json.dumps(
+            self.experiment, sort_keys=True, separators=(",", ":"), ensure_ascii=False
+        )
+
+    @property
+    def label(self) -> str:
+        """`row | column`, as claims and messages name the cell."""
+        return f"{'|'.join(self.row)} @ {'|'.join(self.column)}"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A comparison that the paper's text makes, in our words and as an expression.
+
+    vague: the words of the text that have no sharp bound, where the expression gives them one.
+    reading_of: the claim, of the same table, whose sentence this one reads in another way.
+    """
+
+    id: str
+    says: str
+    holds: str
+    where: str | None = None
+    note: str | None = None
+    vague: str | None = None
+    reading_of: str | None = None
+
+
+@dataclass(frozen=True)
+class Relation:
+    """What a formula says of printed cells: an expression as in a claim, for every row.
+
+    holds: with `{row}` and `{column}` for the labels. rows, columns: patterns of those that it is
+    about; none means all.
+    """
+
+    id: str
+    says: str
+    holds: str
+    rows: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    where: str | None = None
+    note: str | None = None
+
+
+@dataclass(frozen=True)
+class DrawnRun:
+    """A run that a figure draws: its label, and all that binds a cell but a printed value."""
+
+    label: tuple[str, ...]
+    experiment: Experiment
+    read: Read
+    overrides: Mapping[str, tuple[Override, ...]] = field(default_factory=dict)
+    metric: str | None = None
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A drawing of runs that a spec asks for: which kind, which runs, and how it is split.
+
+    plot: a name of `spec.raw.PLOTS`. runs: the rows of a figure that print no values,
+    by column where there are columns, in order. options: the plot's own (see docs/spec-format.md).
+    """
+
+    plot: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    runs: tuple[DrawnRun, ...] = ()
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table or figure of a paper."""
+
+    paper: str
+    id: str
+    title: str
+    section: str
+    kind: Kind
+    metric: str | None
+    unit: str | None
+    cells: tuple[Cell, ...]
+    claims: tuple[Claim, ...]
+    margin: Margin | None
+    sd_ddof: int | None
+    sd_runs: int | None
+    unstated: tuple[Unstated, ...]
+    notes: tuple[str, ...]
+    figure: Figure | None
+    file: Path
+    relations: tuple[Relation, ...] = ()
+
+    @cached_property
+    def rows(self) -> tuple[Label, ...]:
+        """The labels of its rows that print values, in order."""
+        return tuple(dict.fromkeys(cell.row for cell in self.cells))
+
+    @cached_property
+    def columns(self) -> tuple[Label, ...]:
+        """The labels of its columns, in order."""
+        return tuple(dict.fromkeys(cell.column for cell in self.cells))
+
+    @cached_property
+    def by_place(self) -> Mapping[tuple[Label, Label], Cell]:
+        """Its cells by row and column."""
+        return {(cell.row, cell.column): cell for cell in self.cells}
+
+    def margin_of(self, cell: Cell) -> Margin | None:
+        """How close is close enough for a cell: its own margin, else the table's in its unit.
+
+        What is recomputed has none: it prints as published or it does not.
+        """
+        if cell.margin is not None or cell.kind == "analytic":
+            return cell.margin
+        return self.margin if (cell.unit or "") == (self.unit or "") else None
+
+
+@dataclass(frozen=True)
+class Omission:
+    """Cells that a profile does not run: those where `path` has `value`, and why."""
+
+    path: str
+    value: Any
+    why: str
+
+
+@dataclass(frozen=True)
+class Profile:
+    """How much is run: trials, overrides over every experiment, and replacements of data sets.
+
+    on: per data-set name of `--on`, the overrides that put the profile on that set. omit: cells
+    that it does not run.
+    """
+
+    name: str
+    trials: int
+    overrides: tuple[Override, ...]
+    on: Mapping[str, tuple[Override, ...]] = field(default_factory=dict)
+    omit: tuple[Omission, ...] = ()
+
+    def omitted(self, experiment: Experiment) -> str | None:
+        """Why the profile does not run the experiment of a cell, or None if it does."""
+        for omission in self.omit:
+            value: Any = experiment
+            for key in omission.path.split("."):
+                value = value.get(key) if isinstance(value, Mapping) else None
+            if value == omission.value:
+                return omission.why
+        return None
+
+    def overrides_for(self, cell: Cell | DrawnRun, on: str | None = None) -> tuple[Override, ...]:
+        """All overrides of a cell in order: the paper's, the table's to the row's, those of `on`.
+
+        Raises `KeyError` if the profile cannot be put on that data set.
+        """
+        own = cell.overrides.get(self.name, ())
+        return self.overrides + own + (() if on is None else self.on[on])
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper: its tables, profiles and the choices that hold for all of them."""
+
+    id: str
+    title: str
+    authors: str
+    year: int
+    tables: tuple[Table, ...]
+    profiles: Mapping[str, Profile]
+    unstated: tuple[Unstated, ...]
+    file: Path
+    venue: str | None = None
+    worked_out: dict[object, Any] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    """By who asks, what plan, audit and verdicts all ask of this very paper."""
+
+    def table(self, id: str) -> Table:
+        """The table called `id` ("3", "B.14", "figure-4").
+
+        Raises `KeyError` if there is none.
+        """
+        for table in self.tables:
+            if table.id == id:
+                return table
+        raise KeyError(id)

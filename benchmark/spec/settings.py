@@ -1,0 +1,242 @@
+"""Experiments: nested mappings that say what a cell was measured on.
+
+A path joins the keys of an experiment with dots (`clients.data`). Options of methods are read from
+the fields of their registered classes, so this module names no method and no option of one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import importlib
+import importlib.util
+import typing
+from collections.abc import Collection, Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.spec.coercion import WRONG, coerced
+from fedrepro.benchmark.spec.coercion import coerce as coerce
+from fedrepro.benchmark.spec.model import Experiment
+from fedrepro.methods import registry
+
+FIXED: Mapping[str, Any] = {
+    "method": str,
+    "clients.data": str,
+    "clients.part": str,
+    "clients.test_part": str,
+    "clients.image_size": int,
+    "clients.channels": int,
+    "clients.images": int,
+    "clients.unlabeled_part": str,
+    "clients.partition": str,
+    "encoder.name": str,
+    "head.widths": tuple[int, ...],
+    "pretraining.method": str,
+    "pretraining.data": str,
+    "pretraining.part": str,
+    "pretraining.images": int,
+    "pretraining.shared": bool,
+    "evaluation.protocol": str,
+    "evaluation.data": str,
+    "evaluation.part": str,
+    "evaluation.test_part": str,
+}
+"""Paths that every paper may use, with their types; all others are options of some class."""
+
+SECTIONS: Mapping[str, tuple[str, ...]] = {
+    "clients": ("partition",),
+    "encoder": ("encoder",),
+    "pretraining": ("objective", "federated"),
+    "training": ("federated", "objective"),
+    "evaluation": ("protocol",),
+}
+"""Sections of an experiment, and the kinds of registered classes whose options stand in them."""
+
+CLASSES: Mapping[str, str] = {
+    "augmentation": "fedrepro.methods.data.views.augment:Augmentation",
+    "pretraining": "fedrepro.methods.training.pretraining:PretrainingOptions",
+}
+"""Sections whose options are the fields of one class."""
+
+
+def merge(*layers: Experiment) -> dict[str, Any]:
+    """One experiment from several: later layers win, section by section.
+
+    A section that one layer alone gives is that layer's own, so nobody may change it.
+    """
+    merged: dict[str, Any] = {}
+    for layer in layers:
+        for key, value in layer.items():
+            below = merged.get(key)
+            if isinstance(value, dict) and isinstance(below, dict):
+                merged[key] = merge(below, value)
+            else:
+                merged[key] = value
+    return merged
+
+
+def copied(experiment: Experiment) -> dict[str, Any]:
+    """The experiment with sections of its own."""
+    return {
+        key: copied(value) if isinstance(value, dict) else value
+        for key, value in experiment.items()
+    }
+
+
+def get(experiment: Experiment, path: str, default: Any = None) -> Any:
+    """The value at a dotted path, or `default` where there is none."""
+    value: Any = experiment
+    for key in _keys(path):
+        if not isinstance(value, dict) or key not in value:
+            return default
+        value = value[key]
+    return value
+
+
+@cache
+def _keys(path: str) -> tuple[str, ...]:
+    return tuple(path.split("."))
+
+
+def with_value(experiment: Experiment, path: str, value: Any) -> dict[str, Any]:
+    """The experiment with `value` at a dotted path; the given one is left as it is."""
+    changed = copied(experiment)
+    put(changed, path, value)
+    return changed
+
+
+def put(experiment: dict[str, Any], path: str, value: Any) -> None:
+    """Gives a path of `experiment` itself a value; a group of keys joins the one that is there."""
+    *groups, last = _keys(path)
+    within = experiment
+    for key in groups:
+        if not isinstance(within.get(key), dict):
+            within[key] = {}
+        within = within[key]
+    within[last] = copied(merge(within, {last: value}))[last] if isinstance(value, dict) else value
+
+
+def leaves(experiment: Experiment, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Every dotted path of an experiment with its value, in order."""
+    for key, value in experiment.items():
+        if isinstance(value, dict):
+            yield from leaves(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key, value
+
+
+@cache
+def found(kind: str, name: str) -> Any:
+    """The class registered as `name`, looked for on the disk once: a plan asks for every cell.
+
+    Raises `UnknownNameError` if nothing implements `name`.
+    """
+    return registry.find(kind, name)
+
+
+def options_for(kind: str, name: str, mapping: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of class `name` of a registered kind that `mapping` gives, in their own types.
+
+    Other keys of `mapping` are left out: they belong to other methods. Lists become tuples, whole
+    numbers become floats where a float is wanted, decimals become floats.
+
+    Raises `SpecError` for a value of the wrong type, and `UnknownNameError` (a `LookupError`) if
+    nothing implements `name`.
+    """
+    return options_of(found(kind, name), mapping, f"{kind} '{name}'")
+
+
+def options_of(cls: type, mapping: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """The fields of a dataclass that `mapping` gives, in their own types; `where` names it.
+
+    Raises `SpecError` for a value of the wrong type.
+    """
+    return {
+        name: coerce(mapping[name], hint, f"{where}: {name}")
+        for name, hint in fields_of(cls).items()
+        if name in mapping
+    }
+
+
+def build(kind: str, name: str, mapping: Mapping[str, Any]) -> Any:
+    """The registered class made with its own options in `mapping`, defaults for the others.
+
+    Raises `SpecError` for an option of the wrong type or one that the class refuses, and
+    `UnknownNameError` if nothing implements `name`.
+    """
+    cls = found(kind, name)
+    options = options_of(cls, mapping, f"{kind} '{name}'")
+    try:
+        return cls(**options)
+    except (TypeError, ValueError) as error:
+        raise SpecError(f"{kind} '{name}': {error}") from error
+
+
+@cache
+def fields_of(cls: type) -> Mapping[str, Any]:
+    """The options of a dataclass: field names with their resolved types."""
+    hints = typing.get_type_hints(cls)
+    return {field.name: hints[field.name] for field in dataclasses.fields(cls) if field.init}
+
+
+@cache
+def known_options() -> Mapping[str, tuple[Any, ...]]:
+    """Every dotted path that an experiment may hold, with the types that it has somewhere."""
+    known: dict[str, list[Any]] = {path: [hint] for path, hint in FIXED.items()}
+    for section, cls in _option_classes():
+        for name, hint in fields_of(cls).items():
+            known.setdefault(f"{section}.{name}", []).append(hint)
+    return {path: tuple(hints) for path, hints in known.items()}
+
+
+@cache
+def known_keys() -> frozenset[str]:
+    """Every dotted path that an experiment may hold: the fixed ones, and all options there are."""
+    return frozenset(known_options())
+
+
+def check_key(path: str, value: Any, vocabulary: Collection[str] = ()) -> None:
+    """Whether an experiment may hold `value` at `path`; `vocabulary` holds further paths.
+
+    Raises `SpecError` for an unknown path, with the nearest one that exists, and for a value that
+    no option of that name takes.
+    """
+    known = known_options()
+    if path not in known:
+        if path not in vocabulary:
+            raise SpecError(f"unknown key{_hint(path, {*known, *vocabulary})}")
+        return
+    for hint in known[path]:
+        if coerced(value, hint) is not WRONG:
+            return
+    coerce(value, known[path][0], "")
+
+
+def _hint(path: str, known: Collection[str]) -> str:
+    if any(name.startswith(path + ".") for name in known):
+        within = sorted(name for name in known if name.startswith(path + "."))
+        return f": '{path}' is a group of keys ({', '.join(within[:8])}, ...)"
+    near = difflib.get_close_matches(path, sorted(known), n=1)
+    return f"; did you mean '{near[0]}'?" if near else ""
+
+
+def _option_classes() -> Iterator[tuple[str, type]]:
+    for section, kinds in SECTIONS.items():
+        for kind in kinds:
+            yield section, registry.base(kind)
+            for name in registry.names(kind):
+                yield section, found(kind, name)
+    yield from section_classes().items()
+
+
+@cache
+def section_classes() -> Mapping[str, type]:
+    """Sections whose options are the fields of one class, with that class."""
+    classes = {}
+    for section, place in CLASSES.items():
+        module, name = place.split(":")
+        if importlib.util.find_spec(module) is not None:
+            classes[section] = getattr(importlib.import_module(module), name)
+    return classes

@@ -1,0 +1,165 @@
+"""Files that are read and appear whole or not at all, arrays without pickle, a disk's refusals."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import io
+import lzma
+import os
+import struct
+import tokenize
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from io import FileIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedrepro.benchmark.errors import StoreError
+
+# What zipfile and numpy raise for content that is not what they wrote.
+UNREADABLE = (
+    ValueError, TypeError, KeyError, EOFError, OverflowError, SyntaxError, MemoryError, OSError,
+    struct.error, tokenize.TokenError, NotImplementedError, RuntimeError, RecursionError,
+    zlib.error, lzma.LZMAError, zipfile.BadZipFile,
+)  # fmt: skip
+
+Look = Callable[[str], bytes | None]
+"""The content of a store's file by name; of a folder, whose name ends in '/', the names in it."""
+
+
+def looking_into(store: Path | str) -> Look:
+    """Looks at files as they lie; None where there is none, and raises `StoreError` as `disk`."""
+    before = f"{store}/"
+
+    def look(name: str) -> bytes | None:
+        path = before + name
+        try:
+            if name.endswith("/"):
+                return os.fsencode("\n".join(sorted(file.name for file in Path(path).iterdir())))
+            with FileIO(path) as file:  # unbuffered: it is read whole
+                return file.readall()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise refused(path, error) from error
+
+    return look
+
+
+def locked(file: int) -> bool:
+    """Whether this process has the lock of an open file, which no other one has then.
+
+    Raises `OSError` if the disk has no locks.
+    """
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+@contextmanager
+def disk(place: Path | str) -> Iterator[None]:
+    """Turns what the disk refuses into one clear line; a missing file is the caller's affair.
+
+    Raises `StoreError` for any other `OSError`, and passes `FileNotFoundError` on.
+    """
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise refused(place, error) from error
+
+
+def refused(place: Path | str, error: OSError) -> StoreError:
+    """What the disk refuses, in one clear line."""
+    reason = (error.strerror or str(error)).lower()
+    return StoreError(f"cannot use store {place}: {reason}; finished trials are kept")
+
+
+def write_whole(path: Path, content: bytes | Iterable[bytes], aside: Path | None = None) -> None:
+    """Puts a file in place, or leaves the place as it was: written aside, synced, renamed.
+
+    content: whole, or in parts where the whole would take much memory. aside: the folder of
+    unfinished files, on the same disk; None for the file's own folder. A kill leaves the unfinished
+    file there.
+
+    Raises `OSError` if the disk refuses.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f".{path.name}.part")
+    if aside is not None:
+        aside.mkdir(exist_ok=True)
+        unfinished = aside / f"{path.parent.name}-{path.name}.part"
+    try:
+        with unfinished.open("wb") as file:
+            file.writelines([content] if isinstance(content, bytes) else content)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            unfinished.unlink()
+        raise
+    # The new name is only safe once the folder is.
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def npz_bytes(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Arrays as the content of an npz file; equal arrays give equal bytes.
+
+    Raises `ValueError` for an array of objects, which only pickle could read back.
+    """
+    for name, values in arrays.items():
+        if values.dtype.hasobject:
+            raise ValueError(f"array '{name}' holds objects, which are not stored")
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, values in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+                np.lib.format.write_array(file, np.asanyarray(values), allow_pickle=False)
+    return buffer.getvalue()
+
+
+def read_npz(path: Path) -> dict[str, NDArray[Any]]:
+    """The arrays of an npz file; pickles are refused.
+
+    Raises `StoreError` if it cannot be read.
+    """
+    try:
+        return arrays_from(path.read_bytes())
+    except (OSError, StoreError) as error:
+        raise StoreError(f"cannot read {path}: {error}") from error
+
+
+def arrays_from(content: bytes) -> dict[str, NDArray[Any]]:
+    """The arrays in the content of an npz file; pickles are refused.
+
+    Raises `StoreError` if there are none.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            return {
+                name.removesuffix(".npy"): np.lib.format.read_array(
+                    io.BytesIO(archive.read(name)), allow_pickle=False
+                )
+                for name in archive.namelist()
+            }
+    except UNREADABLE as error:
+        raise StoreError(f"not an npz file: {error}") from error
+
+
+def sha256_of(content: bytes) -> str:
+    """SHA-256 in hexadecimal."""
+    return hashlib.sha256(content).hexdigest()

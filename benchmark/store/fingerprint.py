@@ -1,0 +1,217 @@
+"""Fingerprints of the code behind a run: an edited helper makes results stale, a comment does not.
+
+The files are found by following import statements (anywhere in a file, so lazy imports count)
+from the modules that the run names: method or objective, encoder, partition, data set, and the
+harness's own `benchmark.training.training` and `benchmark.training.stages.<stage>`, which bring the
+engine and the metrics. Only `methods` and `benchmark` are followed. What only plans, judges or
+shows results is reached from none of these modules, so editing it keeps results fresh.
+
+What is hashed is the parsed code without docstrings. Comments, layout and the version of Python
+that parsed it do not matter; a constant, an operator or a default does.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache, lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from fedrepro.benchmark.config import RunConfig
+from fedrepro.methods import registry
+
+Source = Mapping[str, str]
+"""SHA-256 in hexadecimal by file, named from the repository: `methods/federated/loop.py`."""
+
+_ROOT = "fedrepro."
+_FOLLOWED = ("benchmark", "methods")
+
+
+@lru_cache(maxsize=4096)
+def source_of(config: RunConfig) -> Source:
+    """Hashes of the files that `config` and the runs that it starts from depend on, by name.
+
+    Files are read once in a process.
+
+    Raises `methods.registry.UnknownNameError` if a name in `config` is not implemented.
+    """
+    return _closure(frozenset(_modules_of(config)), package_folders())
+
+
+def digest(source: Source) -> str:
+    """First 12 hexadecimal digits of the SHA-256 over files and hashes."""
+    return _digest(frozenset(source.items()))
+
+
+@lru_cache(maxsize=4096)
+def _digest(source: frozenset[tuple[str, str]]) -> str:
+    """Kept: thousands of trials share a few sources."""
+    return hashlib.sha256(json.dumps(dict(source), sort_keys=True).encode()).hexdigest()[:12]
+
+
+def changed(old: Source, new: Source) -> list[str]:
+    """Files that differ between two sources, those that came or went included; sorted."""
+    return sorted(file for file in {*old, *new} if old.get(file) != new.get(file))
+
+
+def closure(modules: Iterable[str], folders: Mapping[str, Path]) -> dict[str, str]:
+    """Hashes of `modules` and of all that they import, directly or not.
+
+    folders: where each followed package lies.
+    """
+    waiting, seen, hashes = list(modules), set[str](), dict[str, str]()
+    while waiting:
+        module = waiting.pop()
+        if module in seen:
+            continue
+        seen.add(module)
+        waiting.extend(_parents(module))
+        package = module.removeprefix(_ROOT).partition(".")[0]
+        if package not in folders:
+            continue
+        name, content, imported = _module(module, folders[package])
+        waiting.extend(imported)
+        if content is not None:
+            hashes[name] = content
+    return hashes
+
+
+@cache
+def _module(module: str, folder: Path) -> tuple[str, str | None, tuple[str, ...]]:
+    """Name, hash and imports of a module's file, looked at once; nothing where it has none."""
+    package, *rest = module.removeprefix(_ROOT).split(".")
+    file = _file_below(folder.joinpath(*rest))
+    if file is None:
+        return "", None, ()
+    name = Path(package) / file.relative_to(folder)
+    return name.as_posix(), *_read(file, module)
+
+
+@cache
+def package_folders() -> Mapping[str, Path]:
+    """Where the packages of the project lie."""
+    return {package: folder_of(package) for package in _FOLLOWED}
+
+
+def folder_of(package: str) -> Path:
+    """Where one of them lies, of those too that no run depends on."""
+    spec = find_spec(_ROOT + package)
+    assert spec is not None
+    assert spec.submodule_search_locations is not None
+    return Path(next(iter(spec.submodule_search_locations)))
+
+
+_cached: dict[frozenset[str], dict[str, str]] = {}
+
+
+def _closure(modules: frozenset[str], folders: Mapping[str, Path]) -> dict[str, str]:
+    if modules not in _cached:
+        _cached[modules] = dict(sorted(closure(modules, folders).items()))
+    return _cached[modules]
+
+
+@cache
+def _module_of(kind: str, name: str) -> str:
+    """Looked for on the disk once: a plan asks for every run."""
+    return registry.module_of(kind, name)
+
+
+def _modules_of(config: RunConfig) -> Iterator[str]:
+    yield from (
+        "fedrepro.benchmark.training.training",
+        f"fedrepro.benchmark.training.stages.{config.stage}",
+    )
+    yield f"fedrepro.benchmark.data.sets.{config.data['name'].replace('-', '_')}"
+    if config.stage == "pretraining":
+        yield _module_of("objective", config.method)
+    elif config.stage in ("federated", "costs"):
+        yield _module_of("federated", config.method)
+        if config.objective is not None:
+            yield _module_of("objective", config.objective["name"])
+    else:
+        yield _module_of("protocol", config.method)
+    if config.augmentation is not None:
+        yield "fedrepro.methods.data.views.augment"
+    yield _module_of("encoder", config.encoder["name"])
+    if config.clients is not None and "partition" in config.clients:
+        yield _module_of("partition", config.clients["partition"])
+    if config.start is not None:
+        yield from _modules_of(config.start)
+
+
+def _parents(module: str) -> Iterator[str]:
+    while "." in module:
+        module = module.rpartition(".")[0]
+        yield module
+
+
+def _file_below(place: Path) -> Path | None:
+    for file in (place / "__init__.py", place.with_suffix(".py")):
+        if file.is_file():
+            return file
+    return None
+
+
+def _read(file: Path, module: str) -> tuple[str | None, tuple[str, ...]]:
+    """Hash and imports of a file; no hash for an `__init__` that only documents or names."""
+    tree = ast.parse(file.read_bytes(), filename=str(file))
+    is_package = file.name == "__init__.py"
+    imported = tuple(_imports(tree, module, is_package))
+    has_code = any(
+        not isinstance(node, (ast.Expr, ast.Assign, ast.AnnAssign)) for node in tree.body
+    )
+    if is_package and not has_code:
+        return None, imported
+    return hashlib.sha256(json.dumps(_plain(tree)).encode()).hexdigest(), imported
+
+
+_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+_UNSEEN = ("kind", "type_comment", "type_ignores", "ctx")
+"""Fields that change nothing of what runs: u before a string, comments, what a place shows."""
+
+
+def _plain(node: Any) -> Any:
+    """A syntax tree as nested lists, without docstrings and without what is empty.
+
+    `ast.dump` says the same tree differently from one version of Python to the next.
+    """
+    if isinstance(node, list):
+        return [_plain(item) for item in node]
+    if not isinstance(node, ast.AST):
+        return repr(node)
+    fields = {name: value for name, value in ast.iter_fields(node) if name not in _UNSEEN}
+    if isinstance(node, ast.JoinedStr):  # Python 3.12 ends some with an empty text
+        fields["values"] = [v for v in node.values if getattr(v, "value", None) != ""]
+    if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+        fields["body"] = fields["body"][1:]
+    given = [[name, _plain(value)] for name, value in fields.items() if value not in (None, [])]
+    return [type(node).__name__, *given]
+
+
+def _imports(tree: ast.Module, module: str, is_package: bool) -> Iterator[str]:
+    for node in _executed(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            origin = node.module or ""
+            if node.level:
+                up = node.level - 1 if is_package else node.level
+                base = module.split(".")[: len(module.split(".")) - up]
+                origin = ".".join([*base, origin] if origin else base)
+            yield origin
+            yield from (f"{origin}.{alias.name}" for alias in node.names)
+
+
+def _executed(node: ast.AST) -> Iterator[ast.AST]:
+    """Every node below `node` but for what only type checkers see."""
+    for child in ast.iter_child_nodes(node):
+        typing_only = isinstance(child, ast.If) and ast.unparse(child.test).endswith(
+            "TYPE_CHECKING"
+        )
+        if not typing_only:
+            yield child
+            yield from _executed(child)

@@ -1,0 +1,160 @@
+"""A finished trial as stored: one immutable JSON record, its arrays beside it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from fedrepro.benchmark.errors import StoreError
+from fedrepro.benchmark.store import fingerprint
+from fedrepro.benchmark.store.files import sha256_of
+from fedrepro.methods.outcome import Curve
+
+SCHEMA = 2
+"""Of what is written; 1, which had no `sha256`, is still read."""
+
+
+@dataclass(frozen=True)
+class TrialRecord:
+    """One trial of one run.
+
+    source: SHA-256 by file of the code that the run depends on. provenance: device, versions,
+    commit, start, wall seconds, threads, data checksums and whether each set is the release.
+    arrays, encoder: file name and SHA-256 of the arrays beside the record, None where there are
+    none.
+    """
+
+    run: str
+    config: Mapping[str, Any]
+    seed: int
+    metrics: Mapping[str, Curve]
+    counts: Mapping[str, float]
+    source: Mapping[str, str]
+    provenance: Mapping[str, Any]
+    arrays: Mapping[str, str] | None = None
+    encoder: Mapping[str, str] | None = None
+    schema: int = field(default=SCHEMA)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data that JSON can hold; metrics become lists of rounds and values."""
+        plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        plain["metrics"] = {
+            name: {"rounds": list(curve.rounds), "values": list(curve.values)}
+            for name, curve in self.metrics.items()
+        }
+        return plain
+
+    def sealed(self) -> dict[str, Any]:
+        """`as_dict` with the SHA-256 of its content, which tells a changed number."""
+        plain = self.as_dict()
+        return {**plain, "sha256": sha256_of(_canonical(plain))}
+
+    def as_file(self) -> bytes:
+        """What the record's file holds: `sealed` in canonical form."""
+        return _canonical(self.sealed()) + b"\n"
+
+    @classmethod
+    def from_file(cls, content: bytes, run: str, name: str) -> TrialRecord:
+        """The record of a run in a file without its ending, in whatever form JSON was written.
+
+        Raises `StoreError` for a record of a newer version; `ValueError`, `KeyError`, `TypeError`,
+        `AttributeError` or `RecursionError` if a part is missing, unknown or changed, if the config
+        is not that of the run, or if the record is another trial's.
+        """
+        plain, version = _as_written(content) or _as_found(content)
+        record = cls.from_dict(plain)
+        if (record.run, f"{version}-seed{record.seed}") != (run, name):
+            raise ValueError("the record is another trial's")
+        return record
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> TrialRecord:
+        """The record that `as_dict` wrote.
+
+        Raises `KeyError`, `TypeError`, `ValueError` or `AttributeError` if a part is missing,
+        unknown or not of its kind.
+        """
+        metrics = {}
+        for name, curve in plain["metrics"].items():
+            rounds, values = tuple(curve["rounds"]), tuple(curve["values"])
+            if len(rounds) != len(values):
+                raise ValueError(f"{name} has not one value for each round")
+            metrics[name] = Curve(rounds, values)
+        if not isinstance(plain["provenance"], dict):
+            raise ValueError("the provenance has no names")
+        return cls(**{**plain, "metrics": metrics})
+
+
+def check_schema(plain: Mapping[str, Any]) -> None:
+    """Raises `StoreError` for what a newer version wrote."""
+    schema = plain.get("schema", SCHEMA)
+    if isinstance(schema, int) and schema > SCHEMA:
+        raise StoreError(
+            f"store was written by a newer fedrepro (schema {schema} > {SCHEMA}); "
+            "update fedrepro or give another --store"
+        )
+
+
+def _as_written(content: bytes) -> tuple[dict[str, Any], str] | None:
+    """The sealed content of a file, and its source's digest, if byte for byte as `as_file` wrote.
+
+    Such a file is what was sealed with the seal put in, so its own bytes are hashed; nothing is
+    written out anew. Keys are sorted: the config stands before the counts, the seal before the
+    source, and that comes last. Config and source, which records share, are parsed apart. None for
+    any other file, and for any doubt: `_as_found` decides then.
+    """
+    head, _, source = content.rpartition(_SOURCE)
+    before, _, behind = head.partition(_CONFIG)
+    config, _, own = behind.partition(_COUNTS)
+    try:
+        plain = json.loads((before + _COUNTS + own + b"}").decode())
+        seal = plain.pop("sha256")
+        if sha256_of(head.removesuffix(_SEAL % seal.encode()) + _SOURCE + source[:-1]) != seal:
+            return None
+        plain["config"], run = _config(config)
+        plain["source"], version = _source(source[:-2])
+        if (plain["schema"], plain["run"]) == (SCHEMA, run):
+            return plain, version
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        pass
+    return None
+
+
+def _as_found(content: bytes) -> tuple[dict[str, Any], str]:
+    """The sealed content of a file, and its source's digest, however its JSON is laid out."""
+    plain = json.loads(content.decode())
+    check_schema(plain)
+    seal = plain.pop("sha256", None)
+    if seal != (None if plain["schema"] == 1 else sha256_of(_canonical(plain))):
+        raise ValueError("the content is not what was written")
+    # What is stored, not `RunConfig.key`: a config of an older version has fewer fields.
+    plain["config"], run = _config(_canonical(plain["config"]))
+    if run != plain["run"]:
+        raise ValueError("the config is another run's")
+    plain["source"], version = _source(_canonical(plain["source"]))
+    return plain, version
+
+
+# What stands around the parts of a canonical text that are looked at apart.
+_CONFIG, _COUNTS, _SEAL, _SOURCE = b',"config":', b',"counts":', b',"sha256":"%s"', b',"source":'
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _canonical(plain: Mapping[str, Any]) -> bytes:
+    return _ENCODER.encode(plain).encode()
+
+
+@lru_cache(maxsize=64)
+def _config(canonical: bytes) -> tuple[Mapping[str, Any], str]:
+    """A config and the key of its run; kept, since a run's trials are read one after another."""
+    return json.loads(canonical), sha256_of(canonical)[:16]
+
+
+@lru_cache(maxsize=1024)
+def _source(canonical: bytes) -> tuple[fingerprint.Source, str]:
+    """A source and its digest; kept, since thousands of records share a few fingerprint."""
+    source = json.loads(canonical)
+    return source, fingerprint.digest(source)

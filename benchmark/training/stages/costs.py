@@ -1,0 +1,57 @@
+"""Counts what a client of a method exchanges, computes and holds; trains nothing to the end."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import torch
+
+from fedrepro.benchmark import data
+from fedrepro.benchmark.training.stages.federated import classifier
+from fedrepro.benchmark.training.stages.trial import Trial, made
+from fedrepro.methods.costs.counting import count_costs
+from fedrepro.methods.data.federation import Federation, Portion
+from fedrepro.methods.federated.base import Task
+from fedrepro.methods.outcome import Curve, Outcome
+
+_BITS = 8
+_MOST = 10
+"""Clients that stand for all: a hundred take no other messages than ten."""
+
+
+def run(trial: Trial) -> Outcome:
+    """The metrics `bits` (sent, behind the channel code), `flops` (of a round) and `bytes` (held).
+
+    Raises `ValueError` if the method's costs cannot be counted.
+    """
+    config, wanted = trial.config, trial.config.data
+    assert config.clients is not None
+    count = min(config.clients["count"], _MOST)
+    n_classes = data.classes_of(wanted["name"])
+    size = wanted["image_size"]
+    empty = torch.zeros(count, wanted["channels"], size, size, dtype=torch.uint8)
+    portion = Portion(empty, torch.zeros(count, dtype=torch.int64))
+    own = torch.split(torch.arange(count), 1)
+    network, dim = trial.network()
+    task = Task(
+        Federation(portion, portion, own, own, torch.zeros(count).long(), n_classes),
+        classifier(config, network, dim, n_classes),
+        trial.seeds,
+        torch.device("cpu"),  # nothing is computed that would be faster elsewhere
+        objective=trial.objective(),
+        augmentation=trial.augmentation(),
+        at_width=lambda share: classifier(config, *trial.network(share), n_classes),
+    )
+    method = made("federated", config.method, config.options)
+    costs = count_costs(method, task, config.clients["images"])
+    counted = {
+        "bits": _BITS * costs.exchanged / Fraction(config.clients["code_rate"]),
+        "flops": costs.flops,
+        "bytes": costs.held,
+    }
+    parts = ("exchanged", "weights", "gradients", "maps", "kept")
+    trial.progress(1, 1)
+    return Outcome(
+        metrics={name: Curve((1,), (float(value),)) for name, value in counted.items()},
+        counts={f"{part}_bytes": float(getattr(costs, part)) for part in parts},
+    )

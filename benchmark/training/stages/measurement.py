@@ -1,0 +1,56 @@
+"""Evaluates the weights that the run starts from with a protocol."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fedrepro.benchmark.training.stages.trial import Trial, made
+from fedrepro.methods.data.federation import Portion
+from fedrepro.methods.outcome import Outcome, mean_over_models
+from fedrepro.methods.protocols.base import Protocol, Subject
+from fedrepro.methods.state import n_models, take
+
+
+def run(trial: Trial) -> Outcome:
+    """Metrics of the protocol that the trial's config names.
+
+    Raises `ValueError` if the protocol cannot be applied to the data or the weights.
+    """
+    config = trial.config
+    assert config.start is not None
+    assert trial.encoder is not None
+    trained_on = config.start.data
+
+    def source() -> Portion:
+        return trial.load(trained_on, trained_on["part"]).portion
+
+    protocol: Protocol = made("protocol", config.method, config.options)
+    network, dim = trial.network()
+    train = trial.load(config.data, config.data["part"])
+    tested = config.data["test_part"]
+    subject = Subject(
+        network=network,
+        dim=dim,
+        weights=trial.encoder,
+        train=train.portion,
+        test=None if tested is None else trial.load(config.data, tested).portion,
+        n_classes=train.n_classes,
+        seeds=trial.seeds,
+        device=trial.device,
+        source=source,
+        federation=trial.federation() if config.clients is not None else None,
+        augmentation=trial.augmentation(),
+        progress=trial.progress,
+    )
+    outcome = measure(protocol, subject)
+    trial.progress(1, 1)
+    return outcome
+
+
+def measure(protocol: Protocol, subject: Subject) -> Outcome:
+    """Metrics of one model; of several stacked ones (clients that trained alone), their means."""
+    models = n_models(subject.weights)
+    if models == 1:
+        return protocol.measure(subject)
+    each = [replace(subject, weights=take(subject.weights, [k])) for k in range(models)]
+    return mean_over_models([protocol.measure(one) for one in each])

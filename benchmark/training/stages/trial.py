@@ -1,0 +1,134 @@
+"""What every stage is given, and the parts that more than one of them builds."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from fedrepro.benchmark import data
+from fedrepro.methods import registry
+from fedrepro.methods.data.federation import Federation, Portion
+from fedrepro.methods.federated.base import Progress
+from fedrepro.methods.nn.layers import Layer
+from fedrepro.methods.seeds import Seeds
+from fedrepro.methods.state import State
+
+if TYPE_CHECKING:
+    from fedrepro.benchmark.config import RunConfig
+    from fedrepro.methods.data.views.augment import Augmentation
+    from fedrepro.methods.objectives.base import Objective
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One trial of `config`: random streams, device, data folder, weights to start from.
+
+    threads: cores that a round may use. used: filled with checksum, release and note of every
+    portion that is read.
+    """
+
+    config: RunConfig
+    seeds: Seeds
+    device: torch.device
+    data_dir: Path | None
+    encoder: State | None
+    progress: Progress
+    threads: int = 1
+    used: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def load(self, wanted: Mapping[str, Any], part: str, *, resized: bool = True) -> data.Loaded:
+        """A part of the set that `wanted` (a config's `data`) names.
+
+        Raises `benchmark.errors.DataError` if the set is missing or damaged.
+        """
+        loaded = data.load(
+            wanted["name"],
+            part,
+            image_size=wanted["image_size"] if resized else None,
+            channels=wanted["channels"] if resized else None,
+            data_dir=self.data_dir,
+            images=wanted["images"] if part != wanted["test_part"] else None,
+        )
+        self.used[f"{wanted['name']}/{part}"] = {
+            "checksum": loaded.checksum,
+            "is_release": loaded.is_release,
+            "note": loaded.note,
+            "source": loaded.source,
+            "images": len(loaded.portion),
+        }
+        return loaded
+
+    def federation(self) -> Federation:
+        """The clients' data on the trial's device."""
+        config = self.config
+        assert config.clients is not None
+        wanted = config.data
+        unlabeled = wanted.get("unlabeled_part")
+        return data.build_federation(
+            made("partition", config.clients["partition"], config.clients),
+            self.load(wanted, wanted["part"], resized=False),
+            self.load(wanted, wanted["test_part"], resized=False),
+            self.seeds,
+            wanted["image_size"],
+            wanted["channels"],
+            None if unlabeled is None else self.load(wanted, unlabeled, resized=False),
+        ).to(self.device)
+
+    def source(self) -> Callable[[], Portion] | None:
+        """Loads, once, the images on which the encoder was pre-trained; None where it was not."""
+        start = self.config.start
+        if start is None or start.stage != "pretraining":
+            return None
+        wanted = start.data
+        return cache(lambda: self.load(wanted, wanted["part"]).portion)
+
+    def network(self, share: float = 1.0) -> tuple[Layer, int]:
+        """The encoder's architecture for the images of this run, and the width of its output.
+
+        share: of the channels of every layer that are kept.
+        """
+        chosen = self.config.encoder
+        encoder = made("encoder", chosen["name"], chosen)
+        if share != 1.0:
+            encoder = encoder.narrowed(share)
+        size, channels = self.config.data["image_size"], self.config.data["channels"]
+        return encoder.build(channels, size), encoder.out_dim
+
+    def objective(self) -> Objective | None:
+        """What clients minimise, if the config says so."""
+        chosen = self.config.objective
+        if chosen is None:
+            return None
+        objective: Objective = made("objective", chosen["name"], chosen)
+        return objective
+
+    def augmentation(self) -> Augmentation | None:
+        """How views are drawn, if the run draws any."""
+        options = self.config.augmentation
+        if options is None:
+            return None
+        # By name: a run without views must not depend on how they are drawn (`sources`).
+        module = importlib.import_module("fedrepro.methods.data.views.augment")
+        made: Augmentation = with_options(module.Augmentation, options)
+        return made
+
+
+def made(kind: str, name: str, options: Mapping[str, Any]) -> Any:
+    """The registered class, made with those of `options` that it has."""
+    return with_options(registry.find(kind, name), options)
+
+
+def with_options(cls: type, options: Mapping[str, Any]) -> Any:
+    """A dataclass made with those of `options` that it has; lists (from JSON) become tuples."""
+    own = {f.name for f in fields(cls) if f.init}
+    return cls(**{name: _tupled(value) for name, value in options.items() if name in own})
+
+
+def _tupled(value: Any) -> Any:
+    return tuple(map(_tupled, value)) if isinstance(value, (list, tuple)) else value

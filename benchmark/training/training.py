@@ -1,0 +1,167 @@
+"""Trains one trial of one run: from a frozen config and a seed to an outcome.
+
+Nothing here knows of tables, stores or other trials. The same config and seed give the same
+numbers on one device, whichever process trains them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import os
+import platform
+import subprocess
+import time
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy
+import torch
+
+from fedrepro import __version__
+from fedrepro.benchmark.training.stages.trial import Trial
+from fedrepro.methods.federated.base import Progress
+from fedrepro.methods.outcome import DivergedError, Outcome
+from fedrepro.methods.seeds import Seeds
+from fedrepro.methods.state import State
+
+if TYPE_CHECKING:
+    from fedrepro.benchmark.config import RunConfig
+
+Provenance = dict[str, Any]
+
+
+def train_trial(
+    config: RunConfig,
+    seed: int,
+    *,
+    data_dir: Path | None,
+    device: str,
+    encoder: State | None = None,
+    progress: Progress = lambda done, total: None,
+    threads: int = 1,
+) -> tuple[Outcome, Provenance]:
+    """One trial, and where its numbers come from.
+
+    encoder: weights of the run that `config` starts from, one model; None for a random start.
+    threads: cores that the clients of a round may be spread over, which changes no number.
+    provenance: device, versions, commit, started (UTC), wall_s, threads, data by portion.
+
+    Raises `methods.outcome.DivergedError` if a metric is not finite, `benchmark.errors.DataError`
+    if data are missing, and `ValueError` if the config cannot be built or nothing was measured.
+    """
+    if (config.start is None) != (encoder is None):
+        raise ValueError("an encoder is needed exactly where a run starts from another")
+    started, clock = datetime.now(UTC), time.perf_counter()
+    place = torch.device(device)
+    trial = Trial(config, Seeds(seed), place, data_dir, encoder, progress, threads)
+    stage = importlib.import_module(f"fedrepro.benchmark.training.stages.{config.stage}")
+    with _deterministic():
+        outcome: Outcome = stage.run(trial)
+    _check_numbers(outcome)
+    return outcome, {
+        "device": device_name(place),
+        "versions": versions(),
+        "commit": commit(),
+        "started": started.isoformat(timespec="seconds"),
+        "wall_s": time.perf_counter() - clock,
+        "threads": threads,
+        "data": dict(trial.used),
+    }
+
+
+def device_name(device: torch.device | str) -> str:
+    """The hardware's own name: 'NVIDIA H200', 'AMD EPYC 7763', ..."""
+    place = torch.device(device)
+    if place.type == "cuda":
+        return torch.cuda.get_device_name(place)
+    return _processor() if place.type == "cpu" else place.type
+
+
+@cache
+def versions() -> Mapping[str, str]:
+    """Versions of what computes the numbers."""
+    found = {
+        "python": platform.python_version(),
+        "fedrepro": __version__,
+        "torch": str(torch.__version__),
+        "numpy": numpy.__version__,
+    }
+    for package in ("torchvision", "scikit-learn", "scipy"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+@cache
+def commit() -> str | None:
+    """The checkout's commit, with '+' where files differ from it; None outside a checkout."""
+    here = Path(__file__).parent
+
+    def git(*words: str) -> str:
+        # A user's own hooks and monitors have no business in a question about one's own commit.
+        command = ["git", "-c", "core.fsmonitor=false", "-C", str(here), *words]
+        environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0"}
+        return subprocess.run(
+            command, capture_output=True, text=True, check=True, timeout=10, env=environment
+        ).stdout.strip()
+
+    try:
+        tracked = git("ls-files", "--", __file__)
+        if not tracked:
+            return None
+        edited = git("status", "--porcelain", "--untracked-files=no")
+        return git("rev-parse", "HEAD") + ("+" if edited else "")
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+@cache
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    named = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return named[0] if named else platform.processor() or platform.machine() or "cpu"
+
+
+@contextmanager
+def _deterministic() -> Iterator[None]:
+    """Runs a block with one thread an operator and deterministic algorithms wherever there are any.
+
+    Warnings where there are none are not shown. Memory is not filled before use, which for small
+    networks takes up to a twentieth of the time and helps only code that reads what nobody wrote.
+    """
+    memory: Any = torch.utils.deterministic
+    before = torch.get_num_threads(), torch.get_deterministic_debug_mode()
+    filled = memory.fill_uninitialized_memory
+    torch.set_num_threads(1)
+    # Not `use_deterministic_algorithms`, which first imports the compiler for a second.
+    torch.set_deterministic_debug_mode("warn")
+    memory.fill_uninitialized_memory = False
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*does not have a deterministic")
+            yield
+    finally:
+        torch.set_num_threads(before[0])
+        torch.set_deterministic_debug_mode(before[1])
+        memory.fill_uninitialized_memory = filled
+
+
+def _check_numbers(outcome: Outcome) -> None:
+    if not outcome.metrics:
+        raise ValueError("nothing was measured: the run has no round")
+    for curve in outcome.metrics.values():
+        for at, value in zip(curve.rounds, curve.values, strict=True):
+            if not math.isfinite(value):
+                raise DivergedError(at)

@@ -1,0 +1,1 @@
+"""What networks and methods cost: parameters, operations, bytes."""

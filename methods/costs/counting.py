@@ -1,0 +1,223 @@
+"""What a client exchanges, computes and holds, counted while a method's own rounds are made.
+
+Papers: mfcl, Section 5.4 (α, β, γ of Tables 3, 4 and 15). Nothing here knows a formula of a cost: a
+few rounds with two to six noise images a client are made by the method itself at the full width of
+the network, and three things are read off: its messages, torch's operators (flops, forward and
+backward), and what autograd keeps for the backward pass (`methods.costs.op_trace`). A count is
+then given
+for as many images as are asked for: it must be a polynomial in the images of a step (degree two,
+since a contrastive loss compares all with all), and is checked on a size that it was not made from.
+
+How: hardly anything is computed, and views are the images unchanged: drawing them costs a client
+something too, but no network's flops. Clients that receive equally many bytes are taken to be
+alike, and one of each kind takes part alone.
+Evidence: `tests/methods/test_counting.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, replace
+from fractions import Fraction
+
+import torch
+from torch import Tensor
+
+from fedrepro.methods.costs.op_trace import watched
+from fedrepro.methods.data.federation import Federation, Portion, to_float
+from fedrepro.methods.data.views.augment import Augmentation
+from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Server, Task
+from fedrepro.methods.state import n_bytes
+from fedrepro.methods.training.grouping import Grouping
+
+_SIZES = (2, 3, 4, 6)
+"""Images of a client. Three give a polynomial of degree two, the fourth checks it."""
+_DEGREE = 2
+_ROUNDS = 2
+
+
+@dataclass(frozen=True)
+class ClientCosts:
+    """Of one client, mean over the clients.
+
+    exchanged: bytes in both directions in the whole training. flops: of its local work in one
+    round, two a multiply-add. weights, gradients: bytes of what a step trains and of its gradients.
+    maps: bytes that autograd keeps of a step's images. kept: bytes of what stays with the client
+    between rounds (a target network, ...).
+    """
+
+    exchanged: Fraction
+    flops: Fraction
+    weights: Fraction
+    gradients: Fraction
+    maps: Fraction
+    kept: Fraction
+
+    @property
+    def held(self) -> Fraction:
+        """Bytes of weights, gradients, maps and what is kept."""
+        return self.weights + self.gradients + self.maps + self.kept
+
+
+def count_costs(method: FederatedMethod, task: Task, images: int) -> ClientCosts:
+    """The costs of `method` on clients with `images` training images each.
+
+    task: its federation says how many clients there are and what their images look like, and is not
+    trained on.
+
+    Raises `ValueError` where a count is no polynomial of the images, and for methods that stream
+    within a round.
+    """
+    start = method.start(_tiny(task, 1), 0)
+    received = _received(method, task, start)
+    costs = {
+        kind: astuple(_client_costs(method, task, start, received.index(kind), images))
+        for kind in set(received)
+    }
+    each = zip(*(costs[kind] for kind in received), strict=True)
+    return ClientCosts(*(sum(values, Fraction(0)) / len(received) for values in each))
+
+
+@dataclass(frozen=True)
+class _Round:
+    """What one round of one client did; maps: the most at any time."""
+
+    exchanged: int
+    flops: int
+    weights: int
+    gradients: int
+    maps: int
+    kept: int
+
+
+def _received(method: FederatedMethod, task: Task, start: Server) -> list[int]:
+    """Bytes that each client receives in the first round."""
+    tiny, clients = _tiny(task, 1), range(task.federation.n_clients)
+    each = [method.broadcast(tiny, start, 0, torch.tensor([client])) for client in clients]
+    return [_sent(message) for message in each]
+
+
+def _client_costs(
+    method: FederatedMethod, task: Task, start: Server, client: int, images: int
+) -> ClientCosts:
+    once = {n: _rounds(method, task, start, client, n, 1) for n in _SIZES}
+    twice = _rounds(method, task, start, client, _SIZES[0], 2)
+    size = method.batch_size
+    steps = [min(size, images - first) for first in range(0, images, size)]
+
+    # Rounds from the second on are alike; MFCL's last exchange is another.
+    later, smallest = _ROUNDS - 1, once[_SIZES[0]]
+    bytes_of = [_fitted([(n, once[n][t].exchanged) for n in once]) for t in range(len(smallest))]
+    first, again, *behind = (one(images) for one in bytes_of)
+    exchanged = first + (method.rounds - 1) * again + sum(behind)
+
+    # What is not done in every epoch (statistics, ...) is done once for every image.
+    beside = Fraction(2 * smallest[later].flops - twice[later].flops, _SIZES[0])
+    step = _fitted([(n, once[n][later].flops - beside * n) for n in once])
+    flops = method.local_epochs * sum(map(step, steps)) + beside * images
+
+    held = _fitted([(n, once[n][later].maps) for n in once])
+    last = smallest[later]
+    return ClientCosts(
+        exchanged=exchanged,
+        flops=flops,
+        weights=Fraction(last.weights),
+        gradients=Fraction(last.gradients),
+        maps=held(max(steps)) - held(0),
+        kept=Fraction(last.kept),
+    )
+
+
+@dataclass(frozen=True)
+class _Polynomial:
+    """Sum of coefficients[i] times n to the i."""
+
+    coefficients: tuple[Fraction, ...]
+
+    def __call__(self, n: int) -> Fraction:
+        return sum((c * n**i for i, c in enumerate(self.coefficients)), Fraction(0))
+
+
+def _fitted(points: Sequence[tuple[int, int | Fraction]]) -> _Polynomial:
+    """The polynomial of degree two through all the points, exactly.
+
+    Raises `ValueError` if there is none.
+    """
+    used = points[: _DEGREE + 1]
+    total = [Fraction(0)] * (_DEGREE + 1)
+    for i, (x, y) in enumerate(used):
+        # Lagrange: the product of (n - z) / (x - z) over the other points, as coefficients.
+        basis = [Fraction(y)]
+        for j, (z, _) in enumerate(used):
+            if i != j:
+                shifted, scaled = [Fraction(0), *basis], [*(-z * c for c in basis), Fraction(0)]
+                basis = [(a + b) / (x - z) for a, b in zip(shifted, scaled, strict=True)]
+        total = [a + b for a, b in zip(total, basis, strict=True)]
+    found = _Polynomial(tuple(total))
+    if any(found(x) != y for x, y in points):
+        raise ValueError(f"{list(points)}, by images, follow no polynomial of degree {_DEGREE}")
+    return found
+
+
+def _rounds(
+    method: FederatedMethod, task: Task, server: Server, client: int, images: int, epochs: int
+) -> list[_Round]:
+    """The first rounds of a client that takes part alone, its images being one batch."""
+    tiny = _tiny(task, images)
+    # SGD's steps can be watched; what another optimiser keeps is not counted anyway.
+    short = replace(method, rounds=_ROUNDS, local_epochs=epochs, batch_size=images, optimizer="sgd")
+    memory, alone, found = Memory(), torch.tensor([client]), list[_Round]()
+    for t in range(short.exchanges):
+        download = short.broadcast(tiny, server, t, alone)
+        with watched() as watch:
+            upload = short.local_update(tiny, download, t, alone, memory)
+        found.append(
+            _Round(
+                _sent(download) + _sent(upload),
+                watch.flops.get_total_flops(),
+                watch.weights,
+                watch.gradients,
+                watch.most,
+                sum(n_bytes(state) for state in memory.values()) // tiny.federation.n_clients,
+            )
+        )
+        if t + 1 < short.exchanges:
+            server = short.aggregate(tiny, server, upload, t, alone)
+    return found
+
+
+def _sent(message: Message) -> int:
+    if message.streamed:
+        raise ValueError("what is streamed within a round is not counted here")
+    return message.bytes_exchanged(1)
+
+
+def _tiny(task: Task, images: int) -> Task:
+    """The task on noise, with so many images for each client."""
+    old = task.federation
+    count = old.n_clients * images
+    shape = (count, *old.train.images.shape[1:])
+    portion = Portion(
+        torch.randint(0, 256, shape, dtype=torch.uint8, generator=task.seeds.generator("noise")),
+        torch.arange(count) % old.n_classes,
+    )
+    own = torch.split(torch.arange(count), images)
+    group = torch.zeros(old.n_clients, dtype=torch.int64)
+    return replace(
+        task,
+        federation=Federation(portion, portion, own, own, group, old.n_classes),
+        grouping=Grouping(at_once=1),
+        augmentation=None if task.augmentation is None else _Unchanged(),
+    )
+
+
+class _Unchanged(Augmentation):
+    """Views that are the images."""
+
+    def views(self, images: Tensor, n_views: int, generator: torch.Generator) -> list[Tensor]:
+        return [to_float(images)] * n_views
+
+    def stacked_views(
+        self, images: Tensor, n_views: int, streams: Sequence[torch.Generator]
+    ) -> list[Tensor]:
+        return [to_float(images)] * n_views

@@ -1,0 +1,133 @@
+"""What a network and a federated method cost: parameters, multiply-adds, bytes, models exchanged.
+
+Units: a multiply-add is one multiplication and one addition, counted for convolutions and dense
+layers in the forward pass of one image; flops are two for each multiply-add. Communication is per
+client, Eq. 13 of CP-CFL (Section 3.5): counted from the messages that the method really makes, in
+multiples of the size S of one model.
+Evidence: `tests/methods/test_costs.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Task
+from fedrepro.methods.nn.layers import Layer, is_buffer
+from fedrepro.methods.state import State, n_bytes
+
+FLOPS_PER_MULTIPLY_ADD = 2
+
+
+@dataclass(frozen=True)
+class NetworkCost:
+    """Cost of one model of a network.
+
+    parameters: trained weights. buffers: running statistics. bytes: both, as sent. multiply_adds:
+    of one forward pass of one image, by kind of layer (`convolution`, `dense`).
+    """
+
+    parameters: int
+    buffers: int
+    bytes: int
+    multiply_adds_by_kind: Mapping[str, int]
+
+    @property
+    def multiply_adds(self) -> int:
+        """Multiply-adds of one forward pass of one image."""
+        return sum(self.multiply_adds_by_kind.values())
+
+    @property
+    def flops(self) -> int:
+        """Floating-point operations of one forward pass of one image, two a multiply-add."""
+        return FLOPS_PER_MULTIPLY_ADD * self.multiply_adds
+
+
+def network_cost(network: Layer, *input_shape: int) -> NetworkCost:
+    """The cost of `network` for one input of `input_shape` (channels, height, width, or width).
+
+    Nothing is computed: torch's `meta` device carries shapes only, which is all that is counted.
+    """
+    state = shapes_of(network)
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        network(state, torch.zeros(1, 1, *input_shape, device="meta"))
+    by_kind: dict[str, int] = {}
+    for operator, flops in counter.get_flop_counts()["Global"].items():
+        kind = "convolution" if "convolution" in str(operator) else "dense"
+        by_kind[kind] = by_kind.get(kind, 0) + flops // FLOPS_PER_MULTIPLY_ADD
+    trained = sum(v.numel() for name, v in state.items() if not is_buffer(name))
+    buffers = sum(v.numel() for name, v in state.items() if is_buffer(name))
+    return NetworkCost(trained, buffers, n_bytes(state), by_kind)
+
+
+def shapes_of(network: Layer) -> State:
+    """The weights of one model on torch's `meta` device: large networks take seconds to draw."""
+    with torch.device("meta"):
+        return network.new(torch.Generator(device="cpu"))
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """What one client exchanges with the server, mean over the clients that took part.
+
+    downloaded, uploaded: weights and features, in multiples of one model's bytes. beside: bytes of
+    integers (choices, counters) in both directions, which papers leave out.
+    """
+
+    downloaded: Fraction = Fraction(0)
+    uploaded: Fraction = Fraction(0)
+    beside: Fraction = Fraction(0)
+
+    @property
+    def models(self) -> Fraction:
+        """Models' worth of bytes in both directions."""
+        return self.downloaded + self.uploaded
+
+    def __add__(self, other: Exchange) -> Exchange:
+        return Exchange(
+            self.downloaded + other.downloaded,
+            self.uploaded + other.uploaded,
+            self.beside + other.beside,
+        )
+
+
+def exchange(download: Message, upload: Message, participants: int, model_bytes: int) -> Exchange:
+    """One round of one client, from the messages of all `participants`."""
+    (down, beside_down), (up, beside_up) = (
+        _per_participant(message, participants) for message in (download, upload)
+    )
+    return Exchange(down / model_bytes, up / model_bytes, beside_down + beside_up)
+
+
+def communication(method: FederatedMethod, task: Task) -> Exchange:
+    """What one client exchanges in all rounds of `method`, which is trained on `task` to the end.
+
+    Restarts are not made: they cost what the abandoned attempts exchanged.
+    """
+    task = replace(task, federation=method.prepare(task.federation))
+    model_bytes = n_bytes(task.model.new(torch.Generator().manual_seed(0)))
+    server, memory, total = method.start(task, 0), Memory(), Exchange()
+    for t in range(method.exchanges):
+        clients = method.participants(task, t)
+        download = method.broadcast(task, server, t, clients)
+        upload = method.local_update(task, download, t, clients, memory)
+        total += exchange(download, upload, len(clients), model_bytes)
+        server = method.aggregate(task, server, upload, t, clients)
+    return total
+
+
+def _per_participant(message: Message, participants: int) -> tuple[Fraction, Fraction]:
+    """Bytes of floating-point and of other tensors that one participant sends or receives."""
+    payloads: list[tuple[State, int]] = [(state, 1) for state in message.shared.values()]
+    payloads += [(state, participants) for state in message.each.values()]
+    floating = beside = Fraction(0)
+    for state, among in payloads:
+        weights = {name: v for name, v in state.items() if v.is_floating_point()}
+        others = {name: v for name, v in state.items() if not v.is_floating_point()}
+        floating += Fraction(n_bytes(weights) if weights else 0, among)
+        beside += Fraction(n_bytes(others) if others else 0, among)
+    return floating, beside

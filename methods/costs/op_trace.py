@@ -1,0 +1,106 @@
+"""What a piece of training computes and holds, watched while hardly anything is computed.
+
+Torch's operators (flops, forward and backward), what autograd keeps for the backward pass, and what
+optimisers move. Convolutions and matrix products put out zeros of the right shape; everything else
+happens.
+Evidence: `tests/methods/test_counting.py`.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.optim import optimizer as optimizers
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import FlopCounterMode
+
+from fedrepro.methods.state import n_bytes
+
+
+class _Handle:
+    """A tensor that autograd keeps."""
+
+    def __init__(self, value: Tensor) -> None:
+        self.value = value
+
+
+class Watch:
+    """flops: torch's counter. most: bytes kept for backward passes at a time.
+
+    weights, gradients: the most that an optimiser's step had.
+    """
+
+    def __init__(self) -> None:
+        self.flops = FlopCounterMode(display=False)
+        self.weights = self.gradients = self.now = self.most = 0
+        self._users: Counter[int] = Counter()
+
+    def keep(self, value: Tensor) -> _Handle:
+        """Counts a tensor until its handle is gone; tensors of one storage count once."""
+        handle, storage = _Handle(value.detach()), value.untyped_storage()
+        key, size = storage._cdata, storage.nbytes()
+        if not self._users[key]:
+            self.now += size
+            self.most = max(self.most, self.now)
+        self._users[key] += 1
+        weakref.finalize(handle, self._drop, key, size)
+        return handle
+
+    def _drop(self, key: int, size: int) -> None:
+        self._users[key] -= 1
+        if not self._users[key]:
+            self.now -= size
+
+    def step(self, optimizer: torch.optim.Optimizer, *_: Any) -> None:
+        """Called before each step of an optimiser."""
+        trained = [value for group in optimizer.param_groups for value in group["params"]]
+        gradients = [value.grad for value in trained if value.grad is not None]
+        self.weights = max(self.weights, n_bytes(dict(enumerate(trained))))  # type: ignore[arg-type]
+        self.gradients = max(self.gradients, n_bytes(dict(enumerate(gradients))))  # type: ignore[arg-type]
+
+
+@contextmanager
+def watched() -> Iterator[Watch]:
+    """Watches everything that is computed within the block, with zeros for heavy operators."""
+    watch = Watch()
+    hook = optimizers.register_optimizer_step_pre_hook(watch.step)
+    hooks = torch.autograd.graph.saved_tensors_hooks(watch.keep, lambda handle: handle.value)
+    try:
+        with _Zeros(), watch.flops, hooks:  # type: ignore[no-untyped-call]
+            yield watch
+    finally:
+        hook.remove()
+
+
+class _Zeros(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Zeros of the right shape in the place of convolutions and matrix products."""
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        if func not in _HEAVY:
+            return func(*args, **(kwargs or {}))
+        shapes = func(*map(_shape_of, args), **(kwargs or {}))
+        if isinstance(shapes, Tensor):
+            return torch.zeros(shapes.shape, dtype=shapes.dtype)
+        return tuple(None if s is None else torch.zeros(s.shape, dtype=s.dtype) for s in shapes)
+
+
+def _shape_of(value: Any) -> Any:
+    return value.to("meta") if isinstance(value, Tensor) else value
+
+
+_aten = torch.ops.aten
+_HEAVY = {
+    _aten.convolution.default,
+    _aten.convolution_backward.default,
+    _aten.mm.default,
+    _aten.bmm.default,
+    _aten.addmm.default,
+}

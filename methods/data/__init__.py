@@ -1,0 +1,1 @@
+"""What clients have: images, how they are dealt, and random views of them."""

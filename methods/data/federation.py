@@ -1,0 +1,128 @@
+"""The data of all clients: one uint8 tensor per portion, clients are index lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from fedrepro.methods.seeds import Seeds
+
+UNLABELED = -1
+"""Label of an image that has none, among images that have."""
+
+
+@dataclass(frozen=True)
+class Portion:
+    """Labelled (or unlabelled) images.
+
+    images: uint8, n x channels x height x width. labels: int64, n, or None where unlabelled.
+    """
+
+    images: Tensor
+    labels: Tensor | None = None
+
+    def __len__(self) -> int:
+        return self.images.shape[0]
+
+    def to(self, device: torch.device | str) -> Portion:
+        """The same portion on `device`."""
+        labels = None if self.labels is None else self.labels.to(device)
+        return Portion(self.images.to(device), labels)
+
+
+@dataclass(frozen=True)
+class Federation:
+    """Who holds which images.
+
+    train_of, test_of: per client an int64 index into `train` and `test`; clients that are
+    measured on the same images hold the same tensor, and evaluation passes over it once. group:
+    int64, clients; the true cluster of each client, or zeros where the split has none. novel: the
+    last so many clients never train; they are there to be personalised and tested. unlabeled_of:
+    per client an index into `train` of images whose labels are `UNLABELED`, for methods that learn
+    without labels; empty where there are none.
+    """
+
+    train: Portion
+    test: Portion
+    train_of: tuple[Tensor, ...]
+    test_of: tuple[Tensor, ...]
+    group: Tensor
+    n_classes: int
+    novel: int = 0
+    unlabeled_of: tuple[Tensor, ...] = ()
+
+    @property
+    def n_clients(self) -> int:
+        """Number of clients, novel ones included."""
+        return len(self.train_of)
+
+    @property
+    def n_training(self) -> int:
+        """Number of clients that may take part in training: the first ones."""
+        return self.n_clients - self.novel
+
+    def sizes(self) -> Tensor:
+        """Training images per client, int64."""
+        return torch.tensor([len(index) for index in self.train_of])
+
+    def class_counts(self) -> Tensor:
+        """Training images per client and class, int64, clients x classes."""
+        assert self.train.labels is not None
+        held = [self.train.labels[index].cpu() for index in self.train_of]
+        return torch.stack(
+            [torch.bincount(own[own != UNLABELED], minlength=self.n_classes) for own in held]
+        )
+
+    def n_shared_images(self) -> int:
+        """Training images that more than one client holds."""
+        counts = torch.bincount(torch.cat([i.cpu() for i in self.train_of]))
+        return int((counts > 1).sum())
+
+    def with_unlabeled(self, images: Tensor, seeds: Seeds) -> Federation:
+        """`images` (uint8) dealt evenly, at random, to the clients that train."""
+        assert self.train.labels is not None
+        labels = torch.full((len(images),), UNLABELED)
+        order = torch.randperm(len(images), generator=seeds.generator("partition", "unlabelled"))
+        hands = torch.tensor_split(len(self.train) + order, self.n_training)
+        nothing = torch.empty(0, dtype=torch.int64)
+        return replace(
+            self,
+            train=Portion(
+                torch.cat([self.train.images, images]), torch.cat([self.train.labels, labels])
+            ),
+            unlabeled_of=(*(hand.sort().values for hand in hands), *[nothing] * self.novel),
+        )
+
+    def pooled(self) -> Federation:
+        """Labelled and unlabelled images of each client together, for learning without labels."""
+        if not self.unlabeled_of:
+            return self
+        both = zip(self.train_of, self.unlabeled_of, strict=True)
+        return replace(self, train_of=tuple(map(torch.cat, both)), unlabeled_of=())
+
+    def to(self, device: torch.device | str) -> Federation:
+        """The same federation on `device`."""
+        return Federation(
+            self.train.to(device),
+            self.test.to(device),
+            each_once(lambda index: index.to(device), self.train_of),
+            each_once(lambda index: index.to(device), self.test_of),
+            self.group.to(device),
+            self.n_classes,
+            self.novel,
+            tuple(index.to(device) for index in self.unlabeled_of),
+        )
+
+
+def each_once(change: Callable[[Tensor], Tensor], indices: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """`change` of every index; indices that are one tensor stay one tensor."""
+    changed = {id(index): change(index) for index in indices}
+    return tuple(changed[id(index)] for index in indices)
+
+
+def to_float(images: Tensor) -> Tensor:
+    """uint8 images as float32 in [0, 1]; any shape."""
+    return images.to(torch.float32).div_(255.0)

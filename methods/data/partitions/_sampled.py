@@ -1,0 +1,69 @@
+"""Clients with equally many images each, some of whom never train.
+
+Paper: Calibre, Section V-A: clients hold D over their number of training images, written (S,
+#samples) or (0.3, #samples); 50 novel clients beside the 100 are left out of training.
+
+Unstated, and what is done here:
+- Whose images the novel clients hold: they are dealt last, by the same rule and from the same
+  images, so they share images with clients that train wherever those have used a class up.
+- Whether clients may share an image otherwise: only where a class has too few (`_piles`).
+- A client's test images: `test_size`, in the class proportions of its training images (Section
+  IV-A says that the two distributions agree).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+import torch
+
+from fedrepro.methods.data.federation import Federation, Portion
+from fedrepro.methods.data.partitions._piles import deal_by_class, proportional
+from fedrepro.methods.data.partitions.base import Partition
+from fedrepro.methods.seeds import Seeds
+
+
+@dataclass(frozen=True)
+class Sampled(Partition):
+    """Options of such splits.
+
+    count: clients that train. novel: clients beside them that never do. samples, test_size:
+    training and test images of a client.
+
+    Raises `ValueError` for numbers that no federation can have.
+    """
+
+    count: int = 100
+    novel: int = 50
+    samples: int = 500
+    test_size: int = 100
+
+    def __post_init__(self) -> None:
+        if self.count < 1 or self.novel < 0 or self.samples < 1 or self.test_size < 1:
+            raise ValueError(
+                f"count = {self.count}, novel = {self.novel}, samples = {self.samples}, "
+                f"test_size = {self.test_size}: only novel may be 0, and none negative"
+            )
+
+    @abstractmethod
+    def wanted(self, n_classes: int, seeds: Seeds) -> list[dict[int, int]]:
+        """Training images by class of every client, novel ones last; each sums to `samples`."""
+
+    def deal(self, train: Portion, test: Portion, n_classes: int, seeds: Seeds) -> Federation:
+        """The clients' data for one trial; see the module for the rule.
+
+        Raises `ValueError` if the data have no labels or fewer images of a class than one client
+        needs.
+        """
+        wanted = self.wanted(n_classes, seeds)
+        tested = [proportional(counts, self.test_size) for counts in wanted]
+        return Federation(
+            train,
+            test,
+            deal_by_class(wanted, train.labels, "training", seeds),
+            deal_by_class(tested, test.labels, "test", seeds),
+            torch.zeros(len(wanted), dtype=torch.int64),
+            n_classes,
+            novel=self.novel,
+        )

@@ -1,0 +1,23 @@
+"""What a partition is: a rule that deals a training and a test portion to clients."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+from fedrepro.methods.data.federation import Federation, Portion
+from fedrepro.methods.seeds import Seeds
+
+
+@dataclass(frozen=True)
+class Partition(ABC):
+    """Options of a split; the fields of a subclass are its options in a spec."""
+
+    count: int = 60
+
+    @abstractmethod
+    def deal(self, train: Portion, test: Portion, n_classes: int, seeds: Seeds) -> Federation:
+        """The clients' data for one trial.
+
+        Raises `ValueError` with one clear sentence if the data cannot be dealt that way.
+        """

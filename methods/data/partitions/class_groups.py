@@ -1,0 +1,99 @@
+"""Clients in groups that differ in their classes, as CP-CFL deals them.
+
+Paper: CP-CFL, Section 4.1 and Figure 3 (three groups with classes 1-4, 4-7 and 7-10; per client
+two classes with 20 images and two with 5), Section 4.8 (15 to 90 clients in three equal groups).
+
+Unstated, and what is done here:
+- Which two of a client's classes are the large ones: drawn at random for each client.
+- Whether clients may share an image. With 60 clients the classes that two groups have in common
+  need about all of STL-10's 500 images of a class, with 90 clients more. Images of a class are
+  therefore dealt like cards: without repetition while the pile lasts, then all of them are
+  shuffled again. Images are shared only if they must be, and how often two images of a class are
+  used never differs by more than one. A client never holds an image twice. The same rule deals
+  test images; the number of shared training images is `Federation.n_shared_images`.
+- Size of a client's test set: 50. Every printed accuracy of 60 clients lies on the grid k/3000
+  (15, 30 and 90 clients: k/750, k/1500, k/4500).
+- A number of clients that the groups do not divide: the first groups have one client more.
+
+Evidence: `tests/methods/test_partitions.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from fedrepro.methods.data.federation import Federation, Portion
+from fedrepro.methods.data.partitions._piles import deal_by_class, proportional
+from fedrepro.methods.data.partitions.base import Partition
+from fedrepro.methods.seeds import Seeds
+
+
+@dataclass(frozen=True)
+class ClassGroups(Partition):
+    """Options of the split.
+
+    count: clients. groups: classes (from 0) of each group. major, minor: training images of a
+    large and of a small class. n_major: large classes of a client. test_size: test images of a
+    client, in the proportions of its training images.
+
+    Raises `ValueError` for options that no federation can have.
+    """
+
+    groups: tuple[tuple[int, ...], ...] = ((0, 1, 2, 3), (3, 4, 5, 6), (6, 7, 8, 9))
+    major: int = 20
+    minor: int = 5
+    n_major: int = 2
+    test_size: int = 50
+
+    def __post_init__(self) -> None:
+        if not self.groups or self.count < len(self.groups):
+            raise ValueError(
+                f"count = {self.count} clients cannot fill {len(self.groups)} groups; "
+                "give at least one group, and at least one client for each"
+            )
+        for group in self.groups:
+            if len(set(group)) != len(group) or min(group, default=-1) < 0:
+                raise ValueError(f"groups: {list(group)} must be different class numbers from 0")
+            if not 0 <= self.n_major <= len(group):
+                raise ValueError(
+                    f"n_major = {self.n_major} is not possible with the {len(group)} classes "
+                    f"of group {list(group)}"
+                )
+        if not 0 <= self.minor <= self.major or self.major < 1 or self.test_size < 1:
+            raise ValueError(
+                f"major = {self.major}, minor = {self.minor}, test_size = {self.test_size}: "
+                "need 0 <= minor <= major, major >= 1 and test_size >= 1"
+            )
+
+    def deal(self, train: Portion, test: Portion, n_classes: int, seeds: Seeds) -> Federation:
+        """The clients' data for one trial; see the module for the rule.
+
+        Raises `ValueError` if the data have no labels, lack a class of `groups`, or hold fewer
+        images of a class than one client needs.
+        """
+        highest = max(max(group) for group in self.groups)
+        if highest >= n_classes:
+            raise ValueError(
+                f"groups: class {highest} does not exist, the data have {n_classes} classes from 0"
+            )
+        group = torch.arange(self.count) * len(self.groups) // self.count
+        wanted = [self._wanted(client, int(g), seeds) for client, g in enumerate(group)]
+        tested = [proportional(counts, self.test_size) for counts in wanted]
+        return Federation(
+            train,
+            test,
+            deal_by_class(wanted, train.labels, "training", seeds),
+            deal_by_class(tested, test.labels, "test", seeds),
+            group,
+            n_classes,
+        )
+
+    def _wanted(self, client: int, group: int, seeds: Seeds) -> dict[int, int]:
+        """Training images of a client by class."""
+        classes = self.groups[group]
+        stream = seeds.generator("partition", "major classes", client)
+        order = torch.randperm(len(classes), generator=stream).tolist()
+        large = {classes[i] for i in order[: self.n_major]}
+        return {c: self.major if c in large else self.minor for c in classes}

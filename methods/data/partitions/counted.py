@@ -1,0 +1,45 @@
+"""Clients whose images of every class are counted out.
+
+Paper: mfcl, Figure 4 (one client with 4950 airplanes and 50 cars, one with the opposite).
+Unstated: which images (dealt at random, each to one client while a class lasts, see `_piles`).
+Evidence: `tests/methods/test_dealing.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fedrepro.methods.data.federation import Federation, Portion
+from fedrepro.methods.data.partitions._piles import deal_by_class
+from fedrepro.methods.data.partitions._whole import federation_of
+from fedrepro.methods.data.partitions.base import Partition
+from fedrepro.methods.seeds import Seeds
+
+
+@dataclass(frozen=True)
+class Counted(Partition):
+    """counts: for each client its images of class 0, 1, ...; `count` clients in all.
+
+    Raises `ValueError` if they are not `count` lists of numbers of which one is positive.
+    """
+
+    count: int = 2
+    counts: tuple[tuple[int, ...], ...] = ((1, 1), (1, 1))
+
+    def __post_init__(self) -> None:
+        if len(self.counts) != self.count:
+            raise ValueError(f"counts has {len(self.counts)} clients, count = {self.count}")
+        if any(min(own, default=-1) < 0 or sum(own) == 0 for own in self.counts):
+            raise ValueError(f"counts = {self.counts}: every client needs images, none negative")
+
+    def deal(self, train: Portion, test: Portion, n_classes: int, seeds: Seeds) -> Federation:
+        """The clients' data for one trial; everybody is measured on the whole test set.
+
+        Raises `ValueError` if the data have no labels, or too few classes or images of one.
+        """
+        listed = max(map(len, self.counts))
+        if listed > n_classes:
+            raise ValueError(f"counts lists {listed} classes, the data have {n_classes}")
+        wanted = [{c: n for c, n in enumerate(own) if n} for own in self.counts]
+        hands = deal_by_class(wanted, train.labels, "training", seeds)
+        return federation_of(train, test, hands, n_classes)

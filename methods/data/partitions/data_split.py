@@ -1,0 +1,57 @@
+"""Classes dealt to clients: with K clients and M classes, each has M/K classes of its own.
+
+Papers: fedrlc, Section VII-A ("data-split"), after FedU and FedEMA; fcl's first non-IID setting.
+Unstated: which classes go together (drawn at random for each trial); K that does not divide M, and
+K > M. Taken: the classes lie one after the other on a line, cut into K equal pieces; a class that
+a cut goes through is split in that proportion, its images being dealt at random.
+Evidence: `tests/methods/test_dealing.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import torch
+from torch import Tensor
+
+from fedrepro.methods.data.federation import Federation, Portion
+from fedrepro.methods.data.partitions._whole import federation_of, labels_of
+from fedrepro.methods.data.partitions.base import Partition
+from fedrepro.methods.seeds import Seeds
+
+
+@dataclass(frozen=True)
+class DataSplit(Partition):
+    """count: K, clients."""
+
+    def deal(self, train: Portion, test: Portion, n_classes: int, seeds: Seeds) -> Federation:
+        """The clients' data for one trial.
+
+        Raises `ValueError` if the data have no labels or a client would hold no image.
+        """
+        labels = labels_of(train)
+        classes = torch.randperm(n_classes, generator=seeds.generator("partition", "classes"))
+        piles = [self._pile(labels, int(c), seeds) for c in classes]
+        hands = []
+        for client in range(self.count):
+            low, high = (Fraction(n_classes * k, self.count) for k in (client, client + 1))
+            pieces = [
+                _piece(pile, low - place, high - place)
+                for place, pile in enumerate(piles)
+                if place < high and place + 1 > low
+            ]
+            hands.append(torch.cat(pieces).sort().values)
+        return federation_of(train, test, hands, n_classes)
+
+    def _pile(self, labels: Tensor, c: int, seeds: Seeds) -> Tensor:
+        """The images of class `c` in random order."""
+        images = torch.nonzero(labels == c).flatten()
+        stream = seeds.generator("partition", "data-split", c)
+        return images[torch.randperm(len(images), generator=stream)]
+
+
+def _piece(pile: Tensor, low: Fraction, high: Fraction) -> Tensor:
+    """The part of a pile between two shares of it, cut to [0, 1]."""
+    first, last = (min(max(bound, Fraction(0)), Fraction(1)) for bound in (low, high))
+    return pile[int(first * len(pile)) : int(last * len(pile))]

@@ -1,0 +1,84 @@
+"""Classes dealt in shares drawn from a Dirichlet distribution.
+
+Papers: fedrlc (Section VII-C, β), mfcl (Section 5.1, ξ), fcl (second non-IID setting), after Hsu et
+al. 2019 and Yurochkin et al. 2019: for each class one draw of its shares over the clients, all
+parameters `alpha`; small values give each class to few clients, large ones deal evenly.
+Unstated: what happens to clients that are left with too few images. Taken: the draw is repeated, at
+most a hundred times, until everybody has `smallest` images; if no draw does (a hundred clients at
+0.01), those who lack images take them one by one, at random, from whoever holds most.
+Evidence: `tests/methods/test_dealing.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fedrepro.methods.data.federation import Federation, Portion
+from fedrepro.methods.data.partitions._whole import federation_of, labels_of
+from fedrepro.methods.data.partitions.base import Partition
+from fedrepro.methods.seeds import Seeds
+
+_DRAWS = 100
+
+
+@dataclass(frozen=True)
+class Dirichlet(Partition):
+    """alpha: concentration, above 0. smallest: images that every client has at least.
+
+    Raises `ValueError` for values that make no split.
+    """
+
+    alpha: float = 0.5
+    smallest: int = 2
+
+    def __post_init__(self) -> None:
+        if self.alpha <= 0 or self.smallest < 1 or self.count < 1:
+            raise ValueError(
+                f"alpha = {self.alpha}, smallest = {self.smallest}, count = {self.count}: "
+                "need alpha > 0, smallest >= 1 and count >= 1"
+            )
+
+    def deal(self, train: Portion, test: Portion, n_classes: int, seeds: Seeds) -> Federation:
+        """The clients' data for one trial.
+
+        Raises `ValueError` if the data have no labels, or fewer than `smallest` images a client.
+        """
+        labels = labels_of(train)
+        if len(labels) < self.count * self.smallest:
+            raise ValueError(
+                f"{len(labels)} images cannot give {self.count} clients {self.smallest} each"
+            )
+        rng = np.random.default_rng(seeds.number("partition", "dirichlet"))
+        for _ in range(_DRAWS):
+            owner = self._owners(labels, n_classes, rng)
+            if int(torch.bincount(owner, minlength=self.count).min()) >= self.smallest:
+                break
+        else:
+            self._even_out(owner, rng)
+        hands = [torch.nonzero(owner == client).flatten() for client in range(self.count)]
+        return federation_of(train, test, hands, n_classes)
+
+    def _owners(self, labels: Tensor, n_classes: int, rng: np.random.Generator) -> Tensor:
+        """The client of each image, int64, from one draw of all shares."""
+        owner = torch.empty(len(labels), dtype=torch.int64)
+        for c in range(n_classes):
+            images = rng.permutation(np.flatnonzero(labels.numpy() == c))
+            shares = rng.dirichlet(np.full(self.count, self.alpha))
+            cuts = np.rint(np.cumsum(shares)[:-1] * len(images)).astype(int)
+            for client, hand in enumerate(np.split(images, cuts)):
+                owner[torch.from_numpy(hand)] = client
+        return owner
+
+    def _even_out(self, owner: Tensor, rng: np.random.Generator) -> None:
+        """Moves images, in place, until every client has `smallest`."""
+        sizes = torch.bincount(owner, minlength=self.count)
+        while int(sizes.min()) < self.smallest:
+            poorest, richest = int(sizes.argmin()), int(sizes.argmax())
+            given = rng.choice(torch.nonzero(owner == richest).flatten().numpy())
+            owner[int(given)] = poorest
+            sizes[poorest] += 1
+            sizes[richest] -= 1

@@ -1,0 +1,46 @@
+"""Distribution-based label skew: class shares from a Dirichlet distribution, sizes all equal.
+
+Paper: Calibre, Section V-A, D-non-i.i.d. with concentration 0.3, written (0.3, #samples).
+Departure: the text divides the data set, which would leave clients with unequal sizes, but writes
+one number of samples; the number is kept, and a class that is used up is dealt again. Shares are
+rounded by largest remainders. More in `_sampled`.
+Evidence: `tests/methods/test_sampled_partitions.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fedrepro.methods.data.partitions._piles import proportional
+from fedrepro.methods.data.partitions._sampled import Sampled
+from fedrepro.methods.seeds import Seeds
+
+_PARTS = 2**40
+"""Shares are whole numbers of this many parts, so that rounding them is exact."""
+
+
+@dataclass(frozen=True)
+class DirichletSamples(Sampled):
+    """alpha: concentration; the smaller, the fewer classes a client holds."""
+
+    alpha: float = 0.3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.alpha <= 0:
+            raise ValueError(f"alpha = {self.alpha} is no concentration; it must be above 0")
+
+    def wanted(self, n_classes: int, seeds: Seeds) -> list[dict[int, int]]:
+        """Images in the proportions of one draw of the Dirichlet distribution a client."""
+        return [
+            proportional(self._parts(n_classes, seeds, client), self.samples)
+            for client in range(self.count + self.novel)
+        ]
+
+    def _parts(self, n_classes: int, seeds: Seeds, client: int) -> dict[int, int]:
+        stream = np.random.default_rng(seeds.number("partition", "shares", client))
+        share = stream.dirichlet([self.alpha] * n_classes)
+        parts = {c: int(value * _PARTS) for c, value in enumerate(share)}
+        return {c: n for c, n in parts.items() if n > 0}

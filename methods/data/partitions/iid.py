@@ -1,0 +1,32 @@
+"""Images dealt at random, equally many to each client.
+
+Papers: fedrlc (Section VII-A), fcl (Section 6), whose "IID" says no more.
+Unstated: what becomes of a remainder (the first clients have one image more); the test set
+(every client is measured on all of it, so that one global model has one accuracy).
+Evidence: `tests/methods/test_dealing.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from fedrepro.methods.data.federation import Federation, Portion
+from fedrepro.methods.data.partitions._whole import federation_of
+from fedrepro.methods.data.partitions.base import Partition
+from fedrepro.methods.seeds import Seeds
+
+
+@dataclass(frozen=True)
+class IID(Partition):
+    """count: clients."""
+
+    def deal(self, train: Portion, test: Portion, n_classes: int, seeds: Seeds) -> Federation:
+        """The clients' data for one trial.
+
+        Raises `ValueError` if there are fewer images than clients.
+        """
+        order = torch.randperm(len(train), generator=seeds.generator("partition", "iid"))
+        hands = [hand.sort().values for hand in torch.tensor_split(order, self.count)]
+        return federation_of(train, test, hands, n_classes)

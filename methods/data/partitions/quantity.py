@@ -1,0 +1,41 @@
+"""Quantity-based label skew: every client holds S classes and equally many images of each.
+
+Paper: Calibre, Section V-A, Q-non-i.i.d., written (S, #samples).
+Unstated: how a client's images are divided among its classes (evenly); which classes it holds
+(drawn at random, all classes equally often while that is possible, so that 100 clients with 2
+classes of CIFAR-10 and 500 images use every image once). More in `_sampled`.
+Evidence: `tests/methods/test_sampled_partitions.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from fedrepro.methods.data.partitions._piles import Pile, proportional
+from fedrepro.methods.data.partitions._sampled import Sampled
+from fedrepro.methods.seeds import Seeds
+
+
+@dataclass(frozen=True)
+class Quantity(Sampled):
+    """classes: S, classes of a client."""
+
+    classes: int = 2
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 1 <= self.classes <= self.samples:
+            raise ValueError(f"classes = {self.classes} is not between 1 and {self.samples} images")
+
+    def wanted(self, n_classes: int, seeds: Seeds) -> list[dict[int, int]]:
+        """Equally many images of each of S classes, a remainder to the first of them.
+
+        Raises `ValueError` if the data have fewer classes.
+        """
+        if self.classes > n_classes:
+            raise ValueError(f"classes = {self.classes}, but the data have {n_classes} classes")
+        pile = Pile(torch.arange(n_classes), seeds.generator("partition", "classes"))
+        hands = [pile.draw(self.classes) for _ in range(self.count + self.novel)]
+        return [proportional(dict.fromkeys(hand, 1), self.samples) for hand in hands]

@@ -1,0 +1,228 @@
+"""Random views of images: SimCLR's augmentation, whole batches at once.
+
+Paper: CP-CFL, Section 4.1 (flip, random crop, jitter, brightness, channel manipulations, with
+reference to Chen et al. 2020). Its strengths are unstated: the defaults are those of Chen et al.
+for ImageNet, in the form that PyTorch codes share (factors in 1 ± strength, hue shifts in turns).
+
+Every image has parameters of its own: one row of uniform numbers (`Augmentation.draw`), drawn on
+the generator's device, so that a run on a GPU sees the same views. What is done with them is in
+`methods.data.views.resampling` (crop, flip, blur) and `methods.data.views.colour` (jitter, grey).
+Blur has a
+window of a tenth of the side, as in Chen et al.; below 20 pixels that is a single pixel and nothing
+is blurred.
+
+Speed: `nox -s bench` compares with per-image transforms; docs/benchmarks.md has a run. Images go
+through all operations in pieces that the caches hold, which a profile of the first version
+asked for: most of its time went to memory, not to arithmetic.
+
+Evidence: `tests/methods/test_augment.py` holds every operation against torchvision image by image,
+and the drawn parameters against their distributions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+
+import torch
+from torch import Tensor
+
+from fedrepro.methods.data.federation import to_float
+from fedrepro.methods.data.views.colour import HUE, HUE_RANKS, hue_rank, jitter, luma
+from fedrepro.methods.data.views.resampling import (
+    blur,
+    blur_radius,
+    column_shares,
+    crop,
+    places,
+    row_pairs,
+)
+
+_TRIES = 10
+# Images at a time that stay in the caches; half and less of it costs more in calls than it saves.
+_PIECE_BYTES = {"cpu": 3 << 19}
+_PIECE_BYTES_ELSEWHERE = 1 << 32
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What happens to each image; every tensor has n rows.
+
+    top, left, height, width: int64, the crop in pixels. flip: bool. factors: n x 4, brightness,
+    contrast, saturation (1 leaves the image) and hue (in turns, 0 leaves it). order: int64, n x 4,
+    which of these comes first, second, ... grey: bool. sigma: of the blur in pixels, 0 for none.
+    """
+
+    top: Tensor
+    left: Tensor
+    height: Tensor
+    width: Tensor
+    flip: Tensor
+    factors: Tensor
+    order: Tensor
+    grey: Tensor
+    sigma: Tensor
+
+    def take(self, index: Tensor) -> Parameters:
+        """The rows at `index`."""
+        return Parameters(*(getattr(self, f.name)[index] for f in fields(self)))
+
+
+@dataclass(frozen=True)
+class Augmentation:
+    """Options of the views.
+
+    crop_scale: bounds of the crop's share of the area; (1, 1) keeps the image. crop_ratio: bounds
+    of width / height. brightness, contrast, saturation: factors lie in [max(0, 1 - s), 1 + s].
+    hue: shifts lie in ±hue turns, at most 0.5. blur_sigma: bounds in pixels.
+    """
+
+    crop_scale: tuple[float, float] = (0.08, 1.0)
+    crop_ratio: tuple[float, float] = (3 / 4, 4 / 3)
+    flip_probability: float = 0.5
+    jitter_probability: float = 0.8
+    brightness: float = 0.8
+    contrast: float = 0.8
+    saturation: float = 0.8
+    hue: float = 0.2
+    grey_probability: float = 0.2
+    blur_probability: float = 0.5
+    blur_sigma: tuple[float, float] = (0.1, 2.0)
+
+    def views(self, images: Tensor, n_views: int, generator: torch.Generator) -> list[Tensor]:
+        """`n_views` views of uint8 images n x C x H x W: float32 in [0, 1], each n x C x H x W."""
+        n, _, height, width = images.shape
+        parameters = self.draw(n * n_views, height, width, generator)
+        return list(apply(images, parameters).chunk(n_views))
+
+    def views_of_batches(
+        self, batches: Sequence[Tensor], n_views: int, generator: torch.Generator
+    ) -> list[list[Tensor]]:
+        """What `views` would give for each of `batches` in turn, all of them at once."""
+        sizes = [n_views * len(batch) for batch in batches]
+        repeated = torch.cat([batch.repeat(n_views, 1, 1, 1) for batch in batches])
+        height, width = repeated.shape[2:]
+        parameters = self.draw(len(repeated), height, width, generator)
+        of_batches = torch.split(apply(repeated, parameters), sizes)
+        return [list(changed.chunk(n_views)) for changed in of_batches]
+
+    def stacked_views(
+        self, images: Tensor, n_views: int, streams: Sequence[torch.Generator]
+    ) -> list[Tensor]:
+        """Views of several clients' uint8 images, models x batch x C x H x W, each of that shape.
+
+        Every client's come from its own one of `streams`, and are those that `views` would give.
+        """
+        models, n, _, height, width = images.shape
+        u = torch.stack([_uniform(n * n_views, stream) for stream in streams])
+        parameters = self.parameters(u.flatten(0, 1), height, width)
+        repeated = images.repeat(1, n_views, 1, 1, 1).flatten(0, 1)
+        changed = apply(repeated, parameters).view(models, n_views * n, *images.shape[2:])
+        return list(changed.chunk(n_views, dim=1))
+
+    def draw(self, n: int, height: int, width: int, generator: torch.Generator) -> Parameters:
+        """Independent parameters for `n` images of `height` x `width`."""
+        return self.parameters(_uniform(n, generator), height, width)
+
+    def parameters(self, u: Tensor, height: int, width: int) -> Parameters:
+        """Parameters for images of `height` x `width`, one for each row of uniform numbers."""
+        area, ratio, rest = torch.split(u, [_TRIES, _TRIES, 15], dim=1)
+        place, coins, strengths, keys, sigma = torch.split(rest, [2, 4, 4, 4, 1], dim=1)
+        crop_height, crop_width = self._crop(area, ratio, height, width)
+        top = (place[:, 0] * (height - crop_height + 1)).long()
+        left = (place[:, 1] * (width - crop_width + 1)).long()
+        flip, jitter, grey, blur = coins.unbind(1)
+        low, high = self.blur_sigma
+        return Parameters(
+            top,
+            left,
+            crop_height,
+            crop_width,
+            flip < self.flip_probability,
+            self._factors(strengths, (jitter < self.jitter_probability).unsqueeze(1)),
+            keys.argsort(dim=1),
+            grey < self.grey_probability,
+            torch.where(blur < self.blur_probability, low + (high - low) * sigma[:, 0], 0.0),
+        )
+
+    def _crop(self, area: Tensor, ratio: Tensor, height: int, width: int) -> tuple[Tensor, Tensor]:
+        """Heights and widths: the first of ten tries that fits, else the largest allowed shape.
+
+        The rule of torchvision's RandomResizedCrop, which redraws what does not fit.
+        """
+        least, most = self.crop_scale
+        narrow, wide = (math.log(bound) for bound in self.crop_ratio)
+        pixels = height * width * (least + (most - least) * area)
+        shape = (narrow + (wide - narrow) * ratio).exp()
+        widths = (pixels * shape).sqrt().round().long()
+        heights = (pixels / shape).sqrt().round().long()
+        fits = (widths > 0) & (widths <= width) & (heights > 0) & (heights <= height)
+        first = fits.byte().argmax(dim=1, keepdim=True)
+        nearest = min(max(width / height, self.crop_ratio[0]), self.crop_ratio[1])
+        full_width = min(width, round(height * nearest))
+        full_height = min(height, round(width / nearest))
+        found = fits.any(dim=1)
+        return (
+            torch.where(found, heights.gather(1, first)[:, 0], full_height),
+            torch.where(found, widths.gather(1, first)[:, 0], full_width),
+        )
+
+    def _factors(self, u: Tensor, jitter: Tensor) -> Tensor:
+        """Factors n x 4 from uniform numbers; those of images without jitter change nothing."""
+        spread = u.new_tensor([self.brightness, self.contrast, self.saturation, self.hue])
+        neutral = u.new_tensor([1.0, 1.0, 1.0, 0.0])
+        low = neutral - spread
+        low[:HUE].clamp_(min=0.0)
+        return torch.where(jitter, low + (neutral + spread - low) * u, neutral)
+
+
+def _uniform(n: int, generator: torch.Generator) -> Tensor:
+    """One row of uniform numbers for each of `n` images."""
+    return torch.rand(n, 2 * _TRIES + 15, generator=generator, device=generator.device)
+
+
+def apply(images: Tensor, parameters: Parameters) -> Tensor:
+    """Views n x C x H x W in [0, 1], each changed by its own row of the parameters.
+
+    images: uint8, or float in [0, 1]; n of them, or a divisor of n, when row i is a view of image
+    i modulo their number.
+    """
+    device, (n_images, channels, height, width) = images.device, images.shape
+    colour, radius = channels == 3, blur_radius(height)
+    # Blurred images lie first, and those whose hue is turned at the same time side by side, so
+    # that every step works on a slice.
+    sharp = (parameters.sigma == 0) | (radius == 0)
+    rank = hue_rank(parameters.factors, parameters.order, colour)
+    at = (rank + HUE_RANKS * sharp).argsort()
+    p, rank = parameters.take(at), rank[at]
+    colours = jitter(rank, p.factors, p.order, colour, device)
+    columns = places(p.left, p.width, width)
+    columns = torch.where(p.flip.unsqueeze(1), columns.flip(1), columns).to(device)
+    rows = places(p.top, p.height, height).to(device)
+    pairs, shares = row_pairs(rows, (at % n_images).to(device), channels)
+    columns = column_shares(columns)
+    images = to_float(images) if images.dtype == torch.uint8 else images.contiguous()
+    n, n_blurred = len(at), len(at) - int(sharp.sum())
+    out = torch.empty(n, channels, height * width, device=device)
+    for now in (*_pieces(0, n_blurred, out), *_pieces(n_blurred, n, out)):
+        x = crop(images, pairs[now], shares[now], columns[now]).flatten(2)
+        colours.piece(now).apply(x)
+        if colour:
+            grey = p.grey[now].nonzero()[:, 0].to(device)
+            x.index_copy_(0, grey, luma(x.index_select(0, grey)).expand(-1, channels, -1))
+        if now.stop <= n_blurred:
+            x = x.view(-1, channels, height, width)
+            x = blur(x, p.sigma[now].to(device), radius).flatten(2)
+        out.index_copy_(0, at[now].to(device), x.clamp_(0, 1))
+    return out.view(n, channels, height, width)
+
+
+def _pieces(start: int, stop: int, images: Tensor) -> Iterator[slice]:
+    """start .. stop in pieces of `images` that stay in a cache, as equal as can be."""
+    limit = _PIECE_BYTES.get(images.device.type, _PIECE_BYTES_ELSEWHERE)
+    size = images.shape[1:].numel() * images.element_size()
+    n_pieces = min(-(-(stop - start) * size // limit), stop - start)
+    for i in range(n_pieces):
+        first, last = (start + (stop - start) * k // n_pieces for k in (i, i + 1))
+        yield slice(first, last)

@@ -1,0 +1,128 @@
+"""Clustered federated learning by model selection: what IFCA and CP-CFL have in common.
+
+Papers: Ghosh et al. 2020 (IFCA, model averaging); CP-CFL Eqs. 5 and 6, Algorithm 2. The server
+keeps a pool of N models and sends it whole; each client trains one of them and returns it with
+its number, which costs (N + 1) S T for T rounds (CP-CFL Eq. 15) and an integer beside.
+
+Unstated choices: a model that no participant chose stays as it is; a client is evaluated with the
+model that it chose last, before that model's aggregation, and a client that never took part with
+the one of lowest loss.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Server, Task
+from fedrepro.methods.metrics import Evaluation
+from fedrepro.methods.metrics.clustering import cluster_recovery
+from fedrepro.methods.state import State, n_models, weighted_average
+from fedrepro.methods.training.evaluate import client_losses
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """The server of a clustered method.
+
+    pool: N models. choice: int64, all clients; the model that each chose last, -1 before its first
+    round.
+    """
+
+    pool: State
+    choice: Tensor
+
+    @property
+    def collapsed(self) -> bool:
+        """Whether all clients heard of so far share one model, though there are several of both."""
+        seen = self.choice[self.choice >= 0]
+        several = n_models(self.pool) > 1 and len(seen) > 1
+        return several and bool((seen == seen[0]).all())
+
+
+@dataclass(frozen=True)
+class Clustered(FederatedMethod):
+    """n_clusters: N, models in the pool."""
+
+    n_clusters: int = 3
+
+    @abstractmethod
+    def choose(self, task: Task, pool: State, t: int, clients: Tensor) -> Tensor:
+        """The model that each of `clients` trains in round `t`, int64."""
+
+    @abstractmethod
+    def encoder_epochs_in(self, t: int) -> int | None:
+        """How many local epochs of round `t` train the encoder; None for all."""
+
+    def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
+        return Message(shared={"weights": server.pool})
+
+    def received(self, download: Message) -> State:
+        """The pool that a client puts together from what it was sent."""
+        return download.shared["weights"]
+
+    def local_update(
+        self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
+    ) -> Message:
+        pool = self.received(download)
+        choice = self.choose(task, pool, t, clients)
+        trained = self.train(task, pool, choice, t, clients, self.encoder_epochs_in(t))
+        return Message(
+            each={"weights": trained, "choice": {"choice": choice}},
+            log={"choice": choice.to(torch.int16)},
+        )
+
+    def aggregate(
+        self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
+    ) -> Server:
+        chosen = upload.each["choice"]["choice"]
+        sizes = task.federation.sizes()[clients].double()
+        pool = self.merge(server.pool, upload.each["weights"], chosen, sizes)
+        choice = server.choice.clone()
+        choice[clients] = chosen
+        return Clusters(pool, choice)
+
+    def merge(self, pool: State, trained: State, choice: Tensor, sizes: Tensor) -> State:
+        """The pool of which every model is the mean of those trained from it (CP-CFL Eq. 6).
+
+        trained: participants. choice: int64, participants. sizes: training images, participants.
+        """
+        weights = F.one_hot(choice, n_models(pool)).T * sizes
+        chosen = weights.sum(dim=1) > 0
+        averages = weighted_average(trained, weights[chosen])
+        merged: State = {}
+        for name, value in pool.items():
+            merged[name] = value.clone()
+            merged[name][chosen.to(value.device)] = averages[name]
+        return merged
+
+    def personal_models(
+        self, task: Task, server: Server, clients: Tensor, memory: Memory
+    ) -> tuple[State, Tensor]:
+        choice = server.choice[clients]
+        unseen = choice < 0
+        if unseen.any():
+            choice[unseen] = select(task, server.pool, clients[unseen])
+        return server.pool, choice
+
+    def evaluate(
+        self, task: Task, server: Server, memory: Memory, final: bool
+    ) -> Evaluation | None:
+        evaluation = super().evaluate(task, server, memory, final)
+        if evaluation is None or bool((server.choice < 0).any()):
+            return evaluation
+        recovered = cluster_recovery(server.choice, task.federation.group)
+        return replace(evaluation, metrics={**evaluation.metrics, "cluster_recovery": recovered})
+
+    def counts(self, server: Server) -> Mapping[str, float]:
+        return {"clustering_failed": float(server.collapsed)}
+
+
+def select(task: Task, pool: State, clients: Tensor) -> Tensor:
+    """The model of lowest loss on each client's training images (CP-CFL Eq. 5), int64."""
+    return client_losses(task.model, pool, task.federation, clients).argmin(dim=1)

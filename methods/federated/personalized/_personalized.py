@@ -1,0 +1,178 @@
+"""Supervised personalised federated learning: what is shared, what stays, how clients adapt.
+
+What FedAvg-FT, FedPer, FedRep, FedBABU, LG-FedAvg, SCAFFOLD-FT, PerFedAvg, APFL and Ditto have in
+common. A client's state is `{**shared, **private}`: what the server averages (by numbers of
+images), and what the client keeps between rounds. Methods say which is which, what a step
+minimises, and how a client adapts after the last round.
+
+Paper: Calibre, Sections III and V-A: after training, all clients, novel ones too, download the
+global model and train a personal one for 10 epochs (SGD, 0.05, batches of 32); accuracies are
+those of the personal models on the clients' own test images.
+Unstated choices: methods that keep something of their own adapt from it; a client that never
+trained has what a client has at its first round in its place. One optimiser and one rate for all
+of a client's weights. Nothing is measured before the last round, because personal models exist
+only then.
+Evidence: `tests/methods/test_personalized.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Server, Task
+from fedrepro.methods.metrics import Evaluation, fairness
+from fedrepro.methods.nn.classifier import ENCODER, HEAD
+from fedrepro.methods.state import State, part, put, repeat, take
+from fedrepro.methods.training.evaluate import probabilities
+from fedrepro.methods.training.local import Supervised
+from fedrepro.methods.training.personal import adapted_heads
+from fedrepro.methods.training.steps import LocalOptions, Trained, Work, train_steps
+
+PRIVATE, MET, ADAPTED = "private", "met", "adapted"
+
+
+@dataclass(frozen=True)
+class Personalized(FederatedMethod):
+    """Options beside those of every method: how a client adapts after the last round.
+
+    personal_epochs: passes over its images. personal_learning_rate: of plain SGD.
+    personal_batch_size: images.
+    """
+
+    shared: ClassVar[tuple[str, ...]] = (ENCODER, HEAD)
+    """Prefixes of the weights that the server averages."""
+
+    personal_epochs: int = 10
+    personal_learning_rate: float = 0.05
+    personal_batch_size: int = 32
+
+    # What a method may say otherwise.
+
+    def private(self, initial: State, received: State) -> State:
+        """What a client begins with when it first takes part; one model each.
+
+        initial: the model before the first round. received: what the server sends now.
+        """
+        return {name: value for name, value in initial.items() if not self._is_shared(name)}
+
+    def work(self, task: Task, received: State) -> Work:
+        """What clients minimise in a round that began with `received`, one model."""
+        return Supervised(task.model, task.federation.train, None)
+
+    def adapt(self, task: Task, server: Server, start: State) -> State:
+        """All clients' personal models, from their states after the last round, both stacked.
+
+        By default heads alone are trained, on representations of the frozen encoders.
+        """
+        options = self.personal_options()
+        return adapted_heads(task.model, start, task.federation, options, task.seeds, self.rounds)[
+            0
+        ]
+
+    # The steps of the loop.
+
+    def start(self, task: Task, attempt: int) -> Server:
+        return task.new_model("model", attempt, 0)
+
+    def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
+        return Message(shared={"weights": self._shared(server)})
+
+    def local_update(
+        self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
+    ) -> Message:
+        received = download.shared["weights"]
+        start = {**repeat(received, len(clients)), **self.kept(task, received, clients, memory)}
+        work, options = self.work(task, received), self.local_options(t)
+        trained = self.steps(task, work, start, clients, options, t).state
+        if PRIVATE in memory:
+            put(memory[PRIVATE], clients, {name: trained[name] for name in memory[PRIVATE]})
+            memory[MET][MET][clients] = True
+        return Message(each={"weights": self._shared(trained)})
+
+    def aggregate(
+        self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
+    ) -> Server:
+        return {**server, **self.size_average(task, upload.each["weights"], clients)}
+
+    def finish(self, task: Task, server: Server, memory: Memory) -> Server:
+        everyone = torch.arange(task.federation.n_clients)
+        received = self._shared(server)
+        start = {**repeat(received, len(everyone)), **self.kept(task, received, everyone, memory)}
+        memory[ADAPTED] = self.adapt(task, server, start)
+        return server
+
+    def personal_models(
+        self, task: Task, server: Server, clients: Tensor, memory: Memory
+    ) -> tuple[State, Tensor]:
+        return memory[ADAPTED], clients
+
+    def evaluate(
+        self, task: Task, server: Server, memory: Memory, final: bool
+    ) -> Evaluation | None:
+        """Accuracy, its variance and SD, of clients that trained and of novel ones."""
+        if not final:
+            return None
+        federation = task.federation
+        everyone = torch.arange(federation.n_clients)
+        pool, choice = self.personal_models(task, server, everyone, memory)
+        predicted = probabilities(task.model, pool, choice, federation.test, federation.test_of)
+        return fairness.evaluate(predicted, federation)
+
+    def encoder(self, server: Server) -> State | None:
+        return part(server, ENCODER) if ENCODER in self.shared else None
+
+    # What methods build on.
+
+    def personal_options(self) -> LocalOptions:
+        """How a client adapts: plain SGD."""
+        return LocalOptions(
+            epochs=self.personal_epochs,
+            batch_size=self.personal_batch_size,
+            learning_rate=self.personal_learning_rate,
+            optimizer="sgd",
+        )
+
+    def steps(
+        self,
+        task: Task,
+        work: Work,
+        start: State,
+        clients: Tensor,
+        options: LocalOptions,
+        t: int,
+        beside: State | None = None,
+    ) -> Trained:
+        """Local training of `clients` by `work`; `start` and `beside` are stacked over them."""
+        own_of = [task.federation.train_of[client] for client in clients.tolist()]
+        return train_steps(
+            work, start, beside or {}, own_of, options, task.seeds, t, clients, task.grouping
+        )
+
+    def adapted_by(self, task: Task, work: Work, start: State) -> State:
+        """All clients' states after adapting by `work`; `start` is stacked over them."""
+        everyone = torch.arange(task.federation.n_clients)
+        return self.steps(task, work, start, everyone, self.personal_options(), self.rounds).state
+
+    def kept(self, task: Task, received: State, clients: Tensor, memory: Memory) -> State:
+        """What `clients` keep, stacked over them; empty where nothing is kept."""
+        fresh = self.private(self.start(task, 0), received)
+        if not fresh:
+            return {}
+        n_clients = task.federation.n_clients
+        if PRIVATE not in memory:
+            memory[PRIVATE] = repeat(fresh, n_clients)
+            memory[MET] = {MET: torch.zeros(n_clients, dtype=torch.bool)}
+        new = clients[~memory[MET][MET][clients]]
+        put(memory[PRIVATE], new, repeat(fresh, len(new)))
+        return take(memory[PRIVATE], clients)
+
+    def _is_shared(self, name: str) -> bool:
+        return name.partition(".")[0] in self.shared
+
+    def _shared(self, state: Mapping[str, Tensor]) -> State:
+        return {name: value for name, value in state.items() if self._is_shared(name)}

@@ -1,0 +1,87 @@
+"""A global model and a personal one beside it, trained in the same steps: Ditto, APFL.
+
+A client's state holds the global model under its own names and the personal one under
+`personal.<name>`. One step's loss is the sum of two, each of which reaches its own model alone, so
+a single optimiser takes the steps that two would.
+Unstated: where a personal model begins (at the global model that the client first receives); a
+novel client adapts one from the final global model.
+Evidence: `tests/methods/test_two_models.py`.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from fedrepro.methods.data.federation import Portion, to_float
+from fedrepro.methods.federated.base import Server, Task
+from fedrepro.methods.federated.personalized._personalized import Personalized
+from fedrepro.methods.nn.classifier import Classifier
+from fedrepro.methods.state import State
+from fedrepro.methods.training.local import Supervised, cross_entropies
+from fedrepro.methods.training.steps import Batch
+
+PERSONAL = "personal."
+
+
+def personal(state: State) -> State:
+    """The personal model under the names of a model."""
+    return {n.removeprefix(PERSONAL): v for n, v in state.items() if n.startswith(PERSONAL)}
+
+
+def common(state: State) -> State:
+    """The global model."""
+    return {name: value for name, value in state.items() if not name.startswith(PERSONAL)}
+
+
+class TwoModels(Supervised):
+    """Sum of the losses of both models; of the personal one alone where a client adapts."""
+
+    def __init__(self, model: Classifier, portion: Portion, adapting: bool) -> None:
+        super().__init__(model, portion, None)
+        self.adapting = adapting
+
+    @property
+    def image_bytes(self) -> int:
+        return 2 * super().image_bytes
+
+    def learns(self, name: str, epoch: int) -> bool:
+        return name.startswith(PERSONAL) or not self.adapting
+
+    @abstractmethod
+    def personal_loss(self, state: State, batch: Batch) -> Tensor:
+        """Loss of each client's personal model, (models,); no gradient into the global one."""
+
+    def loss(self, state: State, memory: State, batch: Batch) -> Tensor:
+        loss = self.personal_loss(state, batch)
+        return loss if self.adapting else loss + self.loss_of(common(state), batch)
+
+    def loss_of(self, model: State, batch: Batch) -> Tensor:
+        """Mean cross-entropy of each of the stacked models, (models,)."""
+        logits = self.model(model, to_float(self.portion.images[batch.index]), training=True)
+        return batch.mean(cross_entropies(logits, self.labels[batch.index]))
+
+
+@dataclass(frozen=True)
+class WithPersonalModel(Personalized):
+    """Everything is shared but the personal models."""
+
+    @abstractmethod
+    def both(self, task: Task, received: State, adapting: bool) -> TwoModels:
+        """The work of a round, or of adapting to a fixed global model."""
+
+    def personal_model(self, state: State) -> State:
+        """The model that a client uses, from its state."""
+        return personal(state)
+
+    def private(self, initial: State, received: State) -> State:
+        return {PERSONAL + name: value for name, value in received.items()}
+
+    def work(self, task: Task, received: State) -> TwoModels:
+        return self.both(task, received, adapting=False)
+
+    def adapt(self, task: Task, server: Server, start: State) -> State:
+        work = self.both(task, server, adapting=True)
+        return self.personal_model(self.adapted_by(task, work, start))

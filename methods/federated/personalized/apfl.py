@@ -1,0 +1,69 @@
+"""APFL: every client uses a mixture of its own model and the global one, and learns the share.
+
+Paper: Deng et al. 2020, Algorithm 1 and Section 4: v̄ = α v + (1 - α) w; the client's copy of the
+global model takes plain steps, w ← w - η ∇f(w), its own v ← v - η ∇_v f(v̄), and
+α ← α - η ⟨∇f(v̄), v - w⟩, kept within [0, 1].
+Unstated: α at the start (0.5); running statistics of the mixture (its own, not mixed). Taken: α
+moves in every step, not only before a round.
+Evidence: `tests/methods/test_two_models.py` (mixture and all three gradients by hand).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from fedrepro.methods.federated.base import Task
+from fedrepro.methods.federated.personalized._two_models import (
+    PERSONAL,
+    TwoModels,
+    WithPersonalModel,
+    common,
+    personal,
+)
+from fedrepro.methods.nn.layers import is_buffer
+from fedrepro.methods.state import State
+from fedrepro.methods.training.steps import Batch
+
+SHARE = "share"
+
+
+def mixture(state: State) -> State:
+    """v̄ = α v + (1 - α) w; the global model w is a constant in it."""
+    own, received = personal(state), common(state)
+    share = own.pop(SHARE)
+    mixed: State = {}
+    for name, value in own.items():
+        a = share.view(-1, *(1,) * (value.dim() - 1))
+        mixed[name] = value if is_buffer(name) else a * value + (1 - a) * received[name].detach()
+    return mixed
+
+
+class _Mixed(TwoModels):
+    """The loss of the mixture, which reaches v and α."""
+
+    def personal_loss(self, state: State, batch: Batch) -> Tensor:
+        return self.loss_of(mixture(state), batch)
+
+    def after(self, state: State, memory: State, batch: Batch) -> None:
+        state[PERSONAL + SHARE].clamp_(0, 1)
+
+
+@dataclass(frozen=True)
+class APFL(WithPersonalModel):
+    """share: α at the start."""
+
+    share: float = 0.5
+
+    def private(self, initial: State, received: State) -> State:
+        like = next(iter(received.values()))
+        share = torch.full((1,), self.share, device=like.device)
+        return {**super().private(initial, received), PERSONAL + SHARE: share}
+
+    def both(self, task: Task, received: State, adapting: bool) -> TwoModels:
+        return _Mixed(task.model, task.federation.train, adapting)
+
+    def personal_model(self, state: State) -> State:
+        return mixture(state)

@@ -1,0 +1,52 @@
+"""Ditto: FedAvg, and beside it a personal model that is held near the global one.
+
+Paper: Li et al. 2021, Algorithm 1: v ← v - η (∇F(v) + λ (v - w)), where w is the global model that
+the client received; accuracies are those of v.
+Unstated by Calibre: λ, which Li et al. choose for each data set; 0.1 is taken. Personal models
+make as many steps as global ones, on the same batches.
+Evidence: `tests/methods/test_two_models.py` (the proximal step by hand).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from fedrepro.methods.data.federation import Portion
+from fedrepro.methods.federated.base import Task
+from fedrepro.methods.federated.personalized._two_models import (
+    TwoModels,
+    WithPersonalModel,
+    personal,
+)
+from fedrepro.methods.nn.classifier import Classifier
+from fedrepro.methods.state import State
+from fedrepro.methods.training.proximal import squared_distance
+from fedrepro.methods.training.steps import Batch
+
+
+class _Proximal(TwoModels):
+    """F(v) + λ/2 |v - w|²; `anchor` is w, one model."""
+
+    def __init__(
+        self, model: Classifier, portion: Portion, adapting: bool, anchor: State, proximity: float
+    ) -> None:
+        super().__init__(model, portion, adapting)
+        self.anchor, self.proximity = anchor, proximity
+
+    def personal_loss(self, state: State, batch: Batch) -> Tensor:
+        own = personal(state)
+        away = squared_distance(own, self.anchor)
+        return self.loss_of(own, batch) + self.proximity / 2 * away
+
+
+@dataclass(frozen=True)
+class Ditto(WithPersonalModel):
+    """proximity: λ."""
+
+    proximity: float = 0.1
+
+    def both(self, task: Task, received: State, adapting: bool) -> TwoModels:
+        train = task.federation.train
+        return _Proximal(task.model, train, adapting, received, self.proximity)

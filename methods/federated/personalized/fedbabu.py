@@ -1,0 +1,35 @@
+"""FedBABU: the body is trained and averaged under a head that stays random; heads come afterwards.
+
+Paper: Oh et al. 2022, Algorithm 1. Calibre (Section II) has clients fine-tune the head alone on
+the fixed encoder; Oh et al. compare that with fine-tuning everything, their default.
+Evidence: `tests/methods/test_personalized.py` (the head does not move before personalisation).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from fedrepro.methods.federated.base import Task
+from fedrepro.methods.federated.personalized._personalized import Personalized
+from fedrepro.methods.nn.classifier import ENCODER
+from fedrepro.methods.state import State
+from fedrepro.methods.training.local import Supervised
+from fedrepro.methods.training.steps import Work
+
+
+class _Body(Supervised):
+    """Cross-entropy through a head that is not trained."""
+
+    def learns(self, name: str, epoch: int) -> bool:
+        return name.startswith(ENCODER + ".")
+
+
+@dataclass(frozen=True)
+class FedBABU(Personalized):
+    """Only bodies travel; everybody has the same random head."""
+
+    shared: ClassVar[tuple[str, ...]] = (ENCODER,)
+
+    def work(self, task: Task, received: State) -> Work:
+        return _Body(task.model, task.federation.train, None)

@@ -1,0 +1,21 @@
+"""FedPer: the encoder is averaged, heads never leave their clients.
+
+Paper: Arivazhagan et al. 2019, Algorithm 1; encoder and head are trained together.
+Unstated: how heads begin (all alike); a novel client's head begins so too.
+Evidence: `tests/methods/test_personalized.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from fedrepro.methods.federated.personalized._personalized import Personalized
+from fedrepro.methods.nn.classifier import ENCODER
+
+
+@dataclass(frozen=True)
+class FedPer(Personalized):
+    """Only encoders travel."""
+
+    shared: ClassVar[tuple[str, ...]] = (ENCODER,)

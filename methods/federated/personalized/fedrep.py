@@ -1,0 +1,48 @@
+"""FedRep: in every round a client trains its own head on the received body, then the body.
+
+Paper: Collins et al. 2021, Algorithm 1: τ updates of the head with the body fixed, then one epoch
+of the body with the head fixed; bodies are averaged, heads stay.
+Unstated by Calibre: how its 3 local epochs are divided. Taken: all but the last for the head. While
+the head is trained, the body is in evaluation mode and every image is encoded once.
+Evidence: `tests/methods/test_personalized.py` (each half leaves the other untouched).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from fedrepro.methods.data.federation import Portion
+from fedrepro.methods.federated.base import Task
+from fedrepro.methods.federated.personalized._personalized import Personalized
+from fedrepro.methods.nn.classifier import ENCODER, Classifier
+from fedrepro.methods.state import State
+from fedrepro.methods.training.local import Supervised
+from fedrepro.methods.training.steps import Work
+
+
+class _Alternating(Supervised):
+    """The head for `head_epochs`, then the encoder."""
+
+    def __init__(self, model: Classifier, portion: Portion, head_epochs: int) -> None:
+        super().__init__(model, portion, None)
+        self.head_epochs = head_epochs
+
+    def _frozen(self, epoch: int) -> bool:
+        return epoch < self.head_epochs
+
+    def learns(self, name: str, epoch: int) -> bool:
+        return name.startswith(ENCODER + ".") != self._frozen(epoch)
+
+
+@dataclass(frozen=True)
+class FedRep(Personalized):
+    """body_epochs: how many of the local epochs, the last ones, train the body."""
+
+    shared: ClassVar[tuple[str, ...]] = (ENCODER,)
+
+    body_epochs: int = 1
+
+    def work(self, task: Task, received: State) -> Work:
+        head_epochs = max(0, self.local_epochs - self.body_epochs)
+        return _Alternating(task.model, task.federation.train, head_epochs)

@@ -1,0 +1,29 @@
+"""LG-FedAvg: representations are local, the head on top of them is global.
+
+Paper: Liang et al. 2020, Section 3 and Algorithm 1: clients keep their encoders and average the
+layers above. Both are trained together on the client.
+Departure: no warm start by FedAvg (their experiments begin with one; Calibre speaks of none).
+Unstated: how encoders begin (all alike), and what a novel client does: it has the first encoder
+and the global head, and like everybody else adapts both.
+Evidence: `tests/methods/test_personalized.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from fedrepro.methods.federated.base import Server, Task
+from fedrepro.methods.federated.personalized._personalized import Personalized
+from fedrepro.methods.nn.classifier import HEAD
+from fedrepro.methods.state import State
+
+
+@dataclass(frozen=True)
+class LGFedAvg(Personalized):
+    """Only heads travel."""
+
+    shared: ClassVar[tuple[str, ...]] = (HEAD,)
+
+    def adapt(self, task: Task, server: Server, start: State) -> State:
+        return self.adapted_by(task, self.work(task, server), start)

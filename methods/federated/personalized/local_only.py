@@ -1,0 +1,62 @@
+"""Local-only training: every client trains a model of its own, and nothing is exchanged.
+
+Paper: Calibre, Section V-A: Script-Convergent trains until convergence, Script-Fair for 10 epochs.
+Unstated: what is trained (encoder and linear head, from the same random weights for everybody; the
+text calls the model a linear classifier, but names no features for it); when training has
+converged. Taken: training goes on in pieces of `epochs` until the mean loss of a piece's last epoch
+is not below the one before by more than a share of it (`tolerance`), for each client alone, or for
+`longest` epochs in all. Every piece has a fresh optimiser.
+Evidence: `tests/methods/test_personalized.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from fedrepro.methods.federated.base import Memory, Message, Server, Task
+from fedrepro.methods.federated.personalized._personalized import Personalized
+from fedrepro.methods.state import State, put, take
+
+
+@dataclass(frozen=True)
+class LocalOnly(Personalized):
+    """epochs: passes over a client's images, of the only piece or of each one.
+
+    until_converged: whether there are more pieces. tolerance, longest: see the module.
+    """
+
+    shared: ClassVar[tuple[str, ...]] = ()
+
+    until_converged: bool = False
+    epochs: int = 10
+    tolerance: float = 0.01
+    longest: int = 300
+
+    def local_update(
+        self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
+    ) -> Message:
+        return Message()
+
+    def aggregate(
+        self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
+    ) -> Server:
+        return server
+
+    def adapt(self, task: Task, server: Server, start: State) -> State:
+        work = self.work(task, server)
+        options = replace(self.local_options(0), epochs=self.epochs)
+        clients = torch.arange(task.federation.n_clients)
+        models, before = start, torch.full((len(clients),), torch.inf)
+        for piece in range(max(1, self.longest // self.epochs) if self.until_converged else 1):
+            trained = self.steps(task, work, take(models, clients), clients, options, piece)
+            put(models, clients, trained.state)
+            falling = trained.loss < (1 - self.tolerance) * before[clients]
+            before[clients] = trained.loss
+            clients = clients[falling]
+            if len(clients) == 0:
+                break
+        return models

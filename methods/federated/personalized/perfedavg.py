@@ -1,0 +1,75 @@
+"""PerFedAvg (FO): a model from which one gradient step makes a good personal one.
+
+Paper: Fallah et al. 2020, Algorithm 1, first-order variant: w' = w - α ∇f(w; D), then
+w ← w - β ∇f(w'; D'), with independent batches D and D'; second derivatives are left out.
+Unstated: α (0.01, as in their experiments). D and D' are the two halves of a batch; a batch of one
+image serves as both. β is the learning rate of the local optimiser.
+Calibre gives every client 10 epochs to adapt; they are plain steps of the whole model.
+Evidence: `tests/methods/test_personalized.py` (a step by hand on a quadratic).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from fedrepro.methods.data.federation import Portion, to_float
+from fedrepro.methods.federated.base import Server, Task
+from fedrepro.methods.federated.personalized._personalized import Personalized
+from fedrepro.methods.nn.classifier import Classifier
+from fedrepro.methods.state import State
+from fedrepro.methods.training.local import Supervised, cross_entropies
+from fedrepro.methods.training.steps import Batch, Work
+
+
+def stepped(state: State, losses: Tensor, step_size: float) -> State:
+    """w - α ∇f(w) of stacked models; the gradient is a constant to whoever differentiates it.
+
+    losses: (models,), of the weights in `state` that require a gradient; others stay.
+    """
+    weights = {name: value for name, value in state.items() if value.requires_grad}
+    gradients = torch.autograd.grad(losses.sum(), list(weights.values()))
+    moved = {
+        name: value - step_size * gradient
+        for (name, value), gradient in zip(weights.items(), gradients, strict=True)
+    }
+    return {**state, **moved}
+
+
+class _Meta(Supervised):
+    """The loss after one step on the other half of the batch."""
+
+    def __init__(self, model: Classifier, portion: Portion, step_size: float) -> None:
+        super().__init__(model, portion, None)
+        self.step_size = step_size
+
+    def image_wise(self) -> bool:
+        """No: which images make the step ahead depends on how many there are."""
+        return False
+
+    def loss(self, state: State, memory: State, batch: Batch) -> Tensor:
+        half = max(1, batch.index.shape[1] // 2)
+        first, second = batch.index[:, :half], batch.index[:, half:]
+        if second.shape[1] == 0:
+            second = first
+        ahead = stepped(state, self._loss_on(state, first), self.step_size)
+        return self._loss_on(ahead, second)
+
+    def _loss_on(self, state: State, index: Tensor) -> Tensor:
+        logits = self.model(state, to_float(self.portion.images[index]), training=True)
+        return cross_entropies(logits, self.labels[index]).mean(dim=1)
+
+
+@dataclass(frozen=True)
+class PerFedAvg(Personalized):
+    """step_size: α, of the step that a client is expected to make."""
+
+    step_size: float = 0.01
+
+    def work(self, task: Task, received: State) -> Work:
+        return _Meta(task.model, task.federation.train, self.step_size)
+
+    def adapt(self, task: Task, server: Server, start: State) -> State:
+        return self.adapted_by(task, super().work(task, server), start)

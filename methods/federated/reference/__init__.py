@@ -1,0 +1,1 @@
+"""What federated methods are held against: central training, training alone, no training."""

@@ -1,0 +1,71 @@
+"""Centralised training on the clients' pooled data: what privacy costs, and an upper bound.
+
+Paper: CP-CFL, Section 4.3 and Table 5: one data set of all clients, or one for each true cluster,
+whose accuracies are averaged. A pool trains as long as a federated client would: rounds x
+local_epochs epochs, without aggregation, and is evaluated on its clients' pooled test images.
+
+Unstated choices: an image that several clients hold stays in the pool as often as they hold it,
+so that the pool follows the clients' distribution; the optimiser is made anew each round, as in
+the federated runs, so that the comparison is of data and not of moments; every pool starts from
+the weights of FedAvg's first model. Nothing is exchanged, so no bytes are counted.
+Evidence: `tests/methods/test_centralized.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from fedrepro.methods.data.federation import Federation
+from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Server, Task
+from fedrepro.methods.state import State, repeat
+
+
+@dataclass(frozen=True)
+class Centralized(FederatedMethod):
+    """by: `all` for one pool, `cluster` for one for each true group of clients."""
+
+    by: Literal["all", "cluster"] = "all"
+
+    def prepare(self, federation: Federation) -> Federation:
+        group = federation.group if self.by == "cluster" else torch.zeros_like(federation.group)
+        pools = torch.unique(group)
+        members = [(group == pool).nonzero().flatten().tolist() for pool in pools]
+        return Federation(
+            federation.train,
+            federation.test,
+            tuple(torch.cat([federation.train_of[c] for c in clients]) for clients in members),
+            tuple(torch.cat([federation.test_of[c] for c in clients]) for clients in members),
+            pools,
+            federation.n_classes,
+        )
+
+    def participants(self, task: Task, t: int) -> Tensor:
+        return torch.arange(task.federation.n_clients)
+
+    def start(self, task: Task, attempt: int) -> Server:
+        return None
+
+    def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
+        return Message()
+
+    def local_update(
+        self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
+    ) -> Message:
+        if "model" not in memory:
+            memory["model"] = repeat(task.new_model("model", 0, 0), len(clients))
+        memory["model"] = self.train(task, memory["model"], clients, t, clients)
+        return Message()
+
+    def aggregate(
+        self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
+    ) -> Server:
+        return server
+
+    def personal_models(
+        self, task: Task, server: Server, clients: Tensor, memory: Memory
+    ) -> tuple[State, Tensor]:
+        return memory["model"], clients

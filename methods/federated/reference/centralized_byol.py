@@ -1,0 +1,24 @@
+"""Centralised BYOL: the clients' images in one place, an upper bound.
+
+Paper: fedrlc, Table II. Single training of one client that holds everything: as many passes over
+the data as the federated methods make.
+Evidence: `tests/methods/test_fedrlc.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fedrepro.methods.data.federation import Federation
+from fedrepro.methods.federated.reference.centralized import Centralized
+from fedrepro.methods.federated.reference.single_training import SingleTraining
+
+
+@dataclass(frozen=True)
+class CentralizedBYOL(SingleTraining):
+    """Options as for every method, those of BYOL beside them."""
+
+    objective: str = "byol"
+
+    def prepare(self, federation: Federation) -> Federation:
+        return Centralized().prepare(federation)

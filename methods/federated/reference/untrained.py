@@ -1,0 +1,55 @@
+"""Random weights, never trained: what every other method starts from.
+
+A protocol measures on it what the architecture alone gives, and federated fine-tuning that starts
+from it is FedAvg with few labels (fcl, Table 3, last row): its encoder is that of FedAvg's first
+model. Nothing is exchanged.
+Evidence: `tests/methods/test_federated_fine_tuning.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Server, Task
+from fedrepro.methods.metrics import Evaluation
+from fedrepro.methods.metrics.collapse import LOOKED_AT, representation_std
+from fedrepro.methods.nn.classifier import ENCODER
+from fedrepro.methods.state import State, part
+from fedrepro.methods.training.pretraining import encode
+
+
+@dataclass(frozen=True)
+class Untrained(FederatedMethod):
+    """Of the options common to all methods only `rounds` has an effect, on time; 1 is enough."""
+
+    def start(self, task: Task, attempt: int) -> Server:
+        return part(task.new_model("model", attempt, 0), ENCODER)
+
+    def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
+        return Message()
+
+    def local_update(
+        self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
+    ) -> Message:
+        return Message()
+
+    def aggregate(
+        self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
+    ) -> Server:
+        return server
+
+    @torch.no_grad()
+    def evaluate(
+        self, task: Task, server: Server, memory: Memory, final: bool
+    ) -> Evaluation | None:
+        if not final:
+            return None
+        h = encode(task.model.encoder, server, task.federation.test.images[:LOOKED_AT])
+        return Evaluation({"representation_std": representation_std(h)})
+
+    def encoder(self, server: Server) -> State | None:
+        weights: State = server
+        return weights

@@ -1,0 +1,1 @@
+"""Encoders that clients train without labels."""

@@ -1,0 +1,183 @@
+"""What an FCL client minimises: contrast with fused features, and neighbourhood matching.
+
+Eqs. 3, 6 and 12 of FCL; `methods.federated.self_supervised.fcl` says what is sent. The bank of
+local features is
+a queue of keys (`queue` in memory), with the images that they come from beside it (`images`).
+Those serve the measurement of false negatives alone: no loss sees a label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from fedrepro.methods.federated.base import Task
+from fedrepro.methods.federated.self_supervised._features import batchwise, choose, padded
+from fedrepro.methods.metrics.false_negatives import measured_ratio
+from fedrepro.methods.objectives._neighbourhood_matching import (
+    draw_candidates,
+    neighbourhood_loss,
+)
+from fedrepro.methods.objectives._queue import enqueue, is_filled, new_queue
+from fedrepro.methods.objectives.moco import QUEUE, MoCoLearner, info_nce
+from fedrepro.methods.privacy.instahide import instahide
+from fedrepro.methods.state import State
+from fedrepro.methods.training.self_supervised import ClientViews, SelfSupervisedWork
+from fedrepro.methods.training.steps import Batch
+
+IMAGES = "images"
+REMOTE, EXISTS, SHOWN = "remote.features", "remote.exists", "remote.images"
+
+
+@dataclass(frozen=True)
+class FusionOptions:
+    """Options of FCL beside MoCo's; see `methods.federated.self_supervised.fcl.FCL`."""
+
+    feature_fusion: bool = True
+    local_negatives: bool = False
+    mixed_images: int = 4
+    neighbourhood_matching: bool = True
+    neighbours: int = 10
+    matching_temperature: float = 0.2
+    matching_weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class Remote:
+    """What a client received: features x width, and the images that they show (measurement)."""
+
+    features: Tensor
+    images: Tensor
+
+
+def new_bank(learner: MoCoLearner, clients: int, like: Tensor) -> State:
+    """Empty banks of local features of `clients`, with the images that they show."""
+    size, place = learner.options.queue_size, like.new_zeros(clients, 1)
+    return {
+        **new_queue(QUEUE, size, learner.width, place),
+        **new_queue(IMAGES, size, 1, place.long()),
+    }
+
+
+class FusionWork(SelfSupervisedWork):
+    """The loss of Eq. 12 for a round's participants.
+
+    remote: per participant, or empty while nobody has uploaded anything. After training, `uploads`
+    and `uploaded` hold each participant's features for the server and the images that they show,
+    `ratio` the measured share of false negatives (NaN without labels or negatives).
+    """
+
+    def __init__(
+        self,
+        learner: MoCoLearner,
+        task: Task,
+        views: ClientViews,
+        options: FusionOptions,
+        remote: Sequence[Remote],
+        t: int,
+        clients: Sequence[int],
+        batch_size: int,
+    ) -> None:
+        super().__init__(learner, task.model.encoder, task.federation.train, views)
+        self.moco, self.client_views, self.options, self.remote = learner, views, options, remote
+        self.batch_size, self.n_classes = batch_size, task.federation.n_classes
+        self._candidates = [task.seeds.generator("candidates", t, c) for c in clients]
+        self._encryption = [task.seeds.generator("encryption", t, c) for c in clients]
+        self.uploads: dict[int, Tensor] = {}
+        self.uploaded: dict[int, Tensor] = {}
+        self._ratio = torch.zeros(len(clients), dtype=torch.float64)
+        self._steps = torch.zeros(len(clients), dtype=torch.float64)
+
+    @property
+    def ratio(self) -> Tensor:
+        """Mean over all steps that had negatives, (clients,)."""
+        return self._ratio / self._steps
+
+    def begin_epoch(
+        self, state: State, memory: State, members: Sequence[int], own: Tensor, epoch: int
+    ) -> None:
+        if self.remote and REMOTE not in memory:
+            received = [self.remote[member] for member in members]
+            memory[REMOTE], memory[EXISTS] = padded([bank.features for bank in received])
+            memory[SHOWN], _ = padded([bank.images for bank in received])
+
+    def loss(self, state: State, memory: State, batch: Batch) -> Tensor:
+        """Eq. 12; the keys then enter the local bank."""
+        views = self.drawn(batch)
+        q = self.moco.project(state, views[0])
+        with torch.no_grad():
+            k = self.moco.project(memory, views[1])
+        features, exist, shown = self._banks(memory)
+        valid = exist & self._contrasted(memory)
+        loss = info_nce(q, k, features, self.moco.options.temperature, valid).mean(1)
+        if self.options.neighbourhood_matching:
+            matching = self._matching(q, features, exist, batch)
+            loss = loss + self.options.matching_weight * matching
+        self._measure(batch, shown, valid)
+        enqueue(memory, QUEUE, k)
+        enqueue(memory, IMAGES, batch.index.unsqueeze(2))
+        return loss
+
+    def _banks(self, memory: State) -> tuple[Tensor, Tensor, Tensor]:
+        """Local features, then remote ones (models x n x width), which exist, what they show."""
+        local = memory[f"{QUEUE}.features"]
+        filled, images = is_filled(memory, QUEUE), memory[f"{IMAGES}.features"].squeeze(2)
+        if not self.remote:
+            return local, filled, images
+        return (
+            torch.cat([local, memory[REMOTE]], dim=1),
+            torch.cat([filled, memory[EXISTS]], dim=1),
+            torch.cat([images, memory[SHOWN]], dim=1),
+        )
+
+    def _contrasted(self, memory: State) -> Tensor:
+        """Which places of `_banks` are negatives: local ones if wanted, or if there are no others.
+
+        bool, models x n.
+        """
+        filled = is_filled(memory, QUEUE)
+        if not self.remote:
+            return torch.ones_like(filled)
+        alone = ~memory[EXISTS].any(1, keepdim=True)
+        local = (alone | self.options.local_negatives).expand_as(filled)
+        return torch.cat([local, torch.ones_like(memory[EXISTS])], dim=1)
+
+    def _matching(self, q: Tensor, features: Tensor, exist: Tensor, batch: Batch) -> Tensor:
+        """Eq. 11 on K candidates from both banks, (models,)."""
+        streams = [self._candidates[member] for member in batch.members]
+        drawn = draw_candidates(exist, self.moco.options.queue_size, streams)
+        candidates = features.gather(1, drawn.unsqueeze(2).expand(-1, -1, features.shape[2]))
+        return neighbourhood_loss(
+            q,
+            candidates,
+            self.options.neighbours,
+            self.options.matching_temperature,
+            exist.gather(1, drawn),
+        )
+
+    def _measure(self, batch: Batch, shown: Tensor, valid: Tensor) -> None:
+        labels = self.portion.labels
+        if labels is None:
+            return
+        ratio = measured_ratio(labels[batch.index], labels[shown], self.n_classes, valid).cpu()
+        members = list(batch.members)
+        self._steps[members] += ratio.isfinite()
+        self._ratio[members] += ratio.nan_to_num()
+
+    def end(self, state: State, memory: State, members: Sequence[int], own: Tensor) -> None:
+        """Encodes encrypted views of K of each client's images by the momentum encoder."""
+        if not self.options.feature_fusion:
+            return
+        streams = [self._encryption[member] for member in members]
+        chosen = choose(own, self.moco.options.queue_size, streams)
+        views = self.client_views(Batch(tuple(members), chosen, chosen, epoch=0), 1)[0]
+        mixed = min(self.options.mixed_images, chosen.shape[1])
+        if mixed > 0:
+            pairs = zip(views, streams, strict=True)
+            views = torch.stack([instahide(x, mixed, stream) for x, stream in pairs])
+        features = batchwise(self.moco.project, memory, views, self.batch_size)
+        for place, member in enumerate(members):
+            self.uploads[member], self.uploaded[member] = features[place], chosen[place]

@@ -1,0 +1,162 @@
+"""Federated self-supervised learning: clients minimise an objective without labels, weights are
+averaged.
+
+What FedSimCLR, FedBYOL and their kin have in common. The server keeps one set of weights (encoder,
+projector, predictor, ... whatever the objective trains) and averages the participants' by their
+numbers of images. What the objective keeps beside its weights (a target network, a queue) is made
+anew from the received weights in every round, as for a client that keeps nothing between rounds,
+unless `keeps_memory` says otherwise.
+
+What is learned is measured afterwards by a protocol (`methods.protocols`). After each round the
+loss and the spread of the representations are recorded, and how many clusters are occupied where
+the weights say which cluster an image belongs to, so that a collapse is seen.
+Evidence: `tests/methods/test_self_supervised.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from fedrepro.methods.clusters.soft_assignment import assigns, soft_assignment
+from fedrepro.methods.data.federation import Federation
+from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Server, Task
+from fedrepro.methods.metrics import Evaluation
+from fedrepro.methods.metrics.collapse import LOOKED_AT, representation_std
+from fedrepro.methods.nn.classifier import Classifier
+from fedrepro.methods.objectives.base import Learner, Objective
+from fedrepro.methods.state import State, put, repeat, take
+from fedrepro.methods.training.pretraining import encode
+from fedrepro.methods.training.self_supervised import (
+    ClientViews,
+    SelfSupervisedWork,
+    train_self_supervised,
+)
+from fedrepro.methods.training.steps import Trained, Work
+
+
+@dataclass(frozen=True)
+class SelfSupervised(FederatedMethod):
+    """Options as for every method; those of the objective stand beside them."""
+
+    draws_views: ClassVar[bool] = True
+    keeps_memory: ClassVar[bool] = False
+    """Whether a client's target network or queue outlives a round."""
+
+    def objective_name(self) -> str | None:
+        raise NotImplementedError
+
+    def prepare(self, federation: Federation) -> Federation:
+        """Images without labels, where clients hold any, are learnt from too."""
+        return federation.pooled()
+
+    def learner(self, task: Task) -> Learner:
+        """The objective bound to the task's encoder."""
+        assert task.objective is not None
+        return build_learner(task.objective, task.model, task.federation.n_classes)
+
+    def work(self, task: Task, t: int, clients: Tensor) -> Work:
+        """What participants minimise in round `t`."""
+        assert task.objective is not None
+        views = None
+        if task.objective.draws_views:
+            assert task.augmentation is not None
+            views = ClientViews(task.augmentation, task.federation.train, task.seeds, t, clients)
+        return SelfSupervisedWork(
+            self.learner(task),
+            task.model.encoder,
+            task.federation.train,
+            views,
+            task.objective.n_views,
+        )
+
+    def start(self, task: Task, attempt: int) -> Server:
+        state = self.learner(task).new(task.seeds.generator("weights", "model", attempt, 0))
+        state.update(task.encoder or {})
+        return {name: value.to(task.device) for name, value in state.items()}
+
+    def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
+        return Message(shared={"weights": server})
+
+    def begin(
+        self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
+    ) -> State:
+        """The weights from which each participant trains, stacked over `clients`."""
+        return repeat(download.shared["weights"], len(clients))
+
+    def local_update(
+        self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
+    ) -> Message:
+        start = self.begin(task, download, t, clients, memory)
+        beside = self._recall(task, start, clients, memory)
+        trained = self.train_objective(task, start, beside, t, clients)
+        if self.keeps_memory and trained.memory:
+            put(memory["objective"], clients, trained.memory)
+        return Message(each={"weights": trained.state}, log={"loss": trained.loss})
+
+    def train_objective(
+        self, task: Task, start: State, beside: State, t: int, clients: Tensor
+    ) -> Trained:
+        """Local training of `clients`; start, and what the objective keeps beside: stacked."""
+        return train_self_supervised(
+            self.work(task, t, clients),
+            start,
+            beside,
+            task.federation,
+            clients,
+            self.local_options(t),
+            task.seeds,
+            t,
+            task.grouping,
+        )
+
+    def _recall(self, task: Task, start: State, clients: Tensor, memory: Memory) -> State:
+        """What the objective keeps beside the weights, stacked over `clients`."""
+        fresh = self.learner(task).memory(start)
+        if not self.keeps_memory or not fresh:
+            return fresh
+        n_clients = task.federation.n_clients
+        if "objective" not in memory:
+            memory["objective"] = {
+                name: value.new_zeros(n_clients, *value.shape[1:]) for name, value in fresh.items()
+            }
+            memory["met"] = {"met": torch.zeros(n_clients, dtype=torch.bool)}
+        new = ~memory["met"]["met"][clients]
+        put(memory["objective"], clients[new], take(fresh, new.nonzero().flatten()))
+        memory["met"]["met"][clients] = True
+        return take(memory["objective"], clients)
+
+    def aggregate(
+        self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
+    ) -> Server:
+        return self.size_average(task, upload.each["weights"], clients)
+
+    def global_model(self, task: Task, server: Server) -> State:
+        return self.encoder(server) or {}
+
+    @torch.no_grad()
+    def evaluate(
+        self, task: Task, server: Server, memory: Memory, final: bool
+    ) -> Evaluation | None:
+        images = task.federation.test.images[:LOOKED_AT]
+        weights = self.global_model(task, server)
+        h = encode(task.model.encoder, weights, images)
+        metrics = {"representation_std": representation_std(h)}
+        if assigns(weights):
+            choice = soft_assignment(h[None], weights)[0].argmax(dim=1)
+            metrics["occupied_clusters"] = float(len(set(choice.tolist())))
+        return Evaluation(metrics)
+
+    def encoder(self, server: Server) -> State | None:
+        weights: State = server
+        return weights
+
+
+@lru_cache(maxsize=8)
+def build_learner(objective: Objective, model: Classifier, n_classes: int) -> Learner:
+    """One learner for all rounds: networks are described once."""
+    return objective.build(model.encoder, model.dim, n_classes)

@@ -1,0 +1,201 @@
+"""FCL: contrast with other clients' features, and matching with the nearest of them.
+
+Paper: fcl, Sections 3 to 5. Clients train MoCo (Eq. 1); each round they upload the query encoder,
+the momentum encoder and features of encrypted images, and receive both averages and everybody
+else's features (Eq. 2), which are the negatives of the next round (Eqs. 3 and 6) and, with the
+local ones, the candidates of neighbourhood matching (Eqs. 7 to 11). Eq. 12 adds the two losses.
+The ablations of Figure 5: `feature_fusion = false`, `neighbourhood_matching = false`.
+
+Unstated: local negatives are dropped once there are remote ones (`local_negatives`), since Section
+4.1 proposes it, though Eq. 6 refers to Eq. 3; in the first round, before anybody has uploaded
+features, local ones serve. Features are uploaded of K random images, one augmented view each, and
+normalised by the statistics of their own batches, as keys are. The local bank stays with its client
+between rounds. Participants are weighted by their numbers of images.
+'FP ratio' in Section 4.1 is read as the false-negative ratio; it is measured in each round and
+stands beside its expectation (`methods.metrics.false_negatives`).
+Evidence: `tests/methods/test_fcl.py` (Eq. 12 by hand with either bank, payloads, averages, the
+ablation without both parts against MoCo).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from fedrepro.methods.federated.base import Memory, Message, Server, Task
+from fedrepro.methods.federated.self_supervised._features import (
+    Banks,
+    all_but,
+    packed,
+    unpacked,
+)
+from fedrepro.methods.federated.self_supervised._fusion import (
+    FusionOptions,
+    FusionWork,
+    Remote,
+    new_bank,
+)
+from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
+from fedrepro.methods.metrics import Evaluation
+from fedrepro.methods.metrics.false_negatives import METRICS, expected_ratio
+from fedrepro.methods.objectives.moco import QUEUE, MoCoLearner
+from fedrepro.methods.state import State, clone, put, repeat, take, weighted_average
+from fedrepro.methods.training.self_supervised import ClientViews, train_self_supervised
+
+BANK, UPLOADED, RATIOS = "bank", "uploaded", "ratios"
+MEASURED, EXPECTED = METRICS
+UNKNOWN = -1.0
+"""Stands for the ratio of a client that was away or had no negatives."""
+
+
+@dataclass(frozen=True)
+class FusionServer:
+    """Both encoders (with their projectors), one model each, and what clients uploaded last."""
+
+    query: State
+    key: State
+    banks: Banks
+
+
+@dataclass(frozen=True)
+class FCL(SelfSupervised, FusionOptions):
+    """Options as for every method, those of MoCo beside them.
+
+    feature_fusion: whether features are exchanged. local_negatives: whether local features stay
+    negatives beside remote ones. mixed_images: images in each encrypted one (k of InstaHide), 0
+    for no encryption. neighbourhood_matching: whether Eq. 11 is added. neighbours: N.
+    matching_temperature: τ_nm. matching_weight: λ.
+    """
+
+    def objective_name(self) -> str:
+        return "moco"
+
+    def start(self, task: Task, attempt: int) -> Server:
+        query: State = super().start(task, attempt)
+        return FusionServer(query, clone(query), {})
+
+    def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
+        shared = {"weights": server.query, "momentum": server.key}
+        if not server.banks:
+            return Message(shared=shared)
+        remote = packed([all_but(server.banks, client) for client in clients.tolist()])
+        return Message(shared=shared, each={"features": remote})
+
+    def local_update(
+        self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
+    ) -> Message:
+        assert task.augmentation is not None
+        learner = self.learner(task)
+        assert isinstance(learner, MoCoLearner)
+        start = repeat(download.shared["weights"], len(clients))
+        key = repeat(download.shared["momentum"], len(clients))
+        if BANK not in memory:
+            like = next(iter(start.values()))
+            memory[BANK] = new_bank(learner, task.federation.n_clients, like)
+        work = FusionWork(
+            learner,
+            task,
+            ClientViews(task.augmentation, task.federation.train, task.seeds, t, clients),
+            self,
+            self._remote(download, clients, memory),
+            t,
+            clients.tolist(),
+            self.batch_size,
+        )
+        trained = train_self_supervised(
+            work,
+            start,
+            {**key, **take(memory[BANK], clients)},
+            task.federation,
+            clients,
+            self.local_options(t),
+            task.seeds,
+            t,
+            task.grouping,
+        )
+        put(memory[BANK], clients, trained.memory)
+        each = {
+            "weights": trained.state,
+            "momentum": {name: trained.memory[name] for name in key},
+        }
+        if self.feature_fusion:
+            members = range(len(clients))
+            each["features"] = packed([work.uploads[member] for member in members])
+            self._note_uploads([work.uploaded[member] for member in members], clients, memory)
+        ratios = self._ratios(task, work, clients)
+        memory[RATIOS] = {
+            name: torch.full((task.federation.n_clients,), UNKNOWN).index_copy(
+                0, clients, value.float().nan_to_num(UNKNOWN)
+            )
+            for name, value in ratios.items()
+        }
+        return Message(each=each, log={"loss": trained.loss, **ratios})
+
+    def _remote(self, download: Message, clients: Tensor, memory: Memory) -> list[Remote]:
+        """What each participant received; empty before anybody has uploaded features.
+
+        The images behind the features do not travel: they are looked up, for the measurement alone.
+        """
+        if "features" not in download.each:
+            return []
+        kept = memory[UPLOADED]
+        count = kept["count"].tolist()
+        shown = {c: kept["images"][c, :n] for c, n in enumerate(count) if n > 0}
+        return [
+            Remote(features, all_but(shown, client))
+            for features, client in zip(
+                unpacked(download.each["features"]), clients.tolist(), strict=True
+            )
+        ]
+
+    def _note_uploads(self, images: list[Tensor], clients: Tensor, memory: Memory) -> None:
+        """Remembers which images the features of `clients` show."""
+        n_clients = len(memory[BANK][f"{QUEUE}.filled"])
+        if UPLOADED not in memory:
+            size = memory[BANK][f"{QUEUE}.features"].shape[1]
+            empty = images[0].new_zeros(n_clients, size)
+            memory[UPLOADED] = {"images": empty, "count": empty[:, 0].clone()}
+        for client, shown in zip(clients.tolist(), images, strict=True):
+            memory[UPLOADED]["images"][client, : len(shown)] = shown
+            memory[UPLOADED]["count"][client] = len(shown)
+
+    def _ratios(self, task: Task, work: FusionWork, clients: Tensor) -> dict[str, Tensor]:
+        """Measured and expected false-negative ratios of the participants; none without labels."""
+        federation = task.federation
+        if federation.train.labels is None:
+            return {}
+        remote = bool(work.remote)
+        learner = work.moco
+        sizes = federation.sizes().clamp(max=learner.options.queue_size)
+        local = self.local_negatives or not remote
+        expected = expected_ratio(federation.class_counts(), sizes, local, remote)
+        return {MEASURED: work.ratio, EXPECTED: expected[clients]}
+
+    def aggregate(
+        self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
+    ) -> Server:
+        sizes = task.federation.sizes()[clients].double().unsqueeze(0)
+        banks = dict(server.banks)
+        if "features" in upload.each:
+            banks.update(zip(clients.tolist(), unpacked(upload.each["features"]), strict=True))
+        return FusionServer(
+            weighted_average(upload.each["weights"], sizes),
+            weighted_average(upload.each["momentum"], sizes),
+            banks,
+        )
+
+    def evaluate(
+        self, task: Task, server: Server, memory: Memory, final: bool
+    ) -> Evaluation | None:
+        """As for every method, and the round's false-negative ratios, means over participants."""
+        spread = super().evaluate(task, server, memory, final)
+        assert spread is not None
+        known = {name: value[value != UNKNOWN] for name, value in memory[RATIOS].items()}
+        ratios = {name: float(value.mean()) for name, value in known.items() if len(value) > 0}
+        return Evaluation({**spread.metrics, **ratios})
+
+    def encoder(self, server: Server) -> State | None:
+        query: State = server.query
+        return query

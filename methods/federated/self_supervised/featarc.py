@@ -1,0 +1,182 @@
+"""FeatARC: SimCLR with features held near a received model's, clients grouped by their features.
+
+Paper: Wang et al. 2023, "Does learning from decentralized non-IID unlabeled data benefit from self
+supervision?", feature alignment and clustering: the server keeps several models; a client takes the
+one whose features of its images agree best (mean inner product of unit vectors) with those of its
+own last model, and minimises SimCLR's loss less λ times the agreement of its features with those of
+the received model; models are averaged over the clients that took them. As MFCL's baseline, in its
+Table 2.
+Departures: which of the models is evaluated: Wang et al. take the best one on the test set; here it
+is the one that most clients took last, since a test set must not choose.
+Unstated in MFCL: the number of models and λ (2 and 1). Before a client has a model of its own it
+takes number c modulo their count, as in the code of Wang et al.; the received model is in
+evaluation mode and sees the first of the two views.
+Evidence: `tests/methods/test_featarc.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from fedrepro.methods.federated.base import Memory, Message, Server, Task
+from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
+from fedrepro.methods.nn.classifier import ENCODER
+from fedrepro.methods.objectives.base import Learner
+from fedrepro.methods.state import State, concatenate, part, put, take, weighted_average
+from fedrepro.methods.training.evaluate import features
+from fedrepro.methods.training.memory import image_bytes
+from fedrepro.methods.training.self_supervised import (
+    ClientViews,
+    SelfSupervisedWork,
+    train_self_supervised,
+)
+from fedrepro.methods.training.steps import Batch
+
+OWN, MET = "own", "met"
+
+
+def feature_agreement(first: Tensor, second: Tensor) -> Tensor:
+    """Mean cosine over the second last dimension, ... of ... x n x dim."""
+    return F.cosine_similarity(first, second, dim=-1).mean(-1)
+
+
+class AlignedViews(SelfSupervisedWork):
+    """The learner's loss less λ times the agreement with the received encoders, in memory."""
+
+    def __init__(self, task: Task, learner: Learner, views: ClientViews, weight: float) -> None:
+        super().__init__(learner, task.model.encoder, task.federation.train, views)
+        self.weight = weight
+
+    @property
+    def image_bytes(self) -> int:
+        return 3 * image_bytes(self.encoder, *self.portion.images.shape[1:])
+
+    def loss(self, state: State, memory: State, batch: Batch) -> Tensor:
+        views = self.drawn(batch)
+        own = self.learner.loss(state, {}, views, None)
+        with torch.no_grad():
+            received = self.encoder(memory, views[0])
+        return own - self.weight * feature_agreement(
+            self.encoder(state, views[0], training=True), received
+        )
+
+    def after(self, state: State, memory: State, batch: Batch) -> None:
+        """Nothing: what is in memory is the received encoder."""
+
+
+@dataclass
+class Groups:
+    """models: stacked. choice: of the last round's participants, who were `clients`."""
+
+    models: State
+    clients: Tensor
+    choice: Tensor = field(default_factory=lambda: torch.zeros(0, dtype=torch.int64))
+
+
+@dataclass(frozen=True)
+class FeatARC(SelfSupervised):
+    """n_models: kept by the server. alignment_weight: λ."""
+
+    n_models: int = 2
+    alignment_weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.n_models < 1:
+            raise ValueError(f"n_models = {self.n_models} is not at least 1")
+
+    def objective_name(self) -> str:
+        return "simclr"
+
+    def start(self, task: Task, attempt: int) -> Server:
+        learner = self.learner(task)
+        models = concatenate(
+            learner.new(task.seeds.generator("weights", "model", attempt, i))
+            for i in range(self.n_models)
+        )
+        placed = {name: value.to(task.device) for name, value in models.items()}
+        return Groups(placed, torch.zeros(0, dtype=torch.int64))
+
+    def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
+        return Message(shared={"models": server.models})
+
+    def chosen(self, task: Task, models: State, clients: Tensor, memory: Memory) -> Tensor:
+        """The model that each client takes, int64, clients."""
+        choice = clients % self.n_models
+        known = memory[MET]["met"][clients].nonzero().flatten() if MET in memory else clients[:0]
+        if len(known) == 0 or self.n_models == 1:
+            return choice
+        of = clients[known]
+        index_of: Sequence[Tensor] = [task.federation.train_of[c] for c in of.tolist()]
+        train = task.federation.train
+        own = features(task.model, take(memory[OWN], of), torch.arange(len(of)), train, index_of)
+        scores = []
+        for number in range(self.n_models):
+            same = torch.full((len(of),), number)
+            theirs = features(task.model, part(models, ENCODER), same, train, index_of)
+            agreeing = [feature_agreement(a, b) for a, b in zip(own, theirs, strict=True)]
+            scores.append(torch.stack(agreeing).cpu())
+        choice[known] = torch.stack(scores).argmax(0)
+        return choice
+
+    def local_update(
+        self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
+    ) -> Message:
+        models = download.shared["models"]
+        choice = self.chosen(task, models, clients, memory)
+        start = take(models, choice)
+        assert task.augmentation is not None
+        views = ClientViews(task.augmentation, task.federation.train, task.seeds, t, clients)
+        trained = train_self_supervised(
+            AlignedViews(task, self.learner(task), views, self.alignment_weight),
+            start,
+            part(start, ENCODER),
+            task.federation,
+            clients,
+            self.local_options(t),
+            task.seeds,
+            t,
+            task.grouping,
+        )
+        own = part(trained.state, ENCODER)
+        if OWN not in memory:
+            everybody = task.federation.n_clients
+            memory[OWN] = {k: v.new_zeros(everybody, *v.shape[1:]) for k, v in own.items()}
+            memory[MET] = {"met": torch.zeros(everybody, dtype=torch.bool)}
+        put(memory[OWN], clients, own)
+        memory[MET]["met"][clients] = True
+        return Message(
+            each={"weights": trained.state, "choice": {"choice": choice}},
+            log={"loss": trained.loss, "choice": choice},
+        )
+
+    def aggregate(
+        self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
+    ) -> Server:
+        choice = upload.each["choice"]["choice"]
+        sizes = task.federation.sizes()[clients].double()
+        shares = F.one_hot(choice, self.n_models).double().t() * sizes
+        taken = shares.sum(1) > 0
+        models = {name: value.clone() for name, value in server.models.items()}
+        put(
+            models,
+            taken.nonzero().flatten(),
+            weighted_average(upload.each["weights"], shares[taken]),
+        )
+        return Groups(models, clients, choice)
+
+    def personal_models(
+        self, task: Task, server: Server, clients: Tensor, memory: Memory
+    ) -> tuple[State, Tensor]:
+        return server.models, self.chosen(task, server.models, clients, memory)
+
+    def encoder(self, server: Server) -> State | None:
+        return take(server.models, [self._largest(server)])
+
+    def _largest(self, server: Groups) -> int:
+        """The model that most clients took last; the first of several."""
+        return int(torch.bincount(server.choice, minlength=self.n_models).argmax())

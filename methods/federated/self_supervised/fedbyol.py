@@ -1,0 +1,22 @@
+"""FedBYOL (FedNC): BYOL on every client, online networks averaged.
+
+Papers: fedrlc, Sections IV and VII; Zhuang et al. 2021 and 2022, who use it as a baseline. Loss:
+Grill et al. 2020 (`methods.objectives.byol`).
+Unstated: what becomes of a client's target network between rounds. Taken: it starts each round as
+a copy of the received online networks, which needs no state on clients and sends nothing more.
+Evidence: `tests/methods/test_self_supervised.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
+
+
+@dataclass(frozen=True)
+class FedBYOL(SelfSupervised):
+    """Options as for every method, those of BYOL beside them."""
+
+    def objective_name(self) -> str:
+        return "byol"

@@ -1,0 +1,20 @@
+"""FedC+C (also FedCC): contrastive clustering on every client, networks averaged.
+
+Paper: fedrlc, Section IV (two stages: contrastive, contrastive). Loss:
+`methods.objectives.contrastive_clustering`.
+Evidence: `tests/methods/test_fedrlc.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
+
+
+@dataclass(frozen=True)
+class FedCC(SelfSupervised):
+    """Options as for every method, those of contrastive clustering beside them."""
+
+    def objective_name(self) -> str:
+        return "contrastive-clustering"

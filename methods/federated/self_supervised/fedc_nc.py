@@ -1,0 +1,26 @@
+"""FedC+NC (also FedSimDEC): SimCLR and DEC on every client, networks and centres averaged.
+
+Paper: fedrlc, Section IV (two stages: contrastive, non-contrastive). Loss:
+`methods.objectives.simclr_dec`.
+Unstated: centres begin by K-means (`methods.federated.self_supervised._centres`).
+Evidence: `tests/methods/test_fedrlc.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fedrepro.methods.federated.base import Server, Task
+from fedrepro.methods.federated.self_supervised._centres import with_initial_centres
+from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
+
+
+@dataclass(frozen=True)
+class FedCNC(SelfSupervised):
+    """Options as for every method, those of the objective beside them."""
+
+    def objective_name(self) -> str:
+        return "simclr-dec"
+
+    def start(self, task: Task, attempt: int) -> Server:
+        return with_initial_centres(task, self.learner(task), super().start(task, attempt))

@@ -1,0 +1,230 @@
+"""FedCA: SimCLR with a shared dictionary of negatives, aligned to a pre-trained model.
+
+Paper: fcl, Section 6 (Zhang et al. 2020): clients upload features of their images, the server
+collects them in a dictionary that everybody contrasts with; and on public images every client's
+representations are pulled to those of a model that was trained on these images beforehand. The
+run starts from that model's pre-training (`pretraining.*` in a spec).
+Unstated by fcl: weight and public images (see its spec). Here: a client uploads
+features of K random images of its own, as its network makes them after training; the dictionary
+holds everybody's, the client's own too; alignment is the squared distance of the encoders'
+outputs, in steps of as many random public images as a batch has. Public images and the
+pre-trained model are there beforehand and not counted as sent. Clients start from random
+weights, as in the other methods, and not from the pre-trained model.
+Evidence: `tests/methods/test_fedca.py` against plain loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from fedrepro.methods.data.federation import Portion, to_float
+from fedrepro.methods.federated.base import Memory, Message, Server, Task
+from fedrepro.methods.federated.self_supervised._features import (
+    Banks,
+    batchwise,
+    choose,
+    packed,
+    unpacked,
+)
+from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
+from fedrepro.methods.nn.layers import is_buffer
+from fedrepro.methods.objectives._networks import dense_layers
+from fedrepro.methods.objectives._queue import unit
+from fedrepro.methods.objectives.simclr import SimCLRLearner
+from fedrepro.methods.state import State, repeat, weighted_average
+from fedrepro.methods.training.self_supervised import (
+    ClientViews,
+    SelfSupervisedWork,
+    train_self_supervised,
+)
+from fedrepro.methods.training.steps import Batch
+
+DICTIONARY = "dictionary"
+
+
+def nt_xent_with_dictionary(
+    z_i: Tensor, z_j: Tensor, dictionary: Tensor, temperature: float
+) -> Tensor:
+    """NT-Xent whose anchors also repel all of `dictionary`, (models,).
+
+    z_i, z_j: models x batch x width; dictionary: entries x width; all of length one.
+    """
+    z = torch.cat([z_i, z_j], dim=1)
+    within = torch.bmm(z, z.transpose(1, 2)) / temperature
+    itself = torch.eye(z.shape[1], dtype=torch.bool, device=z.device)
+    within = within.masked_fill(itself, -torch.inf)
+    beyond = z @ dictionary.T / temperature
+    positive = (z_i * z_j).sum(2).repeat(1, 2) / temperature
+    return (torch.cat([within, beyond], dim=2).logsumexp(2) - positive).mean(1)
+
+
+def alignment(h: Tensor, target: Tensor) -> Tensor:
+    """Squared distance of representations models x batch x dim, averaged over images, (models,)."""
+    return (h - target).square().sum(2).mean(1)
+
+
+@dataclass(frozen=True)
+class Public:
+    """Public images, and the encoder that was trained on them (one model)."""
+
+    portion: Portion
+    encoder: State
+
+
+class DictionaryWork(SelfSupervisedWork):
+    """Contrast with batch and dictionary, and alignment on public images.
+
+    After training `uploads` holds each participant's features.
+    """
+
+    def __init__(
+        self,
+        learner: SimCLRLearner,
+        task: Task,
+        views: ClientViews,
+        method: FedCA,
+        dictionary: Tensor | None,
+        public: Public,
+        t: int,
+        clients: Sequence[int],
+    ) -> None:
+        super().__init__(learner, task.model.encoder, task.federation.train, views)
+        self.simclr, self.method, self.dictionary = learner, method, dictionary
+        self.public = public
+        self._drawn = [task.seeds.generator("public", t, c) for c in clients]
+        self._chosen = [task.seeds.generator("uploads", t, c) for c in clients]
+        self.uploads: dict[int, Tensor] = {}
+
+    @property
+    def image_bytes(self) -> int:
+        return super().image_bytes * 3 // 2  # two views and a public image
+
+    def project(self, state: State, x: Tensor) -> Tensor:
+        """Features of length one, models x batch x width."""
+        h = self.simclr.encoder(state, x, training=True)
+        return unit(self.simclr.projector(state, h, training=True))
+
+    def loss(self, state: State, memory: State, batch: Batch) -> Tensor:
+        z_i, z_j = self.project(state, torch.cat(self.drawn(batch), dim=1)).chunk(2, dim=1)
+        dictionary = z_i.new_zeros(0, z_i.shape[2]) if self.dictionary is None else self.dictionary
+        contrast = nt_xent_with_dictionary(z_i, z_j, dictionary, self.simclr.temperature)
+        return contrast + self.method.alignment_weight * self._alignment(state, batch)
+
+    def _alignment(self, state: State, batch: Batch) -> Tensor:
+        n, size = len(self.public.portion), batch.index.shape[1]
+        streams = [self._drawn[member] for member in batch.members]
+        index = torch.stack([torch.randint(n, (size,), generator=stream) for stream in streams])
+        x = to_float(self.public.portion.images[index.to(batch.index.device)])
+        with torch.no_grad():
+            target = self.encoder(self.public.encoder, x.flatten(0, 1).unsqueeze(0))
+        # Public images pass with their own statistics and leave the client's running ones alone.
+        aside = {name: v.clone() if is_buffer(name) else v for name, v in state.items()}
+        return alignment(self.encoder(aside, x, training=True), target.view(*index.shape, -1))
+
+    def end(self, state: State, memory: State, members: Sequence[int], own: Tensor) -> None:
+        """Projects K of each client's own images for the dictionary."""
+        chosen = choose(own, self.method.queue_size, [self._chosen[member] for member in members])
+        x = to_float(self.portion.images[chosen])
+        features = batchwise(self.project, state, x, self.method.batch_size)
+        self.uploads.update(zip(members, features, strict=True))
+
+
+@dataclass(frozen=True)
+class DictionaryServer:
+    """The averaged network, and what clients uploaded last."""
+
+    weights: State
+    banks: Banks
+
+
+@dataclass(frozen=True)
+class FedCA(SelfSupervised):
+    """Options as for every method.
+
+    temperature and projector as in SimCLR, of whose projector `normalised_layers` have batch
+    normalisation. queue_size: K, features that a client adds to the dictionary. alignment_weight:
+    of the distance to the pre-trained model.
+    """
+
+    temperature: float = 0.2
+    projector_widths: tuple[int, ...] = (512, 128)
+    normalised_layers: int = 0
+    queue_size: int = 4096
+    alignment_weight: float = 0.01
+
+    def objective_name(self) -> None:
+        return None
+
+    def learner(self, task: Task) -> SimCLRLearner:
+        projector = dense_layers(
+            "projector", task.model.dim, self.projector_widths, normalised=self.normalised_layers
+        )
+        return SimCLRLearner(task.model.encoder, projector, self.temperature)
+
+    def start(self, task: Task, attempt: int) -> Server:
+        """Random weights.
+
+        Raises `ValueError` if no encoder was pre-trained.
+        """
+        if task.encoder is None or task.source is None:
+            raise ValueError("FedCA aligns to a pre-trained encoder, and there is none")
+        return DictionaryServer(super().start(replace(task, encoder=None), attempt), {})
+
+    def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
+        shared: dict[str, State] = {"weights": server.weights}
+        if server.banks:
+            everything = torch.cat([bank for _, bank in sorted(server.banks.items())])
+            shared["features"] = {DICTIONARY: everything}
+        return Message(shared=shared)
+
+    def local_update(
+        self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
+    ) -> Message:
+        assert task.augmentation is not None
+        work = DictionaryWork(
+            self.learner(task),
+            task,
+            ClientViews(task.augmentation, task.federation.train, task.seeds, t, clients),
+            self,
+            download.shared["features"][DICTIONARY] if "features" in download.shared else None,
+            self._public(task),
+            t,
+            clients.tolist(),
+        )
+        trained = train_self_supervised(
+            work,
+            repeat(download.shared["weights"], len(clients)),
+            {},
+            task.federation,
+            clients,
+            self.local_options(t),
+            task.seeds,
+            t,
+            task.grouping,
+        )
+        features = packed([work.uploads[member] for member in range(len(clients))])
+        each: dict[str, Any] = {"weights": trained.state, "features": features}
+        return Message(each=each, log={"loss": trained.loss})
+
+    def _public(self, task: Task) -> Public:
+        assert task.source is not None
+        assert task.encoder is not None
+        encoder = {name: value.to(task.device) for name, value in task.encoder.items()}
+        return Public(task.source().to(task.device), encoder)
+
+    def aggregate(
+        self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
+    ) -> Server:
+        sizes = task.federation.sizes()[clients].double().unsqueeze(0)
+        received = zip(clients.tolist(), unpacked(upload.each["features"]), strict=True)
+        averaged = weighted_average(upload.each["weights"], sizes)
+        return DictionaryServer(averaged, {**server.banks, **dict(received)})
+
+    def encoder(self, server: Server) -> State | None:
+        weights: State = server.weights
+        return weights

@@ -1,0 +1,94 @@
+"""FedDC: DeepCluster-v2 on every client, networks averaged.
+
+Paper: fcl, Section 6 (Caron et al. 2018 and 2020 with FedAvg). Loss and clustering:
+`methods.objectives._deepcluster`.
+Unstated: who clusters what (every client its own images, before each local epoch; centroids stay
+with it, as they mean nothing to others).
+Evidence: `tests/methods/test_feddc.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from fedrepro.methods.data.federation import to_float
+from fedrepro.methods.federated.base import Task
+from fedrepro.methods.federated.self_supervised._self_supervised import (
+    SelfSupervised,
+    build_learner,
+)
+from fedrepro.methods.objectives._deepcluster import DeepCluster, DeepClusterLearner
+from fedrepro.methods.seeds import Seeds
+from fedrepro.methods.state import State
+from fedrepro.methods.training.self_supervised import ClientViews, SelfSupervisedWork
+from fedrepro.methods.training.steps import Batch, Work
+
+CLUSTERS = "clusters"
+_AT_ONCE = 500
+
+
+class ClusterWork(SelfSupervisedWork):
+    """Clusters each client's images before an epoch and predicts the clusters in it."""
+
+    def __init__(
+        self,
+        learner: DeepClusterLearner,
+        task: Task,
+        views: ClientViews,
+        t: int,
+        clients: Sequence[int],
+    ) -> None:
+        super().__init__(learner, task.model.encoder, task.federation.train, views)
+        self.clustering = learner
+        self.seeds: Seeds = task.seeds
+        self.t, self.clients = t, clients
+
+    def begin_epoch(
+        self, state: State, memory: State, members: Sequence[int], own: Tensor, epoch: int
+    ) -> None:
+        names = ("clusters", self.t, epoch)
+        streams = [self.seeds.generator(*names, self.clients[member]) for member in members]
+        memory[CLUSTERS] = self.clustering.cluster(memory, self.features(state, own), streams)
+
+    @torch.no_grad()
+    def features(self, state: State, own: Tensor) -> Tensor:
+        """Features of the images themselves, models x images x width; own: as in `begin_epoch`."""
+        parts = [
+            self.clustering.project(state, to_float(self.portion.images[index]), training=False)
+            for index in torch.split(own, _AT_ONCE, dim=1)
+        ]
+        return torch.cat(parts, dim=1)
+
+    def loss(self, state: State, memory: State, batch: Batch) -> Tensor:
+        clusters = memory[CLUSTERS].gather(1, batch.at)
+        return self.learner.loss(state, memory, self.drawn(batch), clusters)
+
+
+@dataclass(frozen=True)
+class FedDC(SelfSupervised):
+    """prototypes: clusters of a client's images; temperature and projector as in SwAV."""
+
+    temperature: float = 0.1
+    projector_widths: tuple[int, ...] = (512, 128)
+    normalised_layers: int = 1
+    prototypes: int = 100
+
+    def objective_name(self) -> None:
+        return None
+
+    def learner(self, task: Task) -> DeepClusterLearner:
+        own = DeepCluster(
+            self.temperature, self.projector_widths, self.normalised_layers, self.prototypes
+        )
+        learner = build_learner(own, task.model, task.federation.n_classes)
+        assert isinstance(learner, DeepClusterLearner)
+        return learner
+
+    def work(self, task: Task, t: int, clients: Tensor) -> Work:
+        assert task.augmentation is not None
+        views = ClientViews(task.augmentation, task.federation.train, task.seeds, t, clients)
+        return ClusterWork(self.learner(task), task, views, t, clients.tolist())

@@ -1,0 +1,20 @@
+"""FedNC+C (also FedBYCC): BYOL and a contrast of clusters on every client, networks averaged.
+
+Paper: fedrlc, Section IV (two stages: non-contrastive, contrastive). Loss:
+`methods.objectives.byol_cc`. Target networks as in FedBYOL.
+Evidence: `tests/methods/test_fedrlc.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
+
+
+@dataclass(frozen=True)
+class FedNCC(SelfSupervised):
+    """Options as for every method, those of the objective beside them."""
+
+    def objective_name(self) -> str:
+        return "byol-cc"

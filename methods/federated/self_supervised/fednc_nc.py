@@ -1,0 +1,21 @@
+"""FedNC+NC (also FedBYDEC): BYOL and DEC on every client, networks and centres averaged.
+
+Paper: fedrlc, Section IV (two stages, both non-contrastive). Loss: `methods.objectives.byol_dec`.
+Target networks as in FedBYOL.
+Unstated: centres begin by K-means (`methods.federated.self_supervised._centres`).
+Evidence: `tests/methods/test_fedrlc.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fedrepro.methods.federated.self_supervised.fedc_nc import FedCNC
+
+
+@dataclass(frozen=True)
+class FedNCNC(FedCNC):
+    """Options as for every method, those of the objective beside them."""
+
+    def objective_name(self) -> str:
+        return "byol-dec"

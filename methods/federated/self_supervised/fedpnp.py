@@ -1,0 +1,44 @@
+"""FedPNP: federated contrastive clustering whose negatives are chosen by each client's past model.
+
+Paper: fedrlc, Section VI. Local loss: `methods.objectives.past_negatives`; networks (encoder,
+projector, cluster head) are averaged. A client keeps the encoder and cluster head that it had after
+its training of the previous round, and labels images with them.
+Reading: 'round 1', in which the current model chooses and α is larger, is a client's first round;
+with all clients in every round the two are the same.
+Ablations: `data_selection`, `negative_threshold`.
+Evidence: `tests/methods/test_fedrlc.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from fedrepro.methods.federated.base import Memory, Message, Task
+from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
+from fedrepro.methods.objectives.past_negatives import KNOWN, PastNegativesLearner
+from fedrepro.methods.state import put
+
+
+@dataclass(frozen=True)
+class FedPNP(SelfSupervised):
+    """Options as for every method; those of its objective stand beside them."""
+
+    keeps_memory: ClassVar[bool] = True
+
+    def objective_name(self) -> str:
+        return "past-negatives"
+
+    def local_update(
+        self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
+    ) -> Message:
+        upload = super().local_update(task, download, t, clients, memory)
+        learner = self.learner(task)
+        assert isinstance(learner, PastNegativesLearner)
+        known = torch.ones(len(clients), dtype=torch.bool, device=task.device)
+        past = learner.as_past(upload.each["weights"])
+        put(memory["objective"], clients, {**past, KNOWN: known})
+        return upload

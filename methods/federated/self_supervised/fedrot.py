@@ -1,0 +1,19 @@
+"""FedRot: rotation prediction on every client, networks averaged.
+
+Paper: fcl, Section 6 (Gidaris et al. 2018 with FedAvg). Loss: `methods.objectives.rotation`.
+Evidence: `tests/methods/test_self_supervised.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
+
+
+@dataclass(frozen=True)
+class FedRot(SelfSupervised):
+    """Options as for every method."""
+
+    def objective_name(self) -> str:
+        return "rotation"

@@ -1,0 +1,37 @@
+"""FedSimCLR (FedC): SimCLR on every client, networks averaged.
+
+Papers: fedrlc, Section IV (FedC); mfcl, Table 4; fcl, Table 1. Loss: Chen et al. 2020, NT-Xent
+(`methods.objectives.simclr`), with negatives from a client's own batch. MFCL's Table 5 gives the
+encoder's first two convolutions another norm than the batch's (`methods.nn.normalisation`);
+there the two views of an image, which the objective encodes together, are twins.
+Evidence: `tests/methods/test_self_supervised.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
+from fedrepro.methods.nn.normalisation import Norm
+
+
+@dataclass(frozen=True)
+class FedSimCLR(SelfSupervised):
+    """client_norm: after the first two convolutions. group_channels: of `group` and `twin`."""
+
+    client_norm: Norm = "batch"
+    group_channels: int = 16
+
+    def encoder_options(self) -> Mapping[str, Any]:
+        if self.client_norm == "batch":
+            return {}
+        return {
+            "client_layers": 2,
+            "client_norm": self.client_norm,
+            "group_channels": self.group_channels,
+        }
+
+    def objective_name(self) -> str:
+        return "simclr"

@@ -1,0 +1,21 @@
+"""FedSwAV: SwAV on every client, networks and prototypes averaged.
+
+Paper: fcl, Section 6 (Caron et al. 2020 with FedAvg). Loss: `methods.objectives.swav`.
+Unstated: what becomes of prototypes (averaged like weights) and queues (a client begins each round
+with empty ones, since features of an older network say little of the new one).
+Evidence: `tests/methods/test_self_supervised.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
+
+
+@dataclass(frozen=True)
+class FedSwAV(SelfSupervised):
+    """Options as for every method, those of SwAV beside them."""
+
+    def objective_name(self) -> str:
+        return "swav"

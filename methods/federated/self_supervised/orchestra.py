@@ -1,0 +1,94 @@
+"""Orchestra: clients cluster what they see, the server clusters their centroids for everybody.
+
+Paper: Lubana et al. 2022, Algorithm 1: local training on `methods.objectives.orchestra`, then local
+clustering of recent projections into L equally large clusters, of which only centroids are sent;
+the server averages networks and clusters all local centroids into G global ones
+(`methods.clusters.balanced_clustering`). As MFCL's baseline, Table 2.
+Departures: the global centroids move by the same equal-size clustering as the local ones, starting
+from the last round's, where the code of Lubana et al. descends on a loss; the target network starts
+each round as the received one, so that no second network travels.
+Unstated in MFCL: L, G, memory and temperatures (16, 128, 128, 0.1, defaults of Lubana et al.'s
+code, as far as a client's images allow).
+Evidence: `tests/methods/test_orchestra.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from fedrepro.methods.clusters.balanced_clustering import balanced_centroids
+from fedrepro.methods.federated.base import Memory, Message, Server, Task
+from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
+from fedrepro.methods.objectives.orchestra import CENTROIDS, QUEUE
+from fedrepro.methods.state import State, repeat
+
+
+@dataclass
+class Conductor:
+    """weights: one model. centroids: 1 x G x width, the global clusters."""
+
+    weights: State
+    centroids: Tensor
+
+
+@dataclass(frozen=True)
+class FederatedOrchestra(SelfSupervised):
+    """n_local_clusters: L."""
+
+    n_local_clusters: int = 16
+
+    def objective_name(self) -> str:
+        return "orchestra"
+
+    def start(self, task: Task, attempt: int) -> Server:
+        weights: State = super().start(task, attempt)
+        return Conductor(weights, self.learner(task).memory(weights)[CENTROIDS])
+
+    def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
+        return Message(
+            shared={"weights": server.weights, "centroids": {CENTROIDS: server.centroids}}
+        )
+
+    def local_update(
+        self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
+    ) -> Message:
+        start = self.begin(task, download, t, clients, memory)
+        beside = self.learner(task).memory(start)
+        beside.update(repeat(download.shared["centroids"], len(clients)))
+        trained = self.train_objective(task, start, beside, t, clients)
+        centroids = [
+            self._local(task, trained.memory, position, t, client)
+            for position, client in enumerate(clients.tolist())
+        ]
+        return Message(
+            each={"weights": trained.state, "centroids": {CENTROIDS: torch.stack(centroids)}},
+            log={"loss": trained.loss},
+        )
+
+    def _local(self, task: Task, memory: State, position: int, t: int, client: int) -> Tensor:
+        """Centroids L x width of a client's queued projections; of none, what it received."""
+        filled = int(memory[f"{QUEUE}.filled"][position])
+        if filled == 0:
+            return memory[CENTROIDS][position, : self.n_local_clusters]
+        z = memory[f"{QUEUE}.features"][position, :filled]
+        stream = task.seeds.generator("local clusters", t, client)
+        return balanced_centroids(z, self.n_local_clusters, stream)
+
+    def aggregate(
+        self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
+    ) -> Server:
+        local = upload.each["centroids"][CENTROIDS].flatten(0, 1)
+        n_global = server.centroids.shape[1]
+        stream = task.seeds.generator("global clusters", t)
+        centroids = balanced_centroids(
+            local, n_global, stream, None if t == 0 else server.centroids[0]
+        )
+        weights = self.size_average(task, upload.each["weights"], clients)
+        return Conductor(weights, centroids.unsqueeze(0))
+
+    def encoder(self, server: Server) -> State | None:
+        weights: State = server.weights
+        return weights

@@ -1,0 +1,24 @@
+"""pFL-SSL: an encoder by federated self-supervised learning, then a linear head for every client.
+
+Paper: Calibre, Section III-B: any objective trains the global model, weights are averaged as in
+FedAvg; afterwards every client trains a head on the frozen encoder (protocol
+`personalized-head`).
+Unstated: what becomes of target networks and queues between rounds (made anew, `_self_supervised`).
+Evidence: `tests/methods/test_calibre.py`, `tests/methods/test_self_supervised.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
+
+
+@dataclass(frozen=True)
+class PFLSSL(SelfSupervised):
+    """objective: the registered name of what clients minimise; its options stand beside."""
+
+    objective: str = "simclr"
+
+    def objective_name(self) -> str:
+        return self.objective

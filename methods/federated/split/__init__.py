@@ -1,0 +1,1 @@
+"""Networks that are split between clients and a server."""

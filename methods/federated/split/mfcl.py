@@ -1,0 +1,304 @@
+"""MFCL: clients train first layers as an autoencoder, a second server the rest on what they send.
+
+Paper: MFCL, Algorithm 1. Phase 1 (T rounds): client module and decoder learn to rebuild two views
+of each image (Eq. 1, binary cross-entropy) and are averaged by the first server. Phase 2 (one more
+exchange): clients send representations of ρ pairs of views to the second server, which trains the
+remaining network and its projection layers by Eq. 7 with LARS. The two servers share nothing: the
+second never sees weights of the module, the first never sees a representation.
+Departures: the decoder never undoes the pooling (Tables 9 and 10), so the views that it is to
+rebuild are averaged over 2x2 pixels; no output activation is listed, and binary cross-entropy
+needs the sigmoid that is taken here. Representations are those after the pooling that the tables
+list, a quarter of the 32 x 32 x 64 values in Section 5.4.
+Unstated: who is lost in phase 2 at a dropout of δ (drawn at random for each trial, at least one
+client stays); views of a client's images that pass through TN in phase 2 do so as twins, through BN
+by the averaged running statistics; the linear layer stands on the projection layers, which are part
+of the evaluated network (Section 5.1).
+Evidence: `tests/methods/test_mfcl.py`; layers in `test_modular.py` and `test_normalisation.py`,
+phase 2 in `test_representations.py`, masks in `test_secure_aggregation.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any, ClassVar, Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from fedrepro.methods.data.views.augment import Augmentation
+from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Server, Task
+from fedrepro.methods.federated.self_supervised._local_models import remember
+from fedrepro.methods.metrics import Evaluation
+from fedrepro.methods.metrics.collapse import LOOKED_AT, representation_std
+from fedrepro.methods.nn.layers import Layer, Sequential
+from fedrepro.methods.nn.mfcl_modules import mirrored
+from fedrepro.methods.nn.modular import (
+    MODULE,
+    OWN,
+    ModularNetwork,
+    plain_layers,
+    with_own_modules,
+)
+from fedrepro.methods.nn.normalisation import Norm
+from fedrepro.methods.privacy.datamix import datamix
+from fedrepro.methods.privacy.secure_aggregation import masked, unmasked_sum
+from fedrepro.methods.state import State, part, repeat
+from fedrepro.methods.training.memory import image_bytes
+from fedrepro.methods.training.pretraining import encode
+from fedrepro.methods.training.representations import (
+    RepresentationOptions,
+    contrastive_training,
+    encoded_views,
+)
+from fedrepro.methods.training.self_supervised import ClientViews
+from fedrepro.methods.training.steps import Batch, Work, train_steps
+
+DECODER = "decoder"
+
+
+class Autoencoder(Layer):
+    """decoder(module(x)): logits of the pixels of images of half the side."""
+
+    def __init__(self, module: Sequential, decoder: Sequential) -> None:
+        self.module, self.decoder = module, decoder
+
+    def new(self, generator: torch.Generator) -> State:
+        return {**self.module.new(generator), **self.decoder.new(generator)}
+
+    def __call__(self, state: State, x: Tensor, training: bool = False) -> Tensor:
+        return self.decoder(state, self.module(state, x, training), training)
+
+
+class Rebuilding(Work):
+    """Eq. 1: binary cross-entropy between both views and what the autoencoder makes of them."""
+
+    def __init__(self, network: Autoencoder, views: ClientViews) -> None:
+        self.network, self.views = network, views
+
+    @property
+    def image_bytes(self) -> int:
+        return 2 * image_bytes(self.network, *self.views.portion.images.shape[1:])
+
+    def loss(self, state: State, memory: State, batch: Batch) -> Tensor:
+        return rebuilding_loss(self.network, state, torch.cat(self.views(batch, 2), dim=1))
+
+
+def rebuilding_loss(network: Layer, state: State, x: Tensor) -> Tensor:
+    """Mean over images and pixels, (models,); x: models x 2K x channels x height x width.
+
+    The target is `x`, averaged down to the size of the output.
+    """
+    logits = network(state, x, training=True)
+    height, width = logits.shape[3:]
+    target = F.adaptive_avg_pool2d(x.flatten(0, 1), (height, width)).view(logits.shape)
+    each = F.binary_cross_entropy_with_logits(logits, target, reduction="none")
+    return each.flatten(1).mean(1)
+
+
+@dataclass
+class Servers:
+    """first: client module and decoder. second: the rest and the projection layers.
+
+    losses: of the second server, by epoch. own: the clients' own modules, stacked over them, once
+    training has ended; neither server has them.
+    """
+
+    first: State
+    second: State
+    losses: list[float] = field(default_factory=list)
+    own: State = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class MFCL(FederatedMethod):
+    """Options beside those of every method, which are phase 1's.
+
+    cut_layer: convolutions in the client module. client_norm: `batch`, `group` or `twin`, there and
+    in the decoder. group_channels: Λ. representations: ρ, pairs of views that are sent of each
+    image. client_dropout: δ, share of the clients whose representations are lost.
+    secure_aggregation: of phase 1. datamix: of phase 2. server_*: training of the second server.
+    projector_widths: its dense layers. temperature: τ. client_models: whether the modules that
+    clients trained last, before their average, are saved beside it; they stay with the clients.
+    """
+
+    draws_views: ClassVar[bool] = True
+
+    cut_layer: int = 2
+    client_norm: Norm = "twin"
+    group_channels: int = 16
+    representations: int = 8
+    client_dropout: float = 0.0
+    secure_aggregation: bool = False
+    datamix: bool = False
+    server_epochs: int = 150
+    server_batch_size: int = 512
+    server_optimizer: str = "lars"
+    server_learning_rate: float = 1.0
+    server_schedule: Literal["constant", "cosine"] = "cosine"
+    projector_widths: tuple[int, ...] = (512, 512, 128)
+    temperature: float = 0.5
+    client_models: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.client_dropout < 1:
+            raise ValueError(f"client_dropout = {self.client_dropout} is not in [0, 1)")
+        if self.representations < 1:
+            raise ValueError("representations must be at least 1")
+
+    def encoder_options(self) -> Mapping[str, Any]:
+        return {
+            "modular": True,
+            "client_layers": self.cut_layer,
+            "client_norm": self.client_norm,
+            "group_channels": self.group_channels,
+            "projector_widths": self.projector_widths,
+        }
+
+    @property
+    def exchanges(self) -> int:
+        """T rounds of phase 1, and the one exchange of phase 2."""
+        return self.rounds + 1
+
+    def start(self, task: Task, attempt: int) -> Server:
+        stream = task.seeds.generator("weights", "model", attempt, 0)
+        drawn = {**_network(task).new(stream), **self._autoencoder(task).decoder.new(stream)}
+        state = {name: value.to(task.device) for name, value in drawn.items()}
+        first = {**part(state, MODULE), **part(state, DECODER)}
+        return Servers(first, {k: v for k, v in state.items() if k not in first})
+
+    def participants(self, task: Task, t: int) -> Tensor:
+        if t < self.rounds:
+            return super().participants(task, t)
+        n_clients = task.federation.n_training
+        order = torch.randperm(n_clients, generator=task.seeds.generator("lost clients"))
+        stay = max(1, n_clients - round(self.client_dropout * n_clients))
+        return order[:stay].sort().values
+
+    def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
+        sent = server.first if t < self.rounds else part(server.first, MODULE)
+        return Message(shared={"weights": sent})
+
+    def local_update(
+        self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
+    ) -> Message:
+        weights = download.shared["weights"]
+        if t == self.rounds:
+            return Message(each={"representations": self._encoded(task, weights, clients)})
+        federation = task.federation
+        assert task.augmentation is not None
+        views = ClientViews(task.augmentation, federation.train, task.seeds, t, clients)
+        trained = train_steps(
+            Rebuilding(self._autoencoder(task), views),
+            repeat(weights, len(clients)),
+            {},
+            [federation.train_of[client] for client in clients.tolist()],
+            self.local_options(t),
+            task.seeds,
+            t,
+            clients,
+            task.grouping,
+        )
+        if self.client_models:
+            kept = part(trained.state, MODULE)
+            remember(memory, OWN, federation.n_clients, clients, kept)
+        log = {"loss": trained.loss}
+        if not self.secure_aggregation:
+            return Message(each={"weights": trained.state}, log=log)
+        sizes = federation.sizes()[clients].double()
+        sent = masked(trained.state, sizes / sizes.sum(), task.seeds, t, clients)
+        return Message(each={"masked weights": sent}, log=log)
+
+    def aggregate(
+        self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
+    ) -> Server:
+        if "representations" in upload.each:
+            network = _network(task)
+            trained, losses = contrastive_training(
+                network.behind,
+                server.second,
+                upload.each["representations"]["z"],
+                self._server_options(),
+                task.seeds,
+            )
+            return replace(server, second=trained, losses=[*losses])
+        if "masked weights" in upload.each:
+            return replace(server, first=unmasked_sum(upload.each["masked weights"], server.first))
+        averaged = self.size_average(task, upload.each["weights"], clients)
+        return replace(server, first=averaged)
+
+    def finish(self, task: Task, server: Server, memory: Memory) -> Server:
+        return replace(server, own=memory.get(OWN, {}))
+
+    def global_model(self, task: Task, server: Server) -> State:
+        return self.encoder(server)
+
+    @torch.no_grad()
+    def evaluate(
+        self, task: Task, server: Server, memory: Memory, final: bool
+    ) -> Evaluation | None:
+        """The spread of representations after the last exchange; protocols do the rest."""
+        if not final:
+            return None
+        images = task.federation.test.images[:LOOKED_AT]
+        h = encode(task.model.encoder, self.encoder(server), images)
+        return Evaluation({"representation_std": representation_std(h)})
+
+    def encoder(self, server: Server) -> State:
+        return with_own_modules({**part(server.first, MODULE), **server.second}, server.own)
+
+    def counts(self, server: Server) -> Mapping[str, float]:
+        """The second server's loss in its first and its last epoch."""
+        return {"server_loss_first": server.losses[0], "server_loss_last": server.losses[-1]}
+
+    def _autoencoder(self, task: Task) -> Autoencoder:
+        return _autoencoder(_network(task), self.client_norm, self.group_channels)
+
+    def _server_options(self) -> RepresentationOptions:
+        return RepresentationOptions(
+            self.server_epochs,
+            self.server_batch_size,
+            self.server_learning_rate,
+            self.server_optimizer,
+            self.server_schedule,
+            self.temperature,
+        )
+
+    def _encoded(self, task: Task, weights: State, clients: Tensor) -> State:
+        """Representations of all images of `clients`, client after client."""
+        augmentation: Augmentation | None = task.augmentation
+        assert augmentation is not None
+        federation, module = task.federation, _network(task).module
+        sent = []
+        for client in clients.tolist():
+            images = federation.train.images[federation.train_of[client]]
+            z = encoded_views(
+                module,
+                weights,
+                images,
+                self.representations,
+                augmentation,
+                task.seeds.generator("views", "phase 2", client),
+                twins=self.client_norm == "twin",
+            )
+            if self.datamix:
+                stream = task.seeds.generator("datamix", client)
+                z = torch.stack([datamix(own, stream) for own in z.unbind(1)], dim=1)
+            sent.append(z)
+        return {"z": torch.cat(sent) if len(sent) > 1 else sent[0]}
+
+
+def _network(task: Task) -> ModularNetwork:
+    network = task.model.encoder
+    if not isinstance(network, ModularNetwork):
+        raise ValueError("MFCL needs an encoder in two modules (encoder.modular)")
+    return network
+
+
+@lru_cache(maxsize=8)
+def _autoencoder(network: ModularNetwork, norm: Norm, group_channels: int) -> Autoencoder:
+    """One autoencoder for all rounds, the decoder mirroring the module."""
+    decoder = plain_layers(DECODER, mirrored(network.plan), norm, group_channels)
+    return Autoencoder(network.module, decoder)

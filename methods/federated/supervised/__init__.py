@@ -1,0 +1,1 @@
+"""One model for all clients, trained with labels."""

@@ -1,0 +1,57 @@
+"""FedAvg: one model, averaged over the clients after each round of local training.
+
+Paper: McMahan et al. 2017, Algorithm 1; as CP-CFL's baseline, Section 4.2 (random start, or the
+encoder pre-trained). Clients are weighted by their numbers of training images, which the server
+knows beforehand, so that the cost of T rounds is 2 S T (CP-CFL Eq. 14).
+Evidence: `tests/methods/test_fedavg.py` (one client equals plain training; numpy's average).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Server, Task
+from fedrepro.methods.metrics import Evaluation
+from fedrepro.methods.metrics.classes_per_client import classes_per_client
+from fedrepro.methods.nn.classifier import ENCODER
+from fedrepro.methods.state import State, part
+
+
+@dataclass(frozen=True)
+class FedAvg(FederatedMethod):
+    """Federated averaging; the server is the global model."""
+
+    def start(self, task: Task, attempt: int) -> Server:
+        return task.new_model("model", attempt, 0)
+
+    def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
+        return Message(shared={"weights": server})
+
+    def local_update(
+        self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
+    ) -> Message:
+        same = torch.zeros_like(clients)
+        return Message(
+            each={"weights": self.train(task, download.shared["weights"], same, t, clients)}
+        )
+
+    def aggregate(
+        self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
+    ) -> Server:
+        return self.size_average(task, upload.each["weights"], clients)
+
+    def evaluate(
+        self, task: Task, server: Server, memory: Memory, final: bool
+    ) -> Evaluation | None:
+        """The global model on every client's test images; at the end also how data were dealt."""
+        found = super().evaluate(task, server, memory, final)
+        if found is None or not final:
+            return found
+        dealt = {"classes_per_client": classes_per_client(task.federation)}
+        return replace(found, metrics={**found.metrics, **dealt})
+
+    def encoder(self, server: Server) -> State | None:
+        return part(server, ENCODER)

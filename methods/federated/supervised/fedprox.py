@@ -1,0 +1,59 @@
+"""FedProx: clients are held near the received model by a quadratic term.
+
+Paper: Li et al. 2020, "Federated optimization in heterogeneous networks", Eq. 2: the local loss
+plus μ/2 |w - w_t|²; as MFCL's baseline, Table 2.
+Departures: no partial work of slow clients; all do the same number of epochs.
+Unstated in MFCL: μ (0.01, which Li et al. 2021 found best on CIFAR-10). Running statistics are not
+weights and are left free.
+Evidence: `tests/methods/test_fedprox.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from fedrepro.methods.federated.base import Memory, Message, Task
+from fedrepro.methods.federated.supervised.fedavg import FedAvg
+from fedrepro.methods.nn.layers import is_buffer
+from fedrepro.methods.state import State, repeat
+from fedrepro.methods.training.local import Supervised
+from fedrepro.methods.training.steps import Batch, train_steps
+
+
+class Proximal(Supervised):
+    """Cross-entropy and μ/2 times the squared distance from `anchor`, one model."""
+
+    def __init__(self, task: Task, anchor: State, weight: float) -> None:
+        super().__init__(task.model, task.federation.train, None)
+        self.anchor = {k: v for k, v in anchor.items() if not is_buffer(k)}
+        self.weight = weight
+
+    def loss(self, state: State, memory: State, batch: Batch) -> Tensor:
+        far = [(state[k] - v).flatten(1).square().sum(1) for k, v in self.anchor.items()]
+        return super().loss(state, memory, batch) + self.weight / 2 * sum(far[1:], start=far[0])
+
+
+@dataclass(frozen=True)
+class FedProx(FedAvg):
+    """proximal_weight: μ."""
+
+    proximal_weight: float = 0.01
+
+    def local_update(
+        self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
+    ) -> Message:
+        received = download.shared["weights"]
+        trained = train_steps(
+            Proximal(task, received, self.proximal_weight),
+            repeat(received, len(clients)),
+            {},
+            [task.federation.train_of[client] for client in clients.tolist()],
+            self.local_options(t),
+            task.seeds,
+            t,
+            clients,
+            task.grouping,
+        )
+        return Message(each={"weights": trained.state}, log={"loss": trained.loss})

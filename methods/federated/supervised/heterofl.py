@@ -1,0 +1,118 @@
+"""HeteroFL: clients with less to compute with train a part of every layer's channels.
+
+Paper: Diao et al. 2020, "HeteroFL": a client of level r holds the first channels, a share r of
+them, of the global network; the server averages each weight over the clients that hold it; the
+cross-entropy leaves out classes that a client has no image of (its logits are set to 0). As MFCL's
+baseline, Table 4.
+Departures: batch normalisation keeps running statistics, which are averaged like weights (Diao et
+al. collect them once after training); their scaling of activations by 1/r is left out, since a
+batch normalisation behind it undoes it; all rows of the last layer are averaged.
+Unstated in MFCL: the levels (those of Diao et al., one after the other over the clients).
+Evidence: `tests/methods/test_heterofl.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Server, Task
+from fedrepro.methods.federated.widths import narrowed_model
+from fedrepro.methods.nn.classifier import ENCODER
+from fedrepro.methods.state import State, part, repeat
+from fedrepro.methods.training.local import Supervised
+from fedrepro.methods.training.steps import Batch, train_steps
+
+
+class PresentClasses(Supervised):
+    """Cross-entropy with the logits of classes that a client lacks set to 0."""
+
+    def __init__(self, task: Task, share: float, clients: Tensor) -> None:
+        super().__init__(narrowed_model(task, share), task.federation.train, None)
+        self.present = (task.federation.class_counts()[clients] > 0).to(task.device)
+
+    def logits(self, state: State, memory: State, batch: Batch) -> Tensor:
+        lacking = ~self.present[list(batch.members)].unsqueeze(1)
+        return super().logits(state, memory, batch).masked_fill(lacking, 0.0)
+
+
+def sliced(state: State, like: State) -> State:
+    """The first entries of every tensor, as many as `like` has along each dimension but models."""
+    return {
+        name: value[(slice(None), *(slice(size) for size in like[name].shape[1:]))].contiguous()
+        for name, value in state.items()
+    }
+
+
+def overlapping_average(old: State, held: list[State]) -> State:
+    """Each weight's mean over the models that hold it; the old one where none does.
+
+    old: one model. held: stacks of sub-models, each stack of one shape.
+    """
+    averaged: State = {}
+    for name, value in old.items():
+        total, count = torch.zeros_like(value[0]), torch.zeros_like(value[0])
+        for stack in held:
+            own = stack[name]
+            where = tuple(slice(size) for size in own.shape[1:])
+            total[where] += own.sum(0)
+            count[where] += len(own)
+        mean = torch.where(count > 0, total / count.clamp(min=1), value[0])
+        averaged[name] = mean.unsqueeze(0)
+    return averaged
+
+
+@dataclass(frozen=True)
+class HeteroFL(FederatedMethod):
+    """levels: shares of the channels; client c has number c modulo their count."""
+
+    levels: tuple[float, ...] = (1.0, 0.5, 0.25, 0.125, 0.0625)
+
+    def __post_init__(self) -> None:
+        if not self.levels or not all(0 < level <= 1 for level in self.levels):
+            raise ValueError(f"levels = {self.levels} are not shares in (0, 1]")
+
+    def _by_level(self, clients: Tensor) -> dict[float, Tensor]:
+        """Positions among `clients`, by level."""
+        own = clients % len(self.levels)
+        found = {level: (own == i).nonzero().flatten() for i, level in enumerate(self.levels)}
+        return {level: at for level, at in found.items() if len(at)}
+
+    def start(self, task: Task, attempt: int) -> Server:
+        return task.new_model("model", attempt, 0)
+
+    def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
+        sent = {}
+        for level, at in self._by_level(clients).items():
+            like = narrowed_model(task, level).new(torch.Generator())
+            sent[f"weights {level:g}"] = repeat(sliced(server, like), len(at))
+        return Message(each=sent)
+
+    def local_update(
+        self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
+    ) -> Message:
+        sent = {}
+        for level, at in self._by_level(clients).items():
+            name, own = f"weights {level:g}", clients[at]
+            sent[name] = train_steps(
+                PresentClasses(task, level, own),
+                download.each[name],
+                {},
+                [task.federation.train_of[client] for client in own.tolist()],
+                self.local_options(t),
+                task.seeds,
+                t,
+                own,
+                task.grouping,
+            ).state
+        return Message(each=sent)
+
+    def aggregate(
+        self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
+    ) -> Server:
+        return overlapping_average(server, list(upload.each.values()))
+
+    def encoder(self, server: Server) -> State | None:
+        return part(server, ENCODER)

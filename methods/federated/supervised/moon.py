@@ -1,0 +1,95 @@
+"""MOON: representations are drawn to the received model's and away from the client's previous one.
+
+Paper: Li et al. 2021, "Model-contrastive federated learning", Eqs. 3 and 4:
+l = l_sup - μ log(exp(sim(z, z_glob)/τ) / (exp(sim(z, z_glob)/τ) + exp(sim(z, z_prev)/τ)));
+as MFCL's baseline, Table 2.
+Departures: no projection head of its own; z is the encoder's output, so that all supervised methods
+train the same network.
+Unstated in MFCL: μ and τ (5 and 0.5, which Li et al. use on CIFAR-10). The received and the
+previous model are in evaluation mode; before a client's first round its previous model is the
+received one.
+Evidence: `tests/methods/test_moon.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from fedrepro.methods.data.federation import to_float
+from fedrepro.methods.federated.base import Memory, Message, Task
+from fedrepro.methods.federated.supervised.fedavg import FedAvg
+from fedrepro.methods.nn.classifier import ENCODER
+from fedrepro.methods.state import State, n_models, part, put, repeat, take
+from fedrepro.methods.training.local import Supervised, cross_entropies
+from fedrepro.methods.training.memory import image_bytes
+from fedrepro.methods.training.steps import Batch, train_steps
+
+PREVIOUS = "previous"
+
+
+def model_contrast(z: Tensor, received: Tensor, previous: Tensor, temperature: float) -> Tensor:
+    """Eq. 3 for each image, models x batch; the arguments models x batch x dim."""
+    near = F.cosine_similarity(z, received, dim=2) / temperature
+    far = F.cosine_similarity(z, previous, dim=2) / temperature
+    return F.softplus(far - near)
+
+
+class ModelContrastive(Supervised):
+    """Eq. 4; the previous encoders stand in memory, the received one is given."""
+
+    def __init__(self, task: Task, received: State, weight: float, temperature: float) -> None:
+        super().__init__(task.model, task.federation.train, None)
+        self.received, self.weight, self.temperature = received, weight, temperature
+
+    @property
+    def image_bytes(self) -> int:
+        return 2 * image_bytes(self.model, *self.portion.images.shape[1:])
+
+    def loss(self, state: State, memory: State, batch: Batch) -> Tensor:
+        x = to_float(self.portion.images[batch.index])
+        h = self.model.features(state, x, training=True)
+        labels = self.labels[batch.index]
+        supervised = cross_entropies(self.model.logits(state, h, training=True), labels)
+        with torch.no_grad():
+            received = self.model.features(repeat(self.received, n_models(state)), x)
+            previous = self.model.features(memory, x)
+        contrast = model_contrast(h, received, previous, self.temperature)
+        return batch.mean(supervised + self.weight * contrast)
+
+
+@dataclass(frozen=True)
+class MOON(FedAvg):
+    """contrast_weight: μ. temperature: τ."""
+
+    contrast_weight: float = 5.0
+    temperature: float = 0.5
+
+    def local_update(
+        self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
+    ) -> Message:
+        received = download.shared["weights"]
+        encoder = part(received, ENCODER)
+        if PREVIOUS not in memory:
+            everybody = task.federation.n_clients
+            memory[PREVIOUS] = repeat(encoder, everybody)
+            memory["met"] = {"met": torch.zeros(everybody, dtype=torch.bool)}
+        new = clients[~memory["met"]["met"][clients]]
+        put(memory[PREVIOUS], new, repeat(encoder, len(new)))
+        trained = train_steps(
+            ModelContrastive(task, encoder, self.contrast_weight, self.temperature),
+            repeat(received, len(clients)),
+            take(memory[PREVIOUS], clients),
+            [task.federation.train_of[client] for client in clients.tolist()],
+            self.local_options(t),
+            task.seeds,
+            t,
+            clients,
+            task.grouping,
+        )
+        put(memory[PREVIOUS], clients, part(trained.state, ENCODER))
+        memory["met"]["met"][clients] = True
+        return Message(each={"weights": trained.state}, log={"loss": trained.loss})

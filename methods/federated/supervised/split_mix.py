@@ -1,0 +1,128 @@
+"""Split-Mix: narrow base networks, of which each client trains as many as it can afford.
+
+Paper: Hong et al. 2022, "Efficient split-mix federated learning": the network is split by width
+into k independent base networks of share 1/k; in a round a client trains a random choice of them,
+as many as its budget holds; each is averaged over those who trained it; the prediction is the mean
+of the base networks' logits. As MFCL's baseline, Table 4.
+Departures: adversarial training and domain-aware mixing belong to other experiments and are absent.
+Unstated in MFCL: the budgets (those of Hong et al., 1/8, 1/4, 1/2 and all, one after the other over
+the clients); how many base networks are evaluated together (all).
+Evidence: `tests/methods/test_split_mix.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from fedrepro.methods.data.federation import to_float
+from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Server, Task
+from fedrepro.methods.federated.widths import narrowed_model
+from fedrepro.methods.metrics import Evaluation, classification
+from fedrepro.methods.nn.classifier import Classifier
+from fedrepro.methods.state import State, concatenate, n_models, take, weighted_average
+from fedrepro.methods.training.local import Supervised
+from fedrepro.methods.training.steps import train_steps
+
+
+@torch.no_grad()
+def ensemble_logits(
+    model: Classifier, bases: State, images: Tensor, batch_size: int = 500
+) -> Tensor:
+    """Mean of the base networks' logits, n x classes, of uint8 images."""
+    found = []
+    for batch in torch.split(images, batch_size):
+        logits = [
+            model(take(bases, [i]), to_float(batch).unsqueeze(0))[0] for i in range(n_models(bases))
+        ]
+        found.append(torch.stack(logits).mean(0))
+    return torch.cat(found)
+
+
+@dataclass(frozen=True)
+class SplitMix(FederatedMethod):
+    """base_width: share of the channels in a base network, 1/k.
+
+    budgets: shares of the whole network that clients can train; client c has number c modulo their
+    count.
+    """
+
+    base_width: float = 0.125
+    budgets: tuple[float, ...] = (0.125, 0.25, 0.5, 1.0)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.base_width <= 1 or not all(0 < b <= 1 for b in self.budgets):
+            raise ValueError("base_width and budgets must be shares in (0, 1]")
+
+    @property
+    def n_bases(self) -> int:
+        """k."""
+        return round(1 / self.base_width)
+
+    def _chosen(self, task: Task, t: int, clients: Tensor) -> tuple[Tensor, Tensor]:
+        """Who trains what: positions among `clients` and numbers of base networks, a pair a row."""
+        who, which = [], []
+        for position, client in enumerate(clients.tolist()):
+            budget = self.budgets[client % len(self.budgets)]
+            count = max(1, int(budget / self.base_width + 1e-9))
+            stream = task.seeds.generator("bases", t, client)
+            drawn = torch.randperm(self.n_bases, generator=stream)[:count]
+            who += [position] * len(drawn)
+            which += drawn.tolist()
+        return torch.tensor(who), torch.tensor(which)
+
+    def start(self, task: Task, attempt: int) -> Server:
+        model = narrowed_model(task, self.base_width)
+        drawn = concatenate(
+            model.new(task.seeds.generator("weights", "base", attempt, i))
+            for i in range(self.n_bases)
+        )
+        return {name: value.to(task.device) for name, value in drawn.items()}
+
+    def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
+        _, which = self._chosen(task, t, clients)
+        return Message(each={"bases": take(server, which)})
+
+    def local_update(
+        self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
+    ) -> Message:
+        who, _ = self._chosen(task, t, clients)
+        trained = train_steps(
+            Supervised(narrowed_model(task, self.base_width), task.federation.train, None),
+            download.each["bases"],
+            {},
+            [task.federation.train_of[client] for client in clients[who].tolist()],
+            self.local_options(t),
+            task.seeds,
+            t,
+            clients[who],
+            task.grouping,
+        )
+        return Message(each={"bases": trained.state})
+
+    def aggregate(
+        self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
+    ) -> Server:
+        who, which = self._chosen(task, t, clients)
+        sizes = task.federation.sizes()[clients[who]].double()
+        shares = torch.zeros(self.n_bases, len(who), dtype=torch.float64)
+        shares[which, torch.arange(len(who))] = sizes
+        met = shares.sum(1) > 0
+        after = {name: value.clone() for name, value in server.items()}
+        new = weighted_average(upload.each["bases"], shares[met])
+        for name, value in after.items():
+            value[met.to(value.device)] = new[name]
+        return after
+
+    def evaluate(
+        self, task: Task, server: Server, memory: Memory, final: bool
+    ) -> Evaluation | None:
+        model, test = narrowed_model(task, self.base_width), task.federation.test
+        predicted = ensemble_logits(model, server, test.images).softmax(1)
+        assert test.labels is not None
+        index_of = task.federation.test_of
+        return classification.evaluate(
+            [predicted[index] for index in index_of], [test.labels[i] for i in index_of], final
+        )

@@ -1,0 +1,97 @@
+"""MFCL's network in its two modules: what clients train, and what the second server trains.
+
+Paper: MFCL, Section 2.1; Tables 9 and 10 (client modules and decoders, `mfcl_modules`), Table 11
+(projection layers).
+Departures: a transposed convolution of stride 1 with padding 1 is a convolution with the kernel
+turned round, and is written as one here: the same functions, the same number of weights.
+Evidence: `tests/methods/test_modular.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from fedrepro.methods.nn.layers import Conv2d, Layer, MaxPool2d, ReLU, Sequential
+from fedrepro.methods.nn.mfcl_modules import Convolution, Pooling
+from fedrepro.methods.nn.normalisation import Norm, normalisation
+from fedrepro.methods.state import State, part, take
+
+MODULE = "encoder.module"
+OWN = "own"
+
+
+def with_own_modules(state: State, modules: State) -> State:
+    """One model, and beside it the client modules (stacked) of all clients, under `own.`."""
+    return {**state, **{f"{OWN}.{name}": value.unsqueeze(0) for name, value in modules.items()}}
+
+
+def with_module_of(state: State, client: int) -> State:
+    """The model of `state` with that client's own module in the place of the averaged one.
+
+    Raises `ValueError` if `state` holds no module of that client.
+    """
+    own = {name.removeprefix(f"{OWN}."): value[0] for name, value in part(state, OWN).items()}
+    if not own or not 0 <= client < len(next(iter(own.values()))):
+        raise ValueError(f"no module of client {client} was saved (training.client_models)")
+    return {**part(state, "encoder"), **take(own, [client])}
+
+
+def plain_layers(
+    name: str,
+    listed: Sequence[Convolution | Pooling],
+    norm: Norm,
+    group_channels: int,
+    momentum: float = 0.1,
+) -> Sequential:
+    """Layers of a client module or its decoder; tensors begin with `name.`, counted from 0.
+
+    momentum: of the running statistics of `batch`, which nobody reads in a decoder.
+    """
+    layers: list[Layer] = []
+    for i, one in enumerate(listed):
+        if isinstance(one, Pooling):
+            layers.append(MaxPool2d(one.kernel, one.stride, one.padding))
+            continue
+        layers.append(
+            Conv2d(f"{name}.{i}", one.inputs, one.outputs, one.kernel, one.stride, one.padding)
+        )
+        if one.normalised:
+            layers += [
+                normalisation(norm, f"{name}.norm{i}", one.outputs, group_channels, momentum),
+                ReLU(),
+            ]
+    return Sequential(*layers)
+
+
+class ModularNetwork(Layer):
+    """projector(rest(module(x))).
+
+    module: images to representations models x batch x channels x height x width; its tensors begin
+    with `encoder.module.`. rest: representations to models x batch x dim. projector: on top, or
+    None. plan: the module's layers as listed, to which a decoder is made.
+    """
+
+    def __init__(
+        self,
+        module: Sequential,
+        rest: Sequential,
+        projector: Sequential | None,
+        plan: Sequence[Convolution | Pooling],
+    ) -> None:
+        self.module, self.rest, self.projector = module, rest, projector
+        self.plan = tuple(plan)
+
+    def new(self, generator: torch.Generator) -> State:
+        parts = (self.module, self.rest, self.projector)
+        return {k: v for p in parts if p is not None for k, v in p.new(generator).items()}
+
+    def behind(self, state: State, z: Tensor, training: bool = False) -> Tensor:
+        """What the second server computes from representations `z`: models x batch x width."""
+        h = self.rest(state, z, training)
+        return h if self.projector is None else self.projector(state, h, training)
+
+    def __call__(self, state: State, x: Tensor, training: bool = False) -> Tensor:
+        return self.behind(state, self.module(state, x, training), training)

@@ -1,0 +1,73 @@
+"""Losses of deep clustering on soft assignments: contrastive clustering's, and those of DEC.
+
+Papers: fedrlc, Section III-B (Eqs. 6 to 12, 14, 15), after Li et al. 2021 (contrastive clustering)
+and Xie et al. 2016 (DEC).
+Readings, where the printed equations cannot be meant: Eqs. 6, 17 and 32 add the entropy of the
+cluster sizes to a minimised loss, which rewards collapse into one cluster; it is subtracted, as Li
+et al. do. The exponent of Eq. 8 is -1, which one degree of freedom gives, not the printed -1/2. The
+columns' contrastive loss is NT-Xent (`methods.objectives.simclr`), which keeps the positive pair.
+Unstated: the target distribution is taken over the batch, and no gradient flows through it.
+Evidence: `tests/methods/test_soft_clusters.py` (plain loops and numpy).
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from fedrepro.methods.clusters.soft_assignment import student_t
+from fedrepro.methods.objectives.simclr import nt_xent
+
+
+def cluster_contrast(c_a: Tensor, c_b: Tensor, temperature: float) -> Tensor:
+    """Eq. 6 as read above, (models,); c_a, c_b: soft labels, models x batch x clusters.
+
+    A cluster's column in one view attracts its column in the other and repels all other columns.
+    """
+    columns = nt_xent(c_a.transpose(1, 2), c_b.transpose(1, 2), temperature)
+    return columns - size_entropy(c_a) - size_entropy(c_b)
+
+
+def size_entropy(c: Tensor) -> Tensor:
+    """Eq. 7: entropy of the clusters' shares, (models,), in nats; c: models x batch x clusters."""
+    share = c.sum(1) / c.sum((1, 2)).unsqueeze(1)
+    return -torch.xlogy(share, share).sum(1)
+
+
+def target_distribution(q: Tensor) -> Tensor:
+    """Eq. 10 over the batch, without gradient; q: models x batch x clusters."""
+    sharpened = q.detach().square() / q.detach().sum(1, keepdim=True)
+    return sharpened / sharpened.sum(2, keepdim=True)
+
+
+def divergence(p: Tensor, q: Tensor) -> Tensor:
+    """Eq. 11, KL(p || q) of each row: models x batch, in nats."""
+    return (torch.xlogy(p, p) - p * q.log()).sum(2)
+
+
+def embedded_clustering(z_a: Tensor, z_b: Tensor, centres: Tensor) -> Tensor:
+    """Eq. 15 (and 19), (models,): each view against its own target distribution."""
+    loss = torch.zeros(z_a.shape[0], device=z_a.device)
+    for z in (z_a, z_b):
+        q = student_t(z, centres)
+        loss = loss + divergence(target_distribution(q), q).mean(1)
+    return loss
+
+
+def crossed_divergence(
+    q_a: Tensor, q_b: Tensor, target_a: Tensor, target_b: Tensor, select: bool = True
+) -> Tensor:
+    """FedRLC's Eqs. 23 and 24, (models,): the online soft labels of one view against the target
+    distribution of the other view in the target network.
+
+    q_a, q_b: online soft labels; target_a, target_b: the target network's, all models x batch x
+    clusters. select: only images whose two hard labels agree count (Eq. 24); the mean stays over
+    the whole batch. Of equal labels the smallest index counts.
+    """
+    loss = torch.zeros(q_a.shape[0], device=q_a.device)
+    for q, target in ((q_a, target_b), (q_b, target_a)):
+        each = divergence(target_distribution(target), q)
+        if select:
+            each = each * (q.argmax(2) == target.argmax(2))
+        loss = loss + each.mean(1)
+    return loss

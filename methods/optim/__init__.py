@@ -1,0 +1,1 @@
+"""Optimisers that move many stacked models at once."""

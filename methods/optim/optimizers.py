@@ -1,0 +1,75 @@
+"""Optimisers by name, in the implementation that is fastest on the device of the weights.
+
+Every tensor may stack many models (`methods.state`): both optimisers work number by number, so one
+optimiser over stacked tensors takes the same steps as one optimiser for each model. Measured on
+one CPU core, Adam, weights of a small CNN: fused 0.2 ms, foreach 0.4 ms, a loop 0.9 ms a step.
+Evidence: `tests/methods/test_optim.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from fedrepro.methods.optim.adam import FusedAdam, memory_order, suits_fused_adam
+from fedrepro.methods.optim.lars import LARS
+
+
+class Optimizer(Protocol):
+    """What training loops use of an optimiser."""
+
+    param_groups: list[dict[str, Any]]
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forgets the gradients."""
+
+    def step(self) -> Any:
+        """Moves every weight that has a gradient."""
+
+
+_OPTIMIZERS: dict[str, Callable[..., Optimizer]] = {
+    "adam": torch.optim.Adam,
+    "adamw": torch.optim.AdamW,
+    "lars": LARS,
+    "sgd": torch.optim.SGD,
+}
+_FAST: dict[str, Callable[..., Optimizer]] = {
+    "adam": FusedAdam,
+    "adamw": partial(FusedAdam, decoupled=True),
+    "sgd": partial(torch.optim.SGD, fused=True),
+}
+
+
+def make_optimizer(
+    name: str, parameters: Iterable[Tensor], learning_rate: float, **options: Any
+) -> Optimizer:
+    """`adam`, `adamw`, `lars` or `sgd` over leaf tensors; `options` as of the torch class.
+
+    Adam's other settings are the field's usual ones (betas 0.9 and 0.999, eps 1e-8).
+
+    Raises `ValueError` for another name.
+    """
+    if name not in _OPTIMIZERS:
+        raise ValueError(f"optimizer '{name}' is not known (known: {', '.join(_OPTIMIZERS)})")
+    tensors = list(parameters)
+    if name == "sgd":
+        # Fused SGD with momentum fails where a weight gets its first gradient later than others.
+        fast = not options.get("momentum") and all(map(_suits_fused_sgd, tensors))
+    else:
+        fast = name in _FAST and all(map(suits_fused_adam, tensors))
+    return (_FAST if fast else _OPTIMIZERS)[name](tensors, lr=learning_rate, **options)
+
+
+def moves_by_gradients_alone(name: str, weight_decay: float = 0.0) -> bool:
+    """Whether a weight that never has a gradient stays, and touches no other's step."""
+    return name in ("adam", "sgd") and not weight_decay
+
+
+def _suits_fused_sgd(weight: Tensor) -> bool:
+    """Whether torch's kernel moves it right: one with gaps between its numbers it would not."""
+    known = weight.device.type in ("cpu", "cuda") and weight.is_floating_point()
+    return known and weight.permute(memory_order(weight)).is_contiguous()

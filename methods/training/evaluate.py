@@ -1,0 +1,121 @@
+"""What models give on clients' images: representations, class probabilities, losses.
+
+A pool of models and, for each client, the number of one of them: images of all clients that share a
+model go through it together, and models whose encoders are equal share one pass through it, so that
+a frozen or global encoder is paid for once, however many heads stand on it.
+Evidence: `tests/methods/test_local.py`, against one model and one client at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from fedrepro.methods.data.federation import Federation, Portion, to_float
+from fedrepro.methods.nn.classifier import ENCODER, HEAD, Classifier
+from fedrepro.methods.state import State, n_models, part, take
+from fedrepro.methods.training.memory import image_bytes, step_bytes
+
+
+@torch.no_grad()
+def features(
+    model: Classifier, pool: State, choice: Tensor, portion: Portion, index_of: Sequence[Tensor]
+) -> list[Tensor]:
+    """Representations, images x dim for each client, in evaluation mode.
+
+    choice: int64, clients; the model of `pool` whose encoder a client uses. index_of: per client
+    an int64 index into `portion`.
+    """
+    encoders = part(pool, ENCODER)
+
+    def encode(chosen: int, members: list[int]) -> Tensor:
+        index = torch.cat([index_of[member] for member in members])
+        return _encode(model, take(encoders, [chosen]), portion, index)
+
+    same = _first_equal(encoders)[choice.cpu()]
+    return _by_model(same, index_of, encode)
+
+
+@torch.no_grad()
+def probabilities(
+    model: Classifier, pool: State, choice: Tensor, portion: Portion, index_of: Sequence[Tensor]
+) -> list[Tensor]:
+    """Class probabilities, images x classes for each client; arguments as for `features`."""
+    encoded = features(model, pool, choice, portion, index_of)
+    heads = part(pool, HEAD)
+
+    def classify(chosen: int, members: list[int]) -> Tensor:
+        h = torch.cat([encoded[member] for member in members])
+        return model.logits(take(heads, [chosen]), h.unsqueeze(0))[0].softmax(dim=1)
+
+    return _by_model(choice.cpu(), encoded, classify)
+
+
+@torch.no_grad()
+def client_losses(
+    model: Classifier, pool: State, federation: Federation, clients: Tensor
+) -> Tensor:
+    """Mean cross-entropy of every model of `pool` on every client's training images.
+
+    CP-CFL Eqs. 3-5. Returns clients x models, on the CPU.
+    """
+    index_of = [federation.train_of[int(client)] for client in clients]
+    index = torch.cat(index_of)
+    assert federation.train.labels is not None
+    labels = federation.train.labels[index]
+    encoders, heads = part(pool, ENCODER), part(pool, HEAD)
+    same = _first_equal(encoders)
+    losses = torch.empty(n_models(pool), len(index), device=index.device)
+    for encoder in torch.unique(same).tolist():
+        models = (same == encoder).nonzero().flatten()
+        h = _encode(model, take(encoders, [encoder]), federation.train, index)
+        logits = model.logits(take(heads, models), h.expand(len(models), *h.shape))
+        each = F.cross_entropy(logits.flatten(0, 1), labels.repeat(len(models)), reduction="none")
+        losses[models.to(losses.device)] = each.reshape(len(models), -1)
+    per_client = torch.split(losses, [len(own) for own in index_of], dim=1)
+    return torch.stack([loss.mean(dim=1) for loss in per_client]).cpu()
+
+
+def _encode(model: Classifier, encoder: State, portion: Portion, index: Tensor) -> Tensor:
+    """images x dim by a single encoder, as many images at a time as a step should hold."""
+    shape = portion.images.shape[1:]
+    at_once = max(1, step_bytes(index.device) // image_bytes(model, *shape))
+    return torch.cat(
+        [
+            model.features(encoder, to_float(portion.images[piece]).unsqueeze(0))[0]
+            for piece in torch.split(index, at_once)
+        ]
+    )
+
+
+def _first_equal(state: State) -> Tensor:
+    """int64, models: the first model of `state` that equals each one."""
+    models = n_models(state)
+    first = list(range(models))
+    for i in range(models):
+        for j in range(i):
+            if first[j] == j and all(torch.equal(value[i], value[j]) for value in state.values()):
+                first[i] = j
+                break
+    return torch.tensor(first)
+
+
+def _by_model(
+    choice: Tensor, rows_of: Sequence[Tensor], compute: Callable[[int, list[int]], Tensor]
+) -> list[Tensor]:
+    """Calls `compute(model, members)` once for every model chosen; splits its rows by client.
+
+    rows_of: per client a tensor with as many rows as it has images. Of clients with the same model
+    and the same tensor one computes, and the others share what it gets.
+    """
+    found: dict[tuple[int, int], Tensor] = {}
+    names = [(model, id(rows)) for model, rows in zip(choice.tolist(), rows_of, strict=True)]
+    first = {name: client for client, name in reversed(list(enumerate(names)))}
+    for chosen in torch.unique(choice).tolist():
+        members = sorted(client for (model, _), client in first.items() if model == chosen)
+        split = torch.split(compute(chosen, members), [len(rows_of[m]) for m in members])
+        found.update({names[m]: rows for m, rows in zip(members, split, strict=True)})
+    return [found[name] for name in names]

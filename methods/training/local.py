@@ -1,0 +1,143 @@
+"""Supervised local training of many clients: cross-entropy on their own labelled images.
+
+Evidence: `tests/methods/test_local.py` (plain torch.nn and torch.optim, one client after the
+other).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from fedrepro.methods.data.federation import Federation, Portion, to_float
+from fedrepro.methods.nn.classifier import HEAD, Classifier
+from fedrepro.methods.nn.met import Places, met_places, trimmed, whole
+from fedrepro.methods.seeds import Seeds
+from fedrepro.methods.state import State, part, take
+from fedrepro.methods.training.evaluate import features
+from fedrepro.methods.training.grouping import ENGINES_CHOICE, Grouping
+from fedrepro.methods.training.independence import treats_images_alone
+from fedrepro.methods.training.memory import image_bytes
+from fedrepro.methods.training.steps import Batch, LocalOptions, Work, train_steps
+
+ENCODED = "encoded"
+
+
+class Supervised(Work):
+    """Mean cross-entropy of each model over its batch.
+
+    From epoch `encoder_epochs` on the encoder is frozen, in evaluation mode, and each image is
+    encoded once; its representations stand in memory as `encoded` (models x images x dim).
+    """
+
+    def __init__(self, model: Classifier, portion: Portion, encoder_epochs: int | None) -> None:
+        assert portion.labels is not None
+        self.model, self.portion, self.labels = model, portion, portion.labels
+        self.encoder_epochs = encoder_epochs
+
+    @property
+    def image_bytes(self) -> int:
+        return image_bytes(self.model, *self.portion.images.shape[1:])
+
+    def image_wise(self) -> bool:
+        """Where the network is; a subclass with a loss of its own says so for itself."""
+        return treats_images_alone(self.model, *self.portion.images.shape[1:])
+
+    def _frozen(self, epoch: int) -> bool:
+        return self.encoder_epochs is not None and epoch >= self.encoder_epochs
+
+    def begin_epoch(
+        self, state: State, memory: State, members: Sequence[int], own: Tensor, epoch: int
+    ) -> None:
+        if self._frozen(epoch) and ENCODED not in memory:
+            each = features(self.model, state, torch.arange(len(own)), self.portion, list(own))
+            memory[ENCODED] = torch.stack(each)
+
+    def logits(self, state: State, memory: State, batch: Batch) -> Tensor:
+        """Logits of the batch, models x batch x classes."""
+        if not self._frozen(batch.epoch):
+            return self.model(state, to_float(self.portion.images[batch.index]), training=True)
+        rows = torch.arange(len(batch.at), device=batch.at.device).unsqueeze(1)
+        return self.model.logits(state, memory[ENCODED][rows, batch.at], training=True)
+
+    def loss(self, state: State, memory: State, batch: Batch) -> Tensor:
+        return batch.mean(
+            cross_entropies(self.logits(state, memory, batch), self.labels[batch.index])
+        )
+
+
+def cross_entropies(logits: Tensor, labels: Tensor) -> Tensor:
+    """Cross-entropy of each image, models x batch; models x batch x classes, models x batch."""
+    each = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="none")
+    return each.view(labels.shape)
+
+
+def train_clients(
+    model: Classifier,
+    pool: State,
+    choice: Tensor,
+    federation: Federation,
+    clients: Tensor,
+    options: LocalOptions,
+    seeds: Seeds,
+    t: int,
+    encoder_epochs: int | None = None,
+    grouping: Grouping = ENGINES_CHOICE,
+) -> State:
+    """The models of `clients` (int64) after local training in round `t`, stacked in that order.
+
+    choice: int64, clients; the model of `pool` that a client starts from. encoder_epochs: the
+    encoder is trained in the first so many epochs (CP-CFL's E_l,f), None for all; after them it is
+    frozen. grouping: which clients share a step; by default the engine chooses.
+    """
+    own_of = [federation.train_of[client] for client in clients.tolist()]
+    start = take(pool, choice)
+    if encoder_epochs is None or encoder_epochs > 0:
+        work = Supervised(model, federation.train, encoder_epochs)
+        places: Places = {}
+        # One client alone is left whole: so are the weights that `methods.costs.counting` counts.
+        if len(clients) > 1 and options.moves_by_gradients_alone:
+            places = met_places(model, start, to_float(federation.train.images[own_of[0][0]]))
+        met = trimmed(start, places)
+        trained = train_steps(work, met, {}, own_of, options, seeds, t, clients, grouping)
+        return whole(trained.state, start, places)
+    encoded = features(model, pool, choice, federation.train, own_of)
+    heads = train_steps(
+        _Heads(model, federation.train, encoded),
+        part(start, HEAD),
+        {},
+        own_of,
+        options,
+        seeds,
+        t,
+        clients,
+        replace(grouping, at_once=grouping.at_once or len(clients)),
+    )
+    return {**start, **heads.state}
+
+
+class _Heads(Supervised):
+    """Heads alone, on representations computed beforehand: images x dim for each client."""
+
+    def __init__(self, model: Classifier, portion: Portion, encoded: Sequence[Tensor]) -> None:
+        super().__init__(model, portion, encoder_epochs=0)
+        self.encoded = encoded
+
+    @property
+    def image_bytes(self) -> int:
+        return image_bytes(self.model.head, self.model.dim)
+
+    def image_wise(self) -> bool:
+        return treats_images_alone(self.model.head, self.model.dim)
+
+    def begin_epoch(
+        self, state: State, memory: State, members: Sequence[int], own: Tensor, epoch: int
+    ) -> None:
+        if ENCODED not in memory:
+            encoded = [self.encoded[member] for member in members]
+            memory[ENCODED] = pad_sequence(encoded, batch_first=True)

@@ -1,0 +1,199 @@
+"""Central pre-training of an encoder with any objective, and its linear evaluation.
+
+Paper: CP-CFL, Algorithm 1 and Section 4.1 (300 epochs, batches of 500, Adam, learning rate 0.001).
+Unstated: what becomes of the last, smaller batch (it is trained on, unless it is a single image,
+which has neither negatives nor batch statistics); a schedule of the learning rate (none: "initial"
+may mean one); the settings of the linear evaluation (`linear_evaluation`).
+Evidence: `tests/methods/test_pretraining.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from fedrepro.methods.data.federation import Portion, to_float
+from fedrepro.methods.data.views.augment import Augmentation
+from fedrepro.methods.encoders.base import Encoder
+from fedrepro.methods.nn.layers import Layer, Linear, in_fast_layout, is_buffer
+from fedrepro.methods.nn.met import Places, met_places, trimmed, whole
+from fedrepro.methods.objectives.base import Objective
+from fedrepro.methods.optim.optimizers import make_optimizer, moves_by_gradients_alone
+from fedrepro.methods.outcome import Curve, DivergedError, Outcome
+from fedrepro.methods.seeds import Seeds
+from fedrepro.methods.state import State, clone, part
+
+# Views up to this size are drawn together: of 8x8 images the calls cost more than the numbers.
+_VIEWS_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class PretrainingOptions:
+    """The loop: epochs, images per batch, learning rate, `adam` or `sgd`."""
+
+    epochs: int = 300
+    batch_size: int = 500
+    learning_rate: float = 1e-3
+    optimizer: str = "adam"
+
+
+def pretrain(
+    objective: Objective,
+    encoder: Encoder,
+    portion: Portion,
+    n_classes: int,
+    options: PretrainingOptions,
+    augmentation: Augmentation,
+    seeds: Seeds,
+    device: torch.device | str = "cpu",
+    progress: Callable[[int, int], None] | None = None,
+) -> Outcome:
+    """Trains `encoder` on `portion` with `objective`.
+
+    The outcome has the metric `loss` (mean over the images of each epoch, counted from 1), the
+    counts `parameters` (trained ones of all networks) and `encoder_parameters`, and the encoder's
+    weights on the CPU. Weights, order and views have streams of their own, so every objective of
+    a trial starts from the same encoder and sees the same batches.
+
+    Raises `ValueError` for fewer than two images or missing labels, `DivergedError` with the epoch
+    when the loss is not finite.
+    """
+    n, channels, side = portion.images.shape[:3]
+    if n < 2:
+        raise ValueError(f"pre-training needs at least two images, has {n}")
+    if objective.uses_labels and portion.labels is None:
+        name = type(objective).__name__.lower()
+        raise ValueError(f"'{name}' pre-training needs labels, and these images have none")
+    portion = portion.to(device)
+    network = encoder.build(channels, side)
+    learner = objective.build(network, encoder.out_dim, n_classes)
+    new = learner.new(seeds.generator("weights", "pretraining"))
+    fresh = {name: value.to(device) for name, value in new.items()}
+    places: Places = {}
+    if moves_by_gradients_alone(options.optimizer):
+        places = met_places(network, fresh, to_float(portion.images[0]))
+    state = in_fast_layout(trimmed(fresh, places))
+    trained = [value.requires_grad_() for name, value in state.items() if not is_buffer(name)]
+    memory = learner.memory(state)
+    optimizer = make_optimizer(options.optimizer, trained, options.learning_rate)
+    order = seeds.generator("pretraining", "order")
+    looks = seeds.generator("pretraining", "views")
+
+    losses: list[float] = []
+    for epoch in range(1, options.epochs + 1):
+        total = torch.zeros((), device=device)
+        images = 0
+        drawn = batches(n, options.batch_size, order, device)
+        for batch, views in _with_views(drawn, portion.images, objective, augmentation, looks):
+            labels = portion.labels[batch][None] if portion.labels is not None else None
+            loss = learner.loss(state, memory, [view[None] for view in views], labels).sum()
+            optimizer.zero_grad(set_to_none=True)
+            torch.autograd.backward(loss)
+            optimizer.step()
+            learner.update(state, memory)
+            total += loss.detach() * len(batch)
+            images += len(batch)
+        losses.append(float(total) / images)
+        # A finite loss can still have ended the epoch on weights that are not.
+        if not all(bool(value.isfinite().all()) for value in (total, *trained)):
+            raise DivergedError(epoch)
+        if progress is not None:
+            progress(epoch, options.epochs)
+
+    learnt = whole(part(clone(state), "encoder"), fresh, places)
+    return Outcome(
+        metrics={"loss": Curve(tuple(range(1, options.epochs + 1)), tuple(losses))},
+        counts={"parameters": _weights(fresh), "encoder_parameters": _weights(learnt)},
+        encoder={name: value.contiguous().cpu() for name, value in learnt.items()},
+    )
+
+
+def _weights(state: State) -> int:
+    return sum(value.numel() for name, value in state.items() if not is_buffer(name))
+
+
+def _with_views(
+    drawn: Iterator[Tensor],
+    images: Tensor,
+    objective: Objective,
+    augmentation: Augmentation,
+    looks: torch.Generator,
+) -> Iterator[tuple[Tensor, list[Tensor]]]:
+    """Each batch with its views; those of batches of small images are drawn together."""
+    for first in drawn:
+        size = torch.float32.itemsize * objective.n_views * images[0].numel() * len(first)
+        together = [first, *islice(drawn, _VIEWS_BYTES // size - 1 if size < _VIEWS_BYTES else 0)]
+        raw = [images[batch] for batch in together]
+        if objective.draws_views:
+            yield from zip(
+                together, augmentation.views_of_batches(raw, objective.n_views, looks), strict=True
+            )
+        else:
+            for batch, own in zip(together, raw, strict=True):
+                yield batch, [to_float(own)] * objective.n_views
+
+
+def batches(
+    n: int, size: int, generator: torch.Generator, device: torch.device | str = "cpu"
+) -> Iterator[Tensor]:
+    """Indices of 0 .. n - 1 in random order, `size` at a time; a last batch of one is left out."""
+    order = torch.randperm(n, generator=generator, device=generator.device).to(device)
+    for batch in torch.split(order, size):
+        if len(batch) > 1 or size == 1:
+            yield batch
+
+
+@torch.no_grad()
+def encode(encoder: Layer, state: State, images: Tensor, batch_size: int = 500) -> Tensor:
+    """Representations n x dim of uint8 images n x C x H x W by one model, in evaluation mode."""
+    parts = [encoder(state, to_float(batch)[None])[0] for batch in torch.split(images, batch_size)]
+    return torch.cat(parts)
+
+
+def linear_evaluation(
+    encoder: Layer,
+    state: State,
+    train: Portion,
+    test: Portion,
+    n_classes: int,
+    seeds: Seeds,
+    options: PretrainingOptions | None = None,
+    device: torch.device | str = "cpu",
+) -> float:
+    """Accuracy on `test` of a linear head trained on frozen representations of `train`.
+
+    CP-CFL selects its encoders by it (Section 4.1) and does not say how the head is trained.
+    Here (`options` None): no augmentation, features standardised by the training portion's mean
+    and SD, 100 epochs of Adam at 0.001 in batches of 256.
+
+    Raises `ValueError` if a portion has no labels.
+    """
+    options = options or PretrainingOptions(epochs=100, batch_size=256)
+    train, test = train.to(device), test.to(device)
+    if train.labels is None or test.labels is None:
+        raise ValueError("linear evaluation needs labels for training and test images")
+    weights = {name: value.to(device) for name, value in state.items()}
+    features, unseen = (encode(encoder, weights, p.images) for p in (train, test))
+    spread, mean = torch.std_mean(features, dim=0, correction=0)
+    # A unit that never fires has no spread; it stays at zero.
+    features, unseen = ((h - mean) / spread.clamp(min=1e-6) for h in (features, unseen))
+
+    layer = Linear("head", features.shape[1], n_classes)
+    fresh = layer.new(seeds.generator("weights", "linear evaluation"))
+    head = {name: value.to(device).requires_grad_() for name, value in fresh.items()}
+    optimizer = make_optimizer(options.optimizer, head.values(), options.learning_rate)
+    order = seeds.generator("linear evaluation", "order")
+    for _ in range(options.epochs):
+        for batch in batches(len(features), options.batch_size, order, device):
+            logits = layer(head, features[batch][None])[0]
+            optimizer.zero_grad(set_to_none=True)
+            torch.autograd.backward(F.cross_entropy(logits, train.labels[batch]))
+            optimizer.step()
+    with torch.no_grad():
+        predicted = layer(head, unseen[None])[0].argmax(dim=1)
+    return float((predicted == test.labels).double().mean())

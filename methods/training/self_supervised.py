@@ -1,0 +1,88 @@
+"""Self-supervised local training of many clients: any objective on views of their own images.
+
+Views of a client are drawn from a stream of its own for each round, so that they do not depend on
+who else takes the step.
+Evidence: `tests/methods/test_self_supervised.py` (batched against one by one, one client against
+central pre-training).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch import Tensor
+
+from fedrepro.methods.data.federation import Federation, Portion, to_float
+from fedrepro.methods.data.views.augment import Augmentation
+from fedrepro.methods.nn.layers import Layer
+from fedrepro.methods.objectives.base import Learner
+from fedrepro.methods.seeds import Seeds
+from fedrepro.methods.state import State
+from fedrepro.methods.training.grouping import ENGINES_CHOICE, Grouping
+from fedrepro.methods.training.memory import image_bytes
+from fedrepro.methods.training.steps import Batch, LocalOptions, Trained, Work, train_steps
+
+
+class ClientViews:
+    """Draws views of clients' images in one round, each client's from a stream of its own."""
+
+    def __init__(
+        self, augmentation: Augmentation, portion: Portion, seeds: Seeds, t: int, clients: Tensor
+    ) -> None:
+        self.augmentation, self.portion = augmentation, portion
+        self._streams = [seeds.generator("views", t, client) for client in clients.tolist()]
+
+    def __call__(self, batch: Batch, n_views: int) -> list[Tensor]:
+        """`n_views` views of the batch in [0, 1], each models x batch x C x H x W."""
+        streams = [self._streams[member] for member in batch.members]
+        return self.augmentation.stacked_views(self.portion.images[batch.index], n_views, streams)
+
+
+class SelfSupervisedWork(Work):
+    """The loss of `learner` on views of each client's images; its memory moves after a step."""
+
+    smallest_batch = 2
+
+    def __init__(
+        self,
+        learner: Learner,
+        encoder: Layer,
+        portion: Portion,
+        views: ClientViews | None,
+        n_views: int = 2,
+    ) -> None:
+        self.learner, self.encoder, self.portion = learner, encoder, portion
+        self.views, self.n_views = views, n_views
+
+    @property
+    def image_bytes(self) -> int:
+        return self.n_views * image_bytes(self.encoder, *self.portion.images.shape[1:])
+
+    def drawn(self, batch: Batch) -> list[Tensor]:
+        """The views that the loss sees; the images themselves where none are drawn."""
+        if self.views is None:
+            return [to_float(self.portion.images[batch.index])] * self.n_views
+        return self.views(batch, self.n_views)
+
+    def loss(self, state: State, memory: State, batch: Batch) -> Tensor:
+        labels = None if self.portion.labels is None else self.portion.labels[batch.index]
+        return self.learner.loss(state, memory, self.drawn(batch), labels)
+
+    def after(self, state: State, memory: State, batch: Batch) -> None:
+        self.learner.update(state, memory)
+
+
+def train_self_supervised(
+    work: Work,
+    start: State,
+    memory: State,
+    federation: Federation,
+    clients: Tensor,
+    options: LocalOptions,
+    seeds: Seeds,
+    t: int,
+    grouping: Grouping = ENGINES_CHOICE,
+) -> Trained:
+    """`clients` (int64) after local training in round `t`; start, memory: stacked over them."""
+    own_of: Sequence[Tensor] = [federation.train_of[client] for client in clients.tolist()]
+    return train_steps(work, start, memory, own_of, options, seeds, t, clients, grouping)

@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fedrepro.benchmark.config import RunConfig
+from fedrepro.benchmark.store import fingerprint
+
+Make = Callable[..., RunConfig]
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> dict[str, Path]:
+    """A package whose main module reaches two helpers, one of them lazily."""
+    files = {
+        "__init__.py": '"""Only words."""\nversion = "1"\n',
+        "main.py": "from pkg import helper\nimport json\ndef f():\n    from .sub import lazy\n",
+        "helper.py": "x = 1\n",
+        "other.py": "y = 1\n",
+        "typed.py": "z = 1\n",
+        "sub/__init__.py": "from . import lazy\n",
+        "sub/lazy.py": (
+            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from pkg import typed\n"
+        ),
+    }
+    for name, text in files.items():
+        file = tmp_path / "pkg" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    return {"pkg": tmp_path / "pkg"}
+
+
+def test_closure_follows_imports_lazy_and_relative_ones_too(package: dict[str, Path]) -> None:
+    found = fingerprint.closure(["pkg.main"], package)
+    assert set(found) == {"pkg/main.py", "pkg/helper.py", "pkg/sub/__init__.py", "pkg/sub/lazy.py"}
+
+
+BEFORE = """
+SIZE = 3
+
+def step(x: int, rate: float = 0.5) -> float:
+    return x * rate + 1
+"""
+SAME = {
+    "line ends": BEFORE.replace("\n", "\r\n"),
+    "comments": BEFORE.replace("SIZE = 3", "SIZE = 3  # clients"),
+    "layout": BEFORE.replace("x * rate + 1", "(\n        x * rate\n        + 1\n    )"),
+    "docstrings": '"""Steps."""' + BEFORE.replace("    return", '    """A step."""\n    return'),
+}
+OTHER = {
+    "a constant": BEFORE.replace("SIZE = 3", "SIZE = 4"),
+    "the kind of a constant": BEFORE.replace("SIZE = 3", "SIZE = 3.0"),
+    "an operator": BEFORE.replace("x * rate", "x / rate"),
+    "a default": BEFORE.replace("= 0.5", "= 0.25"),
+    "a lost default": BEFORE.replace(" = 0.5", ""),
+    "a name": BEFORE.replace("SIZE", "WIDTH"),
+    "nothing returned": BEFORE.replace("return x * rate + 1", "return"),
+    "an order of operations": BEFORE.replace("x * rate + 1", "x * (rate + 1)"),
+    "a further statement": BEFORE + "SIZE += 1\n",
+}
+
+
+def hashed(package: dict[str, Path], text: str) -> str:
+    (package["pkg"] / "helper.py").write_bytes(text.encode())
+    fingerprint._module.cache_clear()
+    return fingerprint.closure(["pkg.main"], package)["pkg/helper.py"]
+
+
+@pytest.mark.parametrize("text", SAME.values(), ids=SAME)
+def test_words_and_layout_make_nothing_stale(package: dict[str, Path], text: str) -> None:
+    assert text != BEFORE
+    assert hashed(package, text) == hashed(package, BEFORE)
+
+
+@pytest.mark.parametrize("text", OTHER.values(), ids=OTHER)
+def test_what_changes_results_makes_them_stale(package: dict[str, Path], text: str) -> None:
+    assert text != BEFORE
+    assert hashed(package, text) != hashed(package, BEFORE)
+
+
+def test_a_fingerprint_does_not_hang_on_the_version_of_python(package: dict[str, Path]) -> None:
+    text = "async def f(x, *, y=(None, ...)):\n    return f'{x!r:>{y}} {x[\"a\"]}' + u'a', -1.5e3\n"
+    assert hashed(package, text)[:16] == "7e86c9e328f0c49b"  # seen with 3.11, 3.12 and 3.13
+
+
+def test_changed_names_files_that_came_and_went() -> None:
+    assert fingerprint.changed({"a": "1", "b": "1", "c": "1"}, {"b": "2", "c": "1", "d": "1"}) == [
+        "a",
+        "b",
+        "d",
+    ]
+
+
+def test_a_run_depends_on_its_method_engine_data_and_partition(tiny_config: Make) -> None:
+    found = set(fingerprint.source_of(tiny_config()))
+    assert {
+        "methods/federated/supervised/fedavg.py",
+        "methods/federated/base.py",
+        "methods/federated/loop.py",
+        "methods/training/local.py",
+        "methods/metrics/classification.py",
+        "methods/nn/layers.py",
+        "methods/encoders/cnn.py",
+        "methods/data/partitions/class_groups.py",
+        "methods/seeds.py",
+        "benchmark/training/training.py",
+        "benchmark/training/stages/federated.py",
+        "benchmark/data/loading.py",
+        "benchmark/data/sets/digits.py",
+    } <= found
+
+
+def test_a_run_does_not_depend_on_what_judges_shows_or_belongs_to_others(
+    tiny_config: Make,
+) -> None:
+    found = set(fingerprint.source_of(tiny_config()))
+    strangers = {
+        "methods/federated/clustered/ifca.py",
+        "methods/training/pretraining.py",
+        "methods/objectives/simclr.py",
+        "methods/encoders/resnet.py",
+        "benchmark/data/sets/mnist.py",
+        "benchmark/judging/verdicts.py",
+        "benchmark/results.py",
+        "benchmark/planning/plan.py",
+        "benchmark/planning/plan_run.py",
+        "benchmark/planning/builder.py",
+        "benchmark/planning/overrides.py",
+        "benchmark/store/store.py",
+        "benchmark/execution/executors/local.py",
+        "benchmark/__init__.py",
+    }
+    assert not strangers & found
+    assert not {file for file in found if file.startswith(("reports/", "benchmark/spec/"))}
+
+
+def test_a_run_depends_on_the_source_of_its_start_but_not_the_reverse(tiny_config: Make) -> None:
+    config = tiny_config({"pretraining": {"method": "simclr"}})
+    assert config.start is not None
+    later, start = fingerprint.source_of(config), fingerprint.source_of(config.start)
+    assert set(start) < set(later)
+    assert "methods/objectives/simclr.py" in start
+    assert "methods/federated/loop.py" not in start
+
+
+def test_an_edited_helper_makes_the_run_another_and_is_named(
+    tiny_config: Make, tmp_path: Path
+) -> None:
+    folders = {}
+    for name, folder in fingerprint.package_folders().items():
+        ignored = shutil.ignore_patterns("__pycache__")
+        folders[name] = Path(shutil.copytree(folder, tmp_path / name, ignore=ignored))
+    modules = list(fingerprint._modules_of(tiny_config()))
+    before = fingerprint.closure(modules, folders)
+    for edited in ("state.py", "federated/clustered/ifca.py"):
+        with (folders["methods"] / edited).open("a") as file:
+            file.write("EDITED = True\n")
+    fingerprint._module.cache_clear()
+    after = fingerprint.closure(modules, folders)
+    assert fingerprint.changed(before, after) == ["methods/state.py"]
+    assert fingerprint.digest(before) != fingerprint.digest(after)
