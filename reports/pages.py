@@ -20,7 +20,7 @@ def page(
     template asks for and was not given.
     """
     environment = Environment(
-        loader=PackageLoader("reports", "templates"),
+        loader=PackageLoader("fedrepro.reports", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         # Templates do not change while a report is made.
