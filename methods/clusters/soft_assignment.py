@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.nn.layers import BatchNorm, Layer, Linear, ReLU, Sequential
+from fedrepro.methods.nn.dense import dense_layers_of
 from fedrepro.methods.state import State, part
 
 CENTRES = "centres.mu"
@@ -38,21 +38,6 @@ def soft_assignment(h: Tensor, weights: State) -> Tensor:
         if part(weights, name):
             h = dense_layers_of(name, weights)(weights, h)
     return student_t(h, weights[CENTRES])
-
-
-def dense_layers_of(name: str, weights: State) -> Sequential:
-    """The network that `objectives._networks.dense_layers` made, read off its own weights."""
-    layers: list[Layer] = []
-    i = 0
-    while (weight := weights.get(f"{name}.{i}.weight")) is not None:
-        if i > 0:
-            layers.append(ReLU())
-        outputs, inputs = weight.shape[1:]
-        layers.append(Linear(f"{name}.{i}", inputs, outputs, bias=f"{name}.{i}.bias" in weights))
-        if f"{name}.norm{i}.weight" in weights:
-            layers.append(BatchNorm(f"{name}.norm{i}", outputs))
-        i += 1
-    return Sequential(*layers)
 
 
 def student_t(z: Tensor, centres: Tensor) -> Tensor:

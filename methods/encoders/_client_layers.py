@@ -1,4 +1,4 @@
-"""Options of encoders whose first convolutions are the clients' affair: MFCL's, and their norms.
+"""Options of encoders whose first convolutions belong to the clients: MFCL's modules and norms.
 
 Paper: MFCL, Section 5.1 (cut-off layer), Tables 9 to 11, and Section 5.5 (TN after the first two
 convolutions of FedSimCLR).
@@ -13,11 +13,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fedrepro.methods.encoders.base import Encoder
+from fedrepro.methods.nn.dense import dense_layers
 from fedrepro.methods.nn.layers import Layer, Sequential
 from fedrepro.methods.nn.mfcl_modules import Convolution, client_autoencoder
 from fedrepro.methods.nn.modular import MODULE, ModularNetwork, plain_layers
 from fedrepro.methods.nn.normalisation import NORMS, Norm, normalisation
-from fedrepro.methods.objectives._networks import dense_layers
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from fedrepro.methods.nn.layers import Layer, Linear, ReLU, Sequential
+from fedrepro.methods.nn.dense import dense_layers
+from fedrepro.methods.nn.layers import Layer, Sequential
 from fedrepro.methods.state import State
 
 ENCODER, HEAD = "encoder", "head"
@@ -18,11 +19,7 @@ def dense_head(inputs: int, widths: Sequence[int], outputs: int, name: str = HEA
 
     CP-CFL's heads θ_c, θ_c-1, θ_c-2, θ_c-3 have 0, 1, 2, 3 hidden layers (Section 4.4).
     """
-    layers: list[Layer] = []
-    for i, width in enumerate(widths):
-        layers += [Linear(f"{name}.{i}", inputs, width), ReLU()]
-        inputs = width
-    return Sequential(*layers, Linear(f"{name}.{len(widths)}", inputs, outputs))
+    return dense_layers(name, inputs, (*widths, outputs))
 
 
 class Classifier:

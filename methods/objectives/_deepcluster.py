@@ -5,7 +5,7 @@ features before each epoch; the centroids are the classifier's weights until the
 that no classifier starts from nothing.
 Departures: one clustering instead of three; images are clustered by fresh features of the whole
 network in evaluation mode, not by those that the last epoch left; two views, no smaller crops.
-It is no objective of its own to choose: somebody who knows all images has to cluster them
+A spec cannot choose it by name: it needs somebody who knows all images to cluster them
 (`methods.federated.self_supervised.feddc`).
 Evidence: `tests/methods/test_feddc.py`.
 """
@@ -20,8 +20,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from fedrepro.methods.clusters.kmeans import kmeans
+from fedrepro.methods.nn.dense import dense_layers
 from fedrepro.methods.nn.layers import Layer
-from fedrepro.methods.objectives._networks import dense_layers
 from fedrepro.methods.objectives._queue import last_width, unit
 from fedrepro.methods.objectives.base import Learner, Objective
 from fedrepro.methods.state import State
@@ -32,12 +32,12 @@ CENTROIDS = "centroids"
 class DeepClusterLearner(Learner):
     """Encoder and projector; the centroids are the memory."""
 
-    def __init__(self, encoder: Layer, projector: Layer, width: int, options: DeepCluster) -> None:
-        self.encoder, self.projector, self.width = encoder, projector, width
-        self.options = options
-
-    def new(self, generator: torch.Generator) -> State:
-        return {**self.encoder.new(generator), **self.projector.new(generator)}
+    def __init__(self, encoder: Layer, dim: int, options: DeepCluster) -> None:
+        widths, normalised = options.projector_widths, options.normalised_layers
+        self.encoder = encoder
+        self.projector = dense_layers("projector", dim, widths, normalised)
+        self.networks = (self.encoder, self.projector)
+        self.width, self.options = last_width(widths, dim), options
 
     def memory(self, state: State) -> State:
         """Centroids at zero, until the first clustering."""
@@ -46,7 +46,8 @@ class DeepClusterLearner(Learner):
 
     def project(self, state: State, x: Tensor, training: bool = True) -> Tensor:
         """Features of length one, models x batch x width."""
-        return unit(self.projector(state, self.encoder(state, x, training), training))
+        h = self.encoder(state, x, training)  # models x batch x dim
+        return unit(self.projector(state, h, training))  # models x batch x width
 
     def cluster(
         self, memory: State, features: Tensor, generators: Sequence[torch.Generator]
@@ -65,9 +66,10 @@ class DeepClusterLearner(Learner):
     ) -> Tensor:
         """Cross-entropy of both views against the images' clusters, `labels`."""
         assert labels is not None
-        z = self.project(state, torch.cat(list(views), dim=1))
+        z = self.project(state, torch.cat(list(views), dim=1))  # models x 2 batch x width
+        # models x 2 batch x prototypes
         logits = torch.bmm(z, memory[CENTROIDS].transpose(1, 2)) / self.options.temperature
-        clusters = labels.repeat(1, len(views))
+        clusters = labels.repeat(1, len(views))  # models x 2 batch
         return F.cross_entropy(logits.transpose(1, 2), clusters, reduction="none").mean(1)
 
 
@@ -81,6 +83,4 @@ class DeepCluster(Objective):
     prototypes: int = 100
 
     def build(self, encoder: Layer, dim: int, n_classes: int) -> DeepClusterLearner:
-        widths = self.projector_widths
-        projector = dense_layers("projector", dim, widths, normalised=self.normalised_layers)
-        return DeepClusterLearner(encoder, projector, last_width(widths, dim), self)
+        return DeepClusterLearner(encoder, dim, self)

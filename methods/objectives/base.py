@@ -1,4 +1,4 @@
-"""What a pre-training objective is: options, networks beside the encoder, a loss.
+"""What a pre-training objective is: options, networks on top of the encoder, a loss.
 
 An objective never loops over data: `methods.training.pretraining` does so centrally, and a
 federated method can do so on its clients, since every tensor carries the `models` dimension.
@@ -14,22 +14,22 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fedrepro.methods.nn.layers import Layer
+from fedrepro.methods.nn.layers import Layer, Sequential
 from fedrepro.methods.state import State
 
 
 class Learner(ABC):
-    """An objective bound to an encoder: networks and loss."""
+    """An objective bound to an encoder: `__init__` makes the networks, `loss` uses them."""
 
-    @abstractmethod
+    networks: Sequence[Layer]
+    """What is trained: the encoder first, so that one stream gives every objective the same one."""
+
     def new(self, generator: torch.Generator) -> State:
-        """Fresh trained weights of one model: `encoder.*`, `projector.*`, `predictor.*`, ...
-
-        The encoder is drawn first, so that one stream gives every objective the same encoder.
-        """
+        """Fresh trained weights of one model: `encoder.*`, `projector.*`, `predictor.*`, ..."""
+        return Sequential(*self.networks).new(generator)
 
     def memory(self, state: State) -> State:
-        """What is kept between steps but not trained by gradients (a target network, a queue)."""
+        """What a step hands to the next but no gradient trains: a target network, a queue."""
         return {}
 
     @abstractmethod

@@ -25,10 +25,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.nn.layers import Layer, is_buffer
-from fedrepro.methods.objectives._networks import dense_layers
+from fedrepro.methods.nn.dense import dense_layers
+from fedrepro.methods.nn.layers import Layer, Sequential
+from fedrepro.methods.objectives._target import follow, target_of
 from fedrepro.methods.objectives.base import Learner, Objective
-from fedrepro.methods.state import State, clone, part
+from fedrepro.methods.state import State
 
 
 def distance(p: Tensor, z: Tensor) -> Tensor:
@@ -39,27 +40,18 @@ def distance(p: Tensor, z: Tensor) -> Tensor:
 class BYOLLearner(Learner):
     """Online encoder, projector and predictor; the target network is the memory."""
 
-    def __init__(
-        self,
-        encoder: Layer,
-        projector: Layer,
-        predictor: Layer,
-        momentum: float,
-        sum_directions: bool = False,
-    ) -> None:
-        self.encoder, self.projector, self.predictor = encoder, projector, predictor
-        self.momentum, self.sum_directions = momentum, sum_directions
-
-    def new(self, generator: torch.Generator) -> State:
-        networks = (self.encoder, self.projector, self.predictor)
-        return {k: v for network in networks for k, v in network.new(generator).items()}
+    def __init__(self, encoder: Layer, dim: int, options: BYOL) -> None:
+        widths = options.projector_widths
+        bottleneck = (options.predictor_width, widths[-1])
+        self.encoder = encoder
+        self.projector = dense_layers("projector", dim, widths, normalised=len(widths))
+        self.predictor = dense_layers("predictor", widths[-1], bottleneck, normalised=1)
+        self.networks: tuple[Layer, ...] = (self.encoder, self.projector, self.predictor)
+        self.momentum, self.sum_directions = options.momentum, options.sum_directions
 
     def memory(self, state: State) -> State:
         """θ'_f and θ'_g under the names of θ_f and θ_g; they begin as copies."""
-        return clone({**part(state, "encoder"), **part(state, "projector")})
-
-    def _project(self, state: State, x: Tensor) -> Tensor:
-        return self.projector(state, self.encoder(state, x, training=True), training=True)
+        return target_of(state)
 
     def loss(
         self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
@@ -68,30 +60,28 @@ class BYOLLearner(Learner):
         return self.prediction_loss(p, self.targets(memory, views))
 
     def encoded(self, state: State, views: Sequence[Tensor]) -> list[Tensor]:
-        """The online encoder's output of each view."""
+        """The online encoder's output of each view, models x batch x dim."""
         return [self.encoder(state, x, training=True) for x in views]
+
+    def predictions(self, state: State, h: Sequence[Tensor]) -> list[Tensor]:
+        """The predictor's output of each view, models x batch x width, from the encoder's."""
+        predict = Sequential(self.projector, self.predictor)
+        return [predict(state, own, training=True) for own in h]
+
+    @torch.no_grad()
+    def targets(self, memory: State, views: Sequence[Tensor]) -> list[Tensor]:
+        """The target projector's output of each view, models x batch x width."""
+        project = Sequential(self.encoder, self.projector)
+        return [project(memory, x, training=True) for x in views]
 
     def prediction_loss(self, p: Sequence[Tensor], z: Sequence[Tensor]) -> Tensor:
         """Both directions, (models,), from `predictions` p and `targets` z of two views."""
         total = distance(p[0], z[1]) + distance(p[1], z[0])
         return total if self.sum_directions else total / 2
 
-    def predictions(self, state: State, h: Sequence[Tensor]) -> list[Tensor]:
-        """The predictor's output of each view, from the encoder's."""
-        project, predict = self.projector, self.predictor
-        return [predict(state, project(state, own, training=True), training=True) for own in h]
-
-    @torch.no_grad()
-    def targets(self, memory: State, views: Sequence[Tensor]) -> list[Tensor]:
-        """The target projector's output of each view."""
-        return [self._project(memory, x) for x in views]
-
-    @torch.no_grad()
     def update(self, state: State, memory: State) -> None:
         """Eqs. 10 and 11."""
-        for name, target in memory.items():
-            if not is_buffer(name):
-                target.lerp_(state[name], 1 - self.momentum)
+        follow(memory, state, self.momentum)
 
 
 @dataclass(frozen=True)
@@ -112,12 +102,4 @@ class BYOL(Objective):
     sum_directions: bool = False
 
     def build(self, encoder: Layer, dim: int, n_classes: int) -> BYOLLearner:
-        return BYOLLearner(*self.networks(encoder, dim), self.momentum, self.sum_directions)
-
-    def networks(self, encoder: Layer, dim: int) -> tuple[Layer, Layer, Layer]:
-        """Encoder, projector and predictor."""
-        widths = self.projector_widths
-        projector = dense_layers("projector", dim, widths, normalised=len(widths))
-        bottleneck = (self.predictor_width, widths[-1])
-        predictor = dense_layers("predictor", widths[-1], bottleneck, normalised=1)
-        return encoder, projector, predictor
+        return BYOLLearner(encoder, dim, self)

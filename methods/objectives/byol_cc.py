@@ -1,4 +1,4 @@
-"""BYOL on representations, and contrastive clustering's contrast of clusters beside it.
+"""BYOL on representations plus contrastive clustering's contrast of clusters.
 
 Paper: fedrlc, Eqs. 17 and 18 (NC+C): a cluster head on the online encoder gives soft labels.
 Departure: the paper's encoder includes BYOL's projector; the head reads the output of the
@@ -17,8 +17,8 @@ import torch
 from torch import Tensor
 
 from fedrepro.methods.clusters.soft_assignment import HEAD
+from fedrepro.methods.nn.dense import dense_layers
 from fedrepro.methods.nn.layers import Layer
-from fedrepro.methods.objectives._networks import dense_layers
 from fedrepro.methods.objectives._soft_clusters import cluster_contrast
 from fedrepro.methods.objectives.byol import BYOL, BYOLLearner
 from fedrepro.methods.state import State
@@ -27,22 +27,20 @@ from fedrepro.methods.state import State
 class BYOLClusteringLearner(BYOLLearner):
     """BYOL's networks and a cluster head on the online encoder."""
 
-    def __init__(self, byol: BYOLLearner, head: Layer, cluster_temperature: float) -> None:
-        super().__init__(
-            byol.encoder, byol.projector, byol.predictor, byol.momentum, byol.sum_directions
-        )
-        self.head, self.cluster_temperature = head, cluster_temperature
-
-    def new(self, generator: torch.Generator) -> State:
-        return {**super().new(generator), **self.head.new(generator)}
+    def __init__(self, encoder: Layer, dim: int, n_clusters: int, options: BYOLCC) -> None:
+        super().__init__(encoder, dim, options)
+        self.head = dense_layers(HEAD, dim, (dim, n_clusters))
+        self.networks = (*self.networks, self.head)
+        self.cluster_temperature = options.cluster_temperature
 
     def loss(
         self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
     ) -> Tensor:
-        h = self.encoded(state, views)
+        h = self.encoded(state, views)  # each models x batch x dim
+        # each models x batch x clusters
         c_a, c_b = (torch.softmax(self.head(state, own, training=True), dim=2) for own in h)
         prediction = self.prediction_loss(self.predictions(state, h), self.targets(memory, views))
-        return prediction + cluster_contrast(c_a, c_b, self.cluster_temperature)
+        return prediction + cluster_contrast(c_a, c_b, self.cluster_temperature)  # models
 
 
 @dataclass(frozen=True)
@@ -52,6 +50,4 @@ class BYOLCC(BYOL):
     cluster_temperature: float = 1.0
 
     def build(self, encoder: Layer, dim: int, n_classes: int) -> BYOLClusteringLearner:
-        head = dense_layers(HEAD, dim, (dim, n_classes))
-        byol = super().build(encoder, dim, n_classes)
-        return BYOLClusteringLearner(byol, head, self.cluster_temperature)
+        return BYOLClusteringLearner(encoder, dim, n_classes, self)

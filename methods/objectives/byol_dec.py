@@ -1,4 +1,4 @@
-"""BYOL, and DEC's clustering of the online predictor's output beside it.
+"""BYOL, and DEC's clustering of the online predictor's output.
 
 Paper: fedrlc, Eqs. 19 and 20 (NC+NC), after Xie et al. 2016: soft labels by a Student-t kernel
 around trained centres, drawn to their own sharpened target distribution
@@ -13,12 +13,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 
 from fedrepro.methods.clusters.soft_assignment import CENTRES
-from fedrepro.methods.nn.layers import Layer
-from fedrepro.methods.objectives._centres import CentredLearner, new_centres
+from fedrepro.methods.nn.layers import Layer, Sequential
+from fedrepro.methods.objectives._centred_learner import CentredLearner
 from fedrepro.methods.objectives._soft_clusters import embedded_clustering
 from fedrepro.methods.objectives.byol import BYOL, BYOLLearner
 from fedrepro.methods.state import State
@@ -27,26 +26,19 @@ from fedrepro.methods.state import State
 class BYOLDECLearner(BYOLLearner, CentredLearner):
     """BYOL's networks, and centres in the predictor's output."""
 
-    def __init__(self, byol: BYOLLearner, n_clusters: int, width: int) -> None:
-        super().__init__(
-            byol.encoder, byol.projector, byol.predictor, byol.momentum, byol.sum_directions
-        )
-        self.n_clusters, self.width = n_clusters, width
-
-    def new(self, generator: torch.Generator) -> State:
-        networks = super().new(generator)
-        return {**networks, **new_centres(self.n_clusters, self.width, generator)}
+    def __init__(self, encoder: Layer, dim: int, n_clusters: int, options: BYOL) -> None:
+        super().__init__(encoder, dim, options)
+        self.n_clusters, self.width = n_clusters, options.projector_widths[-1]
 
     def embed(self, state: State, x: Tensor, training: bool) -> Tensor:
-        z = self.projector(state, self.encoder(state, x, training), training)
-        return self.predictor(state, z, training)
+        return Sequential(self.encoder, self.projector, self.predictor)(state, x, training)
 
     def loss(
         self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
     ) -> Tensor:
-        p = [self.embed(state, x, True) for x in views]
+        p = [self.embed(state, x, True) for x in views]  # each models x batch x width
         prediction = self.prediction_loss(p, self.targets(memory, views))
-        return prediction + embedded_clustering(p[0], p[1], state[CENTRES])
+        return prediction + embedded_clustering(p[0], p[1], state[CENTRES])  # models
 
 
 @dataclass(frozen=True)
@@ -54,5 +46,4 @@ class BYOLDEC(BYOL):
     """Options of BYOL."""
 
     def build(self, encoder: Layer, dim: int, n_classes: int) -> BYOLDECLearner:
-        byol = super().build(encoder, dim, n_classes)
-        return BYOLDECLearner(byol, n_classes, self.projector_widths[-1])
+        return BYOLDECLearner(encoder, dim, n_classes, self)

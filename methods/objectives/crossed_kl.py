@@ -28,19 +28,19 @@ from fedrepro.methods.state import State
 class CrossedKLLearner(BYOLDECLearner):
     """BYOL's networks, and centres in the predictor's output."""
 
-    def __init__(self, byol: BYOLLearner, n_clusters: int, width: int, select: bool) -> None:
-        super().__init__(byol, n_clusters, width)
-        self.select = select
+    def __init__(self, encoder: Layer, dim: int, n_clusters: int, options: CrossedKL) -> None:
+        super().__init__(encoder, dim, n_clusters, options)
+        self.select = options.data_selection
 
     def loss(
         self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
     ) -> Tensor:
-        p = [self.embed(state, x, True) for x in views]
-        z = self.targets(memory, views)
-        q_a, q_b = (student_t(own, state[CENTRES]) for own in p)
+        p = [self.embed(state, x, True) for x in views]  # each models x batch x width
+        z = self.targets(memory, views)  # each models x batch x width
+        q_a, q_b = (student_t(own, state[CENTRES]) for own in p)  # models x batch x clusters
         target_a, target_b = (student_t(own, state[CENTRES].detach()) for own in z)
         crossed = crossed_divergence(q_a, q_b, target_a, target_b, self.select)
-        return self.prediction_loss(p, z) + crossed
+        return self.prediction_loss(p, z) + crossed  # models
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,6 @@ class CrossedKL(BYOL):
     clustering_loss: bool = True
 
     def build(self, encoder: Layer, dim: int, n_classes: int) -> BYOLLearner:
-        byol = super().build(encoder, dim, n_classes)
         if not self.clustering_loss:
-            return byol
-        return CrossedKLLearner(byol, n_classes, self.projector_widths[-1], self.data_selection)
+            return BYOLLearner(encoder, dim, self)
+        return CrossedKLLearner(encoder, dim, n_classes, self)

@@ -19,11 +19,12 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fedrepro.methods.nn.layers import Layer, is_buffer
-from fedrepro.methods.objectives._networks import dense_layers
+from fedrepro.methods.nn.dense import dense_layers
+from fedrepro.methods.nn.layers import Layer
 from fedrepro.methods.objectives._queue import enqueue, is_filled, last_width, new_queue, unit
+from fedrepro.methods.objectives._target import follow, target_of
 from fedrepro.methods.objectives.base import Learner, Objective
-from fedrepro.methods.state import State, clone, part
+from fedrepro.methods.state import State
 
 QUEUE = "queue"
 
@@ -36,8 +37,8 @@ def info_nce(
     q, k: models x batch x width; negatives: models x n x width; all of length one. valid: bool,
     models x n; the negatives that count, None for all. Without negatives the loss is zero.
     """
-    positive = (q * k).sum(2, keepdim=True) / temperature
-    others = torch.bmm(q, negatives.transpose(1, 2)) / temperature
+    positive = (q * k).sum(2, keepdim=True) / temperature  # models x batch x 1
+    others = torch.bmm(q, negatives.transpose(1, 2)) / temperature  # models x batch x n
     if valid is not None:
         others = others.masked_fill(~valid.unsqueeze(1), -math.inf)
     return torch.cat([positive, others], dim=2).logsumexp(2) - positive.squeeze(2)
@@ -46,41 +47,40 @@ def info_nce(
 class MoCoLearner(Learner):
     """Query encoder and projector are trained; those of the keys and the queue are the memory."""
 
-    def __init__(self, encoder: Layer, projector: Layer, width: int, options: MoCo) -> None:
-        self.encoder, self.projector, self.width = encoder, projector, width
-        self.options = options
-
-    def new(self, generator: torch.Generator) -> State:
-        return {**self.encoder.new(generator), **self.projector.new(generator)}
+    def __init__(self, encoder: Layer, dim: int, options: MoCo) -> None:
+        widths, normalised = options.projector_widths, options.normalised_layers
+        self.encoder = encoder
+        self.projector = dense_layers("projector", dim, widths, normalised)
+        self.networks = (self.encoder, self.projector)
+        self.width, self.options = last_width(widths, dim), options
 
     def memory(self, state: State) -> State:
         """θ_k under the names of θ_q, as a copy of it, and an empty queue."""
-        target = clone({**part(state, "encoder"), **part(state, "projector")})
+        target = target_of(state)
         like = next(iter(target.values()))
         return {**target, **new_queue(QUEUE, self.options.queue_size, self.width, like)}
 
     def project(self, state: State, x: Tensor, training: bool = True) -> Tensor:
         """Features of length one, models x batch x width, by the weights in `state`."""
-        return unit(self.projector(state, self.encoder(state, x, training), training))
+        h = self.encoder(state, x, training)  # models x batch x dim
+        return unit(self.projector(state, h, training))  # models x batch x width
 
     def loss(
         self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
     ) -> Tensor:
         """Eq. 1 averaged over the batch; the keys then enter the queue."""
-        q = self.project(state, views[0])
+        q = self.project(state, views[0])  # models x batch x width
         with torch.no_grad():
-            k = self.project(memory, views[1])
-        negatives, valid = memory[f"{QUEUE}.features"], is_filled(memory, QUEUE)
-        losses = info_nce(q, k, negatives, self.options.temperature, valid)
+            k = self.project(memory, views[1])  # models x batch x width
+        negatives = memory[f"{QUEUE}.features"]  # models x queue x width
+        valid = is_filled(memory, QUEUE)  # models x queue
+        losses = info_nce(q, k, negatives, self.options.temperature, valid)  # models x batch
         enqueue(memory, QUEUE, k)
-        return losses.mean(1)
+        return losses.mean(1)  # models
 
-    @torch.no_grad()
     def update(self, state: State, memory: State) -> None:
         """θ_k ← m θ_k + (1 - m) θ_q."""
-        for name in state:
-            if name in memory and not is_buffer(name):
-                memory[name].lerp_(state[name], 1 - self.options.target_momentum)
+        follow(memory, state, self.options.target_momentum)
 
 
 @dataclass(frozen=True)
@@ -102,6 +102,4 @@ class MoCo(Objective):
     target_momentum: float = 0.999
 
     def build(self, encoder: Layer, dim: int, n_classes: int) -> MoCoLearner:
-        widths = self.projector_widths
-        projector = dense_layers("projector", dim, widths, normalised=self.normalised_layers)
-        return MoCoLearner(encoder, projector, last_width(widths, dim), self)
+        return MoCoLearner(encoder, dim, self)

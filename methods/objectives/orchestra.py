@@ -20,10 +20,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.nn.layers import BatchNorm, Layer, Linear, ReLU, Sequential, is_buffer
+from fedrepro.methods.nn.layers import BatchNorm, Layer, Linear, ReLU, Sequential
 from fedrepro.methods.objectives._queue import enqueue, new_queue, unit
+from fedrepro.methods.objectives._target import follow, target_of
 from fedrepro.methods.objectives.base import Learner, Objective
-from fedrepro.methods.state import State, clone, n_models, part
+from fedrepro.methods.state import State, n_models
 
 CENTROIDS, QUEUE, TURNS = "centroids", "projections", 4
 
@@ -33,8 +34,8 @@ def agreement(online: Tensor, target: Tensor, centroids: Tensor, temperature: fl
 
     centroids: models x clusters x width.
     """
-    scores = centroids.transpose(1, 2) / temperature
-    wanted = torch.bmm(target, scores).softmax(2)
+    scores = centroids.transpose(1, 2) / temperature  # models x width x clusters
+    wanted = torch.bmm(target, scores).softmax(2)  # models x batch x clusters
     return -(wanted * torch.bmm(online, scores).log_softmax(2)).sum(2).mean(1)
 
 
@@ -50,13 +51,19 @@ def turned(x: Tensor) -> tuple[Tensor, Tensor]:
 class OrchestraLearner(Learner):
     """Encoder, projector and classifier of turns; the target network is in memory."""
 
-    def __init__(self, encoder: Layer, projector: Layer, turns: Linear, options: Orchestra) -> None:
-        self.encoder, self.projector, self.turns = encoder, projector, turns
+    def __init__(self, encoder: Layer, dim: int, options: Orchestra) -> None:
+        width = options.projector_width
+        self.encoder = encoder
+        self.projector = Sequential(
+            Linear("projector.0", dim, width, bias=False),
+            BatchNorm("projector.norm0", width),
+            ReLU(),
+            Linear("projector.1", width, width, bias=False),
+            BatchNorm("projector.norm1", width, affine=False),
+        )
+        self.turns = Linear("turns", width, TURNS)
+        self.networks = (self.encoder, self.projector, self.turns)
         self.options = options
-
-    def new(self, generator: torch.Generator) -> State:
-        networks: tuple[Layer, ...] = (self.encoder, self.projector, self.turns)
-        return {k: v for network in networks for k, v in network.new(generator).items()}
 
     def memory(self, state: State) -> State:
         o = self.options
@@ -65,34 +72,30 @@ class OrchestraLearner(Learner):
         drawn = torch.randn(1, o.n_global_clusters, o.projector_width, generator=stream)
         centroids = unit(drawn).to(like).expand(n_models(state), -1, -1).clone()
         return {
-            **clone({**part(state, "encoder"), **part(state, "projector")}),
+            **target_of(state),
             CENTROIDS: centroids,
             **new_queue(QUEUE, o.memory_size, o.projector_width, like.detach().flatten(1)[:, :1]),
         }
-
-    def _project(self, state: State, x: Tensor) -> Tensor:
-        return self.projector(state, self.encoder(state, x, training=True), training=True)
 
     def loss(
         self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
     ) -> Tensor:
         first, second = views
+        project = Sequential(self.encoder, self.projector)
         with torch.no_grad():
-            target = unit(self._project(memory, first))
-        online = unit(self._project(state, second))
+            target = unit(project(memory, first, training=True))  # models x batch x width
+        online = unit(project(state, second, training=True))  # models x batch x width
         clusters = agreement(online, target, memory[CENTROIDS], self.options.cluster_temperature)
-        x, turns = turned(first)
-        logits = self.turns(state, self._project(state, x), training=True)
+        x, turns = turned(first)  # models x batch x C x H x W, models x batch
+        z = project(state, x, training=True)  # models x batch x width
+        logits = self.turns(state, z, training=True)  # models x batch x 4
         degenerate = F.cross_entropy(logits.transpose(1, 2), turns, reduction="none").mean(1)
         enqueue(memory, QUEUE, target)
         return clusters + degenerate
 
-    @torch.no_grad()
     def update(self, state: State, memory: State) -> None:
         """The target network follows slowly."""
-        for name, value in state.items():
-            if name in memory and not is_buffer(name):
-                memory[name].lerp_(value, 1 - self.options.target_momentum)
+        follow(memory, state, self.options.target_momentum)
 
 
 @dataclass(frozen=True)
@@ -113,12 +116,4 @@ class Orchestra(Objective):
     target_momentum: float = 0.996
 
     def build(self, encoder: Layer, dim: int, n_classes: int) -> OrchestraLearner:
-        width = self.projector_width
-        projector = Sequential(
-            Linear("projector.0", dim, width, bias=False),
-            BatchNorm("projector.norm0", width),
-            ReLU(),
-            Linear("projector.1", width, width, bias=False),
-            BatchNorm("projector.norm1", width, affine=False),
-        )
-        return OrchestraLearner(encoder, projector, Linear("turns", width, TURNS), self)
+        return OrchestraLearner(encoder, dim, self)

@@ -6,7 +6,7 @@ the current model's labels choose, and the clustering loss weighs more.
 Readings: Eq. 29's similarity exp(u.v) is at least 1 on soft labels, which would leave no negative
 for the printed threshold 0.999; the Gaussian exp(-|u - v|^2 / 2) is meant (for hard labels it is
 the printed one over its largest value). Eq. 30 is read as NT-Xent is: the positive pair is kept in
-the denominator, and both directions are averaged. It has no value for an empty pool; an anchor
+the denominator, and both directions are averaged. It has no value for an empty pool: an anchor
 without a negative repels all others instead. In the first steps soft labels are nearly uniform and
 every pool is empty: without repulsion the encoders of digits collapsed.
 Unstated: the past model is in evaluation mode, and labels the very views of the current step.
@@ -41,7 +41,7 @@ def similarity(u: Tensor, v: Tensor) -> Tensor:
 
     Entry i, j compares row i of u with row j of v.
     """
-    squared = (u.unsqueeze(2) - v.unsqueeze(1)).square().sum(3)
+    squared = (u.unsqueeze(2) - v.unsqueeze(1)).square().sum(3)  # models x batch x batch
     return torch.exp(-squared / 2)
 
 
@@ -66,13 +66,13 @@ def pnp_contrast(
     z_a, z_b: representations, models x batch x width. y_a, y_b: the soft labels that choose.
     """
     z_a, z_b = F.normalize(z_a, dim=2), F.normalize(z_b, dim=2)
-    positive = (z_a * z_b).sum(2) / temperature
+    positive = (z_a * z_b).sum(2) / temperature  # models x batch
     loss = torch.zeros(z_a.shape[0], device=z_a.device)
     for own, other, y_own, y_other in ((z_a, z_b, y_a, y_b), (z_b, z_a, y_b, y_a)):
-        excluded = ~negative_pool(y_own, y_other, threshold)
-        logits = [positive.unsqueeze(2)]
+        excluded = ~negative_pool(y_own, y_other, threshold)  # models x batch x batch
+        logits = [positive.unsqueeze(2)]  # models x batch x 1
         for them in (own, other):
-            pairs = torch.bmm(own, them.transpose(1, 2)) / temperature
+            pairs = torch.bmm(own, them.transpose(1, 2)) / temperature  # models x batch x batch
             logits.append(pairs.masked_fill(excluded, -math.inf))
         loss = loss + (torch.cat(logits, dim=2).logsumexp(2) - positive).mean(1) / 2
     return loss
@@ -81,8 +81,8 @@ def pnp_contrast(
 class PastNegativesLearner(ContrastiveClusteringLearner):
     """Contrastive clustering's networks; the memory is the client's past model, if there is one."""
 
-    def __init__(self, base: ContrastiveClusteringLearner, options: PastNegatives) -> None:
-        super().__init__(base, base.head, base.cluster_temperature)
+    def __init__(self, encoder: Layer, dim: int, n_clusters: int, options: PastNegatives) -> None:
+        super().__init__(encoder, dim, n_clusters, options)
         self.options = options
 
     def memory(self, state: State) -> State:
@@ -94,8 +94,8 @@ class PastNegativesLearner(ContrastiveClusteringLearner):
 
     def as_past(self, state: State) -> State:
         """What of trained weights labels images in the next round, under the memory's names."""
-        kept = {**part(state, "encoder"), **part(state, HEAD)}
-        return {f"{PAST}.{name}": value.detach().clone() for name, value in kept.items()}
+        labelling = {**part(state, "encoder"), **part(state, HEAD)}
+        return {f"{PAST}.{name}": value.detach().clone() for name, value in labelling.items()}
 
     def loss(
         self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
@@ -121,7 +121,8 @@ class PastNegativesLearner(ContrastiveClusteringLearner):
         past = {name.removeprefix(f"{PAST}."): v for name, v in part(memory, PAST).items()}
         chosen = []
         for x, now in zip(views, current, strict=True):
-            then = torch.softmax(self.head(past, self.encoder(past, x)), dim=2)
+            h = self.encoder(past, x)  # models x batch x dim
+            then = torch.softmax(self.head(past, h), dim=2)  # models x batch x clusters
             chosen.append(torch.where(known[:, None, None], then, now))
         return chosen
 
@@ -139,4 +140,4 @@ class PastNegatives(ContrastiveClustering):
     data_selection: bool = True
 
     def build(self, encoder: Layer, dim: int, n_classes: int) -> PastNegativesLearner:
-        return PastNegativesLearner(super().build(encoder, dim, n_classes), self)
+        return PastNegativesLearner(encoder, dim, n_classes, self)

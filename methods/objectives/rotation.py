@@ -17,8 +17,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from fedrepro.methods.nn.dense import dense_layers
 from fedrepro.methods.nn.layers import Layer
-from fedrepro.methods.objectives._networks import dense_layers
 from fedrepro.methods.objectives.base import Learner, Objective
 from fedrepro.methods.state import State
 
@@ -38,17 +38,17 @@ def rotations(x: Tensor) -> tuple[Tensor, Tensor]:
 class RotationLearner(Learner):
     """Encoder and a linear classifier of turns."""
 
-    def __init__(self, encoder: Layer, classifier: Layer) -> None:
-        self.encoder, self.classifier = encoder, classifier
-
-    def new(self, generator: torch.Generator) -> State:
-        return {**self.encoder.new(generator), **self.classifier.new(generator)}
+    def __init__(self, encoder: Layer, dim: int) -> None:
+        self.encoder = encoder
+        self.classifier = dense_layers("rotation", dim, (TURNS,))
+        self.networks = (self.encoder, self.classifier)
 
     def loss(
         self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
     ) -> Tensor:
-        x, turns = rotations(views[0])
-        logits = self.classifier(state, self.encoder(state, x, training=True), training=True)
+        x, turns = rotations(views[0])  # models x 4 batch x C x H x W, models x 4 batch
+        h = self.encoder(state, x, training=True)  # models x 4 batch x dim
+        logits = self.classifier(state, h, training=True)  # models x 4 batch x 4
         return F.cross_entropy(logits.transpose(1, 2), turns, reduction="none").mean(1)
 
 
@@ -59,4 +59,4 @@ class Rotation(Objective):
     n_views: ClassVar[int] = 1
 
     def build(self, encoder: Layer, dim: int, n_classes: int) -> RotationLearner:
-        return RotationLearner(encoder, dense_layers("rotation", dim, (TURNS,)))
+        return RotationLearner(encoder, dim)

@@ -19,8 +19,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from fedrepro.methods.nn.dense import dense_layers
 from fedrepro.methods.nn.layers import Layer
-from fedrepro.methods.objectives._networks import dense_layers
 from fedrepro.methods.objectives.base import Learner, Objective
 from fedrepro.methods.state import State
 
@@ -33,13 +33,14 @@ def nt_xent(z_i: Tensor, z_j: Tensor, temperature: float, valid: Tensor | None =
     valid: bool, models x batch; the pairs that count, None for all. Without any the loss is zero.
     """
     z_i, z_j = F.normalize(z_i, dim=2), F.normalize(z_j, dim=2)
-    z = torch.cat([z_i, z_j], dim=1)
+    z = torch.cat([z_i, z_j], dim=1)  # models x 2 batch x width
     not_itself = torch.full((z.shape[1],), -math.inf, device=z.device, dtype=z.dtype).diag()
+    # models x 2 batch x 2 batch
     similarity = torch.baddbmm(not_itself, z, z.transpose(1, 2), alpha=1 / temperature)
-    positive = (z_i * z_j).sum(2) / temperature
+    positive = (z_i * z_j).sum(2) / temperature  # models x batch
     if valid is None:
         return similarity.logsumexp(2).mean(1) - positive.mean(1)
-    anchors = valid.repeat(1, 2)
+    anchors = valid.repeat(1, 2)  # models x 2 batch
     # Not minus infinity: a row without anything valid would have no gradient but NaN.
     all_pairs = similarity.masked_fill(~anchors.unsqueeze(1), _NEVER).logsumexp(2)
     total = (all_pairs * anchors).sum(1) - 2 * (positive * valid).sum(1)
@@ -47,20 +48,25 @@ def nt_xent(z_i: Tensor, z_j: Tensor, temperature: float, valid: Tensor | None =
 
 
 class SimCLRLearner(Learner):
-    """Encoder and projector, both shared by the two views."""
+    """Encoder and projector, both shared by the two views.
 
-    def __init__(self, encoder: Layer, projector: Layer, temperature: float) -> None:
-        self.encoder, self.projector, self.temperature = encoder, projector, temperature
+    normalised: layers of the projector with batch normalisation, none in SimCLR.
+    """
 
-    def new(self, generator: torch.Generator) -> State:
-        return {**self.encoder.new(generator), **self.projector.new(generator)}
+    def __init__(self, encoder: Layer, dim: int, options: SimCLR, normalised: int = 0) -> None:
+        self.encoder = encoder
+        self.projector = dense_layers("projector", dim, options.projector_widths, normalised)
+        self.networks: tuple[Layer, ...] = (self.encoder, self.projector)
+        self.temperature = options.temperature
 
     def loss(
         self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
     ) -> Tensor:
-        h = self.encoder(state, torch.cat(list(views), dim=1), training=True)
-        z_i, z_j = self.projector(state, h, training=True).chunk(2, dim=1)
-        return nt_xent(z_i, z_j, self.temperature)
+        x = torch.cat(list(views), dim=1)  # models x 2 batch x C x H x W
+        h = self.encoder(state, x, training=True)  # models x 2 batch x dim
+        z = self.projector(state, h, training=True)  # models x 2 batch x width
+        z_i, z_j = z.chunk(2, dim=1)  # models x batch x width
+        return nt_xent(z_i, z_j, self.temperature)  # models
 
 
 @dataclass(frozen=True)
@@ -76,5 +82,4 @@ class SimCLR(Objective):
     projector_widths: tuple[int, ...] = (256, 256)
 
     def build(self, encoder: Layer, dim: int, n_classes: int) -> SimCLRLearner:
-        projector = dense_layers("projector", dim, self.projector_widths)
-        return SimCLRLearner(encoder, projector, self.temperature)
+        return SimCLRLearner(encoder, dim, self)

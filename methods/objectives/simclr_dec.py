@@ -1,4 +1,4 @@
-"""SimCLR, and DEC's clustering of its projections beside it.
+"""SimCLR, and DEC's clustering of its projections added to the loss.
 
 Paper: fedrlc, Eqs. 14 to 16 (C+NC), after Xie et al. 2016: soft labels by a Student-t kernel around
 trained centres, drawn to their own sharpened target distribution
@@ -18,7 +18,7 @@ from torch import Tensor
 
 from fedrepro.methods.clusters.soft_assignment import CENTRES
 from fedrepro.methods.nn.layers import Layer
-from fedrepro.methods.objectives._centres import CentredLearner, new_centres
+from fedrepro.methods.objectives._centred_learner import CentredLearner
 from fedrepro.methods.objectives._soft_clusters import embedded_clustering
 from fedrepro.methods.objectives.simclr import SimCLR, SimCLRLearner, nt_xent
 from fedrepro.methods.state import State
@@ -27,23 +27,21 @@ from fedrepro.methods.state import State
 class SimCLRDECLearner(SimCLRLearner, CentredLearner):
     """Encoder and projector, and centres in the projector's output."""
 
-    def __init__(self, simclr: SimCLRLearner, n_clusters: int, width: int) -> None:
-        super().__init__(simclr.encoder, simclr.projector, simclr.temperature)
-        self.n_clusters, self.width = n_clusters, width
-
-    def new(self, generator: torch.Generator) -> State:
-        networks = super().new(generator)
-        return {**networks, **new_centres(self.n_clusters, self.width, generator)}
+    def __init__(self, encoder: Layer, dim: int, n_clusters: int, options: SimCLRDEC) -> None:
+        super().__init__(encoder, dim, options)
+        self.n_clusters, self.width = n_clusters, options.projector_widths[-1]
 
     def embed(self, state: State, x: Tensor, training: bool) -> Tensor:
-        return self.projector(state, self.encoder(state, x, training), training)
+        h = self.encoder(state, x, training)  # models x batch x dim
+        return self.projector(state, h, training)  # models x batch x width
 
     def loss(
         self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
     ) -> Tensor:
-        z_a, z_b = self.embed(state, torch.cat(list(views), dim=1), True).chunk(2, dim=1)
-        clustering = embedded_clustering(z_a, z_b, state[CENTRES])
-        return nt_xent(z_a, z_b, self.temperature) + clustering
+        z = self.embed(state, torch.cat(list(views), dim=1), True)  # models x 2 batch x width
+        z_a, z_b = z.chunk(2, dim=1)  # models x batch x width
+        clustering = embedded_clustering(z_a, z_b, state[CENTRES])  # models
+        return nt_xent(z_a, z_b, self.temperature) + clustering  # models
 
 
 @dataclass(frozen=True)
@@ -51,5 +49,4 @@ class SimCLRDEC(SimCLR):
     """Options of SimCLR."""
 
     def build(self, encoder: Layer, dim: int, n_classes: int) -> SimCLRDECLearner:
-        simclr = super().build(encoder, dim, n_classes)
-        return SimCLRDECLearner(simclr, n_classes, self.projector_widths[-1])
+        return SimCLRDECLearner(encoder, dim, n_classes, self)

@@ -15,12 +15,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.nn.layers import Layer
-from fedrepro.methods.objectives._networks import dense_layers
+from fedrepro.methods.nn.dense import dense_layers
+from fedrepro.methods.nn.layers import Layer, Sequential
 from fedrepro.methods.objectives.base import Learner, Objective
 from fedrepro.methods.state import State
 
@@ -36,22 +35,21 @@ def negative_similarity(p: Tensor, z: Tensor) -> Tensor:
 class SimSiamLearner(Learner):
     """Encoder, projector and predictor, all shared by the two views."""
 
-    def __init__(self, encoder: Layer, projector: Layer, predictor: Layer) -> None:
-        self.encoder, self.projector, self.predictor = encoder, projector, predictor
-
-    def new(self, generator: torch.Generator) -> State:
-        networks = (self.encoder, self.projector, self.predictor)
-        return {k: v for network in networks for k, v in network.new(generator).items()}
+    def __init__(self, encoder: Layer, dim: int, options: SimSiam) -> None:
+        widths = options.projector_widths
+        bottleneck = (options.predictor_width, widths[-1])
+        self.encoder = encoder
+        self.projector = dense_layers("projector", dim, widths, normalised=len(widths))
+        self.predictor = dense_layers("predictor", widths[-1], bottleneck, normalised=1)
+        self.networks = (self.encoder, self.projector, self.predictor)
 
     def loss(
         self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
     ) -> Tensor:
-        z_i, z_j = (
-            self.projector(state, self.encoder(state, x, training=True), training=True)
-            for x in views
-        )
-        p_i, p_j = (self.predictor(state, z, training=True) for z in (z_i, z_j))
-        return (negative_similarity(p_i, z_j) + negative_similarity(p_j, z_i)) / 2
+        project = Sequential(self.encoder, self.projector)
+        z_i, z_j = (project(state, x, True) for x in views)  # models x batch x width
+        p_i, p_j = (self.predictor(state, z, True) for z in (z_i, z_j))  # models x batch x width
+        return (negative_similarity(p_i, z_j) + negative_similarity(p_j, z_i)) / 2  # models
 
 
 @dataclass(frozen=True)
@@ -68,8 +66,4 @@ class SimSiam(Objective):
     predictor_width: int = 64
 
     def build(self, encoder: Layer, dim: int, n_classes: int) -> SimSiamLearner:
-        widths = self.projector_widths
-        projector = dense_layers("projector", dim, widths, normalised=len(widths))
-        bottleneck = (self.predictor_width, widths[-1])
-        predictor = dense_layers("predictor", widths[-1], bottleneck, normalised=1)
-        return SimSiamLearner(encoder, projector, predictor)
+        return SimSiamLearner(encoder, dim, self)

@@ -26,11 +26,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.nn.layers import Layer, is_buffer
+from fedrepro.methods.nn.dense import dense_layers
+from fedrepro.methods.nn.layers import Layer, Sequential
 from fedrepro.methods.objectives._groups import group_means
-from fedrepro.methods.objectives._networks import dense_layers
+from fedrepro.methods.objectives._target import follow, target_of
 from fedrepro.methods.objectives.base import Learner, Objective
-from fedrepro.methods.state import State, clone, part
+from fedrepro.methods.state import State
 
 GROUPS = "groups.running_features"
 """Named as a running statistic, so that no optimiser touches it."""
@@ -46,52 +47,50 @@ def moved(groups: Tensor, x: Tensor, momentum: float) -> Tensor:
 
     Only groups with new members move; gradients reach `x`.
     """
-    nearest = similarities(x, groups).detach().argmax(dim=2)
-    means, sizes = group_means(x, nearest, groups.shape[1])
+    nearest = similarities(x, groups).detach().argmax(dim=2)  # models x batch
+    means, sizes = group_means(x, nearest, groups.shape[1])  # models x n x width, models x n
     return torch.where((sizes > 0).unsqueeze(2), momentum * groups + (1 - momentum) * means, groups)
 
 
 class SMoGLearner(Learner):
-    """Encoder, projector and predictor; groups stand beside them, the copy is the memory."""
+    """Encoder, projector, predictor and groups; the copy is the memory."""
 
-    def __init__(
-        self, encoder: Layer, projector: Layer, predictor: Layer, width: int, options: SMoG
-    ) -> None:
-        self.encoder, self.projector, self.predictor = encoder, projector, predictor
-        self.width, self.options = width, options
+    def __init__(self, encoder: Layer, dim: int, options: SMoG) -> None:
+        widths = options.projector_widths
+        inner = (options.predictor_width, widths[-1])
+        self.encoder = encoder
+        self.projector = dense_layers("projector", dim, widths, normalised=len(widths))
+        self.predictor = dense_layers("predictor", widths[-1], inner, normalised=1)
+        self.networks = (self.encoder, self.projector, self.predictor)
+        self.width, self.options = widths[-1], options
 
     def new(self, generator: torch.Generator) -> State:
-        networks = (self.encoder, self.projector, self.predictor)
-        state = {k: v for network in networks for k, v in network.new(generator).items()}
-        groups = torch.randn(1, self.options.n_groups, self.width, generator=generator)
-        return {**state, GROUPS: F.normalize(groups, dim=2)}
+        networks = super().new(generator)
+        drawn = torch.randn(1, self.options.n_groups, self.width, generator=generator)
+        return {**networks, GROUPS: F.normalize(drawn, dim=2)}
 
     def memory(self, state: State) -> State:
         """The slowly moving encoder and projector; they begin as copies."""
-        return clone({**part(state, "encoder"), **part(state, "projector")})
-
-    def _project(self, state: State, x: Tensor) -> Tensor:
-        return self.projector(state, self.encoder(state, x, training=True), training=True)
+        return target_of(state)
 
     def loss(
         self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
     ) -> Tensor:
         """Cross-entropy of the first view against the group of the second; the groups move."""
-        z = self._project(state, views[0])
+        project = Sequential(self.encoder, self.projector)
+        z = project(state, views[0], training=True)  # models x batch x width
         with torch.no_grad():
-            named = similarities(self._project(memory, views[1]), state[GROUPS]).argmax(dim=2)
-        groups = moved(state[GROUPS], z, self.options.group_momentum)
-        p = self.predictor(state, z, training=True)
-        logits = similarities(p, groups) / self.options.temperature
+            target = project(memory, views[1], training=True)  # models x batch x width
+            named = similarities(target, state[GROUPS]).argmax(dim=2)  # models x batch
+        groups = moved(state[GROUPS], z, self.options.group_momentum)  # models x groups x width
+        p = self.predictor(state, z, training=True)  # models x batch x width
+        logits = similarities(p, groups) / self.options.temperature  # models x batch x groups
         state[GROUPS] = groups.detach()
         return F.cross_entropy(logits.transpose(1, 2), named, reduction="none").mean(1)
 
-    @torch.no_grad()
     def update(self, state: State, memory: State) -> None:
         """The copy follows the trained weights."""
-        for name, target in memory.items():
-            if not is_buffer(name):
-                target.lerp_(state[name], 1 - self.options.target_momentum)
+        follow(memory, state, self.options.target_momentum)
 
 
 @dataclass(frozen=True)
@@ -111,8 +110,4 @@ class SMoG(Objective):
     target_momentum: float = 0.996
 
     def build(self, encoder: Layer, dim: int, n_classes: int) -> SMoGLearner:
-        widths = self.projector_widths
-        projector = dense_layers("projector", dim, widths, normalised=len(widths))
-        inner = (self.predictor_width, widths[-1])
-        predictor = dense_layers("predictor", widths[-1], inner, normalised=1)
-        return SMoGLearner(encoder, projector, predictor, widths[-1], self)
+        return SMoGLearner(encoder, dim, self)

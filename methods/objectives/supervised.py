@@ -1,4 +1,4 @@
-"""Supervised pre-training: a classifier is trained with labels, and its encoder is kept.
+"""Supervised pre-training: a classifier is trained with labels, and its encoder goes on.
 
 Paper: CP-CFL, Section 4.6 (Table 8): the model (θ_f, θ_c) with cross-entropy, then θ_f alone.
 Unstated: whether images are augmented (no; `augmented` turns it on); the head for 100 classes (one
@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.nn.classifier import Classifier, dense_head
+from fedrepro.methods.nn.classifier import HEAD
+from fedrepro.methods.nn.dense import dense_layers
 from fedrepro.methods.nn.layers import Layer
 from fedrepro.methods.objectives.base import Learner, Objective
 from fedrepro.methods.state import State
@@ -25,11 +25,10 @@ from fedrepro.methods.state import State
 class SupervisedLearner(Learner):
     """Encoder and a linear head."""
 
-    def __init__(self, classifier: Classifier) -> None:
-        self.classifier = classifier
-
-    def new(self, generator: torch.Generator) -> State:
-        return self.classifier.new(generator)
+    def __init__(self, encoder: Layer, dim: int, n_classes: int) -> None:
+        self.encoder = encoder
+        self.head = dense_layers(HEAD, dim, (n_classes,))
+        self.networks = (self.encoder, self.head)
 
     def loss(
         self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
@@ -40,7 +39,8 @@ class SupervisedLearner(Learner):
         """
         if labels is None:
             raise ValueError("supervised pre-training needs labels, and these images have none")
-        logits = self.classifier(state, views[0], training=True)
+        h = self.encoder(state, views[0], training=True)  # models x batch x dim
+        logits = self.head(state, h, training=True)  # models x batch x classes
         return F.cross_entropy(logits.transpose(1, 2), labels, reduction="none").mean(1)
 
 
@@ -58,4 +58,4 @@ class Supervised(Objective):
         return self.augmented
 
     def build(self, encoder: Layer, dim: int, n_classes: int) -> SupervisedLearner:
-        return SupervisedLearner(Classifier(encoder, dim, dense_head(dim, (), n_classes)))
+        return SupervisedLearner(encoder, dim, n_classes)

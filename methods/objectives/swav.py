@@ -20,8 +20,8 @@ import torch
 from torch import Tensor
 
 from fedrepro.methods.clusters.sinkhorn import sinkhorn
-from fedrepro.methods.nn.layers import Layer, Linear
-from fedrepro.methods.objectives._networks import dense_layers
+from fedrepro.methods.nn.dense import dense_layers
+from fedrepro.methods.nn.layers import Layer, Linear, Sequential
 from fedrepro.methods.objectives._queue import enqueue, is_filled, last_width, new_queue, unit
 from fedrepro.methods.objectives.base import Learner, Objective
 from fedrepro.methods.state import State
@@ -40,13 +40,14 @@ def swapped_prediction(scores: Tensor, codes: Tensor, temperature: float) -> Ten
 class SwAVLearner(Learner):
     """Encoder, projector and prototypes; the memory holds a queue of features for each view."""
 
-    def __init__(self, encoder: Layer, projector: Layer, prototypes: Linear, options: SwAV) -> None:
-        self.encoder, self.projector, self.prototypes = encoder, projector, prototypes
+    def __init__(self, encoder: Layer, dim: int, options: SwAV) -> None:
+        widths, normalised = options.projector_widths, options.normalised_layers
+        width = last_width(widths, dim)
+        self.encoder = encoder
+        self.projector = dense_layers("projector", dim, widths, normalised)
+        self.prototypes = Linear("prototypes", width, options.prototypes, bias=False)
+        self.networks = (self.encoder, self.projector, self.prototypes)
         self.options = options
-
-    def new(self, generator: torch.Generator) -> State:
-        networks = (self.encoder, self.projector, self.prototypes)
-        return {k: v for network in networks for k, v in network.new(generator).items()}
 
     def memory(self, state: State) -> State:
         """Two empty queues, or nothing if the queue's size is 0."""
@@ -64,12 +65,10 @@ class SwAVLearner(Learner):
         """Eq. 1, both directions averaged; the features then enter the queues."""
         with torch.no_grad():
             state[PROTOTYPES].copy_(unit(state[PROTOTYPES]))
-        z = [
-            unit(self.projector(state, self.encoder(state, x, training=True), training=True))
-            for x in views
-        ]
-        scores = [self.prototypes(state, each) for each in z]
-        codes = [self._codes(state, memory, i, scores[i]) for i in range(2)]
+        project = Sequential(self.encoder, self.projector)
+        z = [unit(project(state, x, training=True)) for x in views]  # each models x batch x width
+        scores = [self.prototypes(state, each) for each in z]  # each models x batch x prototypes
+        codes = [self._codes(state, memory, i, scores[i]) for i in range(2)]  # as the scores
         for i in range(2):
             if f"queue{i}.features" in memory:
                 enqueue(memory, f"queue{i}", z[i])
@@ -84,15 +83,13 @@ class SwAVLearner(Learner):
         """Balanced assignments of the batch, models x batch x prototypes."""
         batch, queue, valid = scores.shape[1], f"queue{view}", None
         if f"{queue}.features" in memory:
-            old = self.prototypes(state, memory[f"{queue}.features"])
+            old = self.prototypes(state, memory[f"{queue}.features"])  # models x queue x prototypes
             valid = torch.cat(
                 [scores.new_ones(scores.shape[:2]).bool(), is_filled(memory, queue)], 1
             )
             scores = torch.cat([scores, old], dim=1)
-        options = self.options
-        return sinkhorn(scores, options.sinkhorn_epsilon, options.sinkhorn_iterations, valid)[
-            :, :batch
-        ]
+        epsilon, iterations = self.options.sinkhorn_epsilon, self.options.sinkhorn_iterations
+        return sinkhorn(scores, epsilon, iterations, valid)[:, :batch]
 
 
 @dataclass(frozen=True)
@@ -117,7 +114,4 @@ class SwAV(Objective):
     queue_size: int = 0
 
     def build(self, encoder: Layer, dim: int, n_classes: int) -> SwAVLearner:
-        widths = self.projector_widths
-        projector = dense_layers("projector", dim, widths, normalised=self.normalised_layers)
-        prototypes = Linear("prototypes", last_width(widths, dim), self.prototypes, bias=False)
-        return SwAVLearner(encoder, projector, prototypes, self)
+        return SwAVLearner(encoder, dim, self)

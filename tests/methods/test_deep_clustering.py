@@ -13,11 +13,11 @@ from fedrepro.methods.clusters.soft_assignment import (
     CENTRES,
     HEAD,
     assigns,
-    dense_layers_of,
     soft_assignment,
     student_t,
 )
 from fedrepro.methods.encoders.cnn import CNN
+from fedrepro.methods.nn.dense import dense_layers_of
 from fedrepro.methods.nn.layers import is_buffer
 from fedrepro.methods.objectives._soft_clusters import (
     cluster_contrast,

@@ -16,7 +16,7 @@ from fedrepro.methods.federated import loop
 from fedrepro.methods.federated.base import Memory, Task
 from fedrepro.methods.federated.reference.centralized_byol import CentralizedBYOL
 from fedrepro.methods.federated.reference.single_training import SingleTraining
-from fedrepro.methods.federated.self_supervised._centres import with_initial_centres
+from fedrepro.methods.federated.self_supervised._initial_centres import with_initial_centres
 from fedrepro.methods.federated.self_supervised.fedema import FedEMA
 from fedrepro.methods.federated.self_supervised.fedpnp import FedPNP
 from fedrepro.methods.federated.self_supervised.fedrlc import FedRLC, merged_centres

@@ -2,7 +2,7 @@
 
 Paper: fedrlc, Section IV (two stages: contrastive, non-contrastive). Loss:
 `methods.objectives.simclr_dec`.
-Unstated: centres begin by K-means (`methods.federated.self_supervised._centres`).
+Unstated: centres begin by K-means (`methods.federated.self_supervised._initial_centres`).
 Evidence: `tests/methods/test_fedrlc.py`.
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fedrepro.methods.federated.base import Server, Task
-from fedrepro.methods.federated.self_supervised._centres import with_initial_centres
+from fedrepro.methods.federated.self_supervised._initial_centres import with_initial_centres
 from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
 
 

@@ -33,9 +33,8 @@ from fedrepro.methods.federated.self_supervised._features import (
 )
 from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
 from fedrepro.methods.nn.layers import is_buffer
-from fedrepro.methods.objectives._networks import dense_layers
 from fedrepro.methods.objectives._queue import unit
-from fedrepro.methods.objectives.simclr import SimCLRLearner
+from fedrepro.methods.objectives.simclr import SimCLR, SimCLRLearner
 from fedrepro.methods.state import State, repeat, weighted_average
 from fedrepro.methods.training.self_supervised import (
     ClientViews,
@@ -161,10 +160,8 @@ class FedCA(SelfSupervised):
         return None
 
     def learner(self, task: Task) -> SimCLRLearner:
-        projector = dense_layers(
-            "projector", task.model.dim, self.projector_widths, normalised=self.normalised_layers
-        )
-        return SimCLRLearner(task.model.encoder, projector, self.temperature)
+        options = SimCLR(self.temperature, self.projector_widths)
+        return SimCLRLearner(task.model.encoder, task.model.dim, options, self.normalised_layers)
 
     def start(self, task: Task, attempt: int) -> Server:
         """Random weights.

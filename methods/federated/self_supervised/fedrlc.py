@@ -9,7 +9,8 @@ its result; both representations are the predictor's output, where the centres a
 centres travel and are averaged with the networks, as line 7 of Algorithm 1 has it (line 16 does
 not return them).
 Unstated: the networks of Eq. 27 are in evaluation mode; centres begin by K-means
-(`methods.federated.self_supervised._centres`), weight decay applies to them as to all weights.
+(`methods.federated.self_supervised._initial_centres`), weight decay applies to them as to all
+weights.
 Ablations: `data_selection`, `clustering_loss` (`methods.objectives.crossed_kl`). Without the
 clustering loss there are no centres, and what is left is FedEMA.
 Seen: on digits one to three of ten centres keep images. That is the equations as read, not K-means,
@@ -30,9 +31,9 @@ from torch import Tensor
 
 from fedrepro.methods.clusters.soft_assignment import CENTRES, student_t
 from fedrepro.methods.federated.base import Memory, Server, Task
-from fedrepro.methods.federated.self_supervised._centres import with_initial_centres
+from fedrepro.methods.federated.self_supervised._initial_centres import with_initial_centres
 from fedrepro.methods.federated.self_supervised.fedema import FedEMA
-from fedrepro.methods.objectives._centres import CentredLearner
+from fedrepro.methods.objectives._centred_learner import CentredLearner
 from fedrepro.methods.objectives._soft_clusters import divergence
 from fedrepro.methods.state import State, take
 

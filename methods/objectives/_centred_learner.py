@@ -13,15 +13,17 @@ from fedrepro.methods.state import State
 
 
 class CentredLearner(Learner):
-    """A learner with centres (`methods.clusters.soft_assignment`) beside its networks."""
+    """A learner that trains centres (`methods.clusters.soft_assignment`) with its networks."""
 
     n_clusters: int
+    width: int
+
+    def new(self, generator: torch.Generator) -> State:
+        """Networks, then standard normal centres, so that centres change no network."""
+        networks = super().new(generator)
+        centres = torch.randn(1, self.n_clusters, self.width, generator=generator)
+        return {**networks, CENTRES: centres}
 
     @abstractmethod
     def embed(self, state: State, x: Tensor, training: bool) -> Tensor:
         """Where images lie among the centres, models x batch x width; x: float in [0, 1]."""
-
-
-def new_centres(n_clusters: int, width: int, generator: torch.Generator) -> State:
-    """Standard normal centres of one model; drawn after the networks, which they leave alike."""
-    return {CENTRES: torch.randn(1, n_clusters, width, generator=generator)}
