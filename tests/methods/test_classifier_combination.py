@@ -1,16 +1,17 @@
-"""Combination weights against scipy's solver and a case by hand."""
+"""Combination weights: a case by hand, all supports, and the conditions of a minimum."""
 
 from __future__ import annotations
+
+from itertools import combinations
 
 import numpy as np
 import pytest
 import torch
-from scipy.optimize import minimize
+from numpy.typing import NDArray
 
 from fedrepro.methods.federated.personalized._classifier_combination import (
     combination_weights,
     feature_statistics,
-    onto_simplex,
     simplex_minimum,
 )
 
@@ -29,34 +30,47 @@ def test_a_client_keeps_its_own_where_others_are_far_away() -> None:
     assert float(found[0, 0]) > 0.99
 
 
-@pytest.mark.parametrize("n", [2, 5, 12])
-def test_the_minimum_is_scipys(n: int) -> None:
-    stream = torch.Generator().manual_seed(n)
-    root = torch.randn(n, n, generator=stream, dtype=torch.float64)
-    q = root @ root.t()
+def random_quadratic(n: int, rank: int) -> NDArray[np.float64]:
+    root = np.random.default_rng(n).standard_normal((rank, n))
+    return root.T @ root
+
+
+def best_of_all_supports(q: NDArray[np.float64]) -> float:
+    """The least α'Qα on the simplex: on the inside of each face it solves Qα = μ 1."""
+    n, values = len(q), []
+    for count in range(1, n + 1):
+        for support in map(list, combinations(range(n), count)):
+            inner = q[np.ix_(support, support)]
+            alpha = np.linalg.solve(inner, np.ones(count))
+            alpha /= alpha.sum()
+            if (alpha >= 0).all():
+                values.append(float(alpha @ inner @ alpha))
+    return min(values)
+
+
+@pytest.mark.parametrize("n", [2, 5, 9])
+def test_the_minimum_is_the_best_of_all_supports(n: int) -> None:
+    q = random_quadratic(n, n)
     found = simplex_minimum(q)
-    theirs = minimize(
-        lambda a: a @ q.numpy() @ a,
-        np.full(n, 1 / n),
-        jac=lambda a: 2 * q.numpy() @ a,
-        bounds=[(0, 1)] * n,
-        constraints={"type": "eq", "fun": lambda a: a.sum() - 1},
-        method="SLSQP",
-        options={"ftol": 1e-12, "maxiter": 1000},
-    )
-    assert float(found.sum()) == pytest.approx(1)
-    assert bool((found >= 0).all())
-    assert float(found @ q @ found) <= theirs.fun * (1 + 1e-2) + 1e-6
+    assert found.sum() == pytest.approx(1)
+    assert (found >= 0).all()
+    assert found @ q @ found == pytest.approx(best_of_all_supports(q), rel=1e-9)
 
 
-def test_projection_onto_the_simplex_is_nearest() -> None:
-    stream = torch.Generator().manual_seed(0)
-    for _ in range(20):
-        x = torch.randn(4, generator=stream, dtype=torch.float64) * 2
-        found = onto_simplex(x)
-        assert float(found.sum()) == pytest.approx(1)
-        others = torch.distributions.Dirichlet(torch.ones(4, dtype=torch.float64)).sample((200,))
-        assert bool(((others - x).norm(dim=1) >= (found - x).norm() - 1e-9).all())
+@pytest.mark.parametrize(("n", "rank"), [(12, 12), (60, 60), (60, 5), (3, 1)])
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
+def test_nothing_is_gained_by_moving_weight(n: int, rank: int, scale: float) -> None:
+    """Karush, Kuhn and Tucker: the slope is least, and one number, wherever there is weight."""
+    q = scale * random_quadratic(n, rank)
+    found = simplex_minimum(q)
+    slope, least = q @ found, found @ q @ found
+    assert (slope >= least - 1e-9 * scale * n).all()
+    np.testing.assert_allclose(slope[found > 0], least, rtol=1e-6, atol=1e-9 * scale * n)
+
+
+def test_a_client_without_variance_relies_on_itself() -> None:
+    found = combination_weights(torch.tensor([0.0, 1.0]), torch.tensor([[[0.0]], [[2.0]]]))
+    torch.testing.assert_close(found[0], torch.tensor([1.0, 0.0], dtype=torch.float64))
 
 
 def test_statistics_by_hand() -> None:
