@@ -23,7 +23,7 @@ from fractions import Fraction
 import torch
 from torch import Tensor
 
-from fedrepro.methods.costs.op_trace import watched
+from fedrepro.methods.costs.op_trace import traced
 from fedrepro.methods.data.federation import Federation, Portion, to_float
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Server, Task
@@ -164,20 +164,20 @@ def _rounds(
 ) -> list[_Round]:
     """The first rounds of a client that takes part alone, its images being one batch."""
     tiny = _tiny(task, images)
-    # SGD's steps can be watched; what another optimiser keeps is not counted anyway.
+    # SGD's steps can be recorded; what another optimiser keeps is not counted anyway.
     short = replace(method, rounds=_ROUNDS, local_epochs=epochs, batch_size=images, optimizer="sgd")
     memory, alone, found = Memory(), torch.tensor([client]), list[_Round]()
     for t in range(short.exchanges):
         download = short.broadcast(tiny, server, t, alone)
-        with watched() as watch:
+        with traced() as trace:
             upload = short.local_update(tiny, download, t, alone, memory)
         found.append(
             _Round(
                 _sent(download) + _sent(upload),
-                watch.flops.get_total_flops(),
-                watch.weights,
-                watch.gradients,
-                watch.most,
+                trace.flops.get_total_flops(),
+                trace.weights,
+                trace.gradients,
+                trace.most,
                 sum(n_bytes(state) for state in memory.values()) // tiny.federation.n_clients,
             )
         )

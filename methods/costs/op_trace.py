@@ -1,4 +1,4 @@
-"""What a piece of training computes and holds, watched while hardly anything is computed.
+"""What a piece of training computes and holds, recorded while hardly anything is computed.
 
 Torch's operators (flops, forward and backward), what autograd keeps for the backward pass, and what
 optimisers move. Convolutions and matrix products put out zeros of the right shape; everything else
@@ -30,10 +30,11 @@ class _Handle:
         self.value = value
 
 
-class Watch:
-    """flops: torch's counter. most: bytes kept for backward passes at a time.
+class OpTrace:
+    """flops: torch's counter.
 
-    weights, gradients: the most that an optimiser's step had.
+    most: the most bytes that autograd held for backward passes at one time.
+    weights, gradients: the most bytes that an optimiser's step had.
     """
 
     def __init__(self) -> None:
@@ -66,14 +67,14 @@ class Watch:
 
 
 @contextmanager
-def watched() -> Iterator[Watch]:
-    """Watches everything that is computed within the block, with zeros for heavy operators."""
-    watch = Watch()
-    hook = optimizers.register_optimizer_step_pre_hook(watch.step)
-    hooks = torch.autograd.graph.saved_tensors_hooks(watch.keep, lambda handle: handle.value)
+def traced() -> Iterator[OpTrace]:
+    """Records all that is computed within the block, with zeros for heavy operators."""
+    trace = OpTrace()
+    hook = optimizers.register_optimizer_step_pre_hook(trace.step)
+    hooks = torch.autograd.graph.saved_tensors_hooks(trace.keep, lambda handle: handle.value)
     try:
-        with _Zeros(), watch.flops, hooks:  # type: ignore[no-untyped-call]
-            yield watch
+        with _Zeros(), trace.flops, hooks:  # type: ignore[no-untyped-call]
+            yield trace
     finally:
         hook.remove()
 

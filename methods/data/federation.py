@@ -27,6 +27,15 @@ class Portion:
     def __len__(self) -> int:
         return self.images.shape[0]
 
+    def known_labels(self, what: str) -> Tensor:
+        """The labels, int64, n.
+
+        Raises `ValueError` that says `what` needs them if there are none.
+        """
+        if self.labels is None:
+            raise ValueError(f"{what} needs labels, and these images have none")
+        return self.labels
+
     def to(self, device: torch.device | str) -> Portion:
         """The same portion on `device`."""
         labels = None if self.labels is None else self.labels.to(device)

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+METRICS = ()
+"""None of its own: `classification` names those that it makes of these areas."""
 Array = NDArray[Any]
 
 

@@ -7,7 +7,7 @@ only in how they evaluate share the training.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -16,9 +16,9 @@ import torch
 from fedrepro.methods.data.federation import Federation, Portion
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.nn.layers import Layer
-from fedrepro.methods.outcome import Outcome
+from fedrepro.methods.outcome import Curve, Outcome
 from fedrepro.methods.seeds import Seeds
-from fedrepro.methods.state import State
+from fedrepro.methods.state import State, part
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,11 @@ class Subject:
     augmentation: Augmentation | None = None
     progress: Callable[[int, int], None] = lambda done, total: None
 
+    def on_device(self, prefix: str | None = None) -> State:
+        """The weights on `device`; those below `prefix` alone if there is one."""
+        chosen = self.weights if prefix is None else part(self.weights, prefix)
+        return {name: value.to(self.device) for name, value in chosen.items()}
+
     def held_out(self) -> Portion:
         """The test images.
 
@@ -66,3 +71,8 @@ class Protocol(ABC):
     @abstractmethod
     def measure(self, subject: Subject) -> Outcome:
         """Metrics, each with one value at round 1, or a curve over the protocol's own rounds."""
+
+
+def once(metrics: Mapping[str, float]) -> dict[str, Curve]:
+    """Metrics that are measured once, at round 1."""
+    return {name: Curve((1,), (value,)) for name, value in metrics.items()}

@@ -5,7 +5,7 @@ for single training from K-means; clustering accuracy, NMI and ARI.
 `methods.clusters.soft_assignment` says which cluster a model means.
 Unstated: K-means clusters the encoder's output, not normalised, into as many clusters as classes,
 the best of ten starts by k-means++.
-Evidence: `tests/methods/test_clustering_protocol.py`.
+Evidence: `tests/methods/test_clustering.py`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from torch import Tensor
 
 from fedrepro.methods.clusters.kmeans import best_kmeans
 from fedrepro.methods.clusters.soft_assignment import soft_assignment
-from fedrepro.methods.metrics.clustering import agreement
-from fedrepro.methods.outcome import Curve, Outcome
-from fedrepro.methods.protocols.base import Protocol, Subject
+from fedrepro.methods.metrics.cluster_agreement import agreement
+from fedrepro.methods.outcome import Outcome
+from fedrepro.methods.protocols.base import Protocol, Subject, once
 from fedrepro.methods.training.pretraining import encode
 
 
@@ -37,16 +37,14 @@ class Clustering(Protocol):
         Raises `ValueError` if there are no labels, or if the model has no clusters of its own.
         """
         test = subject.held_out().to(subject.device)
-        if test.labels is None:
-            raise ValueError("measures of clustering need labels")
-        weights = {name: value.to(subject.device) for name, value in subject.weights.items()}
-        h = encode(subject.network, weights, test.images)
+        labels = test.known_labels("clustering accuracy")
+        weights = subject.on_device()
+        h = encode(subject.network, weights, test.images)  # images x dim
         if self.assignment == "model":
             choice = soft_assignment(h[None], weights)[0].argmax(dim=1)
         else:
             choice = self._by_kmeans(h, subject)
-        found = agreement(choice, test.labels)
-        return Outcome(metrics={name: Curve((1,), (value,)) for name, value in found.items()})
+        return Outcome(metrics=once(agreement(choice, labels)))
 
     @torch.no_grad()
     def _by_kmeans(self, h: Tensor, subject: Subject) -> Tensor:

@@ -21,8 +21,8 @@ from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 from fedrepro.methods.data.federation import to_float
-from fedrepro.methods.outcome import Curve, Outcome
-from fedrepro.methods.protocols.base import Protocol, Subject
+from fedrepro.methods.outcome import Outcome
+from fedrepro.methods.protocols.base import Protocol, Subject, once
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.training.pretraining import encode
 
@@ -58,7 +58,7 @@ class Embedding(Protocol):
         """
         maps = [self._map(subject, index, owner) for index, owner in self._chosen(subject)]
         return Outcome(
-            metrics={"kl_divergence": Curve((1,), (float(np.mean([m[1] for m in maps])),))},
+            metrics=once({"kl_divergence": float(np.mean([loss for _, loss in maps]))}),
             arrays={
                 name: np.concatenate([arrays[name] for arrays, _ in maps])
                 for name in ("xy", "label", "client")
@@ -96,8 +96,7 @@ class Embedding(Protocol):
         return {"xy": xy, "label": label.numpy(), "client": owner.numpy()}, loss
 
     def _encoded(self, subject: Subject, images: Tensor) -> Tensor:
-        weights = {name: value.to(subject.device) for name, value in subject.weights.items()}
-        return encode(subject.network, weights, images)
+        return encode(subject.network, subject.on_device(), images)
 
 
 def tsne(

@@ -38,7 +38,7 @@ class FederatedFineTuning(FedAvg, Protocol):
         Raises `ValueError` if there are no labels.
         """
         assert subject.federation is not None
-        federation = few_labels(subject.federation, self.label_share, subject.seeds)
+        federation = with_labelled_share(subject.federation, self.label_share, subject.seeds)
         head = dense_head(subject.dim, (), subject.n_classes)
         task = Task(
             federation=federation,
@@ -52,14 +52,12 @@ class FederatedFineTuning(FedAvg, Protocol):
         return replace(outcome, encoder=None)
 
 
-def few_labels(federation: Federation, share: float, seeds: Seeds) -> Federation:
+def with_labelled_share(federation: Federation, share: float, seeds: Seeds) -> Federation:
     """The same clients with only their labelled images.
 
     Raises `ValueError` if there are no labels.
     """
-    labels = federation.train.labels
-    if labels is None:
-        raise ValueError("fine-tuning needs labels, and these images have none")
+    labels = federation.train.known_labels("fine-tuning")
     train_of = tuple(
         labelled(own, labels, share, seeds.generator("labels", client))
         for client, own in enumerate(federation.train_of)

@@ -21,9 +21,9 @@ from fedrepro.methods.data.federation import Portion, to_float
 from fedrepro.methods.data.labels import labelled
 from fedrepro.methods.nn.classifier import ENCODER, HEAD, Classifier, dense_head
 from fedrepro.methods.nn.layers import is_buffer
-from fedrepro.methods.outcome import Curve, DivergedError, Outcome
+from fedrepro.methods.outcome import DivergedError, Outcome
 from fedrepro.methods.protocols._head import HeadOptions
-from fedrepro.methods.protocols.base import Protocol, Subject
+from fedrepro.methods.protocols.base import Protocol, Subject, once
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State, part
 from fedrepro.methods.training.pretraining import batches, encode
@@ -49,9 +49,8 @@ class FineTuning(HeadOptions, Protocol):
         where weights leave the finite numbers.
         """
         test = subject.held_out().to(subject.device)
-        train = few_labels(subject.train, self.label_share, subject.seeds).to(subject.device)
-        if test.labels is None:
-            raise ValueError("fine-tuning is measured on labelled images, and these have none")
+        wanted = test.known_labels("fine-tuning")
+        train = labelled_share(subject.train, self.label_share, subject.seeds).to(subject.device)
         head = dense_head(subject.dim, self.head_widths, subject.n_classes)
         model = Classifier(subject.network, subject.dim, head)
         state = model.new(subject.seeds.generator("weights", "fine-tuning"))
@@ -61,14 +60,12 @@ class FineTuning(HeadOptions, Protocol):
         with torch.no_grad():
             h = encode(model.encoder, state, test.images)
             predicted = model.logits(state, h[None])[0].argmax(dim=1)
-        accuracy = float((predicted == test.labels).double().mean())
-        return Outcome(
-            metrics={"accuracy": Curve((1,), (accuracy,))}, counts={"labels": len(train)}
-        )
+        accuracy = float((predicted == wanted).double().mean())
+        return Outcome(metrics=once({"accuracy": accuracy}), counts={"labels": len(train)})
 
     def _train(self, model: Classifier, state: State, train: Portion, subject: Subject) -> None:
         """Changes `state` in place."""
-        assert train.labels is not None
+        labels = train.known_labels("fine-tuning")
         rates = {ENCODER: 1.0, HEAD: (self.head_learning_rate or self.learning_rate)}
         rates[HEAD] /= self.learning_rate
         steps = {name: self.optimizer_over(_trained(part(state, name))) for name in (ENCODER, HEAD)}
@@ -81,7 +78,7 @@ class FineTuning(HeadOptions, Protocol):
                 logits = model(state, to_float(train.images[batch])[None], training=True)[0]
                 for optimizer in steps.values():
                     optimizer.zero_grad(set_to_none=True)
-                torch.autograd.backward(F.cross_entropy(logits, train.labels[batch]))
+                torch.autograd.backward(F.cross_entropy(logits, labels[batch]))
                 for optimizer in steps.values():
                     optimizer.step()
             if not all(bool(value.isfinite().all()) for value in state.values()):
@@ -89,16 +86,15 @@ class FineTuning(HeadOptions, Protocol):
             subject.progress(epoch + 1, self.epochs)
 
 
-def few_labels(portion: Portion, share: float, seeds: Seeds) -> Portion:
+def labelled_share(portion: Portion, share: float, seeds: Seeds) -> Portion:
     """The images that keep their labels, `share` of each class.
 
     Raises `ValueError` if there are no labels.
     """
-    if portion.labels is None:
-        raise ValueError("fine-tuning needs labels, and these images have none")
-    everything = torch.arange(len(portion), device=portion.labels.device)
-    kept = labelled(everything, portion.labels, share, seeds.generator("labels", "pooled"))
-    return Portion(portion.images[kept], portion.labels[kept])
+    labels = portion.known_labels("fine-tuning")
+    everything = torch.arange(len(portion), device=labels.device)
+    chosen = labelled(everything, labels, share, seeds.generator("labels", "pooled"))
+    return Portion(portion.images[chosen], labels[chosen])
 
 
 def _trained(state: State) -> list[Tensor]:

@@ -15,10 +15,9 @@ from dataclasses import dataclass
 
 import torch
 
-from fedrepro.methods.outcome import Curve, Outcome
+from fedrepro.methods.outcome import Outcome
 from fedrepro.methods.protocols._head import HeadOptions, standardised, train_head
-from fedrepro.methods.protocols.base import Protocol, Subject
-from fedrepro.methods.state import part
+from fedrepro.methods.protocols.base import Protocol, Subject, once
 from fedrepro.methods.training.pretraining import encode
 
 
@@ -33,17 +32,16 @@ class LinearProbe(HeadOptions, Protocol):
         """
         test = subject.held_out().to(subject.device)
         train = subject.train.to(subject.device)
-        if train.labels is None or test.labels is None:
-            raise ValueError("a linear probe needs labels")
-        weights = {k: v.to(subject.device) for k, v in part(subject.weights, "encoder").items()}
+        known, wanted = (images.known_labels("a linear probe") for images in (train, test))
+        weights = subject.on_device("encoder")
         features, unseen = standardised(
             encode(subject.network, weights, train.images),
             encode(subject.network, weights, test.images),
         )
         layer, head = train_head(
-            features, train.labels, subject.n_classes, self, subject.seeds, subject.progress
+            features, known, subject.n_classes, self, subject.seeds, subject.progress
         )
         with torch.no_grad():
             predicted = layer(head, unseen[None])[0].argmax(dim=1)
-        accuracy = float((predicted == test.labels).double().mean())
-        return Outcome(metrics={"accuracy": Curve((1,), (accuracy,))})
+        accuracy = float((predicted == wanted).double().mean())
+        return Outcome(metrics=once({"accuracy": accuracy}))

@@ -14,9 +14,9 @@ from typing import ClassVar
 
 from fedrepro.methods.metrics import fairness
 from fedrepro.methods.nn.classifier import ENCODER, Classifier, dense_head
-from fedrepro.methods.outcome import Curve, Outcome
-from fedrepro.methods.protocols.base import Protocol, Subject
-from fedrepro.methods.state import part, repeat
+from fedrepro.methods.outcome import Outcome
+from fedrepro.methods.protocols.base import Protocol, Subject, once
+from fedrepro.methods.state import repeat
 from fedrepro.methods.training.evaluate import probabilities
 from fedrepro.methods.training.personal import adapted_heads
 from fedrepro.methods.training.steps import LocalOptions
@@ -44,16 +44,14 @@ class PersonalizedHead(Protocol):
         head = dense_head(subject.dim, (), federation.n_classes)
         model = Classifier(subject.network, subject.dim, head)
         first = head.new(subject.seeds.generator("weights", "personalized head"))
-        one = {**part(subject.weights, ENCODER), **first}
-        start = repeat(
-            {name: value.to(subject.device) for name, value in one.items()}, federation.n_clients
-        )
+        heads = {name: value.to(subject.device) for name, value in first.items()}
+        start = repeat({**subject.on_device(ENCODER), **heads}, federation.n_clients)
         options = LocalOptions(self.epochs, self.batch_size, self.learning_rate, self.optimizer)
         adapted, everyone = adapted_heads(model, start, federation, options, subject.seeds, 0)
         predicted = probabilities(model, adapted, everyone, federation.test, federation.test_of)
         evaluation = fairness.evaluate(predicted, federation)
         return Outcome(
-            metrics={name: Curve((1,), (value,)) for name, value in evaluation.metrics.items()},
+            metrics=once(evaluation.metrics),
             arrays={
                 f"client_{name}": values.cpu().numpy()[None]
                 for name, values in evaluation.per_client.items()

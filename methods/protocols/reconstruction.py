@@ -3,7 +3,7 @@
 Paper: MFCL, Section 5.6.2, four cases. C1: the servers collude, so the attacker knows the client
 module; C0: it does not, and takes one with random weights. D1: clients apply DataMix; D0: they do
 not.
-Unstated: everything else. The attacker rebuilds both views (`methods.privacy.reconstruction`) and
+Unstated: everything else. The attacker rebuilds both views (`methods.privacy.inversion`) and
 takes their mean for the image; `view_error` and `image_error` say how far it is off, over the steps
 of the attack.
 Evidence: `tests/methods/test_reconstruction.py`.
@@ -20,14 +20,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fedrepro.methods.data.federation import to_float
-from fedrepro.methods.metrics.reconstruction import METRICS, pixel_error
+from fedrepro.methods.metrics.pixel_error import METRICS, pixel_error
 from fedrepro.methods.nn.modular import MODULE, ModularNetwork
 from fedrepro.methods.nn.normalisation import TwinNorm
 from fedrepro.methods.outcome import PICTURE, Curve, Outcome
 from fedrepro.methods.privacy.datamix import datamix
-from fedrepro.methods.privacy.reconstruction import rebuilt
+from fedrepro.methods.privacy.inversion import rebuilt
 from fedrepro.methods.protocols.base import Protocol, Subject
-from fedrepro.methods.state import part
 
 POINTS = 10
 """Points of a curve beside the start."""
@@ -60,7 +59,7 @@ class Reconstruction(Protocol):
         images = subject.train.images[: self.victims].to(subject.device)
         stream = subject.seeds.generator("reconstruction", "views")
         views = torch.cat(subject.augmentation.views(images, 2, stream))
-        own = {k: v.to(subject.device) for k, v in part(subject.weights, MODULE).items()}
+        own = subject.on_device(MODULE)
         twins = any(isinstance(layer, TwinNorm) for layer in network.module)
         with torch.no_grad():
             z = network.module(own, views.unsqueeze(0), twins)[0]

@@ -1,18 +1,21 @@
-"""Cross-dataset relevance of pre-training images for the clients' (`methods.metrics.relevance`)."""
+"""Cross-dataset relevance: how alike pre-training images and the clients' images are to an encoder.
+
+Paper: CP-CFL, Section 4.3 (`methods.metrics.image_similarity`).
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fedrepro.methods.metrics.relevance import relevance
-from fedrepro.methods.outcome import Curve, Outcome
-from fedrepro.methods.protocols.base import Protocol, Subject
+from fedrepro.methods.metrics.image_similarity import relevance
+from fedrepro.methods.outcome import Outcome
+from fedrepro.methods.protocols.base import Protocol, Subject, once
 
 
 @dataclass(frozen=True)
 class Relevance(Protocol):
-    """CP-CFL, Section 4.3. n_compared: how many images of each set are compared."""
+    """n_compared: how many images of each set are compared."""
 
     tests: ClassVar[bool] = False
 
@@ -32,4 +35,4 @@ class Relevance(Protocol):
             self.n_compared,
             subject.device,
         )
-        return Outcome(metrics={"relevance": Curve((1,), (value,))})
+        return Outcome(metrics=once({"relevance": value}))

@@ -4,7 +4,7 @@ Paper: mfcl, Section 5.5 and Figure 4: a "saliency map of gradients" of a pictur
 a car and whose right half is an airplane, for each of two clients that have many images of the one
 and few of the other.
 Unstated: what is differentiated (there are no classes to score; the length of the network's output
-is taken, `methods.metrics.saliency`); how one global network gives a map for each client (the
+is taken, `methods.metrics.saliency_map`); how one global network gives a map for each client (the
 client's own module of the last round, before the average, in front of the second server's network);
 where the halves come from (test images).
 The metric is ours: the share of the saliency that lies on the half of the class that the client has
@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fedrepro.methods.data.federation import Portion, to_float
-from fedrepro.methods.metrics.saliency import left_share, saliency
+from fedrepro.methods.metrics.saliency_map import left_share, saliency
 from fedrepro.methods.nn.modular import with_module_of
-from fedrepro.methods.outcome import PICTURE, Curve, Outcome
-from fedrepro.methods.protocols.base import Protocol, Subject
+from fedrepro.methods.outcome import PICTURE, Outcome
+from fedrepro.methods.protocols.base import Protocol, Subject, once
 
 
 @dataclass(frozen=True)
@@ -55,15 +55,14 @@ class Saliency(Protocol):
         Raises `ValueError` if the client's module was not saved or a class has no test image.
         """
         assert subject.federation is not None
-        state = with_module_of(subject.weights, self.client)
-        weights = {name: value.to(subject.device) for name, value in state.items()}
+        weights = with_module_of(subject.on_device(), self.client)
         made = halves(subject.held_out(), self.left, self.right, self.images).to(subject.device)
         maps = saliency(subject.network, weights, to_float(made))
         held = subject.federation.class_counts()[self.client]
         share = float(left_share(maps).mean())
         rare_is_left = held[self.left] < held[self.right]
         return Outcome(
-            metrics={"rare_share": Curve((1,), (share if rare_is_left else 1 - share,))},
+            metrics=once({"rare_share": share if rare_is_left else 1 - share}),
             arrays={
                 f"{PICTURE}test image": made[0].permute(1, 2, 0).cpu().numpy(),
                 f"{PICTURE}saliency": _grey(maps[0]),
@@ -78,9 +77,8 @@ def halves(portion: Portion, left: int, right: int, most: int) -> Tensor:
 
     Raises `ValueError` if the portion has no labels or no image of one of the classes.
     """
-    if portion.labels is None:
-        raise ValueError("halves of classes need labels")
-    ours, theirs = (portion.images[portion.labels == c] for c in (left, right))
+    labels = portion.known_labels("a picture of two classes")
+    ours, theirs = (portion.images[labels == c] for c in (left, right))
     count = min(len(ours), len(theirs), most)
     if count == 0:
         raise ValueError(f"class {left} or {right} has no image")

@@ -1,80 +1,132 @@
-import math
-from collections import Counter
-from itertools import combinations, permutations
+"""Clustering and silhouettes of an encoder whose output is known: the image's pixels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
+from torch import Tensor
 
-from fedrepro.methods.metrics.clustering import agreement, cluster_recovery, silhouette
+from fedrepro.benchmark.training.stages.measurement import measure
+from fedrepro.methods.data.federation import Portion
+from fedrepro.methods.metrics.cluster_agreement import agreement, silhouette
+from fedrepro.methods.nn.layers import Layer
+from fedrepro.methods.protocols.base import Subject
+from fedrepro.methods.protocols.clustering import Clustering
+from fedrepro.methods.protocols.silhouette import Silhouette
+from fedrepro.methods.seeds import Seeds
+from fedrepro.methods.state import State, repeat
 
-clients = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=12)
+
+class Pixels(Layer):
+    """The encoder whose representation is the image."""
+
+    def new(self, generator: torch.Generator) -> State:
+        return {"encoder.scale": torch.ones(1, 1)}
+
+    def __call__(self, state: State, x: Tensor, training: bool = False) -> Tensor:
+        return x.flatten(2) * state["encoder.scale"].unsqueeze(2)
 
 
-@given(clients)
-def test_recovery_is_the_best_of_all_one_to_one_matchings(pairs: list[tuple[int, int]]) -> None:
-    chosen, group = zip(*pairs, strict=True)
-    best = max(
-        sum(matching[g] == c for c, g in pairs) / len(pairs) for matching in permutations(range(4))
+def corners(n: int, spread: float) -> Portion:
+    """Three classes: one of three pixels is bright."""
+    labels = torch.arange(n) % 3
+    noise = spread * torch.rand(n, 4, generator=torch.Generator().manual_seed(1))
+    bright = (torch.eye(4)[labels] * (1 - spread) + noise) * 255
+    return Portion(bright.to(torch.uint8).view(n, 1, 2, 2), labels)
+
+
+@pytest.fixture
+def subject() -> Subject:
+    return Subject(
+        network=Pixels(),
+        dim=4,
+        weights=Pixels().new(torch.Generator()),
+        train=corners(6, 0.2),
+        test=corners(60, 0.2),
+        n_classes=3,
+        seeds=Seeds(0),
+        device=torch.device("cpu"),
+        source=lambda: corners(6, 0.2),
     )
-    assert cluster_recovery(torch.tensor(chosen), torch.tensor(group)) == best
 
 
-def test_names_of_clusters_do_not_matter() -> None:
-    group = torch.tensor([0, 0, 1, 1, 2, 2])
-    assert cluster_recovery(torch.tensor([2, 2, 0, 0, 1, 1]), group) == 1.0
+def head_that_sees(order: list[int]) -> State:
+    """A cluster head that calls the class of bright pixel k cluster `order[k]`."""
+    second = torch.zeros(1, 3, 4)
+    for pixel, cluster in enumerate(order):
+        second[0, cluster, pixel] = 9.0
+    return {
+        "cluster_head.0.weight": torch.eye(4)[None],
+        "cluster_head.0.bias": torch.zeros(1, 4),
+        "cluster_head.1.weight": second,
+        "cluster_head.1.bias": torch.zeros(1, 3),
+    }
 
 
-def test_one_model_for_all_recovers_only_the_largest_group() -> None:
-    assert cluster_recovery(torch.tensor([1, 1, 1, 1]), torch.tensor([0, 0, 0, 1])) == 0.75
+def test_the_models_own_clusters_are_measured(subject: Subject) -> None:
+    sees = replace(subject, weights={**subject.weights, **head_that_sees([2, 0, 1])})
+    found = Clustering().measure(sees).metrics
+    assert {name: curve.read("final") for name, curve in found.items()} == {
+        "clustering_accuracy": 1.0,
+        "nmi": pytest.approx(1.0),
+        "ari": 1.0,
+        "occupied_clusters": 3.0,
+    }
+    # A head that calls two classes by one name.
+    merges = replace(subject, weights={**subject.weights, **head_that_sees([0, 0, 1])})
+    found = Clustering().measure(merges).metrics
+    assert found["clustering_accuracy"].read("final") == pytest.approx(2 / 3)
+    assert found["occupied_clusters"].read("final") == 2.0
 
 
-def by_definition(chosen: list[int], truth: list[int]) -> tuple[float, float]:
-    """NMI from counts, and ARI from all pairs of points (Hubert and Arabie 1985)."""
-    n = len(chosen)
-
-    def entropy(labels: list[int]) -> float:
-        return -sum(k / n * math.log(k / n) for k in Counter(labels).values())
-
-    joint = Counter(zip(chosen, truth, strict=True))
-    a, b = Counter(chosen), Counter(truth)
-    mutual = sum(k / n * math.log(k * n / (a[c] * b[t])) for (c, t), k in joint.items())
-    both = same_a = same_b = 0
-    for i, j in combinations(range(n), 2):
-        in_a, in_b = chosen[i] == chosen[j], truth[i] == truth[j]
-        both, same_a, same_b = both + (in_a and in_b), same_a + in_a, same_b + in_b
-    chance = same_a * same_b / math.comb(n, 2)
-    ari = (both - chance) / ((same_a + same_b) / 2 - chance)
-    return 2 * mutual / (entropy(chosen) + entropy(truth)), ari
+def test_centres_assign_in_the_projectors_output(subject: Subject) -> None:
+    weights = {
+        **subject.weights,
+        "projector.0.weight": torch.eye(4)[None, :3],
+        "projector.0.bias": torch.zeros(1, 3),
+        "centres.mu": torch.eye(3)[None],
+    }
+    found = Clustering().measure(replace(subject, weights=weights)).metrics
+    assert found["clustering_accuracy"].read("final") == 1.0
 
 
-def test_nmi_and_ari_are_those_of_their_definitions() -> None:
-    generator = torch.Generator().manual_seed(0)
-    for clusters in (2, 3, 5):
-        chosen = torch.randint(0, clusters, (40,), generator=generator)
-        truth = (chosen + torch.randint(0, 2, (40,), generator=generator)) % 3
-        found = agreement(chosen, truth)
-        nmi, ari = by_definition(chosen.tolist(), truth.tolist())
-        assert found["nmi"] == pytest.approx(nmi)
-        assert found["ari"] == pytest.approx(ari)
-        assert found["occupied_clusters"] == len(set(chosen.tolist()))
+def test_k_means_finds_clear_classes_and_is_the_trials_own(subject: Subject) -> None:
+    protocol = Clustering(assignment="kmeans")
+    assert protocol.measure(subject).metrics["nmi"].read("final") == pytest.approx(1.0)
+    vague = replace(subject, test=corners(60, 0.9))
+    once, again = (protocol.measure(vague).metrics["ari"].read("final") for _ in range(2))
+    assert once == again < 1.0
 
 
-def test_a_collapse_is_seen_in_every_measure() -> None:
-    truth = torch.arange(4).repeat(5)
-    found = agreement(torch.zeros(20, dtype=torch.int64), truth)
-    expected = {"clustering_accuracy": 0.25, "nmi": 0.0, "ari": 0.0, "occupied_clusters": 1.0}
-    assert found == expected
+def test_a_model_without_clusters_is_refused(subject: Subject) -> None:
+    with pytest.raises(ValueError, match="neither a cluster head nor centres"):
+        Clustering().measure(subject)
 
 
-def test_silhouette_is_the_mean_over_points_of_the_definition() -> None:
-    h = torch.randn(12, 3, generator=torch.Generator().manual_seed(0))
-    groups = torch.arange(12) % 3
-    expected = 0.0
-    for i in range(12):
-        away = (h - h[i]).norm(dim=1)
-        own = away[(groups == groups[i]) & (torch.arange(12) != i)].mean()
-        other = min(away[groups == g].mean() for g in range(3) if g != groups[i])
-        expected += float((other - own) / max(own, other)) / 12
-    assert silhouette(h, groups) == pytest.approx(expected, abs=1e-6)
+def test_models_of_clients_that_trained_alone_are_measured_one_by_one(subject: Subject) -> None:
+    heads = [head_that_sees(order) for order in ([0, 1, 2], [0, 0, 1])]
+    weights = {name: torch.cat([head[name] for head in heads]) for name in heads[0]}
+    stacked = {**repeat(subject.weights, 2), **weights}
+    found = measure(Clustering(), replace(subject, weights=stacked))
+    assert found.metrics["clustering_accuracy"].read("final") == pytest.approx(5 / 6)
+    assert found.arrays["model_occupied_clusters"].tolist() == [3.0, 2.0]
+
+
+@pytest.mark.parametrize("protocol", [Clustering(), Silhouette()])
+def test_images_without_labels_are_refused(
+    subject: Subject, protocol: Clustering | Silhouette
+) -> None:
+    bare = replace(subject, test=Portion(subject.held_out().images))
+    with pytest.raises(ValueError, match=r"needs? labels"):
+        protocol.measure(bare)
+
+
+def test_the_silhouette_is_that_of_the_classes_in_the_encoders_output(subject: Subject) -> None:
+    test = subject.held_out()
+    expected = silhouette(test.images.flatten(1).float() / 255, test.labels)
+    found = Silhouette().measure(subject).metrics["silhouette"].read("final")
+    assert found == pytest.approx(expected)
+    assert agreement(test.labels, test.labels)["ari"] == 1.0
+    assert found > 0.5

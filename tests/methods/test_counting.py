@@ -10,7 +10,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from fedrepro.methods.costs.counting import _fitted, _tiny, count_costs
-from fedrepro.methods.costs.op_trace import Watch
+from fedrepro.methods.costs.op_trace import OpTrace
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.encoders.resnet import ResNet
 from fedrepro.methods.federated.base import FederatedMethod, Memory, Task
@@ -109,7 +109,7 @@ def test_maps_grow_with_the_batch_and_end_at_a_clients_images(make_task: MakeTas
 
 
 def test_what_autograd_keeps_is_counted_once_and_until_it_is_let_go() -> None:
-    watch, x = Watch(), torch.rand(4, 10)
+    watch, x = OpTrace(), torch.rand(4, 10)
     w = torch.rand(10, 6, requires_grad=True)
     with torch.autograd.graph.saved_tensors_hooks(watch.keep, lambda handle: handle.value):
         loss = (x @ w).relu().sum()

@@ -12,7 +12,10 @@ from fedrepro.methods.federated.base import Task
 from fedrepro.methods.federated.reference.untrained import Untrained
 from fedrepro.methods.federated.supervised.fedavg import FedAvg
 from fedrepro.methods.protocols.base import Subject
-from fedrepro.methods.protocols.federated_fine_tuning import FederatedFineTuning, few_labels
+from fedrepro.methods.protocols.federated_fine_tuning import (
+    FederatedFineTuning,
+    with_labelled_share,
+)
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State
 
@@ -64,7 +67,7 @@ def test_it_starts_from_the_trained_encoder(make_task: MakeTask) -> None:
 
 def test_clients_learn_from_their_labelled_images_alone(make_task: MakeTask) -> None:
     task = make_task((30, 30))
-    few = few_labels(task.federation, 0.2, Seeds(0))
+    few = with_labelled_share(task.federation, 0.2, Seeds(0))
     labels = task.federation.train.labels
     assert labels is not None
     for own, kept in zip(task.federation.train_of, few.train_of, strict=True):
@@ -94,7 +97,7 @@ def test_labels_are_needed(make_task: MakeTask) -> None:
     task = make_task()
     blind = replace(task.federation, train=Portion(task.federation.train.images))
     with pytest.raises(ValueError, match="needs labels"):
-        few_labels(blind, 0.5, Seeds(0))
+        with_labelled_share(blind, 0.5, Seeds(0))
 
 
 def test_nothing_is_sent_for_an_untrained_encoder(make_task: MakeTask) -> None:

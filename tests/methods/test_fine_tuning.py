@@ -13,7 +13,7 @@ from fedrepro.methods.encoders.cnn import CNN
 from fedrepro.methods.nn.classifier import dense_head
 from fedrepro.methods.outcome import DivergedError
 from fedrepro.methods.protocols.base import Subject
-from fedrepro.methods.protocols.fine_tuning import FineTuning, few_labels
+from fedrepro.methods.protocols.fine_tuning import FineTuning, labelled_share
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State
 
@@ -76,7 +76,7 @@ def test_training_equals_torch_nn_with_two_rates_and_steps(subject: Subject) -> 
         gamma=0.1,
         label_share=0.5,
     )
-    kept = few_labels(subject.train, 0.5, Seeds(0))
+    kept = labelled_share(subject.train, 0.5, Seeds(0))
     assert kept.labels is not None
     fresh = subject.seeds.generator("weights", "fine-tuning")
     drawn = subject.network.new(fresh)
@@ -120,10 +120,10 @@ def test_the_encoder_is_trained_too_and_the_given_weights_stay(subject: Subject)
 
 
 def test_every_class_keeps_its_share(subject: Subject) -> None:
-    kept = few_labels(subject.train, 0.1, Seeds(3))
+    kept = labelled_share(subject.train, 0.1, Seeds(3))
     assert kept.labels is not None
     assert torch.bincount(kept.labels).tolist() == [2, 2, 2]
-    again = few_labels(subject.train, 0.1, Seeds(3))
+    again = labelled_share(subject.train, 0.1, Seeds(3))
     assert torch.equal(kept.images, again.images)
 
 

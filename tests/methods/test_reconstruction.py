@@ -10,8 +10,8 @@ import torch
 from fedrepro.methods.data.federation import Portion
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.encoders.resnet import ResNet
-from fedrepro.methods.metrics.reconstruction import pixel_error
-from fedrepro.methods.privacy.reconstruction import rebuilt
+from fedrepro.methods.metrics.pixel_error import pixel_error
+from fedrepro.methods.privacy.inversion import rebuilt
 from fedrepro.methods.protocols.base import Subject
 from fedrepro.methods.protocols.reconstruction import Reconstruction
 from fedrepro.methods.seeds import Seeds

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Server, Task
 from fedrepro.methods.metrics import Evaluation
-from fedrepro.methods.metrics.clustering import cluster_recovery
+from fedrepro.methods.metrics.cluster_agreement import cluster_recovery
 from fedrepro.methods.state import State, n_models, weighted_average
 from fedrepro.methods.training.evaluate import client_losses
 

@@ -21,6 +21,8 @@ from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State
 from fedrepro.methods.training.pretraining import encode
 
+METRICS = ("relevance",)
+
 
 def relevance(
     encoder: Layer,
