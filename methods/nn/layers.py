@@ -15,7 +15,7 @@ Evidence: `tests/methods/test_layers.py` holds values and gradients of both agai
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextvars import ContextVar
 
 import torch
@@ -30,9 +30,6 @@ from fedrepro.methods.nn.convolution import (
     suits_kept_patches,
 )
 from fedrepro.methods.state import State
-
-Initialiser = Callable[[tuple[int, ...], int, int, torch.Generator], Tensor]
-
 
 SEEN: ContextVar[dict[str, set[tuple[int, int, int] | None]] | None] = ContextVar(
     "SEEN", default=None
