@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import keyword
 import re
 from pathlib import Path
 
 HELP = "make the module and the test of a new federated method, in a checkout"
-EXAMPLE = "fedrepro new-method fedmomentum"
+EXAMPLE = "fedrepro new-method fedmomentum --family supervised"
 _MODULE = '''"""{title}: say in one line what it does.
 
 Paper: authors, year, algorithm. So far this is FedAvg whose new global model is mixed with the old
@@ -52,6 +53,7 @@ class {name}(FedAvg):
 '''
 _TEST_IMPORTS = (
     "from fedrepro.methods.federated.base import Memory, Task",
+    "from fedrepro.methods.federated.loop import run",
     "from fedrepro.methods.federated.supervised.fedavg import FedAvg",
 )
 _TEST = """from __future__ import annotations
@@ -61,7 +63,6 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from fedrepro.methods.federated.loop import run
 {imports}
 
 OPTIONS = {{"rounds": 2, "local_epochs": 1, "batch_size": 4}}
@@ -93,8 +94,15 @@ def test_a_share_outside_its_range_is_refused() -> None:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The name."""
+    """The name, and where the module goes."""
     parser.add_argument("name", metavar="NAME", help="as specs will say it: fedmomentum, my-method")
+    parser.add_argument(
+        "--family",
+        default="supervised",
+        metavar="FAMILY",
+        help="a folder of methods/federated: supervised (default), clustered, personalized, "
+        "self_supervised, split, reference",
+    )
     parser.add_argument("--root", type=Path, metavar="DIR", help="the checkout (default: this one)")
 
 
@@ -103,12 +111,17 @@ def execute(given: argparse.Namespace) -> int:
     from fedrepro.benchmark.errors import FedreproError
     from fedrepro.benchmark.store.files import write_whole
 
-    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", given.name):
-        raise FedreproError(f"'{given.name}': small letters, digits and single hyphens only")
     root = given.root or Path(__file__).resolve().parents[2]
     module = given.name.replace("-", "_")
+    package = root / "methods" / "federated"
+    _check_name(given.name, module, package)
+    families = sorted(place.parent.name for place in package.glob("*/__init__.py"))
+    if not families:
+        raise FedreproError(f"{package} is missing: methods are added in a checkout (--root)")
+    if given.family not in families:
+        raise FedreproError(f"no family '{given.family}' (families: {', '.join(families)})")
     files = {
-        root / "methods" / "federated" / f"{module}.py": _MODULE,
+        package / given.family / f"{module}.py": _MODULE,
         root / "tests" / "methods" / f"test_{module}.py": _TEST,
     }
     for path in files:
@@ -118,13 +131,16 @@ def execute(given: argparse.Namespace) -> int:
             )
         if path.exists():
             raise FedreproError(f"{path} is there already; choose another name")
+    name = "".join(part.capitalize() for part in given.name.split("-"))
+    if re.search(rf"\b{name}\b", _MODULE + _TEST):
+        name += "Method"  # the templates' own names: FedAvg, Task, ...
+    dotted = f"fedrepro.methods.federated.{given.family}.{module}"
     words = {
         "title": given.name,
         "module": module,
-        "name": "".join(part.capitalize() for part in given.name.split("-")),
+        "name": name,
+        "imports": "\n".join(sorted([f"from {dotted} import {name}", *_TEST_IMPORTS])),
     }
-    imports = [f"from fedrepro.methods.federated.{module} import {words['name']}", *_TEST_IMPORTS]
-    words["imports"] = "\n".join(sorted(imports))
     for path, template in files.items():
         write_whole(path, template.format(**words).encode())
         print(f"wrote {path}")
@@ -133,3 +149,15 @@ def execute(given: argparse.Namespace) -> int:
         f'"{given.name}"'
     )
     return 0
+
+
+def _check_name(name: str, module: str, package: Path) -> None:
+    """Raises `FedreproError` for a name that specs or Python could not hold, or that is taken."""
+    from fedrepro.benchmark.errors import FedreproError
+
+    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
+        raise FedreproError(f"'{name}': small letters, digits and single hyphens only")
+    if keyword.iskeyword(module) or module == "base":
+        raise FedreproError(f"'{name}' is a word of Python or of this project; choose another name")
+    for taken in package.glob(f"*/{module}.py"):
+        raise FedreproError(f"{taken} is there already; choose another name")

@@ -170,25 +170,40 @@ def test_colours_are_for_terminals_and_can_be_refused(monkeypatch: pytest.Monkey
     assert _terminal.paint("HOLDS") == "HOLDS"
 
 
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A checkout with two families of methods, one of which has a method `taken`."""
+    for folder in ("methods/federated/supervised", "methods/federated/split", "tests/methods"):
+        (tmp_path / folder).mkdir(parents=True)
+    for family in ("supervised", "split"):
+        (tmp_path / "methods" / "federated" / family / "__init__.py").touch()
+    (tmp_path / "methods" / "federated" / "split" / "taken.py").touch()
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "family"), [("fed-trial", "supervised"), ("fed-trial", "split"), ("fed-avg", "split")]
+)
 def test_new_method_makes_a_module_and_a_test_that_passes(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    checkout: Path, name: str, family: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The module is tried in a package of its own, so that the checkout stays as it is."""
-    for folder in ("methods/federated", "tests/methods"):
-        (tmp_path / folder).mkdir(parents=True)
-    arguments = ["new-method", "fed-trial", "--root", str(tmp_path)]
+    arguments = ["new-method", name, "--family", family, "--root", str(checkout)]
     assert main(arguments) == 0
-    module = tmp_path / "methods" / "federated" / "fed_trial.py"
-    test = tmp_path / "tests" / "methods" / "test_fed_trial.py"
-    (tmp_path / "fed_trial.py").write_text(module.read_text())
-    trying = tmp_path / "tests" / "methods" / "test_trying.py"
-    trying.write_text(test.read_text().replace("fedrepro.methods.federated.fed_trial", "fed_trial"))
+    stem = name.replace("-", "_")
+    module = checkout / "methods" / "federated" / family / f"{stem}.py"
+    test = checkout / "tests" / "methods" / f"test_{stem}.py"
+    (checkout / "tried.py").write_text(module.read_text())
+    trying = checkout / "tests" / "methods" / "test_trying.py"
+    dotted = f"fedrepro.methods.federated.{family}.{stem}"
+    assert dotted in test.read_text()
+    trying.write_text(test.read_text().replace(dotted, "tried"))
     fixtures = Path(__file__).parents[1] / "methods" / "conftest.py"
     (trying.parent / "conftest.py").write_text(fixtures.read_text())
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(trying)],
-        env={"PYTHONPATH": f"{Path(__file__).parents[2]}:{tmp_path}", "OMP_NUM_THREADS": "1"},
-        cwd=tmp_path, capture_output=True, text=True, check=False,
+        env={"PYTHONPATH": f"{Path(__file__).parents[2]}:{checkout}", "OMP_NUM_THREADS": "1"},
+        cwd=checkout, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout
     assert "3 passed" in done.stdout
@@ -197,12 +212,26 @@ def test_new_method_makes_a_module_and_a_test_that_passes(
     assert "is there already" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", ["Fed", "fed_x", "fed--x", "../x"])
-def test_new_method_refuses_a_name_that_specs_could_not_hold(
-    name: str, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["Fed"], "small letters"),
+        (["fed_x"], "small letters"),
+        (["fed--x"], "small letters"),
+        (["../x"], "small letters"),
+        (["class"], "word of Python"),
+        (["base"], "word of Python"),
+        (["taken"], "is there already"),
+        (["fed-x", "--family", "fancy"], "families: split, supervised"),
+    ],
+)
+def test_new_method_refuses_what_could_not_be_found_by_its_name(
+    checkout: Path, arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["new-method", name]) == 2
-    assert "small letters" in capsys.readouterr().err
+    before = sorted(checkout.rglob("*"))
+    assert main(["new-method", *arguments, "--root", str(checkout)]) == 2
+    assert words in capsys.readouterr().err
+    assert sorted(checkout.rglob("*")) == before
 
 
 def test_plan_as_json_lists_the_runs_that_the_text_counts(
