@@ -72,15 +72,23 @@ def _described(kind: str, name: str, cls: type) -> dict[str, Any]:
 
 
 def _print_list(known: list[dict[str, Any]]) -> None:
-    for kind in dict.fromkeys(one["kind"] for one in known):
-        print(f"{kind}:")
+    width = max(len(one["name"]) for one in known)
+    for heading in dict.fromkeys(map(_heading, known)):
+        print(f"{heading}:")
         for one in known:
-            if one["kind"] == kind:
-                print(f"  {one['name']:<16}{one['summary']}")
+            if _heading(one) == heading:
+                print(f"  {one['name']:<{width}}  {one['summary']}")
+
+
+def _heading(one: dict[str, Any]) -> str:
+    """The kind; of federated methods the family too, which is the module's folder."""
+    family: str = one["module"].split(".")[-2].replace("_", "-")
+    return f"federated, {family}" if one["kind"] == "federated" else one["kind"]
 
 
 def _print_whole(one: dict[str, Any]) -> None:
-    print(f"{one['kind']} {one['name']} ({one['module'].replace('.', '/')}.py)\n")
+    path = one["module"].removeprefix("fedrepro.").replace(".", "/")
+    print(f"{one['kind']} {one['name']} ({path}.py)\n")
     print(one["about"])
     if one["options"]:
         print("\noptions:")

@@ -80,7 +80,12 @@ def test_methods_tells_options_with_their_defaults(capsys: pytest.CaptureFixture
     (found,) = json.loads(capsys.readouterr().out)
     assert (found["kind"], found["options"]["n_clusters"]) == ("federated", 3)
     assert main(["methods"]) == 0
-    assert "class-groups" in capsys.readouterr().out
+    listed = capsys.readouterr().out
+    assert "  class-groups " in listed
+    assert "  centralized-byol " in listed
+    clustered = listed.partition("federated, clustered:\n")[2].partition(":\n")[0]
+    assert "  ifca " in clustered
+    assert "  fedavg " not in clustered
 
 
 def test_methods_names_what_was_meant(capsys: pytest.CaptureFixture[str]) -> None:
