@@ -1,4 +1,4 @@
-"""Which images keep their labels where labels are few.
+"""Which images have labels where labels are few.
 
 Evidence: `tests/methods/test_labels.py`.
 """
@@ -15,10 +15,10 @@ def labelled(own: Tensor, labels: Tensor, share: float, generator: torch.Generat
     own: int64, indices of images; labels: int64, classes of all images. Shares of a class are
     rounded to the nearest number. The same generator gives nested sets for growing shares.
     """
-    kept = []
+    chosen = []
     classes = labels[own]
     for c in torch.unique(classes):
         images = own[classes == c]
         order = torch.randperm(len(images), generator=generator).to(own.device)
-        kept.append(images[order[: max(1, round(share * len(images)))]])
-    return torch.cat(kept).sort().values
+        chosen.append(images[order[: max(1, round(share * len(images)))]])
+    return torch.cat(chosen).sort().values

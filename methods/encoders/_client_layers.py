@@ -10,6 +10,7 @@ Evidence: `tests/methods/test_modular.py`.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 
 from fedrepro.methods.encoders.base import Encoder
@@ -44,6 +45,15 @@ class ClientLayers(Encoder):
             raise ValueError("client_layers must be 0 or more, group_channels 1 or more")
         if self.projector_widths and not self.modular:
             raise ValueError("projector_widths belong to a modular network")
+
+    @property
+    @abstractmethod
+    def network_dim(self) -> int:
+        """Width of the network's output, below the projector."""
+
+    @property
+    def out_dim(self) -> int:
+        return self.projector_widths[-1] if self.projector_widths else self.network_dim
 
     def _normalised(self, index: int, name: str, channels: int) -> Layer:
         """The normalisation after convolution `index`, counted from 0 (-1: on a shortcut)."""

@@ -33,7 +33,7 @@ class CNN(Encoder):
 
     def build(self, channels: int, image_size: int) -> Layer:
         layers: list[Layer] = []
-        side = image_size
+        side = image_size  # models x batch x channels x side x side
         for i, width in enumerate(self.widths):
             conv = Conv2d(f"encoder.conv{i}", channels, width, 3, self.stride, self.padding)
             side = conv.size(side)
@@ -44,5 +44,5 @@ class CNN(Encoder):
                 )
             layers += [conv, ReLU()]
             channels = width
-        dense = Linear("encoder.dense", channels * side * side, self.dim)
+        dense = Linear("encoder.dense", channels * side * side, self.dim)  # models x batch x dim
         return Sequential(*layers, Flatten(), dense, ReLU())

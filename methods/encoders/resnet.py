@@ -96,12 +96,8 @@ class ResNet(ClientLayers):
         return _EXPANSION if self.depth >= 50 else 1
 
     @property
-    def _dim(self) -> int:
+    def network_dim(self) -> int:
         return (self.width << (len(self._stages) - 1)) * self._expansion
-
-    @property
-    def out_dim(self) -> int:
-        return self.projector_widths[-1] if self.projector_widths else self._dim
 
     def narrowed(self, share: float) -> ResNet:
         return replace(self, width=max(1, round(self.width * share)))
@@ -112,7 +108,7 @@ class ResNet(ClientLayers):
             return Sequential(*stem, *self._blocks(self.width, 0), GlobalAveragePool())
         inputs = self._module_channels(channels, self.width)
         rest = Sequential(*self._blocks(inputs, self.client_layers), GlobalAveragePool())
-        return self._modular(channels, self.width, rest, self._dim)
+        return self._modular(channels, self.width, rest, self.network_dim)
 
     def _blocks(self, inputs: int, skipped: int) -> list[Layer]:
         """All blocks but the network's first `skipped` convolutions, for `inputs` channels."""

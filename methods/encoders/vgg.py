@@ -79,12 +79,8 @@ class VGG(ClientLayers):
             )
 
     @property
-    def _dim(self) -> int:
+    def network_dim(self) -> int:
         return self._channels if self.classifier == "none" else _CLASSES
-
-    @property
-    def out_dim(self) -> int:
-        return self.projector_widths[-1] if self.projector_widths else self._dim
 
     @property
     def _channels(self) -> int:
@@ -99,7 +95,7 @@ class VGG(ClientLayers):
         inputs = self._module_channels(channels, self.width)
         features = self._features(inputs, image_size // 2, self.client_layers)
         rest = Sequential(*features, *self._top())
-        return self._modular(channels, self.width, rest, self._dim)
+        return self._modular(channels, self.width, rest, self.network_dim)
 
     def _features(self, channels: int, side: int, skipped: int) -> list[Layer]:
         """All convolutions but the first `skipped` and all poolings after one that is left."""

@@ -34,7 +34,7 @@ from fedrepro.methods.state import State
 SEEN: ContextVar[dict[str, set[tuple[int, int, int] | None]] | None] = ContextVar(
     "SEEN", default=None
 )
-"""What convolutions write down of themselves while `methods.nn.met` asks."""
+"""What convolutions record of themselves for `methods.nn.met`."""
 
 
 def glorot_uniform(shape: tuple[int, ...], fan_in: int, fan_out: int, g: torch.Generator) -> Tensor:

@@ -24,7 +24,7 @@ OWN = "own"
 
 
 def with_own_modules(state: State, modules: State) -> State:
-    """One model, and beside it the client modules (stacked) of all clients, under `own.`."""
+    """One model together with all clients' own client modules (stacked), under `own.`."""
     return {**state, **{f"{OWN}.{name}": value.unsqueeze(0) for name, value in modules.items()}}
 
 

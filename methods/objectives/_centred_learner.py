@@ -1,4 +1,4 @@
-"""Cluster centres that are trained with the networks, in a space that the learner names."""
+"""Cluster centres that are trained with the networks."""
 
 from __future__ import annotations
 
@@ -26,4 +26,4 @@ class CentredLearner(Learner):
 
     @abstractmethod
     def embed(self, state: State, x: Tensor, training: bool) -> Tensor:
-        """Where images lie among the centres, models x batch x width; x: float in [0, 1]."""
+        """What the centres cluster, models x batch x width, of float images x in [0, 1]."""

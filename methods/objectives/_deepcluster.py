@@ -5,7 +5,7 @@ features before each epoch; the centroids are the classifier's weights until the
 that no classifier starts from nothing.
 Departures: one clustering instead of three; images are clustered by fresh features of the whole
 network in evaluation mode, not by those that the last epoch left; two views, no smaller crops.
-A spec cannot choose it by name: it needs somebody who knows all images to cluster them
+A spec cannot choose it by name: the method that trains it has to cluster the images
 (`methods.federated.self_supervised.feddc`).
 Evidence: `tests/methods/test_feddc.py`.
 """

@@ -5,8 +5,8 @@ clustering", Section 4: the target network's soft assignment of one view to the 
 predicted by the online network from the other view (cross-entropy at temperature T); predicting by
 how many quarter turns a view was turned keeps the network from degenerating.
 Unstated: which image is turned how far (by its place in the shuffled batch, modulo 4). The global
-centroids stand in memory as `centroids` (models x clusters x width) and are random until a server
-gives others; representations of the target network are queued there for the local clustering.
+centroids are in memory as `centroids` (models x clusters x width) and are random until a server
+sends others; representations of the target network are queued there for the local clustering.
 Evidence: `tests/methods/test_orchestra.py`.
 """
 
@@ -29,7 +29,7 @@ from fedrepro.methods.state import State, n_models
 CENTROIDS, QUEUE, TURNS = "centroids", "projections", 4
 
 
-def agreement(online: Tensor, target: Tensor, centroids: Tensor, temperature: float) -> Tensor:
+def cluster_loss(online: Tensor, target: Tensor, centroids: Tensor, temperature: float) -> Tensor:
     """Cross-entropy of assignments, (models,); all of length one, models x batch x width.
 
     centroids: models x clusters x width.
@@ -85,7 +85,7 @@ class OrchestraLearner(Learner):
         with torch.no_grad():
             target = unit(project(memory, first, training=True))  # models x batch x width
         online = unit(project(state, second, training=True))  # models x batch x width
-        clusters = agreement(online, target, memory[CENTROIDS], self.options.cluster_temperature)
+        clusters = cluster_loss(online, target, memory[CENTROIDS], self.options.cluster_temperature)
         x, turns = turned(first)  # models x batch x C x H x W, models x batch
         z = project(state, x, training=True)  # models x batch x width
         logits = self.turns(state, z, training=True)  # models x batch x 4

@@ -5,7 +5,7 @@ that the client's model of the previous round gives to the two are alike. In a c
 the current model's labels choose, and the clustering loss weighs more.
 Readings: Eq. 29's similarity exp(u.v) is at least 1 on soft labels, which would leave no negative
 for the printed threshold 0.999; the Gaussian exp(-|u - v|^2 / 2) is meant (for hard labels it is
-the printed one over its largest value). Eq. 30 is read as NT-Xent is: the positive pair is kept in
+the printed one over its largest value). Eq. 30 is read as NT-Xent is: the positive pair stays in
 the denominator, and both directions are averaged. It has no value for an empty pool: an anchor
 without a negative repels all others instead. In the first steps soft labels are nearly uniform and
 every pool is empty: without repulsion the encoders of digits collapsed.

@@ -11,8 +11,8 @@ Departures: groups begin at random and are never set anew by K-means, as the aut
 steps: a client of Calibre makes about 120 steps in 200 rounds. The first view is always the
 predicted one (views are drawn alike, so their order carries nothing). The copy's momentum is
 constant. The last normalisation of the projector learns scale and shift.
-Unstated where clients train it: what becomes of the groups. They are kept like running statistics:
-they travel with the weights and are averaged with them.
+Unstated where clients train it: what becomes of the groups. They are treated like running
+statistics: they travel with the weights and are averaged with them.
 Evidence: `tests/methods/test_smog.py` against plain loops and lightly.
 """
 

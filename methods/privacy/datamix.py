@@ -24,7 +24,7 @@ def datamix(z: Tensor, generator: torch.Generator, least: float = 0.5) -> Tensor
     n = len(z)
     if n < 2:
         return z
-    # A shift along a random order, so that nobody is mixed with itself.
+    # A shift along a random order, so that no image is mixed with itself.
     order = torch.randperm(n, generator=generator)
     partner = torch.empty(n, dtype=torch.int64)
     partner[order] = order.roll(1)

@@ -29,7 +29,7 @@ from fedrepro.methods.privacy.inversion import rebuilt
 from fedrepro.methods.protocols.base import Protocol, Subject
 
 POINTS = 10
-"""Points of a curve beside the start."""
+"""Points of a curve after the start."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,13 @@ from fedrepro.methods.federated.base import Task
 from fedrepro.methods.federated.loop import run
 from fedrepro.methods.federated.self_supervised.orchestra import FederatedOrchestra
 from fedrepro.methods.objectives._queue import unit
-from fedrepro.methods.objectives.orchestra import CENTROIDS, QUEUE, Orchestra, agreement, turned
+from fedrepro.methods.objectives.orchestra import (
+    CENTROIDS,
+    QUEUE,
+    Orchestra,
+    cluster_loss,
+    turned,
+)
 from fedrepro.methods.state import n_bytes
 from tests.methods.conftest import MakeTask
 
@@ -37,7 +43,7 @@ def test_assignments_agree_by_cross_entropy() -> None:
             [math.exp(float(z[0, i] @ c) / 0.1) for c in centroids[0]] for z in (target, online)
         )
         total -= sum(a / sum(p) * math.log(b / sum(q)) for a, b in zip(p, q, strict=True)) / 3
-    assert agreement(online, target, centroids, 0.1).tolist() == pytest.approx([total], rel=1e-4)
+    assert cluster_loss(online, target, centroids, 0.1).tolist() == pytest.approx([total], rel=1e-4)
 
 
 def test_images_are_turned_by_their_place() -> None:

@@ -1,7 +1,7 @@
 """Clients with equally many images each, some of whom never train.
 
 Paper: Calibre, Section V-A: clients hold D over their number of training images, written (S,
-#samples) or (0.3, #samples); 50 novel clients beside the 100 are left out of training.
+#samples) or (0.3, #samples); 50 novel clients, besides the 100, are left out of training.
 
 Unstated, and what is done here:
 - Whose images the novel clients hold: they are dealt last, by the same rule and from the same
@@ -28,7 +28,7 @@ from fedrepro.methods.seeds import Seeds
 class Sampled(Partition):
     """Options of such splits.
 
-    count: clients that train. novel: clients beside them that never do. samples, test_size:
+    count: clients that train. novel: further clients, which never do. samples, test_size:
     training and test images of a client.
 
     Raises `ValueError` for numbers that no federation can have.

@@ -33,7 +33,7 @@ class Counted(Partition):
             raise ValueError(f"counts = {self.counts}: every client needs images, none negative")
 
     def deal(self, train: Portion, test: Portion, n_classes: int, seeds: Seeds) -> Federation:
-        """The clients' data for one trial; everybody is measured on the whole test set.
+        """The clients' data for one trial; every client is measured on the whole test set.
 
         Raises `ValueError` if the data have no labels, or too few classes or images of one.
         """

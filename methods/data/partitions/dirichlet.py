@@ -5,7 +5,7 @@ al. 2019 and Yurochkin et al. 2019: for each class one draw of its shares over t
 parameters `alpha`; small values give each class to few clients, large ones deal evenly.
 Unstated: what happens to clients that are left with too few images. Taken: the draw is repeated, at
 most a hundred times, until everybody has `smallest` images; if no draw does (a hundred clients at
-0.01), those who lack images take them one by one, at random, from whoever holds most.
+0.01), clients that lack images take them one by one, at random, from the client that holds most.
 Evidence: `tests/methods/test_dealing.py`.
 """
 

@@ -2,7 +2,7 @@
 
 Paper: Calibre, Section V-A, D-non-i.i.d. with concentration 0.3, written (0.3, #samples).
 Departure: the text divides the data set, which would leave clients with unequal sizes, but writes
-one number of samples; the number is kept, and a class that is used up is dealt again. Shares are
+one number of samples; the number is taken, and a class that is used up is dealt again. Shares are
 rounded by largest remainders. More in `_sampled`.
 Evidence: `tests/methods/test_sampled_partitions.py`.
 """
