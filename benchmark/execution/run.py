@@ -67,7 +67,6 @@ def execute(
     executor: str = "local",
     cluster: Path | None = None,
     time_limit: float | None = None,
-    threads: int = 1,
 ) -> Execution:
     """Trains every trial of `plan` that `store` lacks.
 
@@ -75,7 +74,7 @@ def execute(
     core, or one a GPU; 0 trains in this process. download: fetches missing data sets. executor:
     where trials are trained (`benchmark.execution.executors`); cluster: the file that describes it.
     time_limit: seconds after which a trial counts as hung; None for many times its estimate, 0 for
-    never. threads: cores that one trial may use.
+    never.
 
     A trial that fails, or whose data are missing, is noted and the rest goes on.
 
@@ -83,7 +82,7 @@ def execute(
     there.
     """
     shown, clock = progress or Progress(), time.perf_counter()
-    chosen = executors.find(executor)(Setting(data_dir, device, jobs, cluster, threads))
+    chosen = executors.find(executor)(Setting(data_dir, device, jobs, cluster))
     with store.writing():
         driver = _Driver(plan, store, data_dir, shown)
         driver.index.refresh()
@@ -102,10 +101,9 @@ def rehearse(
     executor: str = "local",
     cluster: Path | None = None,
     time_limit: float | None = None,
-    threads: int = 1,
 ) -> list[str]:
     """Lines that say what `execute` would submit, where, and in which order; nothing is written."""
-    chosen = executors.find(executor)(Setting(data_dir, device, jobs, cluster, threads))
+    chosen = executors.find(executor)(Setting(data_dir, device, jobs, cluster))
     driver = _Driver(plan, store, data_dir, Progress())
     todo = driver.sort_out(download=False)
     queue = Queue(driver.weighted(todo, chosen, time_limit))

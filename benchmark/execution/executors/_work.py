@@ -52,11 +52,8 @@ def perform(
     data_dir: Path | None,
     device: str,
     progress: Progress = lambda done, total: None,
-    threads: int = 1,
 ) -> Result:
     """What comes of a job; whatever its training raises becomes a `Failed`.
-
-    threads: as for `train_trial`.
 
     Memory that runs out may have been taken by a neighbour, so such a trial is tried again as it
     is. Never with smaller batches: contrastive losses and batch statistics see the batch as a
@@ -70,7 +67,6 @@ def perform(
             device=device,
             encoder=encoder(),
             progress=progress,
-            threads=threads,
         )
         return Done(outcome, provenance, fingerprint.digest(fingerprint.source_of(job.config)))
     except (torch.OutOfMemoryError, MemoryError) as error:

@@ -55,7 +55,7 @@ class LocalExecutor(Executor):
             self._train_here(dispatch)
         else:
             setting = self.setting
-            _Pool(dispatch, self.workers, setting.data_dir, self.devices, setting.threads).run()
+            _Pool(dispatch, self.workers, setting.data_dir, self.devices).run()
 
     @property
     def slots(self) -> int:
@@ -73,7 +73,7 @@ class LocalExecutor(Executor):
             report = Reporter(partial(dispatch.listener.advanced, job))
             read = _reader(dispatch.listener.encoder_of(job))
             setting = self.setting
-            result = perform(job, read, setting.data_dir, self.device, report, setting.threads)
+            result = perform(job, read, setting.data_dir, self.device, report)
             dispatch.settle(job, result)
 
 
@@ -106,7 +106,6 @@ class _Pool:
     size: int
     data_dir: Path | None
     devices: tuple[str, ...]
-    threads: int
     workers: list[_Worker] = field(default_factory=list)
     stillborn: int = 0
 
@@ -213,7 +212,7 @@ class _Pool:
         device = self.devices[slot % len(self.devices)]
         process = context.Process(
             target=_work,
-            args=(theirs, self.data_dir, device, self.threads),
+            args=(theirs, self.data_dir, device),
             daemon=True,
             name=f"fedrepro-{slot}",
         )
@@ -223,7 +222,7 @@ class _Pool:
         return _Worker(process, ours, deadline=time.monotonic() + _START_S)
 
 
-def _work(pipe: Connection, data_dir: Path | None, device: str, threads: int) -> None:
+def _work(pipe: Connection, data_dir: Path | None, device: str) -> None:
     """A worker's life: receive a trial, train it, send back what came of it."""
     die_with_driver()
     torch.set_num_threads(1)
@@ -235,5 +234,5 @@ def _work(pipe: Connection, data_dir: Path | None, device: str, threads: int) ->
         except EOFError:
             sys.exit(0)
         job = Job(RunConfig.from_dict(plain), seed)
-        result = perform(job, _reader(encoder), data_dir, device, report, threads)
+        result = perform(job, _reader(encoder), data_dir, device, report)
         pipe.send(("result", as_numpy(result)))
