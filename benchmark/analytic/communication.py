@@ -94,5 +94,5 @@ def _number(value: Fraction) -> str:
 def _line(n: int, t: int, found: Exchange) -> str:
     return (
         f"N = {n}, T = {t}: {_number(found.downloaded)} S down + {_number(found.uploaded)} S up "
-        f"= {_number(found.models)} S (and {_number(found.beside)} bytes of integers)"
+        f"= {_number(found.models)} S (and {_number(found.integers)} bytes of integers)"
     )

@@ -111,9 +111,9 @@ def _client_costs(
     exchanged = first + (method.rounds - 1) * again + sum(behind)
 
     # What is not done in every epoch (statistics, ...) is done once for every image.
-    beside = Fraction(2 * smallest[later].flops - twice[later].flops, _SIZES[0])
-    step = _fitted([(n, once[n][later].flops - beside * n) for n in once])
-    flops = method.local_epochs * sum(map(step, steps)) + beside * images
+    per_image = Fraction(2 * smallest[later].flops - twice[later].flops, _SIZES[0])
+    step = _fitted([(n, once[n][later].flops - per_image * n) for n in once])
+    flops = method.local_epochs * sum(map(step, steps)) + per_image * images
 
     held = _fitted([(n, once[n][later].maps) for n in once])
     last = smallest[later]

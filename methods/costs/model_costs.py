@@ -74,13 +74,13 @@ def shapes_of(network: Layer) -> State:
 class Exchange:
     """What one client exchanges with the server, mean over the clients that took part.
 
-    downloaded, uploaded: weights and features, in multiples of one model's bytes. beside: bytes of
-    integers (choices, counters) in both directions, which papers leave out.
+    downloaded, uploaded: weights and features, in multiples of one model's bytes. integers: bytes
+    of choices and counters in both directions, which papers leave out.
     """
 
     downloaded: Fraction = Fraction(0)
     uploaded: Fraction = Fraction(0)
-    beside: Fraction = Fraction(0)
+    integers: Fraction = Fraction(0)
 
     @property
     def models(self) -> Fraction:
@@ -91,16 +91,16 @@ class Exchange:
         return Exchange(
             self.downloaded + other.downloaded,
             self.uploaded + other.uploaded,
-            self.beside + other.beside,
+            self.integers + other.integers,
         )
 
 
 def exchange(download: Message, upload: Message, participants: int, model_bytes: int) -> Exchange:
     """One round of one client, from the messages of all `participants`."""
-    (down, beside_down), (up, beside_up) = (
+    (down, integers_down), (up, integers_up) = (
         _per_participant(message, participants) for message in (download, upload)
     )
-    return Exchange(down / model_bytes, up / model_bytes, beside_down + beside_up)
+    return Exchange(down / model_bytes, up / model_bytes, integers_down + integers_up)
 
 
 def communication(method: FederatedMethod, task: Task) -> Exchange:
@@ -124,10 +124,10 @@ def _per_participant(message: Message, participants: int) -> tuple[Fraction, Fra
     """Bytes of floating-point and of other tensors that one participant sends or receives."""
     payloads: list[tuple[State, int]] = [(state, 1) for state in message.shared.values()]
     payloads += [(state, participants) for state in message.each.values()]
-    floating = beside = Fraction(0)
+    floating = integers = Fraction(0)
     for state, among in payloads:
         weights = {name: v for name, v in state.items() if v.is_floating_point()}
         others = {name: v for name, v in state.items() if not v.is_floating_point()}
         floating += Fraction(n_bytes(weights) if weights else 0, among)
-        beside += Fraction(n_bytes(others) if others else 0, among)
-    return floating, beside
+        integers += Fraction(n_bytes(others) if others else 0, among)
+    return floating, integers

@@ -10,9 +10,25 @@ from __future__ import annotations
 import torch.nn.functional as F
 from torch import Tensor
 
+from fedrepro.methods.data.federation import Portion
+from fedrepro.methods.metrics import Evaluation
+from fedrepro.methods.nn.layers import Layer
+from fedrepro.methods.state import State
+from fedrepro.methods.training.pretraining import encode
+
 METRICS = ("representation_std",)
-LOOKED_AT = 500
-"""Test images whose representations are looked at after a round."""
+_IMAGES = 500
+
+
+def first_images(test: Portion) -> Tensor:
+    """The images on which it is measured after a round: the first 500, uint8."""
+    return test.images[:_IMAGES]
+
+
+def evaluate(encoder: Layer, weights: State, test: Portion) -> Evaluation:
+    """The metric on the `first_images` of `test`, by one model in evaluation mode."""
+    h = encode(encoder, weights, first_images(test))  # images x dim
+    return Evaluation({"representation_std": representation_std(h)})
 
 
 def representation_std(h: Tensor) -> float:

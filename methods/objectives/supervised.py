@@ -45,7 +45,7 @@ class SupervisedLearner(Learner):
 
 
 @dataclass(frozen=True)
-class Supervised(Objective):
+class SupervisedPretraining(Objective):
     """Options of supervised pre-training; `augmented`: one augmented view instead of the image."""
 
     uses_labels: ClassVar[bool] = True

@@ -66,7 +66,7 @@ def pretrain(
     if n < 2:
         raise ValueError(f"pre-training needs at least two images, has {n}")
     if objective.uses_labels and portion.labels is None:
-        name = type(objective).__name__.lower()
+        name = type(objective).__module__.rpartition(".")[2]
         raise ValueError(f"'{name}' pre-training needs labels, and these images have none")
     portion = portion.to(device)
     network = encoder.build(channels, side)

@@ -19,7 +19,7 @@ from fedrepro.methods.federated.self_supervised._calibrated import (
     Regularizers,
     Remembering,
 )
-from fedrepro.methods.federated.self_supervised.calibre import Calibre, divergence
+from fedrepro.methods.federated.self_supervised.calibre import Calibre, mean_distances
 from fedrepro.methods.federated.self_supervised.pfl_ssl import PFLSSL
 from fedrepro.methods.nn.layers import is_buffer
 from fedrepro.methods.objectives._prototypes import clusters, prototype_contrast, prototype_meta
@@ -221,12 +221,12 @@ def task_with(make_task: MakeTask, sizes: tuple[int, ...] = (10, 10, 10), **opti
     )
 
 
-def test_the_divergence_by_hand() -> None:
+def test_the_mean_distance_by_hand() -> None:
     """Unit vectors at ±30° are sin 30° away from their mean; equal ones not at all."""
     angle = torch.tensor([30.0, -30.0]) * math.pi / 180
     spread = torch.stack([angle.cos(), angle.sin()], dim=1)
     streams = [torch.Generator().manual_seed(i) for i in range(2)]
-    found = divergence([7 * spread, torch.ones(5, 2)], 1, streams)
+    found = mean_distances([7 * spread, torch.ones(5, 2)], 1, streams)
     assert found.tolist() == pytest.approx([0.5, 0.0], abs=1e-6)
 
 

@@ -86,7 +86,7 @@ def test_exchange_counts_shared_payloads_whole_and_own_ones_once_each() -> None:
         log={"ignored": torch.zeros(5, 99)},
     )
     found = exchange(download, upload, participants=5, model_bytes=40)
-    assert (found.downloaded, found.uploaded, found.beside) == (3, 1, 8)
+    assert (found.downloaded, found.uploaded, found.integers) == (3, 1, 8)
     assert found.models == 4
 
 
@@ -95,7 +95,7 @@ def test_exchange_agrees_with_the_bytes_of_the_messages() -> None:
     upload = Message(each={"c": {"w": torch.zeros(4, 7), "n": torch.zeros(4).int()}})
     found = exchange(download, upload, participants=4, model_bytes=28)
     every_byte = download.bytes_exchanged(4) + upload.bytes_exchanged(4)
-    assert 4 * (28 * found.models + found.beside) == every_byte
+    assert 4 * (28 * found.models + found.integers) == every_byte
 
 
 def test_exchange_of_a_part_of_a_model_is_an_exact_fraction() -> None:

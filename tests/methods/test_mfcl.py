@@ -12,7 +12,7 @@ from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.encoders.resnet import ResNet
 from fedrepro.methods.federated.base import Task
 from fedrepro.methods.federated.loop import run
-from fedrepro.methods.federated.split.mfcl import MFCL, Autoencoder, rebuilding_loss
+from fedrepro.methods.federated.split.mfcl import MFCL, ModuleAndDecoder, rebuilding_loss
 from fedrepro.methods.nn.classifier import Classifier, dense_head
 from fedrepro.methods.nn.mfcl_modules import mirrored
 from fedrepro.methods.nn.modular import ModularNetwork, plain_layers, with_module_of
@@ -124,7 +124,7 @@ def test_rebuilding_loss_is_binary_cross_entropy_with_the_halved_views() -> None
     network = ResNet(10, stem="cifar", width=2, client_layers=2, modular=True).build(1, 6)
     assert isinstance(network, ModularNetwork)
     decoder = plain_layers("decoder", mirrored(network.plan), "group", 1)
-    both = Autoencoder(network.module, decoder)
+    both = ModuleAndDecoder(network.module, decoder)
     state = both.new(torch.Generator().manual_seed(0))
     x = torch.rand(1, 4, 1, 6, 6)
     y = torch.sigmoid(both(state, x, training=True))[0]

@@ -2,7 +2,7 @@
 
 Papers: Ghosh et al. 2020 (IFCA, model averaging); CP-CFL Eqs. 5 and 6, Algorithm 2. The server
 keeps a pool of N models and sends it whole; each client trains one of them and returns it with
-its number, which costs (N + 1) S T for T rounds (CP-CFL Eq. 15) and an integer beside.
+its number, which costs (N + 1) S T for T rounds (CP-CFL Eq. 15) and an integer a round.
 
 Unstated choices: a model that no participant chose stays as it is; a client is evaluated with the
 model that it chose last, before that model's aggregation, and a client that never took part with
@@ -39,7 +39,7 @@ class Clusters:
 
     @property
     def collapsed(self) -> bool:
-        """Whether all clients heard of so far share one model, though there are several of both."""
+        """Whether all that have taken part chose one model, of several clients and models."""
         seen = self.choice[self.choice >= 0]
         several = n_models(self.pool) > 1 and len(seen) > 1
         return several and bool((seen == seen[0]).all())

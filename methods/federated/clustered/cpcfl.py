@@ -7,9 +7,9 @@ the encoder trained in E_l,f of the local epochs, or shared by all clusters.
 Departures and readings: head-only rounds are t < T_c as in the algorithm (one sentence says t <=
 T_c). With E_l,f below the local epochs, the first E_l,f epochs train the encoder. The shared
 encoder is the average of all clients' encoders, weighted by their numbers of images; it is sent
-once beside N heads, which is cheaper than the paper's (N + 1) S T. Clients return whole models in
-head-only rounds too, as Eq. 15 counts them. Without pre-training all models start from one random
-encoder.
+once together with N heads, which is cheaper than the paper's (N + 1) S T. Clients return whole
+models in head-only rounds too, as Eq. 15 counts them. Without pre-training all models start from
+one random encoder.
 Evidence: `tests/methods/test_cpcfl.py`.
 """
 
@@ -36,7 +36,7 @@ from fedrepro.methods.state import (
 
 @dataclass(frozen=True)
 class CPCFL(Clustered):
-    """Options beside those of all clustered methods.
+    """Options of every clustered method, and:
 
     head_rounds: T_c, rounds of random choice that train heads only. encoder_epochs: E_l,f, local
     epochs that train the encoder; None for all. shared_encoder: one encoder for all clusters.

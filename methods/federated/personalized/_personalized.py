@@ -48,7 +48,7 @@ class PersonalMemory(ClientMemory):
 
 @dataclass(frozen=True)
 class Personalized(FederatedMethod):
-    """Options beside those of every method: how a client adapts after the last round.
+    """Options of every method, and how a client adapts after the last round.
 
     personal_epochs: passes over its images. personal_learning_rate: of plain SGD.
     personal_batch_size: images.

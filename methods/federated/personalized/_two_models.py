@@ -1,4 +1,4 @@
-"""A global model and a personal one beside it, trained in the same steps: Ditto, APFL.
+"""A global and a personal model of each client, trained in the same steps: Ditto, APFL.
 
 A client's state holds the global model under its own names and the personal one under
 `personal.<name>`. One step's loss is the sum of two, each of which reaches its own model alone, so

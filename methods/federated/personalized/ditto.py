@@ -1,4 +1,4 @@
-"""Ditto: FedAvg, and beside it a personal model that is held near the global one.
+"""Ditto: FedAvg, and a personal model for each client that is held near the global one.
 
 Paper: Li et al. 2021, Algorithm 1: v ← v - η (∇F(v) + λ (v - w)), where w is the global model that
 the client received; accuracies are those of v.

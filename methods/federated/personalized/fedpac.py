@@ -52,11 +52,12 @@ class Aligned(Supervised):
 
     def loss(self, state: State, client_state: State, batch: Batch) -> Tensor:
         labels = self.labels[batch.index]
-        h = self.model.features(state, to_float(self.portion.images[batch.index]), training=True)
-        each = cross_entropies(self.model.logits(state, h, training=True), labels)
+        x = to_float(self.portion.images[batch.index])  # models x batch x C x H x W
+        h = self.model.features(state, x, training=True)  # models x batch x dim
+        each = cross_entropies(self.model.logits(state, h, training=True), labels)  # models x batch
         if self.centroids is None or batch.epoch < self.head_epochs:
             return batch.mean(each)
-        away = F.mse_loss(h, self.centroids[labels], reduction="none").mean(2)
+        away = F.mse_loss(h, self.centroids[labels], reduction="none").mean(2)  # models x batch
         return batch.mean(each + self.weight * away)
 
 
@@ -129,7 +130,7 @@ class FedPAC(FederatedMethod):
     def _centroids(
         self, task: Task, server: Collaboration, weighted: Tensor, clients: Tensor
     ) -> Tensor:
-        """Means of classes over all participants' images; a class without images keeps its own."""
+        """Means of classes over all participants' images; the last one of a class without any."""
         sizes = task.federation.sizes()[clients].to(weighted)
         images = task.federation.class_counts()[clients].sum(0).to(weighted)
         total = torch.einsum("m,mcd->cd", sizes, weighted)

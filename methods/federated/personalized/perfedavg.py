@@ -58,8 +58,9 @@ class _Meta(Supervised):
         return self._loss_on(ahead, second)
 
     def _loss_on(self, state: State, index: Tensor) -> Tensor:
-        logits = self.model(state, to_float(self.portion.images[index]), training=True)
-        return cross_entropies(logits, self.labels[index]).mean(dim=1)
+        x = to_float(self.portion.images[index])  # models x half x C x H x W
+        logits = self.model(state, x, training=True)  # models x half x classes
+        return cross_entropies(logits, self.labels[index]).mean(dim=1)  # models
 
 
 @dataclass(frozen=True)

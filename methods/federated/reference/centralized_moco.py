@@ -18,11 +18,11 @@ from fedrepro.methods.federated.reference.centralized import Centralized
 
 @dataclass(frozen=True)
 class CentralizedMoCo(TrainingAlone):
-    """Options as for every method, those of MoCo beside them."""
+    """Options of every method, and those of MoCo."""
 
     def objective_name(self) -> str:
         return "moco"
 
     def prepare(self, federation: Federation) -> Federation:
-        """One client who holds everything (images as often as clients hold them)."""
+        """One client that holds everything (an image as often as clients hold it)."""
         return Centralized().prepare(federation)

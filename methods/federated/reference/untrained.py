@@ -14,11 +14,9 @@ import torch
 from torch import Tensor
 
 from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Server, Task
-from fedrepro.methods.metrics import Evaluation
-from fedrepro.methods.metrics.collapse import LOOKED_AT, representation_std
+from fedrepro.methods.metrics import Evaluation, collapse
 from fedrepro.methods.nn.classifier import ENCODER
 from fedrepro.methods.state import State, part
-from fedrepro.methods.training.pretraining import encode
 
 
 @dataclass(frozen=True)
@@ -47,8 +45,7 @@ class Untrained(FederatedMethod):
     ) -> Evaluation | None:
         if not final:
             return None
-        h = encode(task.model.encoder, server, task.federation.test.images[:LOOKED_AT])
-        return Evaluation({"representation_std": representation_std(h)})
+        return collapse.evaluate(task.model.encoder, server, task.federation.test)
 
     def encoder(self, server: Server) -> State | None:
         weights: State = server

@@ -76,14 +76,15 @@ class Calibrated(Learner):
     ) -> Tensor:
         options, batch = self.options, views[0].shape[1]
         loss: Tensor = self.learner.loss(state, memory, views, labels)
-        z_a, z_b = self.encoder.recall(2 * batch).chunk(2, dim=1)
+        z_a, z_b = self.encoder.recall(2 * batch).chunk(2, dim=1)  # models x batch x dim
         if not (options.meta or options.contrast):
             return loss
-        of_a, of_b, k = clusters(z_a, z_b, options.n_prototypes)
+        of_a, of_b, k = clusters(z_a, z_b, options.n_prototypes)  # models x batch, and how many
         if options.meta:
             l_n = prototype_meta(z_a, z_b, of_a, of_b, k, options.temperature)
             loss = loss + options.weight * l_n
         if options.contrast:
+            # models x batch x width
             h_a, h_b = (self.learner.projector(state, z, training=True) for z in (z_a, z_b))
             l_p = prototype_contrast(h_a, h_b, of_a, of_b, k, options.temperature)
             loss = loss + options.weight * l_p

@@ -1,4 +1,4 @@
-"""Features as a payload of their own: what clients upload beside weights, and what they receive.
+"""Features as a payload of their own: what clients upload with weights, and what they receive.
 
 Clients may hold different numbers of features, so they travel one after the other with a count for
 each client.

@@ -1,9 +1,9 @@
 """What an FCL client minimises: contrast with fused features, and neighbourhood matching.
 
 Eqs. 3, 6 and 12 of FCL; `methods.federated.self_supervised.fcl` says what is sent. The bank of
-local features is
-a queue of keys (`queue` in memory), with the images that they come from beside it (`images`).
-Those serve the measurement of false negatives alone: no loss sees a label.
+local features is a queue of keys (`queue` in the client's state). A second queue (`images`) has the
+images that they come from, which serve the measurement of false negatives alone: no loss sees a
+label.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ REMOTE, EXISTS, SHOWN = "remote.features", "remote.exists", "remote.images"
 
 @dataclass(frozen=True)
 class FusionOptions:
-    """Options of FCL beside MoCo's; see `methods.federated.self_supervised.fcl.FCL`."""
+    """Options that FCL adds to MoCo's; see `methods.federated.self_supervised.fcl.FCL`."""
 
     feature_fusion: bool = True
     local_negatives: bool = False
@@ -65,7 +65,7 @@ def new_bank(learner: MoCoLearner, clients: int, like: Tensor) -> State:
 class FusionLoss(SelfSupervisedLoss):
     """The loss of Eq. 12 for a round's participants.
 
-    remote: per participant, or empty while nobody has uploaded anything. After training, `uploads`
+    remote: per participant, or empty before the first upload. After training, `uploads`
     and `uploaded` hold each participant's features for the server and the images that they show,
     `ratio` the measured share of false negatives (NaN without labels or negatives).
     """
@@ -107,13 +107,13 @@ class FusionLoss(SelfSupervisedLoss):
 
     def loss(self, state: State, client_state: State, batch: Batch) -> Tensor:
         """Eq. 12; the keys then enter the local bank."""
-        views = self.drawn(batch)
-        q = self.moco.project(state, views[0])
+        views = self.drawn(batch)  # each models x batch x C x H x W
+        q = self.moco.project(state, views[0])  # models x batch x width
         with torch.no_grad():
-            k = self.moco.project(client_state, views[1])
-        features, exist, shown = self._banks(client_state)
-        valid = exist & self._contrasted(client_state)
-        loss = info_nce(q, k, features, self.moco.options.temperature, valid).mean(1)
+            k = self.moco.project(client_state, views[1])  # models x batch x width
+        features, exist, shown = self._banks(client_state)  # models x n x width, models x n twice
+        valid = exist & self._contrasted(client_state)  # models x n
+        loss = info_nce(q, k, features, self.moco.options.temperature, valid).mean(1)  # models
         if self.options.neighbourhood_matching:
             matching = self._matching(q, features, exist, batch)
             loss = loss + self.options.matching_weight * matching
@@ -125,10 +125,8 @@ class FusionLoss(SelfSupervisedLoss):
     def _banks(self, client_state: State) -> tuple[Tensor, Tensor, Tensor]:
         """Local features, then remote ones (models x n x width), which exist, what they show."""
         local = client_state[f"{QUEUE}.features"]
-        filled, images = (
-            is_filled(client_state, QUEUE),
-            client_state[f"{IMAGES}.features"].squeeze(2),
-        )
+        filled = is_filled(client_state, QUEUE)  # models x queue
+        images = client_state[f"{IMAGES}.features"].squeeze(2)  # models x queue
         if not self.remote:
             return local, filled, images
         return (
@@ -152,7 +150,8 @@ class FusionLoss(SelfSupervisedLoss):
     def _matching(self, q: Tensor, features: Tensor, exist: Tensor, batch: Batch) -> Tensor:
         """Eq. 11 on K candidates from both banks, (models,)."""
         streams = [self._candidates[member] for member in batch.members]
-        drawn = draw_candidates(exist, self.moco.options.queue_size, streams)
+        drawn = draw_candidates(exist, self.moco.options.queue_size, streams)  # models x K
+        # models x K x width
         candidates = features.gather(1, drawn.unsqueeze(2).expand(-1, -1, features.shape[2]))
         return neighbourhood_loss(
             q,

@@ -1,9 +1,9 @@
 """Federated self-supervised learning: clients minimise an objective without labels, weights are
 averaged.
 
-What FedSimCLR, FedBYOL and their kin have in common. The server keeps one set of weights (encoder,
+What FedSimCLR, FedBYOL and others have in common. The server keeps one set of weights (encoder,
 projector, predictor, ... whatever the objective trains) and averages the participants' by their
-numbers of images. What the objective keeps beside its weights (a target network, a queue) is made
+numbers of images. What the objective keeps besides weights (a target network, a queue) is made
 anew from the received weights in every round, as for a client that keeps nothing between rounds,
 unless `keeps_memory` says otherwise.
 
@@ -26,26 +26,27 @@ from fedrepro.methods.clusters.soft_assignment import assigns, soft_assignment
 from fedrepro.methods.data.federation import Federation
 from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Server, Task
 from fedrepro.methods.federated.client_memory import ClientMemory, ClientStates
+from fedrepro.methods.federated.views import client_views
 from fedrepro.methods.metrics import Evaluation
-from fedrepro.methods.metrics.collapse import LOOKED_AT, representation_std
+from fedrepro.methods.metrics.collapse import first_images, representation_std
 from fedrepro.methods.nn.classifier import Classifier
 from fedrepro.methods.objectives.base import Learner, Objective
 from fedrepro.methods.state import State, repeat
 from fedrepro.methods.training.local_loss import LocalLoss
 from fedrepro.methods.training.pretraining import encode
-from fedrepro.methods.training.self_supervised import ClientViews, SelfSupervisedLoss
+from fedrepro.methods.training.self_supervised import SelfSupervisedLoss
 
 
 @dataclass
 class SelfSupervisedMemory(ClientMemory):
-    """objective: what the objective keeps beside its weights (a target network, a queue)."""
+    """objective: what the objective keeps besides weights (a target network, a queue)."""
 
     objective: ClientStates
 
 
 @dataclass(frozen=True)
 class SelfSupervised(FederatedMethod):
-    """Options as for every method; those of the objective stand beside them."""
+    """Options of every method, and those of the objective."""
 
     draws_views: ClassVar[bool] = True
     keeps_memory: ClassVar[bool] = False
@@ -66,16 +67,10 @@ class SelfSupervised(FederatedMethod):
     def local_loss(self, task: Task, t: int, clients: Tensor) -> LocalLoss:
         """What participants minimise in round `t`."""
         assert task.objective is not None
-        views = None
-        if task.objective.draws_views:
-            assert task.augmentation is not None
-            views = ClientViews(task.augmentation, task.federation.train, task.seeds, t, clients)
+        views = client_views(task, t, clients) if task.objective.draws_views else None
+        learner, n_views = self.learner(task), task.objective.n_views
         return SelfSupervisedLoss(
-            self.learner(task),
-            task.model.encoder,
-            task.federation.train,
-            views,
-            task.objective.n_views,
+            learner, task.model.encoder, task.federation.train, views, n_views
         )
 
     def start(self, task: Task, attempt: int) -> Server:
@@ -122,12 +117,11 @@ class SelfSupervised(FederatedMethod):
     def evaluate(
         self, task: Task, server: Server, memory: Memory, final: bool
     ) -> Evaluation | None:
-        images = task.federation.test.images[:LOOKED_AT]
         weights = self.global_model(task, server)
-        h = encode(task.model.encoder, weights, images)
+        h = encode(task.model.encoder, weights, first_images(task.federation.test))  # images x dim
         metrics = {"representation_std": representation_std(h)}
         if assigns(weights):
-            choice = soft_assignment(h[None], weights)[0].argmax(dim=1)
+            choice = soft_assignment(h[None], weights)[0].argmax(dim=1)  # images
             metrics["occupied_clusters"] = float(len(set(choice.tolist())))
         return Evaluation(metrics)
 

@@ -42,7 +42,7 @@ LEAST = 0.1
 
 @dataclass(frozen=True)
 class Calibre(SelfSupervised):
-    """Options beside those of every method and of the objective.
+    """Options of every method and of the objective, and:
 
     objective: registered name of l_s. prototype_meta, prototype_contrast: whether L_n and L_p are
     in the loss. regularizer_weight: α. n_prototypes: K. prototype_temperature: τ.
@@ -79,7 +79,7 @@ class Calibre(SelfSupervised):
             task.model, message.each["weights"], chosen, task.federation.train, own_of
         )
         streams = [task.seeds.generator("prototypes", t, client) for client in clients.tolist()]
-        apart = divergence(encoded, self.n_prototypes, streams)
+        apart = mean_distances(encoded, self.n_prototypes, streams)
         return replace(
             message,
             each={**message.each, "divergence": {"divergence": apart}},
@@ -95,7 +95,7 @@ class Calibre(SelfSupervised):
         return weighted_average(upload.each["weights"], weight.unsqueeze(0))
 
 
-def divergence(
+def mean_distances(
     encoded: Sequence[Tensor], n_prototypes: int, generators: Sequence[torch.Generator]
 ) -> Tensor:
     """Mean distance of each client's encodings to their centres, (clients,).
@@ -104,7 +104,7 @@ def divergence(
     """
     apart = []
     for z, generator in zip(encoded, generators, strict=True):
-        unit = F.normalize(z, dim=1)[None]
-        centres, choice = kmeans(unit, n_prototypes, [generator])
+        unit = F.normalize(z, dim=1)[None]  # 1 x images x dim
+        centres, choice = kmeans(unit, n_prototypes, [generator])  # 1 x K x dim, 1 x images
         apart.append((unit[0] - centres[0, choice[0]]).norm(dim=1).mean())
     return torch.stack(apart)

@@ -11,8 +11,8 @@ Unstated: local negatives are dropped once there are remote ones (`local_negativ
 features, local ones serve. Features are uploaded of K random images, one augmented view each, and
 normalised by the statistics of their own batches, as keys are. The local bank stays with its client
 between rounds. Participants are weighted by their numbers of images.
-'FP ratio' in Section 4.1 is read as the false-negative ratio; it is measured in each round and
-stands beside its expectation (`methods.metrics.false_negatives`).
+'FP ratio' in Section 4.1 is read as the false-negative ratio; it is measured in each round,
+together with its expectation (`methods.metrics.false_negatives`).
 Evidence: `tests/methods/test_fcl.py` (Eq. 12 by hand with either bank, payloads, averages, the
 ablation without both parts against MoCo).
 """
@@ -39,14 +39,15 @@ from fedrepro.methods.federated.self_supervised._fusion import (
     new_bank,
 )
 from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
+from fedrepro.methods.federated.views import client_views
 from fedrepro.methods.metrics import Evaluation
 from fedrepro.methods.metrics.false_negatives import METRICS, expected_ratio
 from fedrepro.methods.objectives.moco import MoCoLearner
-from fedrepro.methods.state import State, clone, put, repeat, take, weighted_average
-from fedrepro.methods.training.self_supervised import ClientViews
+from fedrepro.methods.state import State, clone, put, repeat, take
 
 MEASURED, EXPECTED = METRICS
 UNKNOWN = -1.0
+"""Stands for the ratio of a client that was away or had no negatives."""
 
 
 @dataclass
@@ -75,10 +76,10 @@ class FusionServer:
 
 @dataclass(frozen=True)
 class FCL(SelfSupervised, FusionOptions):
-    """Options as for every method, those of MoCo beside them.
+    """Options of every method, and those of MoCo.
 
     feature_fusion: whether features are exchanged. local_negatives: whether local features stay
-    negatives beside remote ones. mixed_images: images in each encrypted one (k of InstaHide), 0
+    negatives next to remote ones. mixed_images: images in each encrypted one (k of InstaHide), 0
     for no encryption. neighbourhood_matching: whether Eq. 11 is added. neighbours: N.
     matching_temperature: τ_nm. matching_weight: λ.
     """
@@ -113,13 +114,12 @@ class FCL(SelfSupervised, FusionOptions):
     def local_update(
         self, task: Task, download: Message, t: int, clients: Tensor, memory: FCLMemory
     ) -> Message:
-        assert task.augmentation is not None
         start = repeat(download.shared["weights"], len(clients))
         key = repeat(download.shared["momentum"], len(clients))
         loss = FusionLoss(
             self._moco(task),
             task,
-            ClientViews(task.augmentation, task.federation.train, task.seeds, t, clients),
+            client_views(task, t, clients),
             self,
             self._remote(download, clients, memory),
             t,
@@ -174,8 +174,7 @@ class FCL(SelfSupervised, FusionOptions):
         if federation.train.labels is None:
             return {}
         remote = bool(loss.remote)
-        learner = loss.moco
-        sizes = federation.sizes().clamp(max=learner.options.queue_size)
+        sizes = federation.sizes().clamp(max=loss.moco.options.queue_size)
         local = self.local_negatives or not remote
         expected = expected_ratio(federation.class_counts(), sizes, local, remote)
         return {MEASURED: loss.ratio, EXPECTED: expected[clients]}
@@ -183,13 +182,12 @@ class FCL(SelfSupervised, FusionOptions):
     def aggregate(
         self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
     ) -> Server:
-        sizes = task.federation.sizes()[clients].double().unsqueeze(0)
         banks = dict(server.banks)
         if "features" in upload.each:
             banks.update(zip(clients.tolist(), unpacked(upload.each["features"]), strict=True))
         return FusionServer(
-            weighted_average(upload.each["weights"], sizes),
-            weighted_average(upload.each["momentum"], sizes),
+            self.size_average(task, upload.each["weights"], clients),
+            self.size_average(task, upload.each["momentum"], clients),
             banks,
         )
 

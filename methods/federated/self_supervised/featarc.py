@@ -26,6 +26,7 @@ from torch import Tensor
 from fedrepro.methods.federated.base import Message, Server, Task
 from fedrepro.methods.federated.client_memory import ClientMemory, ClientStates
 from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
+from fedrepro.methods.federated.views import client_views
 from fedrepro.methods.nn.classifier import ENCODER
 from fedrepro.methods.objectives.base import Learner
 from fedrepro.methods.state import State, concatenate, part, put, take, weighted_average
@@ -58,7 +59,7 @@ class AlignedViews(SelfSupervisedLoss):
         views = self.drawn(batch)
         own = self.learner.loss(state, {}, views, None)
         with torch.no_grad():
-            received = self.encoder(client_state, views[0])
+            received = self.encoder(client_state, views[0])  # models x batch x dim
         return own - self.weight * feature_agreement(
             self.encoder(state, views[0], training=True), received
         )
@@ -85,7 +86,7 @@ class Groups:
 
 @dataclass(frozen=True)
 class FeatARC(SelfSupervised):
-    """n_models: kept by the server. alignment_weight: λ."""
+    """n_models: models of the server. alignment_weight: λ."""
 
     n_models: int = 2
     alignment_weight: float = 1.0
@@ -138,8 +139,7 @@ class FeatARC(SelfSupervised):
         models = download.shared["models"]
         choice = self.chosen(task, models, clients, memory)
         start = take(models, choice)
-        assert task.augmentation is not None
-        views = ClientViews(task.augmentation, task.federation.train, task.seeds, t, clients)
+        views = client_views(task, t, clients)
         loss = AlignedViews(task, self.learner(task), views, self.alignment_weight)
         trained = self.train(task, loss, start, t, clients, part(start, ENCODER))
         memory.own.remember(clients, part(trained.state, ENCODER))

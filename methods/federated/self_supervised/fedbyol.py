@@ -16,7 +16,7 @@ from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupe
 
 @dataclass(frozen=True)
 class FedBYOL(SelfSupervised):
-    """Options as for every method, those of BYOL beside them."""
+    """Options of every method, and those of BYOL."""
 
     def objective_name(self) -> str:
         return "byol"

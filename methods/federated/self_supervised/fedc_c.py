@@ -14,7 +14,7 @@ from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupe
 
 @dataclass(frozen=True)
 class FedCC(SelfSupervised):
-    """Options as for every method, those of contrastive clustering beside them."""
+    """Options of every method, and those of contrastive clustering."""
 
     def objective_name(self) -> str:
         return "contrastive-clustering"

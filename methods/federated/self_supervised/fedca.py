@@ -32,10 +32,11 @@ from fedrepro.methods.federated.self_supervised._features import (
     unpacked,
 )
 from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
+from fedrepro.methods.federated.views import client_views
 from fedrepro.methods.nn.layers import is_buffer
 from fedrepro.methods.objectives._queue import unit
 from fedrepro.methods.objectives.simclr import SimCLR, SimCLRLearner
-from fedrepro.methods.state import State, repeat, weighted_average
+from fedrepro.methods.state import State, repeat
 from fedrepro.methods.training.local_loss import Batch
 from fedrepro.methods.training.self_supervised import ClientViews, SelfSupervisedLoss
 
@@ -49,12 +50,12 @@ def nt_xent_with_dictionary(
 
     z_i, z_j: models x batch x width; dictionary: entries x width; all of length one.
     """
-    z = torch.cat([z_i, z_j], dim=1)
-    within = torch.bmm(z, z.transpose(1, 2)) / temperature
+    z = torch.cat([z_i, z_j], dim=1)  # models x 2 batch x width
+    within = torch.bmm(z, z.transpose(1, 2)) / temperature  # models x 2 batch x 2 batch
     itself = torch.eye(z.shape[1], dtype=torch.bool, device=z.device)
     within = within.masked_fill(itself, -torch.inf)
-    beyond = z @ dictionary.T / temperature
-    positive = (z_i * z_j).sum(2).repeat(1, 2) / temperature
+    beyond = z @ dictionary.T / temperature  # models x 2 batch x entries
+    positive = (z_i * z_j).sum(2).repeat(1, 2) / temperature  # models x 2 batch
     return (torch.cat([within, beyond], dim=2).logsumexp(2) - positive).mean(1)
 
 
@@ -101,8 +102,8 @@ class DictionaryLoss(SelfSupervisedLoss):
 
     def project(self, state: State, x: Tensor) -> Tensor:
         """Features of length one, models x batch x width."""
-        h = self.simclr.encoder(state, x, training=True)
-        return unit(self.simclr.projector(state, h, training=True))
+        h = self.simclr.encoder(state, x, training=True)  # models x batch x dim
+        return unit(self.simclr.projector(state, h, training=True))  # models x batch x width
 
     def loss(self, state: State, client_state: State, batch: Batch) -> Tensor:
         z_i, z_j = self.project(state, torch.cat(self.drawn(batch), dim=1)).chunk(2, dim=1)
@@ -139,7 +140,7 @@ class DictionaryServer:
 
 @dataclass(frozen=True)
 class FedCA(SelfSupervised):
-    """Options as for every method.
+    """Options of every method.
 
     temperature and projector as in SimCLR, of whose projector `normalised_layers` have batch
     normalisation. queue_size: K, features that a client adds to the dictionary. alignment_weight:
@@ -178,11 +179,10 @@ class FedCA(SelfSupervised):
     def local_update(
         self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
     ) -> Message:
-        assert task.augmentation is not None
         loss = DictionaryLoss(
             self.learner(task),
             task,
-            ClientViews(task.augmentation, task.federation.train, task.seeds, t, clients),
+            client_views(task, t, clients),
             self,
             download.shared["features"][DICTIONARY] if "features" in download.shared else None,
             self._public(task),
@@ -204,9 +204,8 @@ class FedCA(SelfSupervised):
     def aggregate(
         self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
     ) -> Server:
-        sizes = task.federation.sizes()[clients].double().unsqueeze(0)
         received = zip(clients.tolist(), unpacked(upload.each["features"]), strict=True)
-        averaged = weighted_average(upload.each["weights"], sizes)
+        averaged = self.size_average(task, upload.each["weights"], clients)
         return DictionaryServer(averaged, {**server.banks, **dict(received)})
 
     def encoder(self, server: Server) -> State | None:

@@ -3,7 +3,7 @@
 Paper: fcl, Section 6 (Caron et al. 2018 and 2020 with FedAvg). Loss and clustering:
 `methods.objectives._deepcluster`.
 Unstated: who clusters what (every client its own images, before each local epoch; centroids stay
-with it, as they mean nothing to others).
+with the client, since clusters of other clients are not the same).
 Evidence: `tests/methods/test_feddc.py`.
 """
 
@@ -21,6 +21,7 @@ from fedrepro.methods.federated.self_supervised._self_supervised import (
     SelfSupervised,
     build_learner,
 )
+from fedrepro.methods.federated.views import client_views
 from fedrepro.methods.objectives._deepcluster import DeepCluster, DeepClusterLearner
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State
@@ -66,7 +67,7 @@ class ClusterLoss(SelfSupervisedLoss):
         return torch.cat(parts, dim=1)
 
     def loss(self, state: State, client_state: State, batch: Batch) -> Tensor:
-        clusters = client_state[CLUSTERS].gather(1, batch.at)
+        clusters = client_state[CLUSTERS].gather(1, batch.at)  # models x batch
         return self.learner.loss(state, client_state, self.drawn(batch), clusters)
 
 
@@ -91,6 +92,5 @@ class FedDC(SelfSupervised):
         return learner
 
     def local_loss(self, task: Task, t: int, clients: Tensor) -> LocalLoss:
-        assert task.augmentation is not None
-        views = ClientViews(task.augmentation, task.federation.train, task.seeds, t, clients)
+        views = client_views(task, t, clients)
         return ClusterLoss(self.learner(task), task, views, t, clients.tolist())

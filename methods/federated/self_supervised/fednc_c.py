@@ -14,7 +14,7 @@ from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupe
 
 @dataclass(frozen=True)
 class FedNCC(SelfSupervised):
-    """Options as for every method, those of the objective beside them."""
+    """Options of every method, and those of the objective."""
 
     def objective_name(self) -> str:
         return "byol-cc"

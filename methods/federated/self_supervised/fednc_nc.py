@@ -15,7 +15,7 @@ from fedrepro.methods.federated.self_supervised.fedc_nc import FedCNC
 
 @dataclass(frozen=True)
 class FedNCNC(FedCNC):
-    """Options as for every method, those of the objective beside them."""
+    """Options of every method, and those of the objective."""
 
     def objective_name(self) -> str:
         return "byol-dec"

@@ -27,7 +27,7 @@ from fedrepro.methods.objectives.past_negatives import KNOWN, PastNegativesLearn
 
 @dataclass(frozen=True)
 class FedPNP(SelfSupervised):
-    """Options as for every method; those of its objective stand beside them."""
+    """Options of every method, and those of the objective."""
 
     keeps_memory: ClassVar[bool] = True
 

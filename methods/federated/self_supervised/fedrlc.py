@@ -42,7 +42,7 @@ _BATCH = 500
 
 @dataclass(frozen=True)
 class FedRLC(FedEMA):
-    """Options of FedEMA; those of its objective stand beside them."""
+    """Options of FedEMA, and those of the objective."""
 
     def objective_name(self) -> str:
         return "crossed-kl"

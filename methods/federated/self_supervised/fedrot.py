@@ -13,7 +13,7 @@ from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupe
 
 @dataclass(frozen=True)
 class FedRot(SelfSupervised):
-    """Options as for every method."""
+    """Options of every method."""
 
     def objective_name(self) -> str:
         return "rotation"

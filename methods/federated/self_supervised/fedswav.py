@@ -15,7 +15,7 @@ from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupe
 
 @dataclass(frozen=True)
 class FedSwAV(SelfSupervised):
-    """Options as for every method, those of SwAV beside them."""
+    """Options of every method, and those of SwAV."""
 
     def objective_name(self) -> str:
         return "swav"

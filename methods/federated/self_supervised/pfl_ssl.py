@@ -16,7 +16,7 @@ from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupe
 
 @dataclass(frozen=True)
 class PFLSSL(SelfSupervised):
-    """objective: the registered name of what clients minimise; its options stand beside."""
+    """objective: the registered name of what clients minimise; its options are set next to it."""
 
     objective: str = "simclr"
 

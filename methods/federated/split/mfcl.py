@@ -31,8 +31,9 @@ from torch import Tensor
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.federated.base import FederatedMethod, Message, Server, Task
 from fedrepro.methods.federated.client_memory import ClientMemory, ClientStates
-from fedrepro.methods.metrics import Evaluation
-from fedrepro.methods.metrics.collapse import LOOKED_AT, representation_std
+from fedrepro.methods.federated.split._modules import two_modules
+from fedrepro.methods.federated.views import client_views
+from fedrepro.methods.metrics import Evaluation, collapse
 from fedrepro.methods.nn.layers import Layer, Sequential
 from fedrepro.methods.nn.mfcl_modules import mirrored
 from fedrepro.methods.nn.modular import (
@@ -47,7 +48,6 @@ from fedrepro.methods.privacy.secure_aggregation import masked, unmasked_sum
 from fedrepro.methods.state import State, part, repeat
 from fedrepro.methods.training.local_loss import Batch, LocalLoss
 from fedrepro.methods.training.memory import image_bytes
-from fedrepro.methods.training.pretraining import encode
 from fedrepro.methods.training.representations import (
     RepresentationOptions,
     contrastive_training,
@@ -58,7 +58,7 @@ from fedrepro.methods.training.self_supervised import ClientViews
 DECODER = "decoder"
 
 
-class Autoencoder(Layer):
+class ModuleAndDecoder(Layer):
     """decoder(module(x)): logits of the pixels of images of half the side."""
 
     def __init__(self, module: Sequential, decoder: Sequential) -> None:
@@ -72,9 +72,9 @@ class Autoencoder(Layer):
 
 
 class Rebuilding(LocalLoss):
-    """Eq. 1: binary cross-entropy between both views and what the autoencoder makes of them."""
+    """Eq. 1: binary cross-entropy between both views and what module and decoder make of them."""
 
-    def __init__(self, network: Autoencoder, views: ClientViews) -> None:
+    def __init__(self, network: ModuleAndDecoder, views: ClientViews) -> None:
         self.network, self.views = network, views
 
     @property
@@ -82,7 +82,8 @@ class Rebuilding(LocalLoss):
         return 2 * image_bytes(self.network, *self.views.portion.images.shape[1:])
 
     def loss(self, state: State, client_state: State, batch: Batch) -> Tensor:
-        return rebuilding_loss(self.network, state, torch.cat(self.views(batch, 2), dim=1))
+        x = torch.cat(self.views(batch, 2), dim=1)  # models x 2 batch x C x H x W
+        return rebuilding_loss(self.network, state, x)
 
 
 def rebuilding_loss(network: Layer, state: State, x: Tensor) -> Tensor:
@@ -90,11 +91,11 @@ def rebuilding_loss(network: Layer, state: State, x: Tensor) -> Tensor:
 
     The target is `x`, averaged down to the size of the output.
     """
-    logits = network(state, x, training=True)
+    logits = network(state, x, training=True)  # models x 2K x channels x height/2 x width/2
     height, width = logits.shape[3:]
     target = F.adaptive_avg_pool2d(x.flatten(0, 1), (height, width)).view(logits.shape)
     each = F.binary_cross_entropy_with_logits(logits, target, reduction="none")
-    return each.flatten(1).mean(1)
+    return each.flatten(1).mean(1)  # models
 
 
 @dataclass
@@ -120,14 +121,14 @@ class MFCLMemory(ClientMemory):
 
 @dataclass(frozen=True)
 class MFCL(FederatedMethod):
-    """Options beside those of every method, which are phase 1's.
+    """Options of every method, which are those of phase 1, and:
 
     cut_layer: convolutions in the client module. client_norm: `batch`, `group` or `twin`, there and
     in the decoder. group_channels: Λ. representations: ρ, pairs of views that are sent of each
     image. client_dropout: δ, share of the clients whose representations are lost.
     secure_aggregation: of phase 1. datamix: of phase 2. server_*: training of the second server.
     projector_widths: its dense layers. temperature: τ. client_models: whether the modules that
-    clients trained last, before their average, are saved beside it; they stay with the clients.
+    clients trained last, before their average, are saved with it; they stay with the clients.
     """
 
     draws_views: ClassVar[bool] = True
@@ -170,7 +171,7 @@ class MFCL(FederatedMethod):
 
     def start(self, task: Task, attempt: int) -> Server:
         stream = task.seeds.generator("weights", "model", attempt, 0)
-        drawn = {**_network(task).new(stream), **self._autoencoder(task).decoder.new(stream)}
+        drawn = {**two_modules(task).new(stream), **self._autoencoder(task).decoder.new(stream)}
         state = {name: value.to(task.device) for name, value in drawn.items()}
         first = {**part(state, MODULE), **part(state, DECODER)}
         return Servers(first, {k: v for k, v in state.items() if k not in first})
@@ -199,9 +200,7 @@ class MFCL(FederatedMethod):
         if t == self.rounds:
             return Message(each={"representations": self._encoded(task, weights, clients)})
         federation = task.federation
-        assert task.augmentation is not None
-        views = ClientViews(task.augmentation, federation.train, task.seeds, t, clients)
-        loss = Rebuilding(self._autoencoder(task), views)
+        loss = Rebuilding(self._autoencoder(task), client_views(task, t, clients))
         trained = self.train(task, loss, repeat(weights, len(clients)), t, clients)
         if self.client_models:
             memory.modules.remember(clients, part(trained.state, MODULE))
@@ -216,7 +215,7 @@ class MFCL(FederatedMethod):
         self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
     ) -> Server:
         if "representations" in upload.each:
-            network = _network(task)
+            network = two_modules(task)
             trained, losses = contrastive_training(
                 network.behind,
                 server.second,
@@ -243,9 +242,7 @@ class MFCL(FederatedMethod):
         """The spread of representations after the last exchange; protocols do the rest."""
         if not final:
             return None
-        images = task.federation.test.images[:LOOKED_AT]
-        h = encode(task.model.encoder, self.encoder(server), images)
-        return Evaluation({"representation_std": representation_std(h)})
+        return collapse.evaluate(task.model.encoder, self.encoder(server), task.federation.test)
 
     def encoder(self, server: Server) -> State:
         return with_own_modules({**part(server.first, MODULE), **server.second}, server.own)
@@ -254,8 +251,8 @@ class MFCL(FederatedMethod):
         """The second server's loss in its first and its last epoch."""
         return {"server_loss_first": server.losses[0], "server_loss_last": server.losses[-1]}
 
-    def _autoencoder(self, task: Task) -> Autoencoder:
-        return _autoencoder(_network(task), self.client_norm, self.group_channels)
+    def _autoencoder(self, task: Task) -> ModuleAndDecoder:
+        return _autoencoder(two_modules(task), self.client_norm, self.group_channels)
 
     def _server_options(self) -> RepresentationOptions:
         return RepresentationOptions(
@@ -271,7 +268,7 @@ class MFCL(FederatedMethod):
         """Representations of all images of `clients`, client after client."""
         augmentation: Augmentation | None = task.augmentation
         assert augmentation is not None
-        federation, module = task.federation, _network(task).module
+        federation, module = task.federation, two_modules(task).module
         sent = []
         for client in clients.tolist():
             images = federation.train.images[federation.train_of[client]]
@@ -291,15 +288,8 @@ class MFCL(FederatedMethod):
         return {"z": torch.cat(sent) if len(sent) > 1 else sent[0]}
 
 
-def _network(task: Task) -> ModularNetwork:
-    network = task.model.encoder
-    if not isinstance(network, ModularNetwork):
-        raise ValueError("MFCL needs an encoder in two modules (encoder.modular)")
-    return network
-
-
 @lru_cache(maxsize=8)
-def _autoencoder(network: ModularNetwork, norm: Norm, group_channels: int) -> Autoencoder:
+def _autoencoder(network: ModularNetwork, norm: Norm, group_channels: int) -> ModuleAndDecoder:
     """One autoencoder for all rounds, the decoder mirroring the module."""
     decoder = plain_layers(DECODER, mirrored(network.plan), norm, group_channels)
-    return Autoencoder(network.module, decoder)
+    return ModuleAndDecoder(network.module, decoder)

@@ -32,9 +32,8 @@ class Proximal(Supervised):
 
     def loss(self, state: State, client_state: State, batch: Batch) -> Tensor:
         far = [(state[k] - v).flatten(1).square().sum(1) for k, v in self.anchor.items()]
-        return super().loss(state, client_state, batch) + self.weight / 2 * sum(
-            far[1:], start=far[0]
-        )
+        total = sum(far[1:], start=far[0])  # models
+        return super().loss(state, client_state, batch) + self.weight / 2 * total  # models
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ def model_contrast(z: Tensor, received: Tensor, previous: Tensor, temperature: f
 
 
 class ModelContrastive(Supervised):
-    """Eq. 4; the previous encoders stand in client_state, the received one is given."""
+    """Eq. 4; client_state: the previous encoders. received: one encoder."""
 
     def __init__(self, task: Task, received: State, weight: float, temperature: float) -> None:
         super().__init__(task.model, task.federation.train, None)
@@ -49,14 +49,14 @@ class ModelContrastive(Supervised):
         return 2 * image_bytes(self.model, *self.portion.images.shape[1:])
 
     def loss(self, state: State, client_state: State, batch: Batch) -> Tensor:
-        x = to_float(self.portion.images[batch.index])
-        h = self.model.features(state, x, training=True)
-        labels = self.labels[batch.index]
-        supervised = cross_entropies(self.model.logits(state, h, training=True), labels)
+        x = to_float(self.portion.images[batch.index])  # models x batch x C x H x W
+        h = self.model.features(state, x, training=True)  # models x batch x dim
+        logits = self.model.logits(state, h, training=True)  # models x batch x classes
+        supervised = cross_entropies(logits, self.labels[batch.index])  # models x batch
         with torch.no_grad():
-            received = self.model.features(repeat(self.received, n_models(state)), x)
-            previous = self.model.features(client_state, x)
-        contrast = model_contrast(h, received, previous, self.temperature)
+            received = self.model.features(repeat(self.received, n_models(state)), x)  # as h
+            previous = self.model.features(client_state, x)  # as h
+        contrast = model_contrast(h, received, previous, self.temperature)  # models x batch
         return batch.mean(supervised + self.weight * contrast)
 
 

@@ -100,11 +100,11 @@ class SplitMix(FederatedMethod):
         sizes = task.federation.sizes()[clients[who]].double()
         shares = torch.zeros(self.n_bases, len(who), dtype=torch.float64)
         shares[which, torch.arange(len(who))] = sizes
-        met = shares.sum(1) > 0
+        trained = shares.sum(1) > 0
         after = {name: value.clone() for name, value in server.items()}
-        new = weighted_average(upload.each["bases"], shares[met])
+        new = weighted_average(upload.each["bases"], shares[trained])
         for name, value in after.items():
-            value[met.to(value.device)] = new[name]
+            value[trained.to(value.device)] = new[name]
         return after
 
     def evaluate(

@@ -1,0 +1,14 @@
+"""Random views of the participants' images in one round."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from fedrepro.methods.federated.base import Task
+from fedrepro.methods.training.self_supervised import ClientViews
+
+
+def client_views(task: Task, t: int, clients: Tensor) -> ClientViews:
+    """Draws views for `clients` (int64) in round `t`, by the task's augmentation."""
+    assert task.augmentation is not None
+    return ClientViews(task.augmentation, task.federation.train, task.seeds, t, clients)
