@@ -1,0 +1,176 @@
+"""Local training of many clients as batched steps on stacked weights.
+
+Every client takes exactly the steps of `plain.py`: its batches depend on the trial, the round, the
+client and the epoch, each model's loss is its own, and optimisers work number by number. Clients
+with equally many images share steps as they are. Clients of unlike sizes can where the loss is a
+mean over images that do not influence each other: a smaller batch is padded with images of weight
+0, and a client with fewer batches pauses until the others have finished the epoch. Clients with
+equally many batches form a piece of the stack. The optimiser holds the pieces, counts the steps of
+each and passes over those that pause, so that moments and bias corrections are those of one client.
+
+Evidence: `tests/methods/test_plain.py`, `tests/methods/test_grouping.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from fedrepro.methods.nn.layers import is_buffer
+from fedrepro.methods.optim.optimizers import Optimizer
+from fedrepro.methods.state import State
+from fedrepro.methods.training.local_loss import Batch, LocalLoss, LocalOptions
+
+
+def train_stack(
+    local_loss: LocalLoss,
+    state: State,
+    client_state: State,
+    members: Sequence[int],
+    own_of: Sequence[Tensor],
+    options: LocalOptions,
+    streams: Sequence[torch.Generator],
+) -> Tensor:
+    """Trains models, `state` and `client_state`, in place; the last epoch's mean losses, (models,).
+
+    members: the clients' positions among all that train; those with more images come first.
+    own_of, streams: as `own` and `stream` of `plain.train_client`, of each.
+    """
+    images = _Images(tuple(members), own_of, streams, options.batch_size)
+    stack = _Stack(state, client_state, images.ends, options.optimizer_over)
+    total = seen = torch.zeros(len(members), device=images.own.device)
+    for epoch in range(options.epochs):
+        learning = [local_loss.learns(name, epoch) for name in stack.trained]
+        local_loss.begin_epoch(state, client_state, members, images.own, epoch)
+        total, seen = torch.zeros_like(total), torch.zeros_like(total)
+        for batch, counts in images.epoch(epoch):
+            if batch.at.shape[1] < local_loss.smallest_batch:
+                continue
+            n = len(counts)
+            now, theirs = stack.first(n, learning)
+            loss = local_loss.loss(now, theirs, batch)  # (n,)
+            stack.step(now, loss)
+            with torch.no_grad():
+                local_loss.after(now, theirs, batch)
+            total[:n] += loss.detach() * counts
+            seen[:n] += counts
+    stack.end()
+    with torch.no_grad():
+        local_loss.end(state, client_state, members, images.own)
+    return total / seen
+
+
+class _Images:
+    """The images of clients that train together, and their batches.
+
+    own: int64, models x most images; rows of smaller clients are padded.
+    ends: rising numbers of clients, after each of which a piece ends; the last is their count.
+    """
+
+    def __init__(
+        self,
+        members: tuple[int, ...],
+        own_of: Sequence[Tensor],
+        streams: Sequence[torch.Generator],
+        batch_size: int,
+    ) -> None:
+        self.members, self.streams, self.batch_size = members, streams, batch_size
+        self.own = pad_sequence(list(own_of), batch_first=True)
+        self.sizes = [len(own) for own in own_of]
+        batches = [-(-size // batch_size) for size in self.sizes]
+        last = len(batches) - 1
+        self.ends = [i + 1 for i, n in enumerate(batches) if i == last or n != batches[i + 1]]
+        self._rows = torch.arange(len(members), device=self.own.device).unsqueeze(1)
+        starts = range(0, self.sizes[0], batch_size)
+        self._counts = [self._images_from(start) for start in starts]
+        self._shares = [_shares(counts) for counts in self._counts]
+
+    def _images_from(self, start: int) -> Tensor:
+        """How many images each client with any from `start` on has in that batch, (clients,)."""
+        left = [min(size - start, self.batch_size) for size in self.sizes if size > start]
+        return torch.tensor(left, device=self.own.device)
+
+    def epoch(self, epoch: int) -> Iterator[tuple[Batch, Tensor]]:
+        """Batches, and how many images of each client are in them; only the first ones have any."""
+        drawn = [
+            torch.randperm(size, generator=stream)
+            for size, stream in zip(self.sizes, self.streams, strict=True)
+        ]
+        order = pad_sequence(drawn, batch_first=True).to(self.own.device)
+        parts = torch.split(order, self.batch_size, dim=1)
+        for at, counts, share in zip(parts, self._counts, self._shares, strict=False):
+            n = len(counts)
+            index = self.own[self._rows[:n], at[:n]]
+            yield Batch(self.members[:n], index, at[:n], epoch, share), counts
+
+
+def _shares(counts: Tensor) -> Tensor | None:
+    """`Batch.share` of clients with so many images, the most first."""
+    if counts[0] == counts[-1]:
+        return None
+    filled = torch.arange(int(counts[0]), device=counts.device) < counts.unsqueeze(1)
+    return filled / counts.double().unsqueeze(1)
+
+
+class _Stack:
+    """Stacked weights of which the first so many models take a step while the others pause.
+
+    ends: as of `_Images`.
+    optimizer_over: a fresh optimiser over leaf tensors.
+    """
+
+    def __init__(
+        self,
+        state: State,
+        client_state: State,
+        ends: Sequence[int],
+        optimizer_over: Callable[[Sequence[Tensor]], Optimizer],
+    ) -> None:
+        self.state, self.client_state = state, client_state
+        self.trained = [
+            name
+            for name, value in state.items()
+            if not is_buffer(name) and value.is_floating_point()
+        ]
+        whole = [state[name] for name in self.trained]
+        self._pieces = [slice(*piece) for piece in zip([0, *ends[:-1]], ends, strict=True)]
+        self._leaves = [whole]
+        if len(ends) > 1:
+            self._leaves = [[value[piece] for value in whole] for piece in self._pieces]
+        leaves = [leaf.requires_grad_() for of_piece in self._leaves for leaf in of_piece]
+        self._optimizer = optimizer_over(leaves)
+
+    def first(self, n: int, learning: Sequence[bool]) -> tuple[State, State]:
+        """`state` and `client_state` of the first `n` models, up to the end of a piece.
+
+        learning: for each of `trained`, whether it gets a gradient.
+        """
+        state, client_state = self.state, self.client_state
+        if len(self._pieces) > 1:
+            state = {name: value[:n] for name, value in state.items()}
+            client_state = {name: value[:n] for name, value in client_state.items()}
+        for name, learns in zip(self.trained, learning, strict=True):
+            state[name].requires_grad_(learns)
+        return state, client_state
+
+    def step(self, state: State, loss: Tensor) -> None:
+        """Moves the weights of `state`, which `first` gave, down their gradients of `loss`."""
+        # A weight that does not learn in this epoch keeps no gradient: the optimiser skips it.
+        self._optimizer.zero_grad(set_to_none=True)
+        torch.autograd.backward(loss.sum())
+        if len(self._pieces) > 1:
+            for piece, leaves in zip(self._pieces, self._leaves, strict=True):
+                if piece.stop <= len(loss):
+                    for name, leaf in zip(self.trained, leaves, strict=True):
+                        grad = state[name].grad
+                        leaf.grad = None if grad is None else grad[piece]
+        self._optimizer.step()
+
+    def end(self) -> None:
+        """The weights learn no longer."""
+        for leaves in self._leaves:
+            for leaf in leaves:
+                leaf.requires_grad_(False)
