@@ -16,6 +16,7 @@ from torch import Tensor
 
 from fedrepro.methods.federated.base import Message, Server, Task
 from fedrepro.methods.federated.client_memory import ClientStates
+from fedrepro.methods.federated.reference._no_exchange import NoExchange
 from fedrepro.methods.federated.self_supervised._self_supervised import (
     SelfSupervised,
     SelfSupervisedMemory,
@@ -32,7 +33,7 @@ class LocalMemory(SelfSupervisedMemory):
 
 
 @dataclass(frozen=True)
-class TrainingAlone(SelfSupervised):
+class TrainingAlone(NoExchange, SelfSupervised):
     """All clients start from the weights from which the federated methods start."""
 
     keeps_memory: ClassVar[bool] = True
@@ -40,9 +41,6 @@ class TrainingAlone(SelfSupervised):
     def new_memory(self, task: Task) -> LocalMemory:
         n_clients = task.federation.n_clients
         return LocalMemory(ClientStates.of(n_clients), repeat(self.start(task, 0), n_clients))
-
-    def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
-        return Message()
 
     def begin(
         self, task: Task, download: Message, t: int, clients: Tensor, memory: LocalMemory
@@ -55,11 +53,6 @@ class TrainingAlone(SelfSupervised):
         trained = super().local_update(task, download, t, clients, memory)
         put(memory.models, clients, dict(trained.each["weights"]))
         return Message(log=trained.log)
-
-    def aggregate(
-        self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
-    ) -> Server:
-        return server
 
     def finish(self, task: Task, server: Server, memory: LocalMemory) -> Server:
         """All clients' models, stacked: protocols measure each and average."""

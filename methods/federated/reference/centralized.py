@@ -20,8 +20,9 @@ import torch
 from torch import Tensor
 
 from fedrepro.methods.data.federation import Federation
-from fedrepro.methods.federated.base import FederatedMethod, Message, Server, Task
+from fedrepro.methods.federated.base import Message, Server, Task
 from fedrepro.methods.federated.client_memory import ClientMemory
+from fedrepro.methods.federated.reference._no_exchange import NoExchange
 from fedrepro.methods.state import State, repeat
 
 
@@ -33,7 +34,7 @@ class PoolMemory(ClientMemory):
 
 
 @dataclass(frozen=True)
-class Centralized(FederatedMethod):
+class Centralized(NoExchange):
     """by: `all` for one pool, `cluster` for one for each true group of clients."""
 
     by: Literal["all", "cluster"] = "all"
@@ -60,19 +61,11 @@ class Centralized(FederatedMethod):
     def new_memory(self, task: Task) -> PoolMemory:
         return PoolMemory(repeat(task.new_model("model", 0, 0), task.federation.n_clients))
 
-    def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
-        return Message()
-
     def local_update(
         self, task: Task, download: Message, t: int, clients: Tensor, memory: PoolMemory
     ) -> Message:
         memory.models = self.train_supervised(task, memory.models, clients, t, clients)
         return Message()
-
-    def aggregate(
-        self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
-    ) -> Server:
-        return server
 
     def personal_models(
         self, task: Task, server: Server, clients: Tensor, memory: PoolMemory

@@ -13,31 +13,24 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Server, Task
+from fedrepro.methods.federated.base import Memory, Message, Server, Task
+from fedrepro.methods.federated.reference._no_exchange import NoExchange
 from fedrepro.methods.metrics import Evaluation, collapse
 from fedrepro.methods.nn.classifier import ENCODER
 from fedrepro.methods.state import State, part
 
 
 @dataclass(frozen=True)
-class Untrained(FederatedMethod):
+class Untrained(NoExchange):
     """Of the options common to all methods only `rounds` has an effect, on time; 1 is enough."""
 
     def start(self, task: Task, attempt: int) -> Server:
         return part(task.new_model("model", attempt, 0), ENCODER)
 
-    def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
-        return Message()
-
     def local_update(
         self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
     ) -> Message:
         return Message()
-
-    def aggregate(
-        self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
-    ) -> Server:
-        return server
 
     @torch.no_grad()
     def evaluate(
