@@ -66,7 +66,7 @@ class Work:
         return self.forward + (1 + _BACKWARD) * self.trained
 
 
-class Estimator:
+class TrialTimeEstimator:
     """Seconds per trial on `device`, one thread each.
 
     records: stored trials to learn from; those of other devices are left out.
