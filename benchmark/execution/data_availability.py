@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fedrepro.benchmark import data
 from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.errors import DataError
+from fedrepro.benchmark.errors import DataError, is_out_of_memory
 from fedrepro.benchmark.store.record import TrialRecord
 
 Wanted = tuple[str, str, int | None]
@@ -62,6 +62,10 @@ class DataAvailability:
             loaded = data.load(name, part, data_dir=self.data_dir, images=images, download=download)
         except (DataError, LookupError) as error:
             return _Found(problem=str(error))
+        except Exception as error:
+            if not is_out_of_memory(error):
+                raise
+            return _Found(problem=f"{name}/{part} could not be read: memory ran out")
         return _Found(checksum=loaded.checksum)
 
 

@@ -26,6 +26,7 @@ from fedrepro.benchmark.training.training import device_name
 
 _GENEROUS = 20.0
 _LEAST_LIMIT_S = 1800.0
+_LARGEST_LIMIT_S = 1e8  # three years: no clock or timer of a worker refuses it
 
 
 @dataclass(frozen=True)
@@ -261,9 +262,10 @@ def _weighted(
 
 def _limit(seconds: float, given: float | None) -> float | None:
     """When a trial counts as hung; estimates are off by a factor of two, at times of five."""
-    if given is not None:
-        return given or None
-    return max(_LEAST_LIMIT_S, _GENEROUS * seconds)
+    if given == 0:
+        return None
+    wanted = max(_LEAST_LIMIT_S, _GENEROUS * seconds) if given is None else given
+    return min(wanted, _LARGEST_LIMIT_S)
 
 
 def _label(job: Job) -> str:

@@ -7,14 +7,16 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from fedrepro.benchmark.errors import FedreproError
+from fedrepro.benchmark.errors import FedreproError, is_out_of_memory
 from fedrepro.benchmark.execution.jobs import Done, Failed, Job, Result
 from fedrepro.benchmark.store import fingerprint
+from fedrepro.benchmark.store.store import read_encoder
 from fedrepro.benchmark.training.training import train_trial
 from fedrepro.methods.federated.base import Progress
 from fedrepro.methods.outcome import DivergedError
@@ -46,6 +48,11 @@ class Reporter:
             self.tell(done, total)
 
 
+def encoder_reader(path: Path | None) -> Callable[[], State | None]:
+    """Reads the weights that a job starts from, once it is asked to; None for a random start."""
+    return partial(read_encoder, path) if path is not None else lambda: None
+
+
 def perform(
     job: Job,
     encoder: Callable[[], State | None],
@@ -73,12 +80,12 @@ def perform(
             threads=threads,
         )
         return Done(outcome, provenance, fingerprint.digest(fingerprint.source_of(job.config)))
-    except (torch.OutOfMemoryError, MemoryError) as error:
-        where = f"the memory of {device}" if isinstance(error, torch.OutOfMemoryError) else "memory"
+    except Exception as error:
+        if not is_out_of_memory(error):
+            return Failed(_one_line(error), traceback.format_exc())
+        where = f"the memory of {device}" if "CUDA" in str(error) else "memory"
         reason = f"out of {where}; train fewer trials at a time (--jobs, or workers of the cluster)"
         failed = Failed(reason, traceback.format_exc(), again=True)
-    except Exception as error:
-        return Failed(_one_line(error), traceback.format_exc())
     gc.collect()
     if device.startswith("cuda"):
         torch.cuda.empty_cache()
