@@ -52,7 +52,8 @@ def remembered(folder: Path, key: str, compute: Callable[[], str]) -> str:
     """The short text kept under `key` in the cache of `folder`, or `compute()`, which is kept."""
     path = folder / NAME / "facts" / key
     with contextlib.suppress(OSError, UnicodeDecodeError):
-        text = path.read_text("ascii")
+        # Nothing else: who opens a named pipe waits for ever.
+        text = path.read_text("ascii") if path.is_file() else ""
         if text.endswith("\n"):
             return text[:-1]
     fact = compute()
@@ -66,14 +67,15 @@ def knows(folder: Path, key: str) -> bool:
     return (folder / NAME / "facts" / key).is_file()
 
 
-def file_md5(path: Path, folder: Path) -> str:
-    """MD5 of a file, worked out once for each stamp."""
+def md5_of(path: Path) -> str:
+    """MD5 of a file's content."""
+    digest = hashlib.md5(usedforsecurity=False)
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
 
-    def compute() -> str:
-        digest = hashlib.md5(usedforsecurity=False)
-        with path.open("rb") as file:
-            while chunk := file.read(_CHUNK):
-                digest.update(chunk)
-        return digest.hexdigest()
 
-    return remembered(folder, key_of("md5", *stamp(path)), compute)
+def remembered_md5(path: Path, folder: Path) -> str:
+    """MD5 of a file, worked out once for each stamp; not for files that could run code."""
+    return remembered(folder, key_of("md5", *stamp(path)), lambda: md5_of(path))

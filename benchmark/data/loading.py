@@ -93,7 +93,10 @@ def load(
     read: Part = "test" if part == "test" else "train"
     if part == "unlabeled" and data.has_unlabeled:
         read = "unlabeled"
-    stored = data.read(read, folder, download)
+    try:
+        stored = data.read(read, folder, download)
+    except OSError as error:
+        raise DataError(f"{name} cannot be read ({error})") from error
     labels = None if part == "unlabeled" else stored.labels
     index = _chosen(name, part, len(stored.images), labels, images)
     return Loaded(
