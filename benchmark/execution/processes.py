@@ -55,10 +55,14 @@ def is_stopped(process: int | None) -> bool:
 def environment_of_workers() -> Iterator[None]:
     """Variables and signals for a block that starts workers.
 
-    The number of threads must be set before torch is imported. SIGINT is blocked: workers inherit
-    that, and here it waits until the block has ended.
+    The number of threads must be set before torch is imported. The folder that a worker is started
+    in is no place to import from. SIGINT is blocked: workers inherit that, and here it waits until
+    the block has ended.
     """
-    wanted = dict.fromkeys(_THREAD_VARIABLES, "1") | {"CUBLAS_WORKSPACE_CONFIG": ":4096:8"}
+    wanted = dict.fromkeys(_THREAD_VARIABLES, "1") | {
+        "CUBLAS_WORKSPACE_CONFIG": ":4096:8",
+        "PYTHONSAFEPATH": "1",
+    }
     before = {name: os.environ.get(name) for name in wanted}
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     os.environ.update(wanted)

@@ -90,6 +90,32 @@ def test_records_of_a_config_that_has_changed_its_shape_are_learned_from(tiny_co
     assert known.seconds(config) == pytest.approx(8.0)
 
 
+def test_memory_that_runs_out_leaves_an_estimate(
+    tiny_config: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*size: int, **options: Any) -> Any:
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 1")
+
+    config = tiny_config({"training": {"rounds": 2000}})
+    usual = TrialTimeEstimator("cpu", "here").seconds(config)
+    monkeypatch.setattr("torch.rand", full)
+    # Within what processors differ by, and a loaded machine.
+    assert usual / 1000 < TrialTimeEstimator("cpu", "here").seconds(config) < usual * 1000
+
+
+def test_data_that_memory_cannot_hold_leave_the_work_estimated(
+    tiny_config: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*name: str, **options: Any) -> Any:
+        raise MemoryError
+
+    start = tiny_config({"pretraining": {"method": "simclr", "epochs": 5}}).start
+    assert start is not None
+    start = dataclasses.replace(start, data={**start.data, "images": None})
+    monkeypatch.setattr("fedrepro.benchmark.data.load", full)
+    assert work_of(start).trained == 5 * 2 * 50_000
+
+
 @pytest.mark.parametrize(("long_s", "steps"), [(0.0, 1), (1e9, 2)])
 def test_a_long_step_is_timed_once(
     tiny_config: Make, monkeypatch: pytest.MonkeyPatch, long_s: float, steps: int

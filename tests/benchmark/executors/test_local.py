@@ -230,12 +230,14 @@ def test_of_hundreds_of_trials_a_few_are_named_and_the_others_counted() -> None:
         progress.begin(300, 300.0, workers=200)
         for seed in range(200):
             progress.started(("k", seed), f"fedavg on digits, trial {seed}", 1.0)
-        terminal.print(progress._picture())
         line = progress.line()
     assert line.count("fedavg") == 4
     assert "trial 3 0/? · 196 more · about" in line
     assert isinstance(terminal.file, io.StringIO)
-    assert "184 more" in terminal.file.getvalue()
+    drawn = terminal.file.getvalue()
+    assert "184 more in training" in drawn
+    assert "trial 15" in drawn
+    assert "trial 16" not in drawn
 
 
 @pytest.mark.parametrize(
