@@ -1,6 +1,6 @@
-"""What is slow to work out and worth keeping in `<data folder>/.fedrepro-cache`.
+"""A cache of what is slow to work out, in `<data folder>/.fedrepro-cache`.
 
-Everything in it can be deleted at any time. Where it cannot be written, nothing is kept.
+Everything in it can be deleted at any time. Where it cannot be written, nothing is cached.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 
 def remembered(folder: Path, key: str, compute: Callable[[], str]) -> str:
-    """The short text kept under `key` in the cache of `folder`, or `compute()`, which is kept."""
+    """The short text under `key` in the cache of `folder`; `compute()` makes it the first time."""
     path = folder / NAME / "facts" / key
     with contextlib.suppress(OSError, UnicodeDecodeError):
         # Nothing else: who opens a named pipe waits for ever.
@@ -63,7 +63,7 @@ def remembered(folder: Path, key: str, compute: Callable[[], str]) -> str:
 
 
 def knows(folder: Path, key: str) -> bool:
-    """Whether something is kept under `key`."""
+    """Whether the cache of `folder` holds a text under `key`."""
     return (folder / NAME / "facts" / key).is_file()
 
 

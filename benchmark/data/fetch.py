@@ -44,9 +44,12 @@ _BROKEN = (
 class Archive:
     """A released file.
 
-    url: HTTPS. size: bytes. md5: of the file as it travels. path: where the file itself is kept,
-    relative to the data folder; None for an archive that is unpacked and deleted. members: what is
-    unpacked, name in the archive → path relative to the data folder.
+    url: HTTPS.
+    size: bytes.
+    md5: of the file as it is sent.
+    path: where the file itself goes, relative to the data folder; None for an archive that is
+    unpacked and deleted.
+    members: what is unpacked, by name in the archive, and where to, relative to the data folder.
     """
 
     url: str
@@ -188,7 +191,7 @@ def unpack(packed: Path, archive: Archive, folder: Path) -> None:
     except _BROKEN as error:
         raise DataError(f"{archive.url} cannot be unpacked ({error})") from error
     except OSError as error:
-        # A place that is not in the file, or no gzip; what the disk refuses is the caller's affair.
+        # A place that is not in the file, or no gzip; errors of the disk are left to the caller.
         if error.errno not in (None, errno.EINVAL):
             raise
         raise DataError(f"{archive.url} cannot be unpacked ({error})") from error

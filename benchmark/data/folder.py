@@ -21,7 +21,7 @@ from fedrepro.benchmark.errors import DataError
 
 SUFFIXES = tuple(FORMATS)
 _DECODED = 2
-"""Raised when images are decoded to other pixels, so that what was kept is made again."""
+"""Raised when images are decoded to other pixels, so that cached arrays are made again."""
 
 
 def read_folder(

@@ -75,9 +75,9 @@ def parse_idx(content: bytearray, dimensions: int, path: Path) -> NDArray[np.uin
     shape = struct.unpack(f">{dimensions}I", content[4:start])
     held, wanted = len(content) - start, math.prod(shape)
     if held != wanted:
-        told = f"{held:,} bytes of data" if held < wanted else "more data"
+        found = f"{held:,} bytes of data" if held < wanted else "more data"
         raise DataError(
-            f"{path} is damaged: {told}, its header says {wanted:,} bytes; delete it and fetch it "
+            f"{path} is damaged: {found}, its header says {wanted:,} bytes; delete it and fetch it "
             "again with --download"
         )
     return np.frombuffer(content, dtype=np.uint8, offset=start).reshape(shape)
@@ -86,9 +86,11 @@ def parse_idx(content: bytearray, dimensions: int, path: Path) -> NDArray[np.uin
 class IdxSet(ReleasedSet):
     """Grey images and labels in IDX files.
 
-    folder: below the data folder. pattern: of a file's name, with {part} and {kind}. part_names:
-    how the files name parts. md5: of the unpacked files by name; files without one count as the
-    release only if `--download` unpacked them from the released archive.
+    folder: below the data folder.
+    pattern: of a file's name, with {part} and {kind}.
+    part_names: how the files name parts.
+    md5: of the unpacked files by name; files without one count as the release only if `--download`
+    unpacked them from the released archive.
     transposed: whether rows and columns of the images are swapped.
     """
 

@@ -29,9 +29,11 @@ PARTS = ("train", "train-a", "train-b", "train-70", "train-30", "test", "unlabel
 class Loaded:
     """A part of a data set as a run uses it.
 
-    n_classes: 0 where the set has no labels. checksum: SHA-256 over images and labels of the part
-    at its original size; of a selection (a half, a subset), over that and the chosen positions.
-    is_release: whether every file is known to be the release's. note: what a reader must know.
+    n_classes: 0 where the set has no labels.
+    checksum: SHA-256 over images and labels of the part at its original size; of a selection (a
+    half, a subset), over that and the chosen positions.
+    is_release: whether every file is known to be the release's.
+    note: what a reader must know.
     source: where the images came from.
     """
 

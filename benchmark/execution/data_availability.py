@@ -1,4 +1,4 @@
-"""The parts of data sets that runs read: whether they are there, and whether they have changed."""
+"""Whether the data that runs read are there, and whether they have changed since a trial."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class _Found:
 
 @dataclass
 class DataAvailability:
-    """What is known of the data under one folder; each part is looked at once."""
+    """The data sets in one folder; each part is read once."""
 
     data_dir: Path | None
     download: bool
     _found: dict[Wanted, _Found] = field(default_factory=dict)
 
     def problem(self, config: RunConfig) -> str | None:
-        """The sentence of the `DataError` that training would end in, or None."""
+        """Why training could not read its data, as one sentence; None if it could."""
         for wanted in portions_of(config):
             found = self._look(wanted)
             if found.problem is not None and self.download:
@@ -42,7 +42,7 @@ class DataAvailability:
         return None
 
     def changed(self, config: RunConfig, record: TrialRecord) -> list[str]:
-        """Parts that are at hand with another content than `record` was trained on."""
+        """Parts that are there, but with another content than `record` was trained on."""
         trained = record.provenance.get("data", {})
         now = {f"{w[0]}/{w[1]}": self._look(w).checksum for w in portions_of(config)}
         return [

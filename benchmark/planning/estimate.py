@@ -244,7 +244,7 @@ def multiply_adds(encoder: Layer, channels: int, size: int) -> float:
 
 
 def _n_images(wanted: Mapping[str, Any], data_dir: Path | None) -> int:
-    """Images of a part, where the data are at hand."""
+    """Images of a part; a usual number where it cannot be read."""
     try:
         return len(data.load(wanted["name"], wanted["part"], data_dir=data_dir).portion)
     except (DataError, LookupError):

@@ -1,4 +1,4 @@
-"""What a worker does with one trial, wherever it lives."""
+"""What a worker does with one trial, on this machine or on a cluster."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ class OverdueError(FedreproError):
 
 
 class Reporter:
-    """Passes progress on, but not more often than anyone can read."""
+    """Passes progress on, five times a second at most."""
 
-    def __init__(self, tell: Progress) -> None:
-        self.tell, self.last = tell, 0.0
+    def __init__(self, report: Progress) -> None:
+        self.report, self.last = report, 0.0
 
     def __call__(self, done: int, total: int) -> None:
         now = time.monotonic()
         if now - self.last >= _REPORT_EVERY_S or done == total:
             self.last = now
-            self.tell(done, total)
+            self.report(done, total)
 
 
 def encoder_reader(path: Path | None) -> Callable[[], State | None]:
@@ -61,13 +61,13 @@ def perform(
     progress: Progress = lambda done, total: None,
     threads: int = 1,
 ) -> Result:
-    """What comes of a job; whatever its training raises becomes a `Failed`.
+    """Trains a job; whatever training raises becomes a `Failed`.
 
     threads: as for `train_trial`.
 
-    Memory that runs out may have been taken by a neighbour, so such a trial is tried again as it
-    is. Never with smaller batches: contrastive losses and batch statistics see the batch as a
-    whole, and sums in another order are other numbers.
+    A trial that ran out of memory is tried again unchanged, because another process may have taken
+    the memory. Its batches never become smaller: contrastive losses and batch statistics depend on
+    the whole batch, and sums in another order are other numbers.
     """
     try:
         outcome, provenance = train_trial(
@@ -93,7 +93,7 @@ def perform(
 
 
 def as_numpy(result: Result) -> Result:
-    """Weights as plain arrays: a tensor would travel by shared memory of a process that may die."""
+    """The result with plain arrays: a tensor would be sent as shared memory of a dying process."""
     if isinstance(result, Failed) or result.outcome.encoder is None:
         return result
     weights: Any = {k: v.detach().cpu().numpy() for k, v in result.outcome.encoder.items()}
@@ -101,7 +101,7 @@ def as_numpy(result: Result) -> Result:
 
 
 def as_torch(result: Result) -> Result:
-    """What `as_numpy` was given."""
+    """Undoes `as_numpy`."""
     if isinstance(result, Failed) or result.outcome.encoder is None:
         return result
     weights: Any = {k: torch.as_tensor(v) for k, v in result.outcome.encoder.items()}
