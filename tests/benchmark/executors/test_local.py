@@ -301,6 +301,19 @@ def test_a_limit_beyond_what_a_poll_can_wait_is_kept(
     assert heard.results[job.name] == ANSWER
 
 
+def test_workers_import_nothing_from_the_working_folder(
+    tiny_config: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("random", "socket", "fedrepro"):
+        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'trace')!r}, 'w').close()\n")
+    monkeypatch.setattr(_pool, "_work", _answers_half_a_second_later)
+    monkeypatch.chdir(tmp_path)
+    heard, job = Listening(), Job(tiny_config(), 0)
+    pool([job], heard.listener())
+    assert heard.results[job.name] == ANSWER
+    assert not (tmp_path / "trace").exists()
+
+
 @linux
 def test_a_worker_frozen_in_the_middle_of_a_message_is_replaced_and_its_trial_tried_again(
     tiny_config: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
