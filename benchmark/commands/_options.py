@@ -90,14 +90,6 @@ def add_execution(parser: argparse.ArgumentParser) -> None:
         help="worker processes; 0 trains in this one (default: cores)",
     )
     parser.add_argument(
-        "--threads",
-        type=positive,
-        default=1,
-        metavar="N",
-        help="cores that the clients of one trial are spread over; no number depends on it "
-        "(default: 1; for few long trials, with --jobs 1)",
-    )
-    parser.add_argument(
         "--device", default="auto", metavar="NAME", help="cpu, cuda, cuda:1 or auto (default)"
     )
     parser.add_argument(
@@ -148,7 +140,7 @@ def seconds(text: str) -> float:
 def execution_options(given: argparse.Namespace) -> dict[str, Any]:
     """What `benchmark.execution.run.execute` and `rehearse` take of the options of
     `add_execution`."""
-    names = ("data_dir", "device", "jobs", "executor", "cluster", "time_limit", "threads")
+    names = ("data_dir", "device", "jobs", "executor", "cluster", "time_limit")
     return {name: getattr(given, name) for name in names}
 
 

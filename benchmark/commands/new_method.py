@@ -51,7 +51,7 @@ class {name}(FedAvg):
         }}
 '''
 _TEST_IMPORTS = (
-    "from fedrepro.methods.federated.base import Memory, Task",
+    "from fedrepro.methods.federated.base import Task",
     "from fedrepro.methods.federated.supervised.fedavg import FedAvg",
 )
 _TEST = """from __future__ import annotations
@@ -80,7 +80,7 @@ def test_a_share_of_the_old_model_is_kept(make_task: Callable[..., Task]) -> Non
         old = method.start(task, 0)
         clients = method.participants(task, 0)
         download = method.broadcast(task, old, 0, clients)
-        upload = method.local_update(task, download, 0, clients, Memory())
+        upload = method.local_update(task, download, 0, clients, method.new_memory(task))
         new = method.aggregate(task, old, upload, 0, clients)
         moved.append(torch.cat([(new[name] - old[name]).flatten() for name in sorted(old)]))
     torch.testing.assert_close(moved[1], 0.5 * moved[0])

@@ -73,7 +73,6 @@ def execute(
     executor: str = "local",
     cluster: Path | None = None,
     time_limit: float | None = None,
-    threads: int = 1,
 ) -> Execution:
     """Trains every trial of `plan` that `store` lacks.
 
@@ -84,7 +83,6 @@ def execute(
     cluster: the file that describes a cluster.
     time_limit: seconds of running after which a trial counts as hung; None for 20 times its
     estimate, 0 for never.
-    threads: cores that one trial may use.
 
     A trial that fails, or whose data are missing, is noted; the others are trained.
 
@@ -92,7 +90,7 @@ def execute(
     there.
     """
     shown, clock = progress or Progress(), time.perf_counter()
-    chosen = executors.find(executor)(ExecutorOptions(data_dir, device, jobs, cluster, threads))
+    chosen = executors.find(executor)(ExecutorOptions(data_dir, device, jobs, cluster))
     with store.writing():
         driver = _Driver(plan, store, data_dir, shown)
         driver.index.refresh()
@@ -111,10 +109,9 @@ def rehearse(
     executor: str = "local",
     cluster: Path | None = None,
     time_limit: float | None = None,
-    threads: int = 1,
 ) -> list[str]:
     """Lines that say what `execute` would submit, where, and in which order; nothing is written."""
-    chosen = executors.find(executor)(ExecutorOptions(data_dir, device, jobs, cluster, threads))
+    chosen = executors.find(executor)(ExecutorOptions(data_dir, device, jobs, cluster))
     driver = _Driver(plan, store, data_dir, Progress())
     todo = driver.sort_out(download=False)
     queue = Queue(driver.weighted(todo, chosen, time_limit))

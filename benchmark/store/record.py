@@ -22,7 +22,7 @@ class TrialRecord:
     """One trial of one run.
 
     source: SHA-256 by file of the code that the run depends on. provenance: device, versions,
-    commit, start, wall seconds, threads, data checksums and whether each set is the release.
+    commit, start, wall seconds, data checksums and whether each set is the release.
     arrays, encoder: file name and SHA-256 of the arrays beside the record, None where there are
     none.
     """

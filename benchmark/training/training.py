@@ -45,13 +45,11 @@ def train_trial(
     device: str,
     encoder: State | None = None,
     progress: Progress = lambda done, total: None,
-    threads: int = 1,
 ) -> tuple[Outcome, Provenance]:
     """One trial, and where its numbers come from.
 
     encoder: weights of the run that `config` starts from, one model; None for a random start.
-    threads: cores that the clients of a round may be spread over, which changes no number.
-    provenance: device, versions, commit, started (UTC), wall_s, threads, data by portion.
+    provenance: device, versions, commit, started (UTC), wall_s, data by portion.
 
     Raises `methods.outcome.DivergedError` if a metric is not finite, `benchmark.errors.DataError`
     if data are missing, and `ValueError` if the config cannot be built or nothing was measured.
@@ -60,7 +58,7 @@ def train_trial(
         raise ValueError("an encoder is needed exactly where a run starts from another")
     started, clock = datetime.now(UTC), time.perf_counter()
     place = torch.device(device)
-    trial = Trial(config, Seeds(seed), place, data_dir, encoder, progress, threads)
+    trial = Trial(config, Seeds(seed), place, data_dir, encoder, progress)
     stage = importlib.import_module(f"fedrepro.benchmark.training.stages.{config.stage}")
     with _deterministic():
         outcome: Outcome = stage.run(trial)
@@ -71,7 +69,6 @@ def train_trial(
         "commit": commit(),
         "started": started.isoformat(timespec="seconds"),
         "wall_s": time.perf_counter() - clock,
-        "threads": threads,
         "data": dict(trial.used),
     }
 

@@ -26,8 +26,7 @@ from torch import Tensor
 from fedrepro.methods.costs.op_trace import watched
 from fedrepro.methods.data.federation import Federation, ImageSet, to_float
 from fedrepro.methods.data.views.augment import Augmentation
-from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Server, Task
-from fedrepro.methods.state import n_bytes
+from fedrepro.methods.federated.base import FederatedMethod, Message, Server, Task
 from fedrepro.methods.training.grouping import Grouping
 
 _SIZES = (2, 3, 4, 6)
@@ -166,7 +165,7 @@ def _rounds(
     tiny = _tiny(task, images)
     # SGD's steps can be watched; what another optimiser keeps is not counted anyway.
     short = replace(method, rounds=_ROUNDS, local_epochs=epochs, batch_size=images, optimizer="sgd")
-    memory, alone, found = Memory(), torch.tensor([client]), list[_Round]()
+    memory, alone, found = short.new_memory(tiny), torch.tensor([client]), list[_Round]()
     for t in range(short.exchanges):
         download = short.broadcast(tiny, server, t, alone)
         with watched() as watch:
@@ -178,7 +177,8 @@ def _rounds(
                 watch.weights,
                 watch.gradients,
                 watch.most,
-                sum(n_bytes(state) for state in memory.values()) // tiny.federation.n_clients,
+                sum(v.numel() * v.element_size() for v in memory.tensors())
+                // tiny.federation.n_clients,
             )
         )
         if t + 1 < short.exchanges:

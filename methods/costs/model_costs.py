@@ -16,7 +16,7 @@ from fractions import Fraction
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Task
+from fedrepro.methods.federated.base import FederatedMethod, Message, Task
 from fedrepro.methods.nn.layers import Layer, is_buffer
 from fedrepro.methods.state import State, n_bytes
 
@@ -110,7 +110,7 @@ def communication(method: FederatedMethod, task: Task) -> Exchange:
     """
     task = replace(task, federation=method.prepare(task.federation))
     model_bytes = n_bytes(task.model.new(torch.Generator().manual_seed(0)))
-    server, memory, total = method.start(task, 0), Memory(), Exchange()
+    server, memory, total = method.start(task, 0), method.new_memory(task), Exchange()
     for t in range(method.exchanges):
         clients = method.participants(task, t)
         download = method.broadcast(task, server, t, clients)

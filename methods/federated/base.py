@@ -10,10 +10,10 @@
     server = finish(server)                     once, after the last round
 
 Weights, features, cluster centres and choices all travel in a `Message`, so the loop counts what
-is really exchanged. State that a client keeps between rounds (a momentum encoder, a control
-variate, a memory bank) lives in `Memory`, which only the clients' steps see: `local_update`,
-`finish` and `personal_models`, never `broadcast` or `aggregate`. Nothing here knows how many
-clients are trained at once.
+is really exchanged. What a client keeps between rounds (a momentum encoder, a control variate, a
+bank of features) is in the method's `ClientMemory`, which only the clients' steps see:
+`local_update`, `finish` and `personal_models`, never `broadcast` or `aggregate`. A method does not
+know how many clients are trained at once.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ import torch
 from torch import Tensor
 
 from fedrepro.methods.data.federation import Federation, ImageSet
+from fedrepro.methods.federated.client_memory import ClientMemory
 from fedrepro.methods.metrics import Evaluation, classification
 from fedrepro.methods.nn.classifier import Classifier
 from fedrepro.methods.seeds import Seeds
@@ -35,15 +36,13 @@ from fedrepro.methods.state import State, n_bytes, weighted_average
 from fedrepro.methods.training.evaluate import probabilities
 from fedrepro.methods.training.grouping import ENGINES_CHOICE, Grouping
 from fedrepro.methods.training.local import train_clients
-from fedrepro.methods.training.steps import LocalOptions
+from fedrepro.methods.training.local_loss import LocalLoss, LocalOptions, Trained
+from fedrepro.methods.training.steps import train_steps
 
 if TYPE_CHECKING:
     # Types alone, so that a run without views does not depend on how they are drawn.
     from fedrepro.methods.data.views.augment import Augmentation
     from fedrepro.methods.objectives.base import Objective
-
-Memory = dict[str, State]
-"""Per name, a state stacked over ALL clients of the federation; empty at the start of a run."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +116,9 @@ class Task:
 Server = Any
 """What a method's server keeps between rounds; any object that the method defines."""
 
+Memory = Any
+"""What clients keep between rounds; a `ClientMemory`, to which a method may add fields."""
+
 
 @dataclass(frozen=True)
 class FederatedMethod(ABC):
@@ -177,6 +179,10 @@ class FederatedMethod(ABC):
     @abstractmethod
     def start(self, task: Task, attempt: int) -> Server:
         """The server before the first round; `attempt` counts restarts from 0."""
+
+    def new_memory(self, task: Task) -> ClientMemory:
+        """What clients keep before the first round."""
+        return ClientMemory()
 
     def participants(self, task: Task, t: int) -> Tensor:
         """The clients of round `t`, int64, rising: a random share, the same in every method.
@@ -262,13 +268,41 @@ class FederatedMethod(ABC):
     def train(
         self,
         task: Task,
+        local_loss: LocalLoss,
+        start: State,
+        t: int,
+        clients: Tensor,
+        client_state: State | None = None,
+        options: LocalOptions | None = None,
+    ) -> Trained:
+        """The models of `clients` (int64) after they have minimised `local_loss` in round `t`.
+
+        start: one model for each client. client_state: what `local_loss` needs of each client
+        beside its model; nothing by default. Both are stacked over `clients` and left as they are.
+        options: how clients train; by default `local_options(t)`.
+        """
+        return train_steps(
+            local_loss,
+            start,
+            client_state or {},
+            [task.federation.train_of[client] for client in clients.tolist()],
+            options or self.local_options(t),
+            task.seeds,
+            t,
+            clients,
+            task.grouping,
+        )
+
+    def train_supervised(
+        self,
+        task: Task,
         pool: State,
         choice: Tensor,
         t: int,
         clients: Tensor,
         encoder_epochs: int | None = None,
     ) -> State:
-        """Supervised local training with this method's options; see `engine.local`."""
+        """As `methods.training.local.train_clients`, with this method's options."""
         return train_clients(
             task.model,
             pool,

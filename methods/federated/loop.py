@@ -16,14 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fedrepro.methods.data.federation import Federation
-from fedrepro.methods.federated.base import (
-    FederatedMethod,
-    Memory,
-    Message,
-    Progress,
-    Server,
-    Task,
-)
+from fedrepro.methods.federated.base import FederatedMethod, Message, Progress, Server, Task
 from fedrepro.methods.metrics import Evaluation
 from fedrepro.methods.nn.layers import is_buffer
 from fedrepro.methods.outcome import Curve, DivergedError, Outcome
@@ -118,14 +111,14 @@ def _attempt(
     evaluate_every: int,
 ) -> tuple[Server, bool]:
     """The server after the last round, or after the round in which the method gave up (False)."""
-    server, memory = method.start(task, attempt), Memory()
+    server, memory = method.start(task, attempt), method.new_memory(task)
     for t in range(method.exchanges):
         clients = method.participants(task, t)
         download = method.broadcast(task, server, t, clients)
         history.add_message("downloaded", download, clients)
         upload = method.local_update(task, download, t, clients, memory)
         history.add_message("uploaded", upload, clients)
-        if not _is_finite(upload, memory):
+        if not _is_finite(*upload.tensors(), *memory.tensors()):
             raise DivergedError(t + 1)
         server = method.aggregate(task, server, upload, t, clients)
         if method.failed(task, server, t, attempt):
@@ -134,7 +127,7 @@ def _attempt(
         final = t + 1 == method.exchanges
         if final:
             server = method.finish(task, server, memory)
-            if not _is_finite(Message(), memory):
+            if not _is_finite(*memory.tensors()):
                 raise DivergedError(t + 1)
         if final or (evaluate_every > 0 and (t + 1) % evaluate_every == 0):
             evaluation = method.evaluate(task, server, memory, final)
@@ -145,10 +138,9 @@ def _attempt(
     return server, True
 
 
-def _is_finite(upload: Message, memory: Memory) -> bool:
-    """Whether all that clients send and keep is finite; a sum shows it in one pass."""
-    kept = (value for state in memory.values() for value in state.values())
-    sums = [v.sum() for v in (*upload.tensors(), *kept) if v.is_floating_point()]
+def _is_finite(*tensors: Tensor) -> bool:
+    """Whether every number is finite; a sum shows it in one pass."""
+    sums = [value.sum() for value in tensors if value.is_floating_point()]
     return not sums or bool(torch.stack(sums).isfinite().all())
 
 

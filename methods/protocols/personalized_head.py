@@ -12,14 +12,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import torch
+
 from fedrepro.methods.metrics import fairness
 from fedrepro.methods.nn.classifier import ENCODER, Classifier, dense_head
 from fedrepro.methods.outcome import Curve, Outcome
 from fedrepro.methods.protocols.base import Protocol, Subject
 from fedrepro.methods.state import part, repeat
 from fedrepro.methods.training.evaluate import probabilities
+from fedrepro.methods.training.local_loss import LocalOptions
 from fedrepro.methods.training.personal import adapted_heads
-from fedrepro.methods.training.steps import LocalOptions
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,8 @@ class PersonalizedHead(Protocol):
             {name: value.to(subject.device) for name, value in one.items()}, federation.n_clients
         )
         options = LocalOptions(self.epochs, self.batch_size, self.learning_rate, self.optimizer)
-        adapted, everyone = adapted_heads(model, start, federation, options, subject.seeds, 0)
+        adapted = adapted_heads(model, start, federation, options, subject.seeds, 0)
+        everyone = torch.arange(federation.n_clients)
         predicted = probabilities(model, adapted, everyone, federation.test, federation.test_of)
         evaluation = fairness.evaluate(predicted, federation)
         return Outcome(

@@ -1,9 +1,9 @@
 """Which clients train together: how many share a step, and whether clients of unlike sizes do.
 
-Clients with equally many images can always share steps. Unlike ones can where padding is exact
-(`Work.image_wise`): the batches of a smaller client are then filled up to those of the largest that
-it is with. Of all ways to cut the clients, ordered by size, the one is taken that costs least,
-where a step costs as much as `STEP` bytes of images beside the images in it. Measured on one core,
+Clients with equally many images can always share steps. Unlike clients can where padding is exact
+(`LocalLoss.is_batch_independent`): the batches of a smaller client are then padded to those of the
+largest in its chunk. The clients, ordered by size, are cut into chunks in the cheapest way, where a
+step costs as much as `STEP` bytes of images beside the images in it. Measured on one core,
 Adam, 8x8 to 28x28, of two to four convolutions: an image costs about 2 µs a KiB that training keeps
 of it, a step of stacked models 0.6 to 2.2 ms beside its images.
 Evidence: `tests/methods/test_grouping.py` (every way of cutting, tried).
@@ -25,28 +25,19 @@ _EVERYTHING = 1 << 40
 
 @dataclass(frozen=True)
 class Grouping:
-    """How the clients of a round are put together; None where the engine is to choose.
+    """How the clients of a round share steps, which changes no result; None: the engine chooses.
 
-    at_once: how many share a step at most. padded: whether clients of unlike sizes share steps
-    wherever that is exact (true), never (false), or where it is faster. threads: cores that a round
-    may use; spread: whether clients that share no step are trained at the same time on them. By
-    default they are where a step holds one client, because its operators are then long enough for
-    Python to keep up with several. Neither changes a bit of a result.
+    at_once: how many share a step at most.
+    padded: whether clients of unlike sizes share steps wherever that is exact (true), never
+        (false), or where it is faster (None).
     """
 
     at_once: int | None = None
     padded: bool | None = None
-    threads: int = 1
-    spread: bool | None = None
 
     def step_worth(self, image_bytes: int) -> int:
         """As how many images a step counts, for networks that keep `image_bytes` of an image."""
         return _EVERYTHING if self.padded else max(1, STEP // image_bytes)
-
-    def chunks_at_once(self, chunks: Sequence[Sequence[int]]) -> int:
-        """How many of `chunks` are trained at the same time, at most."""
-        alone = all(len(chunk) == 1 for chunk in chunks)
-        return self.threads if self.spread or (self.spread is None and alone) else 1
 
 
 ENGINES_CHOICE = Grouping()

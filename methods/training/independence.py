@@ -17,7 +17,7 @@ from fedrepro.methods.training.memory import Network
 
 @lru_cache(maxsize=16)
 @torch.no_grad()
-def treats_images_alone(model: Network, *shape: int) -> bool:
+def is_batch_independent(model: Network, *shape: int) -> bool:
     """Whether what a model makes of an image in training does not depend on the others.
 
     shape: of one input (channels, height, width of an image, or the width of a representation).

@@ -21,18 +21,19 @@ from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State, part, take
 from fedrepro.methods.training.evaluate import features
 from fedrepro.methods.training.grouping import ENGINES_CHOICE, Grouping
-from fedrepro.methods.training.independence import treats_images_alone
+from fedrepro.methods.training.independence import is_batch_independent
+from fedrepro.methods.training.local_loss import Batch, LocalLoss, LocalOptions
 from fedrepro.methods.training.memory import image_bytes
-from fedrepro.methods.training.steps import Batch, LocalOptions, Work, train_steps
+from fedrepro.methods.training.steps import train_steps
 
 ENCODED = "encoded"
 
 
-class Supervised(Work):
+class Supervised(LocalLoss):
     """Mean cross-entropy of each model over its batch.
 
     From epoch `encoder_epochs` on the encoder is frozen, in evaluation mode, and each image is
-    encoded once; its representations stand in memory as `encoded` (models x images x dim).
+    encoded once; its representations stand in client_state as `encoded` (models x images x dim).
     """
 
     def __init__(self, model: Classifier, portion: ImageSet, encoder_epochs: int | None) -> None:
@@ -44,30 +45,30 @@ class Supervised(Work):
     def image_bytes(self) -> int:
         return image_bytes(self.model, *self.portion.images.shape[1:])
 
-    def image_wise(self) -> bool:
+    def is_batch_independent(self) -> bool:
         """Where the network is; a subclass with a loss of its own says so for itself."""
-        return treats_images_alone(self.model, *self.portion.images.shape[1:])
+        return is_batch_independent(self.model, *self.portion.images.shape[1:])
 
     def _frozen(self, epoch: int) -> bool:
         return self.encoder_epochs is not None and epoch >= self.encoder_epochs
 
     def begin_epoch(
-        self, state: State, memory: State, members: Sequence[int], own: Tensor, epoch: int
+        self, state: State, client_state: State, members: Sequence[int], own: Tensor, epoch: int
     ) -> None:
-        if self._frozen(epoch) and ENCODED not in memory:
+        if self._frozen(epoch) and ENCODED not in client_state:
             each = features(self.model, state, torch.arange(len(own)), self.portion, list(own))
-            memory[ENCODED] = torch.stack(each)
+            client_state[ENCODED] = torch.stack(each)
 
-    def logits(self, state: State, memory: State, batch: Batch) -> Tensor:
+    def logits(self, state: State, client_state: State, batch: Batch) -> Tensor:
         """Logits of the batch, models x batch x classes."""
         if not self._frozen(batch.epoch):
             return self.model(state, to_float(self.portion.images[batch.index]), training=True)
         rows = torch.arange(len(batch.at), device=batch.at.device).unsqueeze(1)
-        return self.model.logits(state, memory[ENCODED][rows, batch.at], training=True)
+        return self.model.logits(state, client_state[ENCODED][rows, batch.at], training=True)
 
-    def loss(self, state: State, memory: State, batch: Batch) -> Tensor:
+    def loss(self, state: State, client_state: State, batch: Batch) -> Tensor:
         return batch.mean(
-            cross_entropies(self.logits(state, memory, batch), self.labels[batch.index])
+            cross_entropies(self.logits(state, client_state, batch), self.labels[batch.index])
         )
 
 
@@ -132,12 +133,12 @@ class _Heads(Supervised):
     def image_bytes(self) -> int:
         return image_bytes(self.model.head, self.model.dim)
 
-    def image_wise(self) -> bool:
-        return treats_images_alone(self.model.head, self.model.dim)
+    def is_batch_independent(self) -> bool:
+        return is_batch_independent(self.model.head, self.model.dim)
 
     def begin_epoch(
-        self, state: State, memory: State, members: Sequence[int], own: Tensor, epoch: int
+        self, state: State, client_state: State, members: Sequence[int], own: Tensor, epoch: int
     ) -> None:
-        if ENCODED not in memory:
+        if ENCODED not in client_state:
             encoded = [self.encoded[member] for member in members]
-            memory[ENCODED] = pad_sequence(encoded, batch_first=True)
+            client_state[ENCODED] = pad_sequence(encoded, batch_first=True)

@@ -10,14 +10,13 @@ Evidence: `tests/methods/test_personalized.py` (against one head after the other
 from __future__ import annotations
 
 import torch
-from torch import Tensor
 
 from fedrepro.methods.data.federation import Federation
 from fedrepro.methods.nn.classifier import Classifier
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State
 from fedrepro.methods.training.local import train_clients
-from fedrepro.methods.training.steps import LocalOptions
+from fedrepro.methods.training.local_loss import LocalOptions
 
 
 def adapted_heads(
@@ -27,13 +26,12 @@ def adapted_heads(
     options: LocalOptions,
     seeds: Seeds,
     t: int,
-) -> tuple[State, Tensor]:
-    """The models of all clients with their heads trained, all heads at once, and their numbers.
+) -> State:
+    """The models of all clients with their heads trained, all heads at once.
 
     start: stacked over all clients. t: names the random stream that orders a client's images.
     """
     everyone = torch.arange(federation.n_clients)
-    adapted = train_clients(
+    return train_clients(
         model, start, everyone, federation, everyone, options, seeds, t, encoder_epochs=0
     )
-    return adapted, everyone

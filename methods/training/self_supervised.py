@@ -8,19 +8,16 @@ central pre-training).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from torch import Tensor
 
-from fedrepro.methods.data.federation import Federation, ImageSet, to_float
+from fedrepro.methods.data.federation import ImageSet, to_float
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.nn.layers import Layer
 from fedrepro.methods.objectives.base import Learner
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State
-from fedrepro.methods.training.grouping import ENGINES_CHOICE, Grouping
+from fedrepro.methods.training.local_loss import Batch, LocalLoss
 from fedrepro.methods.training.memory import image_bytes
-from fedrepro.methods.training.steps import Batch, LocalOptions, Trained, Work, train_steps
 
 
 class ClientViews:
@@ -38,8 +35,11 @@ class ClientViews:
         return self.augmentation.stacked_views(self.portion.images[batch.index], n_views, streams)
 
 
-class SelfSupervisedWork(Work):
-    """The loss of `learner` on views of each client's images; its memory moves after a step."""
+class SelfSupervisedLoss(LocalLoss):
+    """The loss of `learner` on views of each client's images.
+
+    client_state: what the learner keeps beside its weights, which it moves after a step.
+    """
 
     smallest_batch = 2
 
@@ -64,25 +64,9 @@ class SelfSupervisedWork(Work):
             return [to_float(self.portion.images[batch.index])] * self.n_views
         return self.views(batch, self.n_views)
 
-    def loss(self, state: State, memory: State, batch: Batch) -> Tensor:
+    def loss(self, state: State, client_state: State, batch: Batch) -> Tensor:
         labels = None if self.portion.labels is None else self.portion.labels[batch.index]
-        return self.learner.loss(state, memory, self.drawn(batch), labels)
+        return self.learner.loss(state, client_state, self.drawn(batch), labels)
 
-    def after(self, state: State, memory: State, batch: Batch) -> None:
-        self.learner.update(state, memory)
-
-
-def train_self_supervised(
-    work: Work,
-    start: State,
-    memory: State,
-    federation: Federation,
-    clients: Tensor,
-    options: LocalOptions,
-    seeds: Seeds,
-    t: int,
-    grouping: Grouping = ENGINES_CHOICE,
-) -> Trained:
-    """`clients` (int64) after local training in round `t`; start, memory: stacked over them."""
-    own_of: Sequence[Tensor] = [federation.train_of[client] for client in clients.tolist()]
-    return train_steps(work, start, memory, own_of, options, seeds, t, clients, grouping)
+    def after(self, state: State, client_state: State, batch: Batch) -> None:
+        self.learner.update(state, client_state)

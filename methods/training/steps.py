@@ -1,37 +1,28 @@
-"""Local training of many clients as batched steps on stacked weights, whatever they minimise.
+"""Local training of many clients as batched steps on stacked weights.
 
-A `Work` says what a step's loss is; this module says which images are in it and moves the weights.
-Every client takes exactly the steps that it would take alone: its batches depend on the trial, the
-round, the client and the epoch only, each model's loss is its own, and the optimisers work number
-by number. Clients with equally many images share steps as they are. Unlike clients can, where a
-work's loss is a mean over images that know nothing of each other: smaller batches are then filled
-up with images that weigh nothing, and a client with fewer batches waits while the others finish the
-epoch, so that its weights, moments and counts of steps are those that it would have alone. The
-last, smaller batch of an epoch is kept unless the work needs more images than it has.
+Every client takes exactly the steps of `methods.training.plain`: its batches depend on the trial,
+the round, the client and the epoch, each model's loss is its own, and optimisers work number by
+number. Clients with equally many images share steps as they are. Unlike clients can share steps
+where the loss is a mean over images that do not influence each other: a smaller batch is then
+padded with images of weight 0. A client with fewer batches than others pauses until they have
+finished the epoch, and so does its optimiser, so that its weights, moments and counts of steps are
+those that it would have alone. The last, smaller batch of an epoch is trained on, unless the loss
+needs more images.
 
 Unstated by the papers: whether an optimiser's moments outlive a round. Taken: a fresh optimiser for
-each client and round, as for a client that keeps nothing between rounds.
-Evidence: `tests/methods/test_local.py` (plain torch.nn and torch.optim, one client after the
-other), `tests/methods/test_steps.py`.
+each client and round.
+Evidence: `tests/methods/test_plain.py`, `tests/methods/test_steps.py`.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from fedrepro.methods.nn.layers import in_fast_layout
-from fedrepro.methods.optim.optimizers import (
-    Optimizer,
-    make_optimizer,
-    moves_by_gradients_alone,
-)
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State, n_bytes, n_models, put, take
 from fedrepro.methods.training.grouping import (
@@ -41,130 +32,14 @@ from fedrepro.methods.training.grouping import (
     fitting,
     padded_chunks,
 )
-from fedrepro.methods.training.spread import for_each
+from fedrepro.methods.training.local_loss import Batch, LocalLoss, LocalOptions, Trained
 from fedrepro.methods.training.stack import Stack
 
 
-@dataclass(frozen=True)
-class LocalOptions:
-    """How a client trains in one round.
-
-    epochs: passes over its images. batch_size: images. learning_rate: of this round. optimizer: a
-    name of `methods.optim.optimizers`. sgd_momentum: of SGD. weight_decay: added to gradients, as
-    torch does.
-    """
-
-    epochs: int
-    batch_size: int
-    learning_rate: float
-    optimizer: str = "adam"
-    sgd_momentum: float = 0.0
-    weight_decay: float = 0.0
-
-    @property
-    def moves_by_gradients_alone(self) -> bool:
-        """As `methods.optim.optimizers.moves_by_gradients_alone`."""
-        return moves_by_gradients_alone(self.optimizer, self.weight_decay)
-
-    def optimizer_over(self, weights: Sequence[Tensor]) -> Optimizer:
-        """A fresh optimiser over leaf tensors."""
-        more: dict[str, Any] = {}
-        if self.sgd_momentum and self.optimizer == "sgd":
-            more["momentum"] = self.sgd_momentum
-        if self.weight_decay:
-            more["weight_decay"] = self.weight_decay
-        return make_optimizer(self.optimizer, weights, self.learning_rate, **more)
-
-
-@dataclass(frozen=True)
-class Batch:
-    """The images of one step.
-
-    members: positions, among the clients in training, of those that take the step, in the order of
-    the stacked models. index: int64, models x batch, into the training portion. at: the same images
-    as positions in each client's own list. epoch: from 0. share: what each image weighs in its
-    model's mean, models x batch, 0 for those that only fill up; None where all weigh the same.
-    """
-
-    members: tuple[int, ...]
-    index: Tensor
-    at: Tensor
-    epoch: int
-    share: Tensor | None = None
-
-    def mean(self, each: Tensor) -> Tensor:
-        """Each model's mean over its own images, (models,); each: models x batch."""
-        if self.share is None:
-            return each.mean(dim=1)
-        return (each * self.share.to(each.dtype)).sum(dim=1)
-
-
-class Work(ABC):
-    """What clients minimise in one round. `state` and `memory` stack the step's clients.
-
-    Several threads may call it at the same time for different clients, so that what it keeps of its
-    own is kept for each client, or in `memory`.
-    """
-
-    smallest_batch: int = 1
-    """Images below which a step is left out (a contrastive loss needs two)."""
-
-    def image_wise(self) -> bool:
-        """Whether batches of unlike sizes may share a step.
-
-        True only where the loss is `batch.mean` of terms that each depend on one image, and terms
-        without images; no step depends on the batch otherwise (no batch statistics, no draws); and
-        memory is changed in place.
-        """
-        return False
-
-    @abstractmethod
-    def loss(self, state: State, memory: State, batch: Batch) -> Tensor:
-        """Loss of each model, (models,); may move running statistics in place."""
-
-    def begin_epoch(  # noqa: B027
-        self, state: State, memory: State, members: Sequence[int], own: Tensor, epoch: int
-    ) -> None:
-        """Called before an epoch; own: models x images, index into the training portion.
-
-        Rows of smaller clients, where sizes are unlike, are filled up with any image.
-        """
-
-    def learns(self, name: str, epoch: int) -> bool:
-        """Whether the weight of that name is trained in that epoch."""
-        return True
-
-    def after(self, state: State, memory: State, batch: Batch) -> None:  # noqa: B027
-        """Changes `memory` (or projects `state`) in place after an optimiser's step."""
-
-    def end(  # noqa: B027
-        self, state: State, memory: State, members: Sequence[int], own: Tensor
-    ) -> None:
-        """Called once after the last epoch; may change both in place."""
-
-    @property
-    @abstractmethod
-    def image_bytes(self) -> int:
-        """Bytes that a step keeps for one image of one model."""
-
-
-@dataclass(frozen=True)
-class Trained:
-    """What local training returns, stacked over the clients in their order.
-
-    state: weights and running statistics. memory: what the work keeps. loss: (clients,), the mean
-    over the images of the last epoch; NaN for a client that took no step.
-    """
-
-    state: State
-    memory: State
-    loss: Tensor
-
-
 def train_steps(
-    work: Work,
+    local_loss: LocalLoss,
     start: State,
-    memory: State,
+    client_state: State,
     own_of: Sequence[Tensor],
     options: LocalOptions,
     seeds: Seeds,
@@ -172,34 +47,64 @@ def train_steps(
     clients: Tensor,
     grouping: Grouping = ENGINES_CHOICE,
 ) -> Trained:
-    """Trains the models of `clients` (int64, client numbers) in round `t`.
+    """The models of `clients` (int64, client numbers) after round `t`.
 
-    start: one model for each client. memory: what the work keeps beside, stacked likewise; may be
-    empty. own_of: per client an int64 index into the training portion. grouping: which of them
-    share steps; by default the engine's choice. `start` and `memory` are left as they are.
+    start: one model for each client.
+    client_state: what the loss needs of each client beside its model, stacked; may be empty.
+    own_of: per client an int64 index into the training portion.
+    grouping: which clients share steps.
+
+    `start` and `client_state` are left as they are.
     """
     trained = {name: torch.empty_like(value) for name, value in start.items()}
-    kept = {name: torch.empty_like(value) for name, value in memory.items()}
+    after = {name: torch.empty_like(value) for name, value in client_state.items()}
     losses = torch.full((len(clients),), torch.nan)
-
-    def train(chunk: list[int]) -> None:
+    for chunk in _chunks(local_loss, start, [len(own) for own in own_of], options, grouping):
         state = in_fast_layout(take(start, chunk))
-        beside = in_fast_layout(take(memory, chunk)) if memory else {}
+        theirs = in_fast_layout(take(client_state, chunk))
         streams = [seeds.generator("batches", t, client) for client in clients[chunk].tolist()]
         images = _Images(tuple(chunk), [own_of[i] for i in chunk], streams, options.batch_size)
-        losses[chunk] = _train_stack(work, state, beside, images, options).cpu()
+        losses[chunk] = _train_stack(local_loss, state, theirs, images, options).cpu()
         put(trained, chunk, state)
-        put(kept, chunk, beside)
+        put(after, chunk, theirs)
+    return Trained(trained, after, losses)
 
-    chunks = _chunks(work, start, [len(own) for own in own_of], options, grouping)
-    for_each(train, chunks, grouping.chunks_at_once(chunks))
-    return Trained(trained, kept, losses)
+
+def _train_stack(
+    local_loss: LocalLoss,
+    state: State,
+    client_state: State,
+    images: _Images,
+    options: LocalOptions,
+) -> Tensor:
+    """Trains `state` and `client_state` in place; the mean loss of the last epoch, (models,)."""
+    stack = Stack(state, client_state, images.ends, options.optimizer_over)
+    total = seen = torch.zeros(stack.models, device=images.own.device)
+    for epoch in range(options.epochs):
+        learning = [local_loss.learns(name, epoch) for name in stack.trained]
+        local_loss.begin_epoch(state, client_state, images.members, images.own, epoch)
+        total, seen = torch.zeros_like(total), torch.zeros_like(total)
+        for batch, counts in images.epoch(epoch):
+            if batch.at.shape[1] < local_loss.smallest_batch:
+                continue
+            now, theirs = stack.first(len(counts), learning)
+            loss = local_loss.loss(now, theirs, batch)
+            stack.step(now, loss)
+            with torch.no_grad():
+                local_loss.after(now, theirs, batch)
+            total[: len(counts)] += loss.detach() * counts
+            seen[: len(counts)] += counts
+    stack.end()
+    with torch.no_grad():
+        local_loss.end(state, client_state, images.members, images.own)
+    return total / seen
 
 
 class _Images:
     """The images of clients that train together, and their batches; larger clients come first.
 
-    own: models x most images. ends: numbers of clients, after which the number of batches changes.
+    own: models x most images.
+    ends: numbers of clients, after which the number of batches changes.
     """
 
     def __init__(
@@ -247,44 +152,22 @@ def _shares(counts: Tensor) -> Tensor | None:
     return filled / counts.double().unsqueeze(1)
 
 
-def _train_stack(
-    work: Work, state: State, memory: State, images: _Images, options: LocalOptions
-) -> Tensor:
-    """Trains `state` and `memory` in place; the mean loss of the last epoch, (models,)."""
-    stack = Stack(state, memory, images.ends, options.optimizer_over)
-    total = seen = torch.zeros(stack.models, device=images.own.device)
-    for epoch in range(options.epochs):
-        learning = [work.learns(name, epoch) for name in stack.trained]
-        work.begin_epoch(state, memory, images.members, images.own, epoch)
-        total, seen = torch.zeros_like(total), torch.zeros_like(total)
-        for batch, counts in images.epoch(epoch):
-            if batch.at.shape[1] < work.smallest_batch:
-                continue
-            now, beside = stack.first(len(counts), learning)
-            loss = work.loss(now, beside, batch)
-            stack.step(now, loss)
-            with torch.no_grad():
-                work.after(now, beside, batch)
-            total[: len(counts)] += loss.detach() * counts
-            seen[: len(counts)] += counts
-    stack.end()
-    with torch.no_grad():
-        work.end(state, memory, images.members, images.own)
-    return total / seen
-
-
 def _chunks(
-    work: Work, start: State, sizes: Sequence[int], options: LocalOptions, grouping: Grouping
+    local_loss: LocalLoss,
+    start: State,
+    sizes: Sequence[int],
+    options: LocalOptions,
+    grouping: Grouping,
 ) -> list[list[int]]:
     """Positions of clients that train together."""
     at_once = grouping.at_once
     if at_once is None:
         # What a client's step holds: activations, weights, gradients and two moments.
         images = min(options.batch_size, max(sizes, default=1))
-        one = images * work.image_bytes + 4 * n_bytes(start) // max(1, n_models(start))
+        one = images * local_loss.image_bytes + 4 * n_bytes(start) // max(1, n_models(start))
         at_once = fitting(next(iter(start.values())).device, one)
     unlike = len(set(sizes)) > 1 and at_once > 1
-    if not unlike or grouping.padded is False or not work.image_wise():
+    if not unlike or grouping.padded is False or not local_loss.is_batch_independent():
         return equal_chunks(sizes, at_once)
-    worth = grouping.step_worth(work.image_bytes)
+    worth = grouping.step_worth(local_loss.image_bytes)
     return padded_chunks(tuple(sizes), at_once, options.batch_size, worth)

@@ -80,7 +80,6 @@ def test_provenance_says_where_and_from_what(tiny_config: Make) -> None:
     _, made = train(tiny_config())
     assert made["device"]
     assert made["versions"]["torch"] == torch.__version__
-    assert made["threads"] == 1
     assert made["wall_s"] > 0
     assert made["data"]["digits/train"]["checksum"] == load("digits", "train").checksum
     assert made["data"]["digits/train"]["is_release"] is True
@@ -88,7 +87,7 @@ def test_provenance_says_where_and_from_what(tiny_config: Make) -> None:
 
 def test_threads_and_determinism_are_put_back(tiny_config: Make) -> None:
     before = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
-    train(tiny_config(), threads=2)
+    train(tiny_config())
     assert (torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()) == before
 
 
@@ -120,11 +119,3 @@ def test_missing_data_are_a_data_error(tiny_config: Make, tmp_path: Any) -> None
     config = tiny_config({"clients": {"data": "mnist"}})
     with pytest.raises(DataError, match="mnist"):
         train_trial(config, 0, data_dir=tmp_path, device="cpu")
-
-
-def test_no_number_depends_on_threads(tiny_config: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Steps of one client, as for larger images.
-    monkeypatch.setattr("fedrepro.methods.training.memory.CPU_STEP", 1)
-    (one, _), (three, made) = (train(tiny_config(), threads=threads) for threads in (1, 3))
-    assert made["threads"] == 3
-    assert one.metrics == three.metrics

@@ -65,7 +65,7 @@ def unlike_rounds(shape: Shape) -> Group:
 
 
 def rounds_on_two_cores(shape: Shape, clients: int) -> Group:
-    """A round on one core, with two threads in every operator, with two threads of clients."""
+    """A round on one core, with two threads in every operator."""
     data = federation(shape, [IMAGES] * clients)
     one = engine_round(shape, data)
 
@@ -82,7 +82,6 @@ def rounds_on_two_cores(shape: Shape, clients: int) -> Group:
         {
             "one core": one,
             "two threads an operator": within_operators,
-            "two threads of clients": engine_round(shape, data, Grouping(threads=2, spread=True)),
         },
         clock=time.perf_counter,
     )

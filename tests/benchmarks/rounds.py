@@ -18,7 +18,7 @@ from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State, weighted_average
 from fedrepro.methods.training.grouping import ENGINES_CHOICE, Grouping
 from fedrepro.methods.training.local import train_clients
-from fedrepro.methods.training.steps import LocalOptions
+from fedrepro.methods.training.local_loss import LocalOptions
 from tests.benchmarks.shapes import BATCH, EPOCHS, Shape
 
 LEARNING_RATE = 1e-3

@@ -31,7 +31,7 @@ GROUPS: dict[str, tuple[Callable[[], cases.Group], list[str]]] = {
     ),
     "two cores": (
         partial(cases.rounds_on_two_cores, SHAPES["28x28 LeNet"], 10),
-        ["one core", "two threads an operator", "two threads of clients"],
+        ["one core", "two threads an operator"],
     ),
     "unlike clients": (
         partial(cases.growth_with_unlike_clients, (10, 100)),

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.federated import loop
-from fedrepro.methods.federated.base import Memory, Message, Task
+from fedrepro.methods.federated.base import Message, Task
 from fedrepro.methods.federated.self_supervised._calibrated import (
     Calibrated,
     Regularizers,
@@ -273,7 +273,7 @@ def test_without_regularisers_clients_train_as_in_pfl_ssl(make_task: MakeTask) -
     for method in (calibre, PFLSSL(**OPTIONS)):
         server = method.start(task, 0)
         download = method.broadcast(task, server, 0, clients)
-        uploads.append(method.local_update(task, download, 0, clients, Memory()))
+        uploads.append(method.local_update(task, download, 0, clients, method.new_memory(task)))
     for name, value in uploads[0].each["weights"].items():
         assert torch.equal(value, uploads[1].each["weights"][name])
     assert uploads[0].each.keys() == {"weights", "divergence"}

@@ -6,12 +6,12 @@ from dataclasses import replace
 import torch
 
 from fedrepro.methods.data.federation import Federation, to_float
-from fedrepro.methods.federated.base import Memory, Task
+from fedrepro.methods.federated.base import Task
 from fedrepro.methods.federated.loop import run
 from fedrepro.methods.federated.reference.centralized import Centralized
 from fedrepro.methods.state import State, take
 from fedrepro.methods.training.local import train_clients
-from fedrepro.methods.training.steps import LocalOptions
+from fedrepro.methods.training.local_loss import LocalOptions
 
 MakeTask = Callable[..., Task]
 METHOD = Centralized(rounds=2, local_epochs=2, batch_size=4, learning_rate=0.01)
@@ -80,13 +80,13 @@ def test_pools_of_equal_size_trained_as_one_step_equal_pools_trained_alone(
     task = grouped(make_task(sizes=(5, 5, 4, 4)), 0, 1, 0, 1)
     method = replace(METHOD, by="cluster")
     prepared = replace(task, federation=method.prepare(task.federation))
-    memory, clients = Memory(), torch.arange(2)
+    memory, clients = method.new_memory(prepared), torch.arange(2)
     for t in range(METHOD.rounds):
         download = method.broadcast(prepared, None, t, clients)
         method.local_update(prepared, download, t, clients, memory)
     for pool in range(2):
         alone = plain(task, prepared.federation, pool)
-        for name, value in take(memory["model"], [pool]).items():
+        for name, value in take(memory.models, [pool]).items():
             torch.testing.assert_close(value, alone[name], rtol=1e-4, atol=1e-6)
 
 

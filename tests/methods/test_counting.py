@@ -13,7 +13,7 @@ from fedrepro.methods.costs.counting import _fitted, _tiny, count_costs
 from fedrepro.methods.costs.op_trace import Watch
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.encoders.resnet import ResNet
-from fedrepro.methods.federated.base import FederatedMethod, Memory, Task
+from fedrepro.methods.federated.base import FederatedMethod, Task
 from fedrepro.methods.federated.loop import run
 from fedrepro.methods.federated.personalized.fedpac import FedPAC
 from fedrepro.methods.federated.self_supervised.fedema import FedEMA
@@ -70,7 +70,7 @@ def test_counts_are_those_of_a_whole_training_and_of_a_round_really_computed(
 ) -> None:
     task = bound(make_task, method)
     real = _tiny(task, IMAGES)
-    clients, memory = torch.arange(CLIENTS), Memory()
+    clients, memory = torch.arange(CLIENTS), method.new_memory(real)
     server = method.start(real, 0)
     for t in range(2):
         download = method.broadcast(real, server, t, clients)
@@ -81,7 +81,7 @@ def test_counts_are_those_of_a_whole_training_and_of_a_round_really_computed(
     sent = counts["downloaded_bytes"] + counts["uploaded_bytes"]
     assert CLIENTS * found.exchanged == sent
     assert CLIENTS * found.flops == counter.get_total_flops()
-    kept = sum(v.numel() * v.element_size() for s in memory.values() for v in s.values())
+    kept = sum(value.numel() * value.element_size() for value in memory.tensors())
     assert CLIENTS * found.kept == kept
 
 

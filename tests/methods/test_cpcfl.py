@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from fedrepro.methods.federated.base import Memory, Message, Task
+from fedrepro.methods.federated.base import Message, Task
 from fedrepro.methods.federated.clustered._clustered import Clusters
 from fedrepro.methods.federated.clustered.cpcfl import CPCFL
 from fedrepro.methods.federated.loop import run
@@ -34,7 +34,7 @@ def servers(method: CPCFL, task: Task) -> list[Clusters]:
     everyone = torch.arange(task.federation.n_clients)
     for t in range(method.rounds):
         download = method.broadcast(task, states[-1], t, everyone)
-        upload = method.local_update(task, download, t, everyone, Memory())
+        upload = method.local_update(task, download, t, everyone, method.new_memory(task))
         states.append(method.aggregate(task, states[-1], upload, t, everyone))
     return states
 

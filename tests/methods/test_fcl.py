@@ -12,7 +12,7 @@ from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.federated import loop
 from fedrepro.methods.federated.base import Memory, Message, Task
 from fedrepro.methods.federated.self_supervised._features import all_but, unpacked
-from fedrepro.methods.federated.self_supervised._fusion import FusionWork, Remote, new_bank
+from fedrepro.methods.federated.self_supervised._fusion import FusionLoss, Remote, new_bank
 from fedrepro.methods.federated.self_supervised.fcl import FCL, FusionServer
 from fedrepro.methods.objectives._neighbourhood_matching import (
     draw_candidates,
@@ -22,8 +22,8 @@ from fedrepro.methods.objectives._queue import enqueue, unit
 from fedrepro.methods.objectives.moco import MoCo, MoCoLearner, info_nce
 from fedrepro.methods.privacy.instahide import instahide
 from fedrepro.methods.state import State, clone, take
+from fedrepro.methods.training.local_loss import Batch
 from fedrepro.methods.training.self_supervised import ClientViews
-from fedrepro.methods.training.steps import Batch
 
 MakeTask = Callable[..., Task]
 OPTIONS: dict[str, Any] = {
@@ -58,7 +58,7 @@ def round_of(
 
 def fusion_step(
     task: Task, method: FCL, remote: list[Remote]
-) -> tuple[FusionWork, MoCoLearner, State, State, Batch]:
+) -> tuple[FusionLoss, MoCoLearner, State, State, Batch]:
     """Two clients in their first step, with a half-filled bank."""
     learner = method.learner(task)
     assert isinstance(learner, MoCoLearner)
@@ -66,7 +66,7 @@ def fusion_step(
     server = method.start(task, 0)
     clients = torch.arange(2)
     views = ClientViews(task.augmentation, task.federation.train, task.seeds, 4, clients)
-    work = FusionWork(learner, task, views, method, remote, 4, [0, 1], 4)
+    work = FusionLoss(learner, task, views, method, remote, 4, [0, 1], 4)
     state = take(server.query, [0, 0])
     memory = {**take(server.key, [0, 0]), **new_bank(learner, 2, state["projector.0.weight"])}
     enqueue(memory, "queue", unit(torch.randn(2, 3, 4)))
@@ -146,7 +146,8 @@ def test_no_gradient_reaches_the_momentum_encoder_or_a_bank(make_task: MakeTask)
 
 def test_remote_features_are_everybody_elses_of_the_last_round(make_task: MakeTask) -> None:
     task = with_objective(make_task((10, 4, 8)))
-    method, memory, clients = fcl(), Memory(), torch.arange(3)
+    method, clients = fcl(), torch.arange(3)
+    memory = method.new_memory(task)
     server = method.start(task, 0)
     download, upload, server = round_of(method, task, server, 0, memory, clients)
     assert set(download.shared) == {"weights", "momentum"}
@@ -165,7 +166,8 @@ def test_a_client_that_receives_nothing_contrasts_with_its_own_features(
 ) -> None:
     """In the second round here only client 0 has uploaded anything, and it is not its own."""
     task = with_objective(make_task((8, 8)))
-    method, memory = fcl(neighbourhood_matching=False), Memory()
+    method = fcl(neighbourhood_matching=False)
+    memory = method.new_memory(task)
     server = method.start(task, 0)
     _, _, server = round_of(method, task, server, 0, memory, torch.tensor([0]))
     _, upload, _ = round_of(method, task, server, 1, memory, torch.tensor([0, 1]))
@@ -175,7 +177,8 @@ def test_a_client_that_receives_nothing_contrasts_with_its_own_features(
 
 def test_features_of_absent_clients_stay_on_the_server(make_task: MakeTask) -> None:
     task = with_objective(make_task((8, 8, 8)))
-    method, memory = fcl(), Memory()
+    method = fcl()
+    memory = method.new_memory(task)
     server = method.start(task, 0)
     _, _, server = round_of(method, task, server, 0, memory, torch.tensor([0, 1]))
     first = server.banks[0]
@@ -212,7 +215,7 @@ def test_both_encoders_are_averaged_by_numbers_of_images(make_task: MakeTask) ->
     task = with_objective(make_task((10, 5)))
     method, clients = fcl(), torch.arange(2)
     server = method.start(task, 0)
-    _, upload, after = round_of(method, task, server, 0, Memory(), clients)
+    _, upload, after = round_of(method, task, server, 0, method.new_memory(task), clients)
     for payload, averaged in (("weights", after.query), ("momentum", after.key)):
         for name, value in upload.each[payload].items():
             torch.testing.assert_close(averaged[name][0], (2 * value[0] + value[1]) / 3)
@@ -235,14 +238,15 @@ def test_the_bytes_of_features_are_counted_apart(make_task: MakeTask) -> None:
 
 def test_the_bank_stays_with_its_client_between_rounds(make_task: MakeTask) -> None:
     task = with_objective(make_task((8, 8, 8)))
-    method, memory = fcl(), Memory()
+    method = fcl()
+    memory = method.new_memory(task)
     server = method.start(task, 0)
     _, _, server = round_of(method, task, server, 0, memory, torch.tensor([0, 1]))
-    first = clone(memory["bank"])
+    first = clone(memory.bank)
     assert first["queue.filled"].tolist() == [6, 6, 0]
     round_of(method, task, server, 1, memory, torch.tensor([1, 2]))
-    assert torch.equal(memory["bank"]["queue.features"][0], first["queue.features"][0])
-    assert not torch.equal(memory["bank"]["queue.features"][1], first["queue.features"][1])
+    assert torch.equal(memory.bank["queue.features"][0], first["queue.features"][0])
+    assert not torch.equal(memory.bank["queue.features"][1], first["queue.features"][1])
 
 
 def test_without_fusion_and_matching_a_lone_client_trains_moco(make_task: MakeTask) -> None:

@@ -9,21 +9,21 @@ import torch
 import torch.nn.functional as F
 
 from fedrepro.methods.data.views.augment import Augmentation
-from fedrepro.methods.federated.base import Memory, Message, Task
+from fedrepro.methods.federated.base import Message, Task
+from fedrepro.methods.federated.client_memory import ClientStates
 from fedrepro.methods.federated.loop import run
 from fedrepro.methods.federated.self_supervised.featarc import (
-    MET,
-    OWN,
     AlignedViews,
     FeatARC,
+    FeatARCMemory,
     Groups,
     feature_agreement,
 )
 from fedrepro.methods.federated.self_supervised.fedsimclr import FedSimCLR
 from fedrepro.methods.objectives.simclr import SimCLR
 from fedrepro.methods.state import part, take
+from fedrepro.methods.training.local_loss import Batch
 from fedrepro.methods.training.self_supervised import ClientViews
-from fedrepro.methods.training.steps import Batch
 from tests.methods.conftest import MakeTask
 
 METHOD = FeatARC(rounds=2, local_epochs=1, batch_size=5, learning_rate=0.01)
@@ -62,9 +62,9 @@ def test_a_client_takes_the_model_that_sees_as_its_own_does(make_task: MakeTask)
     task = prepared(make_task())
     models = METHOD.start(task, 0).models
     clients = torch.arange(3)
-    assert METHOD.chosen(task, models, clients, Memory()).tolist() == [0, 1, 0]
+    assert METHOD.chosen(task, models, clients, METHOD.new_memory(task)).tolist() == [0, 1, 0]
     own = part(take(models, [1, 0, 1]), "encoder")
-    memory: Memory = {OWN: own, MET: {"met": torch.tensor([True, True, False])}}
+    memory = FeatARCMemory(ClientStates(torch.tensor([True, True, False]), own))
     # Clients 0 and 1 hold copies of models 1 and 0; client 2 has none of its own yet.
     assert METHOD.chosen(task, models, clients, memory).tolist() == [1, 0, 0]
 

@@ -6,14 +6,14 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from fedrepro.methods.federated.base import Memory, Message, Task
+from fedrepro.methods.federated.base import Message, Task
 from fedrepro.methods.federated.loop import run
 from fedrepro.methods.federated.supervised.fedavg import FedAvg
 from fedrepro.methods.nn.classifier import ENCODER
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State, n_bytes, part, take
 from fedrepro.methods.training.local import train_clients
-from fedrepro.methods.training.steps import LocalOptions
+from fedrepro.methods.training.local_loss import LocalOptions
 
 MakeTask = Callable[..., Task]
 METHOD = FedAvg(rounds=3, local_epochs=2, batch_size=4, learning_rate=0.01)
@@ -24,7 +24,7 @@ def trained_server(method: FedAvg, task: Task) -> State:
     for t in range(method.rounds):
         clients = method.participants(task, t)
         download = method.broadcast(task, server, t, clients)
-        upload = method.local_update(task, download, t, clients, Memory())
+        upload = method.local_update(task, download, t, clients, method.new_memory(task))
         server = method.aggregate(task, server, upload, t, clients)
     return server
 
@@ -62,7 +62,9 @@ def test_a_round_is_the_average_of_clients_trained_alone(make_task: MakeTask) ->
     start = METHOD.start(task, 0)
     download = METHOD.broadcast(task, start, 0, torch.arange(3))
     alone = [
-        METHOD.local_update(task, download, 0, torch.tensor([client]), Memory()).each["weights"]
+        METHOD.local_update(
+            task, download, 0, torch.tensor([client]), METHOD.new_memory(task)
+        ).each["weights"]
         for client in range(3)
     ]
     server = trained_server(replace(METHOD, rounds=1), task)
@@ -117,7 +119,9 @@ def test_only_participants_are_averaged(make_task: MakeTask) -> None:
     clients = method.participants(task, 0)
     assert len(clients) == 2
     download = method.broadcast(task, method.start(task, 0), 0, clients)
-    everyone = method.local_update(task, download, 0, torch.arange(4), Memory()).each["weights"]
+    everyone = method.local_update(
+        task, download, 0, torch.arange(4), method.new_memory(task)
+    ).each["weights"]
     expected = {name: v.mean(0) for name, v in take(everyone, clients).items()}
     for name, value in trained_server(method, task).items():
         torch.testing.assert_close(value[0], expected[name], rtol=1e-4, atol=1e-6)

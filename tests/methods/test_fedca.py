@@ -11,7 +11,7 @@ import torch
 from fedrepro.methods.data.federation import ImageSet
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.federated import loop
-from fedrepro.methods.federated.base import Memory, Task
+from fedrepro.methods.federated.base import Task
 from fedrepro.methods.federated.self_supervised.fedca import (
     DICTIONARY,
     FedCA,
@@ -85,7 +85,8 @@ def test_alignment_pulls_to_the_pre_trained_encoder_on_public_images(make_task: 
 
 
 def test_the_dictionary_holds_everybodys_features_of_the_last_round(make_task: MakeTask) -> None:
-    task, clients, memory = with_base(make_task((8, 4, 8))), torch.arange(3), Memory()
+    task, clients = with_base(make_task((8, 4, 8))), torch.arange(3)
+    memory = METHOD.new_memory(task)
     server = METHOD.start(task, 0)
     first = METHOD.broadcast(task, server, 0, clients)
     assert set(first.shared) == {"weights"}
@@ -101,7 +102,7 @@ def test_uploaded_features_are_those_of_a_clients_own_images(make_task: MakeTask
     method = replace(METHOD, batch_size=8)
     clients, server = torch.arange(2), method.start(task, 0)
     upload = method.local_update(
-        task, method.broadcast(task, server, 0, clients), 0, clients, Memory()
+        task, method.broadcast(task, server, 0, clients), 0, clients, method.new_memory(task)
     )
     learner = method.learner(task)
     for client in range(2):

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from fedrepro.methods.data.views.augment import Augmentation
-from fedrepro.methods.federated.base import Memory, Task
+from fedrepro.methods.federated.base import Task
 from fedrepro.methods.federated.self_supervised._local_models import (
     KeepsLocalModel,
     encoder_distance,
@@ -56,13 +56,14 @@ def test_mixing_takes_each_clients_share_of_its_own_model() -> None:
 
 
 def test_fedema_scales_each_client_by_its_first_divergence(make_task: MakeTask) -> None:
-    method, task, memory = FedEMA(autoscaler_tau=0.5), make_task((4, 4)), Memory()
+    method, task = FedEMA(autoscaler_tau=0.5), make_task((4, 4))
+    memory = method.new_memory(task)
     received, own = states()
     first = method.merge(task, received, own, 1, TWO, memory)
     # Whatever the divergence, the first share is τ: λ is 0.1 and 0.05.
     assert first["encoder.a.weight"][:, 0, 0].tolist() == pytest.approx([1.5, 3.0])
     assert first["predictor.0.weight"].flatten().tolist() == pytest.approx([3.5, 3.5])
-    assert memory["scale"]["scale"].tolist() == pytest.approx([0.1, 0.05])
+    assert memory.scale.tolist() == pytest.approx([0.1, 0.05])
 
     # Client 0 has come closer (a fifth of its first divergence), client 1 has drifted (3 times).
     closer_and_further = {
@@ -74,9 +75,8 @@ def test_fedema_scales_each_client_by_its_first_divergence(make_task: MakeTask) 
 
 def test_fedu_keeps_its_own_predictor_only_where_models_diverged(make_task: MakeTask) -> None:
     received, own = states()
-    merged = FedU(divergence_threshold=5.0).merge(
-        make_task((4, 4)), received, own, 1, TWO, Memory()
-    )
+    method, task = FedU(divergence_threshold=5.0), make_task((4, 4))
+    merged = method.merge(task, received, own, 1, TWO, method.new_memory(task))
     assert merged["predictor.0.weight"].flatten().tolist() == [0.0, 7.0]
     for name in ("encoder.a.weight", "projector.0.weight", "encoder.norm.running_mean"):
         assert torch.equal(merged[name], received[name])
@@ -92,7 +92,7 @@ def test_the_next_round_starts_from_the_mixture_of_received_and_kept(
         objective=BYOL(projector_widths=(6, 4), predictor_width=5),
         augmentation=Augmentation(crop_scale=(0.5, 1.0)),
     )
-    memory = Memory()
+    memory = method.new_memory(task)
     server = method.start(task, 0)
     download = method.broadcast(task, server, 0, TWO)
     start = method.begin(task, download, 0, TWO, memory)
@@ -102,7 +102,7 @@ def test_the_next_round_starts_from_the_mixture_of_received_and_kept(
     only = torch.tensor([1])
     upload = method.local_update(task, download, 0, only, memory)
     own = upload.each["weights"]
-    target = take(memory["objective"], only)
+    target = take(memory.objective.state, only)
     download = method.broadcast(task, server, 1, TWO)
     start = method.begin(task, download, 1, TWO, memory)
     assert all(torch.equal(start[name][0], server[name][0]) for name in server)
@@ -112,5 +112,5 @@ def test_the_next_round_starts_from_the_mixture_of_received_and_kept(
     torch.testing.assert_close(start[moved][1:], expected[moved])
     assert not torch.equal(start[moved][1], server[moved][0])
     # The target network stays on the client.
-    kept = method._recall(task, start, TWO, memory)
+    kept = memory.objective.recall(TWO, method.learner(task).memory(start))
     assert all(torch.equal(kept[name][1], target[name][0]) for name in target)

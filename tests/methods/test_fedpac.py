@@ -12,7 +12,7 @@ from fedrepro.methods.data.federation import to_float
 from fedrepro.methods.federated.loop import run
 from fedrepro.methods.federated.personalized.fedpac import Aligned, FedPAC
 from fedrepro.methods.state import part
-from fedrepro.methods.training.steps import Batch
+from fedrepro.methods.training.local_loss import Batch
 from tests.methods.conftest import MakeTask
 
 METHOD = FedPAC(rounds=2, local_epochs=1, batch_size=5, learning_rate=0.01)
@@ -28,7 +28,7 @@ def test_first_the_classifier_learns_and_then_the_encoder(make_task: MakeTask) -
     assert not torch.equal(
         heads_only.each["classifier"]["head.0.weight"], down.each["classifier"]["head.0.weight"]
     )
-    both = METHOD.local_update(task, down, 0, clients, {})
+    both = METHOD.local_update(task, down, 0, clients, METHOD.new_memory(task))
     for name, value in both.each["classifier"].items():
         assert torch.equal(value, heads_only.each["classifier"][name])
 
@@ -53,7 +53,9 @@ def test_alignment_is_the_mean_squared_distance_to_the_centroid(make_task: MakeT
 def test_global_centroids_are_means_over_all_images_of_a_class(make_task: MakeTask) -> None:
     task, clients = make_task(sizes=(4, 9, 7)), torch.arange(3)
     server = METHOD.start(task, 0)
-    up = METHOD.local_update(task, METHOD.broadcast(task, server, 0, clients), 0, clients, {})
+    up = METHOD.local_update(
+        task, METHOD.broadcast(task, server, 0, clients), 0, clients, METHOD.new_memory(task)
+    )
     after = METHOD.aggregate(task, server, up, 0, clients)
     train = task.federation.train
     assert train.labels is not None
@@ -70,7 +72,9 @@ def test_global_centroids_are_means_over_all_images_of_a_class(make_task: MakeTa
 def test_every_client_gets_a_mixture_of_all_classifiers(make_task: MakeTask) -> None:
     task, clients = make_task(), torch.arange(3)
     server = METHOD.start(task, 0)
-    up = METHOD.local_update(task, METHOD.broadcast(task, server, 0, clients), 0, clients, {})
+    up = METHOD.local_update(
+        task, METHOD.broadcast(task, server, 0, clients), 0, clients, METHOD.new_memory(task)
+    )
     after = METHOD.aggregate(task, server, up, 0, clients)
     sent = up.each["classifier"]["head.0.weight"]
     low, high = sent.min(0).values, sent.max(0).values

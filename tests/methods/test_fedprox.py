@@ -12,7 +12,7 @@ from fedrepro.methods.federated.supervised.fedavg import FedAvg
 from fedrepro.methods.federated.supervised.fedprox import FedProx, Proximal
 from fedrepro.methods.state import repeat
 from fedrepro.methods.training.local import Supervised
-from fedrepro.methods.training.steps import Batch
+from fedrepro.methods.training.local_loss import Batch
 from tests.methods.conftest import MakeTask
 
 

@@ -13,7 +13,7 @@ from torch import Tensor
 from fedrepro.methods.clusters.soft_assignment import CENTRES
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.federated import loop
-from fedrepro.methods.federated.base import Memory, Task
+from fedrepro.methods.federated.base import Task
 from fedrepro.methods.federated.reference.centralized_byol import CentralizedBYOL
 from fedrepro.methods.federated.reference.single_training import SingleTraining
 from fedrepro.methods.federated.self_supervised._centres import with_initial_centres
@@ -124,8 +124,8 @@ def test_fedrlc_merges_networks_as_fedema_and_centres_by_divergence(make_task: M
         {k: v.repeat(2, *[1] * (v.dim() - 1)) for k, v in learner.new(g).items()}
         for g in (torch.Generator().manual_seed(0), torch.Generator().manual_seed(1))
     )
-    found = method.merge(task, received, own, 1, TWO, Memory())
-    as_ema = FedEMA().merge(task, received, own, 1, TWO, Memory())
+    found = method.merge(task, received, own, 1, TWO, method.new_memory(task))
+    as_ema = FedEMA().merge(task, received, own, 1, TWO, method.new_memory(task))
     for name in found:
         if name != CENTRES:
             torch.testing.assert_close(found[name], as_ema[name])
@@ -170,12 +170,12 @@ def test_centres_begin_among_the_embedded_images(make_task: MakeTask) -> None:
 def test_fedpnp_labels_by_what_the_client_had_after_its_last_round(make_task: MakeTask) -> None:
     method = FedPNP(**OPTIONS)
     task = task_of(make_task((10, 7)), method)
-    memory = Memory()
+    memory = method.new_memory(task)
     server = method.start(task, 0)
     only = torch.tensor([1])
     upload = method.local_update(task, method.broadcast(task, server, 0, only), 0, only, memory)
-    assert memory["objective"][KNOWN].tolist() == [False, True]
-    kept = memory["objective"]["past.cluster_head.0.weight"][1]
+    assert memory.objective.state[KNOWN].tolist() == [False, True]
+    kept = memory.objective.state["past.cluster_head.0.weight"][1]
     assert torch.equal(kept, upload.each["weights"]["cluster_head.0.weight"][0])
     assert not torch.equal(kept, server["cluster_head.0.weight"][0])
 

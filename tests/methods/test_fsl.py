@@ -14,7 +14,7 @@ from fedrepro.methods.federated.base import Task
 from fedrepro.methods.federated.loop import run
 from fedrepro.methods.federated.split.fsl import FSL, Split, Wire
 from fedrepro.methods.nn.classifier import Classifier, dense_head
-from fedrepro.methods.training.steps import Batch
+from fedrepro.methods.training.local_loss import Batch
 from tests.methods.conftest import MakeTask
 
 METHOD = FSL(rounds=2, local_epochs=2, batch_size=4, learning_rate=0.05, optimizer="sgd")
@@ -74,7 +74,7 @@ def test_the_server_goes_from_client_to_client_and_clients_are_averaged(
     server = METHOD.start(task, 0)
     down = METHOD.broadcast(task, server, 0, clients)
     assert all(name.startswith("encoder.module.") for name in down.shared["weights"])
-    up = METHOD.local_update(task, down, 0, clients, {})
+    up = METHOD.local_update(task, down, 0, clients, METHOD.new_memory(task))
     after = METHOD.aggregate(task, server, up, 0, clients)
     for name, value in up.each["weights"].items():
         expected = 0.4 * value[0] + 0.6 * value[1]

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from fedrepro.methods.federated.base import Memory, Task
+from fedrepro.methods.federated.base import Task
 from fedrepro.methods.federated.supervised.fedprox import Proximal
 from fedrepro.methods.nn.classifier import Classifier, dense_head
 from fedrepro.methods.nn.layers import BatchNorm, Conv2d, GlobalAveragePool, Sequential
@@ -21,7 +21,8 @@ from fedrepro.methods.registry import find
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State, repeat
 from fedrepro.methods.training.grouping import Grouping, equal_chunks, padded_chunks
-from fedrepro.methods.training.steps import Batch, LocalOptions, Trained, Work, train_steps
+from fedrepro.methods.training.local_loss import Batch, LocalLoss, LocalOptions, Trained
+from fedrepro.methods.training.steps import train_steps
 
 MakeTask = Callable[..., Task]
 TARGETS = torch.randn(200, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
@@ -34,10 +35,10 @@ OPTIMIZERS = {
 }
 
 
-class Distances(Work):
+class Distances(LocalLoss):
     """Mean over images of log cosh of (w + v - target); v rests in the second epoch.
 
-    Counts its steps in memory, and notes which clients took part in each.
+    Counts its steps in client_state, and notes which clients took part in each.
     """
 
     def __init__(self) -> None:
@@ -47,24 +48,24 @@ class Distances(Work):
     def image_bytes(self) -> int:
         return 1
 
-    def image_wise(self) -> bool:
+    def is_batch_independent(self) -> bool:
         return True
 
     def learns(self, name: str, epoch: int) -> bool:
         return name == "w" or epoch != 1
 
-    def loss(self, state: State, memory: State, batch: Batch) -> Tensor:
+    def loss(self, state: State, client_state: State, batch: Batch) -> Tensor:
         self.batches.append(batch)
         at = (state["w"] + state["v"]).sum(1, keepdim=True)
         away = at - TARGETS[batch.index]
         return batch.mean(away.cosh().log().sum(2))
 
-    def after(self, state: State, memory: State, batch: Batch) -> None:
-        memory["steps"] += 1
+    def after(self, state: State, client_state: State, batch: Batch) -> None:
+        client_state["steps"] += 1
 
 
 def train(
-    sizes: list[int], options: LocalOptions, grouping: Grouping, work: Work | None = None
+    sizes: list[int], options: LocalOptions, grouping: Grouping, work: LocalLoss | None = None
 ) -> Trained:
     n = len(sizes)
     stream = torch.Generator().manual_seed(1)
@@ -94,7 +95,7 @@ def test_unlike_clients_end_where_each_ends_alone(
     together = train(sizes, options, Grouping(at_once, padded=True))
     for name in alone.state:
         torch.testing.assert_close(together.state[name], alone.state[name], rtol=1e-9, atol=1e-9)
-    assert together.memory["steps"].tolist() == [3 * -(-size // batch_size) for size in sizes]
+    assert together.client_state["steps"].tolist() == [3 * -(-size // batch_size) for size in sizes]
     torch.testing.assert_close(together.loss, alone.loss, equal_nan=True)
 
 
@@ -142,7 +143,7 @@ def test_shares_are_those_of_a_clients_own_images() -> None:
 
 def test_unlike_clients_stay_apart_where_that_is_asked_for_or_padding_is_not_exact() -> None:
     class NotExact(Distances):
-        def image_wise(self) -> bool:
+        def is_batch_independent(self) -> bool:
             return False
 
     apart = ((Distances(), Grouping(4, padded=False)), (NotExact(), Grouping(4, padded=True)))
@@ -228,8 +229,8 @@ def test_networks_with_batch_statistics_share_steps_with_their_like_only(
         Conv2d("encoder.0", 1, 4, 3, 2, 1), BatchNorm("encoder.1", 4), GlobalAveragePool()
     )
     normalised = replace(task, model=Classifier(encoder, 4, dense_head(4, (), 3)))
-    assert Proximal(task, {}, 0.5).image_wise()
-    assert not Proximal(normalised, {}, 0.5).image_wise()
+    assert Proximal(task, {}, 0.5).is_batch_independent()
+    assert not Proximal(normalised, {}, 0.5).is_batch_independent()
 
 
 SUPERVISED = {
@@ -245,7 +246,7 @@ def test_a_round_of_unlike_clients_is_that_of_clients_alone(make_task: MakeTask,
 
     def round_of(grouping: Grouping) -> dict[str, State]:
         task = replace(make_task((11, 3, 8, 1)), grouping=grouping)
-        clients, memory, server = torch.arange(4), Memory(), method.start(task, 0)
+        clients, memory, server = torch.arange(4), method.new_memory(task), method.start(task, 0)
         for t in range(2):
             download = method.broadcast(task, server, t, clients)
             upload = method.local_update(task, download, t, clients, memory)

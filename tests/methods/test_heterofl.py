@@ -19,7 +19,7 @@ from fedrepro.methods.federated.supervised.heterofl import (
 )
 from fedrepro.methods.nn.classifier import Classifier, dense_head
 from fedrepro.methods.state import n_bytes
-from fedrepro.methods.training.steps import Batch
+from fedrepro.methods.training.local_loss import Batch
 from tests.methods.conftest import MakeTask
 
 METHOD = HeteroFL(levels=(1.0, 0.5), rounds=2, local_epochs=1, batch_size=5, learning_rate=0.01)
@@ -73,7 +73,9 @@ def test_equal_levels_average_without_weights(make_task: MakeTask) -> None:
     task, clients = widths(make_task(sizes=(4, 16))), torch.arange(2)
     method = replace(METHOD, levels=(1.0,))
     server = method.start(task, 0)
-    up = method.local_update(task, method.broadcast(task, server, 0, clients), 0, clients, {})
+    up = method.local_update(
+        task, method.broadcast(task, server, 0, clients), 0, clients, method.new_memory(task)
+    )
     after = method.aggregate(task, server, up, 0, clients)
     for name, value in up.each["weights 1"].items():
         torch.testing.assert_close(after[name][0], (value[0] + value[1]) / 2)

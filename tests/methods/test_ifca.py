@@ -8,7 +8,8 @@ import torch
 import torch.nn.functional as F
 
 from fedrepro.methods.data.federation import to_float
-from fedrepro.methods.federated.base import Memory, Message, Task
+from fedrepro.methods.federated.base import Message, Task
+from fedrepro.methods.federated.client_memory import ClientMemory
 from fedrepro.methods.federated.clustered._clustered import Clusters
 from fedrepro.methods.federated.clustered.ifca import IFCA
 from fedrepro.methods.federated.loop import run
@@ -121,7 +122,7 @@ def test_a_client_that_never_took_part_is_evaluated_with_its_best_model(
     task = make_task()
     server = Clusters(METHOD.start(task, 0).pool, torch.tensor([1, -1, 0]))
     best = METHOD.choose(task, server.pool, 0, torch.arange(3))
-    _, choice = METHOD.personal_models(task, server, torch.arange(3), Memory())
+    _, choice = METHOD.personal_models(task, server, torch.arange(3), ClientMemory())
     assert choice.tolist() == [1, int(best[1]), 0]
     assert server.choice.tolist() == [1, -1, 0]
 
@@ -152,7 +153,7 @@ def test_clients_at_once_and_repetition_do_not_change_a_run(two_rules: MakeTask)
 def test_heads_of_different_clusters_part_ways(two_rules: MakeTask) -> None:
     task = two_rules()
     server = METHOD.start(task, 0)
-    trained = METHOD.train(task, server.pool, task.federation.group, 0, torch.arange(6))
+    trained = METHOD.train_supervised(task, server.pool, task.federation.group, 0, torch.arange(6))
     merged = METHOD.merge(server.pool, trained, task.federation.group, torch.ones(6))
     for name, value in part(merged, HEAD).items():
         torch.testing.assert_close(value[0], trained[name][:3].mean(0))

@@ -21,7 +21,7 @@ from fedrepro.methods.nn.layers import (
 from fedrepro.methods.nn.normalisation import GroupNorm, TwinNorm
 from fedrepro.methods.registry import find
 from fedrepro.methods.state import State
-from fedrepro.methods.training.independence import treats_images_alone
+from fedrepro.methods.training.independence import is_batch_independent
 
 
 def network(*between: Layer) -> Classifier:
@@ -33,14 +33,14 @@ def network(*between: Layer) -> Classifier:
 
 
 def test_convolutions_and_dense_layers_treat_images_alone() -> None:
-    assert treats_images_alone(network(), 2, 6, 6)
-    assert treats_images_alone(dense_head(5, (4,), 3), 5)
+    assert is_batch_independent(network(), 2, 6, 6)
+    assert is_batch_independent(dense_head(5, (4,), 3), 5)
 
 
 def test_group_normalisation_treats_images_alone_and_others_do_not() -> None:
-    assert treats_images_alone(network(GroupNorm("encoder.n", 4, 2)), 2, 6, 6)
-    assert not treats_images_alone(network(BatchNorm("encoder.n", 4)), 2, 6, 6)
-    assert not treats_images_alone(network(TwinNorm("encoder.n", 4, 2)), 2, 6, 6)
+    assert is_batch_independent(network(GroupNorm("encoder.n", 4, 2)), 2, 6, 6)
+    assert not is_batch_independent(network(BatchNorm("encoder.n", 4)), 2, 6, 6)
+    assert not is_batch_independent(network(TwinNorm("encoder.n", 4, 2)), 2, 6, 6)
 
 
 class Nothing(Layer):
@@ -49,7 +49,7 @@ class Nothing(Layer):
 
 
 def test_a_network_that_sees_nothing_is_not_trusted() -> None:
-    assert not treats_images_alone(network(Nothing()), 2, 6, 6)
+    assert not is_batch_independent(network(Nothing()), 2, 6, 6)
 
 
 class HiddenByZero(BatchNorm):
@@ -63,8 +63,8 @@ class HiddenByZero(BatchNorm):
 
 
 def test_a_scale_of_zero_hides_nothing() -> None:
-    assert not treats_images_alone(network(HiddenByZero("encoder.n", 4)), 2, 6, 6)
-    assert not treats_images_alone(Sequential(GlobalAveragePool(), BatchNorm("n", 2)), 2, 3, 3)
+    assert not is_batch_independent(network(HiddenByZero("encoder.n", 4)), 2, 6, 6)
+    assert not is_batch_independent(Sequential(GlobalAveragePool(), BatchNorm("n", 2)), 2, 3, 3)
 
 
 @pytest.mark.parametrize(
@@ -73,4 +73,4 @@ def test_a_scale_of_zero_hides_nothing() -> None:
 )
 def test_whole_encoders(name: str, options: dict[str, str], alone: bool) -> None:
     built = find("encoder", name)(**options).build(3, 32)
-    assert treats_images_alone(built, 3, 32, 32) is alone
+    assert is_batch_independent(built, 3, 32, 32) is alone

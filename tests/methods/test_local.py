@@ -25,7 +25,7 @@ from fedrepro.methods.state import State, concatenate, part, repeat, take
 from fedrepro.methods.training.evaluate import client_losses, features, probabilities
 from fedrepro.methods.training.grouping import Grouping
 from fedrepro.methods.training.local import train_clients
-from fedrepro.methods.training.steps import LocalOptions
+from fedrepro.methods.training.local_loss import LocalOptions
 
 MakeTask = Callable[..., Task]
 OPTIONS: dict[str, Any] = {

@@ -8,7 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Server, Task
+from fedrepro.methods.federated.base import FederatedMethod, Message, Server, Task
+from fedrepro.methods.federated.client_memory import ClientMemory
 from fedrepro.methods.federated.loop import run
 from fedrepro.methods.federated.supervised.fedavg import FedAvg
 from fedrepro.methods.metrics import Evaluation
@@ -16,6 +17,11 @@ from fedrepro.methods.outcome import DivergedError
 from fedrepro.methods.state import State
 
 MakeTask = Callable[..., Task]
+
+
+@dataclass
+class Visits(ClientMemory):
+    visits: Tensor
 
 
 @dataclass(frozen=True)
@@ -29,15 +35,16 @@ class Counting(FederatedMethod):
     def start(self, task: Task, attempt: int) -> Server:
         return float(100 * attempt)
 
+    def new_memory(self, task: Task) -> Visits:
+        return Visits(torch.zeros(task.federation.n_clients))
+
     def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
         return Message(shared={"number": {"n": torch.tensor([server])}})
 
     def local_update(
-        self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
+        self, task: Task, download: Message, t: int, clients: Tensor, memory: Visits
     ) -> Message:
-        if "visits" not in memory:
-            memory["visits"] = {"n": torch.zeros(task.federation.n_clients)}
-        memory["visits"]["n"][clients] += 1
+        memory.visits[clients] += 1
         own = download.shared["number"]["n"].expand(len(clients)) + 1
         if t == self.diverges_in:
             own = own / 0
@@ -52,18 +59,18 @@ class Counting(FederatedMethod):
     def failed(self, task: Task, server: Server, t: int, attempt: int) -> bool:
         return attempt < self.failures and t == self.fails_in
 
-    def finish(self, task: Task, server: Server, memory: Memory) -> Server:
+    def finish(self, task: Task, server: Server, memory: Visits) -> Server:
         return server + 1000
 
     def personal_models(
-        self, task: Task, server: Server, clients: Tensor, memory: Memory
+        self, task: Task, server: Server, clients: Tensor, memory: Visits
     ) -> tuple[State, Tensor]:
         raise NotImplementedError
 
     def evaluate(
-        self, task: Task, server: Server, memory: Memory, final: bool
+        self, task: Task, server: Server, memory: Visits, final: bool
     ) -> Evaluation | None:
-        visits = memory["visits"]["n"].clone()
+        visits = memory.visits.clone()
         return Evaluation({"server": server}, {"visits": visits}, {"seen": float(visits.sum())})
 
     def counts(self, server: Server) -> dict[str, float]:

@@ -12,7 +12,7 @@ from fedrepro.methods.nn.met import met_places, trimmed, whole
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State, concatenate
 from fedrepro.methods.training import local
-from fedrepro.methods.training.steps import LocalOptions
+from fedrepro.methods.training.local_loss import LocalOptions
 
 CENTRE, CORNER = (slice(1, 2), slice(1, 2)), (slice(1, 3), slice(1, 3))
 

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.encoders.resnet import ResNet
-from fedrepro.methods.federated.base import Memory, Task
+from fedrepro.methods.federated.base import Task
 from fedrepro.methods.federated.loop import run
 from fedrepro.methods.federated.split.mfcl import MFCL, Autoencoder, rebuilding_loss
 from fedrepro.methods.nn.classifier import Classifier, dense_head
@@ -65,12 +65,14 @@ def test_the_servers_share_nothing(make_task: MakeTask) -> None:
     task = modular(make_task(), SHORT)
     server, clients = SHORT.start(task, 0), torch.arange(3)
     assert not set(server.first) & set(server.second)
-    up = SHORT.local_update(task, SHORT.broadcast(task, server, 0, clients), 0, clients, Memory())
+    up = SHORT.local_update(
+        task, SHORT.broadcast(task, server, 0, clients), 0, clients, SHORT.new_memory(task)
+    )
     after = SHORT.aggregate(task, server, up, 0, clients)
     assert all(torch.equal(after.second[k], v) for k, v in server.second.items())
     last = SHORT.broadcast(task, after, 2, clients)
     assert all(name.startswith("encoder.module.") for name in last.shared["weights"])
-    up = SHORT.local_update(task, last, 2, clients, Memory())
+    up = SHORT.local_update(task, last, 2, clients, SHORT.new_memory(task))
     assert list(up.each) == ["representations"]
     done = SHORT.aggregate(task, after, up, 2, clients)
     assert all(torch.equal(done.first[k], v) for k, v in after.first.items())
@@ -84,7 +86,7 @@ def test_masks_change_nothing_but_what_the_server_sees(make_task: MakeTask) -> N
     clients = torch.arange(3)
     for method, server in ((SHORT, open_server), (hidden, masked_server)):
         up = method.local_update(
-            task, method.broadcast(task, server, 0, clients), 0, clients, Memory()
+            task, method.broadcast(task, server, 0, clients), 0, clients, method.new_memory(task)
         )
         if method is hidden:
             assert list(up.each) == ["masked weights"]
@@ -108,7 +110,9 @@ def test_datamix_changes_what_is_sent_and_not_how_much(make_task: MakeTask) -> N
     task, clients = modular(make_task(), SHORT), torch.arange(3)
     server = SHORT.start(task, 0)
     sent = [
-        method.local_update(task, method.broadcast(task, server, 2, clients), 2, clients, Memory())
+        method.local_update(
+            task, method.broadcast(task, server, 2, clients), 2, clients, method.new_memory(task)
+        )
         for method in (SHORT, replace(SHORT, datamix=True))
     ]
     plain, mixed = (message.each["representations"]["z"] for message in sent)

@@ -7,7 +7,7 @@ import torch
 
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.federated import loop
-from fedrepro.methods.federated.base import Memory, Task
+from fedrepro.methods.federated.base import Task
 from fedrepro.methods.federated.reference.centralized_moco import CentralizedMoCo
 from fedrepro.methods.objectives.moco import MoCo
 from fedrepro.methods.state import State
@@ -52,16 +52,17 @@ def test_it_is_moco_trained_by_hand_on_all_images(make_task: MakeTask) -> None:
 
 
 def test_the_queue_and_the_copy_go_on_from_round_to_round(make_task: MakeTask) -> None:
-    task, memory, clients = pooled(make_task((8, 8))), Memory(), torch.zeros(1, dtype=torch.int64)
+    task, clients = pooled(make_task((8, 8))), torch.zeros(1, dtype=torch.int64)
+    memory = METHOD.new_memory(task)
     server = METHOD.start(task, 0)
     seen: list[State] = []
     for t in range(2):
         METHOD.local_update(task, METHOD.broadcast(task, server, t, clients), t, clients, memory)
-        seen.append({name: value.clone() for name, value in memory["objective"].items()})
+        seen.append({name: value.clone() for name, value in memory.objective.state.items()})
     assert seen[0]["queue.filled"].tolist() == [8]
     name = "encoder.conv0.weight"
     assert not torch.equal(seen[0][name], seen[1][name])
-    assert not torch.equal(seen[1][name], memory["model"][name])
+    assert not torch.equal(seen[1][name], memory.models[name])
 
 
 def test_nothing_is_sent(make_task: MakeTask) -> None:

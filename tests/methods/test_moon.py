@@ -7,10 +7,9 @@ import math
 import pytest
 import torch
 
-from fedrepro.methods.federated.base import Memory
 from fedrepro.methods.federated.loop import run
 from fedrepro.methods.federated.supervised.fedavg import FedAvg
-from fedrepro.methods.federated.supervised.moon import MOON, PREVIOUS, model_contrast
+from fedrepro.methods.federated.supervised.moon import MOON, model_contrast
 from tests.methods.conftest import MakeTask
 
 OPTIONS = {"rounds": 2, "local_epochs": 1, "batch_size": 5, "learning_rate": 0.05}
@@ -38,18 +37,18 @@ def test_without_weight_it_is_fedavg(make_task: MakeTask) -> None:
 
 def test_clients_remember_their_own_last_model(make_task: MakeTask) -> None:
     task, method = make_task(), MOON(**OPTIONS)  # type: ignore[arg-type]
-    memory, clients = Memory(), torch.tensor([0, 2])
+    memory, clients = method.new_memory(task), torch.tensor([0, 2])
     server = method.start(task, 0)
     up = method.local_update(task, method.broadcast(task, server, 0, clients), 0, clients, memory)
-    for name, value in memory[PREVIOUS].items():
+    for name, value in memory.previous.state.items():
         assert torch.equal(value[[0, 2]], up.each["weights"][name])
-        assert torch.equal(value[1:2], server[name])
+        assert not value[1].any()
     # A client that was away begins from what it then receives.
     later = {name: value + 1 for name, value in server.items()}
     method.local_update(
         task, method.broadcast(task, later, 1, clients), 1, torch.tensor([1]), memory
     )
-    assert not any(torch.equal(v[1:2], server[k]) for k, v in memory[PREVIOUS].items())
+    assert not any(torch.equal(v[1:2], server[k]) for k, v in memory.previous.state.items())
 
 
 def test_in_the_first_round_the_contrast_pulls_nowhere_at_first() -> None:

@@ -76,7 +76,9 @@ def test_only_centroids_travel_beside_the_weights(make_task: MakeTask) -> None:
 def test_global_centroids_come_from_the_clients(make_task: MakeTask) -> None:
     task, clients = prepared(make_task()), torch.arange(3)
     server = METHOD.start(task, 0)
-    up = METHOD.local_update(task, METHOD.broadcast(task, server, 0, clients), 0, clients, {})
+    up = METHOD.local_update(
+        task, METHOD.broadcast(task, server, 0, clients), 0, clients, METHOD.new_memory(task)
+    )
     after = METHOD.aggregate(task, server, up, 0, clients)
     assert after.centroids.shape == (1, 6, 4)
     torch.testing.assert_close(after.centroids.norm(dim=2), torch.ones(1, 6))

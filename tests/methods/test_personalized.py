@@ -14,14 +14,14 @@ from torch import Tensor, nn
 from fedrepro.methods.data.federation import ImageSet, to_float
 from fedrepro.methods.federated import loop
 from fedrepro.methods.federated.base import Memory, Task
-from fedrepro.methods.federated.personalized._personalized import ADAPTED, Personalized
+from fedrepro.methods.federated.personalized._personalized import Personalized
 from fedrepro.methods.federated.personalized.perfedavg import PerFedAvg, stepped
 from fedrepro.methods.federated.supervised.fedavg import FedAvg
 from fedrepro.methods.nn.classifier import ENCODER, HEAD
 from fedrepro.methods.nn.layers import is_buffer
 from fedrepro.methods.registry import find, names
 from fedrepro.methods.state import State, part, repeat, take
-from fedrepro.methods.training.steps import Batch
+from fedrepro.methods.training.local_loss import Batch
 
 MakeTask = Callable[..., Task]
 OPTIONS: dict[str, Any] = {
@@ -49,7 +49,7 @@ def with_novel(task: Task, novel: int) -> Task:
 
 def trained(m: FedAvg | Personalized, task: Task) -> tuple[State, Memory]:
     """Server and clients' memory after all rounds, before anything is personalised."""
-    server, memory = m.start(task, 0), Memory()
+    server, memory = m.start(task, 0), m.new_memory(task)
     for t in range(m.rounds):
         clients = m.participants(task, t)
         download = m.broadcast(task, server, t, clients)
@@ -107,12 +107,11 @@ def test_novel_clients_data_are_not_touched_before_personalisation(
     (server, memory), (same, kept) = trained(m, task), trained(m, changed)
     assert server.keys() == same.keys()
     assert all(torch.equal(value, same[key]) for key, value in server.items())
-    assert memory.keys() == kept.keys()
-    for stored, state in memory.items():
-        assert all(torch.equal(value, kept[stored][key]) for key, value in state.items())
+    both = zip(memory.tensors(), kept.tensors(), strict=True)
+    assert all(torch.equal(value, other) for value, other in both)
     m.finish(task, server, memory)
     m.finish(changed, same, kept)
-    ours, theirs = memory[ADAPTED], kept[ADAPTED]
+    ours, theirs = memory.adapted, kept.adapted
     assert all(torch.equal(v[:3], theirs[key][:3]) for key, v in ours.items())
     assert any(not torch.equal(v[3:], theirs[key][3:]) for key, v in ours.items())
 
@@ -133,7 +132,7 @@ def test_clients_at_once_do_not_change_the_result(make_task: MakeTask, name: str
 def test_what_is_private_is_never_sent(make_task: MakeTask, name: str) -> None:
     task, m = make_task((8, 8)), method(name)
     sent = HEAD if name == "lg-fedavg" else ENCODER
-    server, memory, clients = m.start(task, 0), Memory(), torch.arange(2)
+    server, memory, clients = m.start(task, 0), m.new_memory(task), torch.arange(2)
     download = m.broadcast(task, server, 0, clients)
     upload = m.local_update(task, download, 0, clients, memory)
     for message in (download.shared, upload.each):
@@ -145,22 +144,22 @@ def test_what_is_private_is_never_sent(make_task: MakeTask, name: str) -> None:
 def test_private_weights_outlive_a_round(make_task: MakeTask, name: str) -> None:
     """The second round starts from the kept part of the first one and the new shared part."""
     task, m = make_task((8, 8)), method(name)
-    server, memory, clients = m.start(task, 0), Memory(), torch.arange(2)
+    server, memory, clients = m.start(task, 0), m.new_memory(task), torch.arange(2)
     upload = m.local_update(task, m.broadcast(task, server, 0, clients), 0, clients, memory)
-    kept = take(memory["private"], clients)
+    kept = take(memory.private.state, clients)
     server = m.aggregate(task, server, upload, 0, clients)
     received = m.broadcast(task, server, 1, clients).shared["weights"]
     start = {**repeat(received, 2), **kept}
-    expected = m.steps(task, m.work(task, received), start, clients, m.local_options(1), 1).state
+    expected = m.train(task, m.local_loss(task, received), start, 1, clients).state
     m.local_update(task, m.broadcast(task, server, 1, clients), 1, clients, memory)
-    for key, value in memory["private"].items():
+    for key, value in memory.private.state.items():
         assert torch.equal(value, expected[key])
         assert not torch.equal(value[0], value[1])
 
 
 def test_heads_are_adapted_as_torch_trains_them_one_by_one(make_task: MakeTask) -> None:
     task, m = make_task((8, 6)), method("fedavg-ft", rounds=0)
-    server, memory = m.start(task, 0), Memory()
+    server, memory = m.start(task, 0), m.new_memory(task)
     m.finish(task, server, memory)
     labels = task.federation.train.labels
     assert labels is not None
@@ -177,9 +176,9 @@ def test_heads_are_adapted_as_torch_trains_them_one_by_one(make_task: MakeTask) 
                 steps.zero_grad()
                 F.cross_entropy(head(h[batch]), labels[own][batch]).backward()
                 steps.step()
-        torch.testing.assert_close(memory[ADAPTED]["head.0.weight"][client], head.weight.data)
-        torch.testing.assert_close(memory[ADAPTED]["head.0.bias"][client], head.bias.data)
-        for key, value in part(memory[ADAPTED], ENCODER).items():
+        torch.testing.assert_close(memory.adapted["head.0.weight"][client], head.weight.data)
+        torch.testing.assert_close(memory.adapted["head.0.bias"][client], head.bias.data)
+        for key, value in part(memory.adapted, ENCODER).items():
             assert torch.equal(value[client], server[key][0])
 
 
@@ -198,7 +197,7 @@ def test_fedper_trains_its_head_together_with_the_encoder(make_task: MakeTask) -
     task = make_task((8,))
     server, memory = trained(method("fedper", rounds=1), task)
     expected, _ = trained(method("fedavg-ft", rounds=1), task)
-    assert all(torch.equal(memory["private"][k], v) for k, v in part(expected, HEAD).items())
+    assert all(torch.equal(memory.private.state[k], v) for k, v in part(expected, HEAD).items())
     assert all(torch.equal(server[k], v) for k, v in part(expected, ENCODER).items())
 
 
@@ -209,8 +208,8 @@ def test_fedreps_head_steps_leave_the_body_untouched_and_the_other_way_round(
     for body_epochs, moves, stays in ((0, HEAD, ENCODER), (3, ENCODER, HEAD)):
         m = method("fedrep", body_epochs=body_epochs)
         start = repeat(m.start(task, 0), 2)
-        work, clients = m.work(task, start), torch.arange(2)
-        state = m.steps(task, work, start, clients, m.local_options(0), 0).state
+        work, clients = m.local_loss(task, start), torch.arange(2)
+        state = m.train(task, work, start, 0, clients).state
         assert all(torch.equal(value, start[key]) for key, value in part(state, stays).items())
         assert all(not torch.equal(value, start[key]) for key, value in part(state, moves).items())
 
@@ -234,7 +233,7 @@ def test_fedrep_trains_the_head_first_and_the_body_under_the_trained_head(
         ):
             by_hand[key] = (weights[key] - 0.05 * gradient).detach()
         by_hand = {key: value.detach() for key, value in by_hand.items()}
-    found = m.steps(task, m.work(task, start), start, torch.arange(1), m.local_options(0), 0).state
+    found = m.train(task, m.local_loss(task, start), start, 0, torch.arange(1)).state
     for key, value in found.items():
         torch.testing.assert_close(value, by_hand[key])
 
@@ -246,12 +245,12 @@ def test_fedbabus_head_does_not_move_before_personalisation(make_task: MakeTask)
     assert all(torch.equal(server[key], value) for key, value in part(first, HEAD).items())
     assert all(
         torch.equal(value, repeat(part(first, HEAD), 2)[key])
-        for key, value in memory["private"].items()
+        for key, value in memory.private.state.items()
     )
     moved = [not torch.equal(server[k], v) for k, v in part(first, ENCODER).items()]
     assert all(moved)
     m.finish(task, server, memory)
-    assert not torch.equal(memory[ADAPTED]["head.0.weight"][:1], first["head.0.weight"])
+    assert not torch.equal(memory.adapted["head.0.weight"][:1], first["head.0.weight"])
 
 
 def test_lg_fedavg_averages_heads_and_adapts_whole_models(make_task: MakeTask) -> None:
@@ -259,11 +258,11 @@ def test_lg_fedavg_averages_heads_and_adapts_whole_models(make_task: MakeTask) -
     first = m.start(task, 0)
     server, memory = trained(m, task)
     assert all(torch.equal(server[key], value) for key, value in part(first, ENCODER).items())
-    novel = m.kept(task, server, torch.tensor([2]), memory)
+    novel = m.recall_private(task, server, torch.tensor([2]), memory)
     assert all(torch.equal(value, first[key]) for key, value in novel.items())
     m.finish(task, server, memory)
-    for key, value in part(memory[ADAPTED], ENCODER).items():
-        assert not torch.equal(value[:2], memory["private"][key][:2])
+    for key, value in part(memory.adapted, ENCODER).items():
+        assert not torch.equal(value[:2], memory.private.state[key][:2])
 
 
 def test_the_meta_step_by_hand_on_a_quadratic() -> None:
@@ -285,7 +284,7 @@ def test_perfedavg_steps_along_the_second_halfs_gradient_after_a_step_on_the_fir
     for value in start.values():
         value.requires_grad_()
     index = torch.stack([own[:6] for own in task.federation.train_of])
-    loss = m.work(task, start).loss(start, {}, Batch((0, 1), index, index, 0)).sum()
+    loss = m.local_loss(task, start).loss(start, {}, Batch((0, 1), index, index, 0)).sum()
     found = torch.autograd.grad(loss, list(start.values()))
     labels = task.federation.train.labels
     assert labels is not None
@@ -311,17 +310,12 @@ def test_local_training_exchanges_nothing_and_runs_its_epochs(make_task: MakeTas
     task, m = make_task((8, 8)), method("local-only", epochs=3, batch_size=8)
     counts = loop.run(m, task).counts
     assert counts["downloaded_bytes"] == counts["uploaded_bytes"] == 0
-    server, memory = m.start(task, 0), Memory()
+    server, memory = m.start(task, 0), m.new_memory(task)
     m.finish(task, server, memory)
-    once = m.steps(
-        task,
-        m.work(task, server),
-        repeat(server, 2),
-        torch.arange(2),
-        replace(m.local_options(0), epochs=3),
-        0,
-    )
-    assert all(torch.equal(value, once.state[key]) for key, value in memory[ADAPTED].items())
+    options = replace(m.local_options(0), epochs=3)
+    loss = m.local_loss(task, server)
+    once = m.train(task, loss, repeat(server, 2), 0, torch.arange(2), options=options)
+    assert all(torch.equal(value, once.state[key]) for key, value in memory.adapted.items())
 
 
 def test_converged_training_goes_on_until_its_loss_stops_falling(make_task: MakeTask) -> None:
@@ -330,20 +324,18 @@ def test_converged_training_goes_on_until_its_loss_stops_falling(make_task: Make
     for longest in (5, 200):
         options = {"epochs": 5, "longest": longest, "batch_size": 8, "learning_rate": 0.5}
         m = method("local-only", until_converged=True, **options)
-        server, memory = m.start(task, 0), Memory()
+        server, memory = m.start(task, 0), m.new_memory(task)
         m.finish(task, server, memory)
-        piece = m.steps(
-            task, m.work(task, server), memory[ADAPTED], torch.arange(2), m.local_options(0), 99
-        )
+        piece = m.train(task, m.local_loss(task, server), memory.adapted, 99, torch.arange(2))
         final.append(piece.loss)
     assert (final[1] < 0.9 * final[0]).all()
     steady = method("local-only", epochs=5, until_converged=True, tolerance=0.99, batch_size=8)
-    server, memory = steady.start(task, 0), Memory()
+    server, memory = steady.start(task, 0), steady.new_memory(task)
     steady.finish(task, server, memory)
     two = method("local-only", epochs=5, until_converged=True, longest=10, batch_size=8)
-    again = Memory()
+    again = two.new_memory(task)
     two.finish(task, server, again)
-    assert all(torch.equal(v, again[ADAPTED][key]) for key, v in memory[ADAPTED].items())
+    assert all(torch.equal(v, again.adapted[key]) for key, v in memory.adapted.items())
 
 
 def test_the_global_encoder_is_handed_on_where_there_is_one(make_task: MakeTask) -> None:

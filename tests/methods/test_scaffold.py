@@ -18,7 +18,7 @@ from fedrepro.methods.federated.personalized.scaffold_ft import (
     weights,
 )
 from fedrepro.methods.state import State, repeat
-from fedrepro.methods.training.steps import Batch, LocalOptions, Trained, Work
+from fedrepro.methods.training.local_loss import Batch, LocalLoss, LocalOptions, Trained
 
 MakeTask = Callable[..., Task]
 CURVATURE, MINIMUM = torch.tensor([1.0, 3.0]), torch.tensor([2.0, -1.0])
@@ -34,18 +34,19 @@ class OnQuadratics(ScaffoldFT):
     def start(self, task: Task, attempt: int) -> State:
         return {"head.y": torch.zeros(1, 1), "control.head.y": torch.zeros(1, 1)}
 
-    def steps(
+    def train(
         self,
         task: Task,
-        work: Work,
+        local_loss: LocalLoss,
         start: State,
-        clients: Tensor,
-        options: LocalOptions,
         t: int,
-        beside: State | None = None,
+        clients: Tensor,
+        client_state: State | None = None,
+        options: LocalOptions | None = None,
     ) -> Trained:
-        assert beside is not None
-        y, c = start["head.y"][:, 0], beside["head.y"][:, 0]
+        assert client_state is not None
+        options = options or self.local_options(t)
+        y, c = start["head.y"][:, 0], client_state["head.y"][:, 0]
         for _ in range(options.epochs):
             gradient = CURVATURE[clients] * (y - MINIMUM[clients])
             y = y - options.learning_rate * (gradient + (c if self.corrected else 0 * c))
@@ -53,7 +54,7 @@ class OnQuadratics(ScaffoldFT):
 
 
 def rounds(method: OnQuadratics, task: Task, n: int) -> tuple[State, Memory]:
-    server, memory = method.start(task, 0), Memory()
+    server, memory = method.start(task, 0), method.new_memory(task)
     for t in range(n):
         clients = torch.arange(2)
         download = method.broadcast(task, server, t, clients)
@@ -75,7 +76,7 @@ def test_the_first_round_by_hand(task: Task) -> None:
     steps -1.9 and 2.55."""
     server, memory = rounds(METHOD, task, 1)
     assert server["head.y"].item() == pytest.approx((0.38 - 0.51) / 2)
-    assert memory["control"]["head.y"][:, 0].tolist() == pytest.approx([-1.9, 2.55])
+    assert memory.control["head.y"][:, 0].tolist() == pytest.approx([-1.9, 2.55])
     assert control(server)["head.y"].item() == pytest.approx((-1.9 + 2.55) / 2)
 
 
@@ -90,7 +91,7 @@ def test_the_second_round_by_hand(task: Task) -> None:
             means[i] += gradient / 2
             y[i] -= 0.1 * (gradient + correction)
     assert server["head.y"].item() == pytest.approx(sum(y) / 2, abs=1e-6)
-    assert memory["control"]["head.y"][:, 0].tolist() == pytest.approx(means, abs=1e-5)
+    assert memory.control["head.y"][:, 0].tolist() == pytest.approx(means, abs=1e-5)
     assert control(server)["head.y"].item() == pytest.approx(sum(means) / 2, abs=1e-5)
 
 
@@ -103,11 +104,11 @@ def test_corrected_clients_meet_at_the_common_minimum_and_drifting_ones_do_not(t
 
 
 def test_clients_that_stay_away_move_the_servers_variate_less(task: Task) -> None:
-    server, memory, alone = METHOD.start(task, 0), Memory(), torch.tensor([1])
+    server, memory, alone = METHOD.start(task, 0), METHOD.new_memory(task), torch.tensor([1])
     upload = METHOD.local_update(task, METHOD.broadcast(task, server, 0, alone), 0, alone, memory)
     after = METHOD.aggregate(task, server, upload, 0, alone)
     assert control(after)["head.y"].item() == pytest.approx(2.55 / 2)
-    assert memory["control"]["head.y"][:, 0].tolist() == pytest.approx([0.0, 2.55])
+    assert memory.control["head.y"][:, 0].tolist() == pytest.approx([0.0, 2.55])
 
 
 @pytest.mark.parametrize(("steps", "momentum"), [(1, 0.9), (7, 0.9), (12, 0.5), (5, 0.0)])
@@ -146,17 +147,19 @@ def test_variates_travel_both_ways_and_running_statistics_have_none(make_task: M
     assert set(control(server)) == set(weights(server))
     clients = torch.arange(2)
     download = method.broadcast(task, server, 0, clients)
-    upload = method.local_update(task, download, 0, clients, Memory())
+    upload = method.local_update(task, download, 0, clients, method.new_memory(task))
     assert download.shared.keys() == upload.each.keys() == {"weights", "control"}
 
 
 def test_a_clients_variate_is_kept_once(make_task: MakeTask) -> None:
-    task, method, memory = make_task((4, 4)), ScaffoldFT(), Memory()
+    task, method = make_task((4, 4)), ScaffoldFT()
+    memory = method.new_memory(task)
     server, clients = method.start(task, 0), torch.arange(2)
     method.local_update(task, method.broadcast(task, server, 0, clients), 0, clients, memory)
-    assert memory.keys() == {"control"}
+    assert memory.control.keys() == control(server).keys()
+    assert not memory.private.state
     method.finish(task, server, memory)
-    assert memory["adapted"].keys() == weights(server).keys()
+    assert memory.adapted.keys() == weights(server).keys()
 
 
 def test_adam_is_refused() -> None:

@@ -11,7 +11,7 @@ import torch
 
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.federated import loop
-from fedrepro.methods.federated.base import Memory, Task
+from fedrepro.methods.federated.base import Task
 from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
 from fedrepro.methods.federated.self_supervised.fedbyol import FedBYOL
 from fedrepro.methods.federated.self_supervised.fedrot import FedRot
@@ -40,9 +40,8 @@ def with_objective(task: Task, objective: Any) -> Task:
     return replace(task, objective=objective, augmentation=Augmentation(crop_scale=(0.5, 1.0)))
 
 
-def trained(method: SelfSupervised, task: Task, memory: Memory | None = None) -> State:
-    memory = Memory() if memory is None else memory
-    server = method.start(task, 0)
+def trained(method: SelfSupervised, task: Task) -> State:
+    server, memory = method.start(task, 0), method.new_memory(task)
     for t in range(method.rounds):
         clients = method.participants(task, t)
         download = method.broadcast(task, server, t, clients)
@@ -116,13 +115,13 @@ def test_a_kept_target_network_outlives_the_round_and_only_moves_with_its_client
 ) -> None:
     task = with_objective(make_task((8, 8, 8)), METHODS[1][1])
     method = Keeping(**{**OPTIONS, "rounds": 1})
-    memory = Memory()
+    memory = method.new_memory(task)
     server = method.start(task, 0)
     seen = []
     for t, clients in enumerate([torch.tensor([0, 1]), torch.tensor([1])]):
         download = method.broadcast(task, server, t, clients)
         method.local_update(task, download, t, clients, memory)
-        seen.append({name: value.clone() for name, value in memory["objective"].items()})
+        seen.append({name: value.clone() for name, value in memory.objective.state.items()})
     name = "encoder.conv0.weight"
     assert torch.equal(seen[0][name][0], seen[1][name][0])
     assert not torch.equal(seen[0][name][1], seen[1][name][1])

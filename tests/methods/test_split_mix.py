@@ -56,7 +56,9 @@ def test_a_base_is_averaged_over_those_who_trained_it_and_else_left(make_task: M
         if which[0] == which[1]:
             break
     server = method.start(task, 0)
-    up = method.local_update(task, method.broadcast(task, server, t, clients), t, clients, {})
+    up = method.local_update(
+        task, method.broadcast(task, server, t, clients), t, clients, method.new_memory(task)
+    )
     after = method.aggregate(task, server, up, t, clients)
     for name, value in up.each["bases"].items():
         for base in range(4):

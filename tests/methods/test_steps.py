@@ -11,12 +11,13 @@ from torch import Tensor
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State
 from fedrepro.methods.training.grouping import Grouping
-from fedrepro.methods.training.steps import Batch, LocalOptions, Work, train_steps
+from fedrepro.methods.training.local_loss import Batch, LocalLoss, LocalOptions
+from fedrepro.methods.training.steps import train_steps
 
 VALUES = torch.arange(12, dtype=torch.float32)
 
 
-class Quadratic(Work):
+class Quadratic(LocalLoss):
     """(w - mean of the batch)^2 / 2 for each model; `frozen` is learnt in odd epochs only."""
 
     def __init__(self, smallest_batch: int = 1) -> None:
@@ -29,20 +30,20 @@ class Quadratic(Work):
         return 4
 
     def begin_epoch(
-        self, state: State, memory: State, members: Sequence[int], own: Tensor, epoch: int
+        self, state: State, client_state: State, members: Sequence[int], own: Tensor, epoch: int
     ) -> None:
         self.epochs.append((epoch, tuple(members)))
 
     def learns(self, name: str, epoch: int) -> bool:
         return name == "w" or epoch % 2 == 1
 
-    def loss(self, state: State, memory: State, batch: Batch) -> Tensor:
+    def loss(self, state: State, client_state: State, batch: Batch) -> Tensor:
         self.images += batch.index.flatten().tolist()
         target = VALUES[batch.index].mean(dim=1)
         return ((state["w"] - target) ** 2 / 2) + (state["frozen"] - 1) ** 2 / 2
 
-    def after(self, state: State, memory: State, batch: Batch) -> None:
-        memory["steps"] += 1
+    def after(self, state: State, client_state: State, batch: Batch) -> None:
+        client_state["steps"] += 1
 
 
 def run(
@@ -64,7 +65,7 @@ def run(
     )
     assert not start["w"].any()
     assert not memory["steps"].any()
-    return trained.state, trained.memory, trained.loss
+    return trained.state, trained.client_state, trained.loss
 
 
 OWN = [torch.arange(4), torch.arange(4, 10), torch.arange(8, 12)]

@@ -9,14 +9,14 @@ import torch
 import torch.nn.functional as F
 
 from fedrepro.methods.data.federation import to_float
-from fedrepro.methods.federated.base import Memory, Task
+from fedrepro.methods.federated.base import Task
 from fedrepro.methods.federated.personalized._two_models import PERSONAL, common, personal
 from fedrepro.methods.federated.personalized.apfl import APFL, SHARE, mixture
 from fedrepro.methods.federated.personalized.ditto import Ditto
 from fedrepro.methods.federated.supervised.fedavg import FedAvg
 from fedrepro.methods.state import State, concatenate, repeat
+from fedrepro.methods.training.local_loss import Batch
 from fedrepro.methods.training.proximal import squared_distance
-from fedrepro.methods.training.steps import Batch
 
 MakeTask = Callable[..., Task]
 OPTIONS = {"rounds": 2, "local_epochs": 2, "batch_size": 4, "learning_rate": 0.1}
@@ -67,7 +67,7 @@ def test_dittos_proximal_step_by_hand(make_task: MakeTask) -> None:
     state = {**w, **{PERSONAL + name: value for name, value in v.items()}}
     for value in state.values():
         value.requires_grad_()
-    found = gradients(method.work(task, received).loss(state, {}, batch_of(task)), state)
+    found = gradients(method.local_loss(task, received).loss(state, {}, batch_of(task)), state)
     of_v, of_w = plain_gradients(task, v), plain_gradients(task, w)
     for name in v:
         away = (v[name] - received[name]).detach()
@@ -78,7 +78,7 @@ def test_dittos_proximal_step_by_hand(make_task: MakeTask) -> None:
 def test_dittos_global_model_is_fedavgs(make_task: MakeTask) -> None:
     task, method = make_task((8, 6)), Ditto(**OPTIONS)  # type: ignore[arg-type]
     expected, found = FedAvg(**OPTIONS).start(task, 0), method.start(task, 0)  # type: ignore[arg-type]
-    memory, clients = Memory(), torch.arange(2)
+    memory, clients = method.new_memory(task), torch.arange(2)
     for m in (FedAvg(**OPTIONS), method):  # type: ignore[arg-type]
         server = m.start(task, 0)
         for t in range(2):
@@ -93,9 +93,9 @@ def test_a_strong_pull_keeps_dittos_personal_model_at_the_global_one(make_task: 
     task, distances = make_task((8, 8)), []
     for proximity in (0.0, 5.0):
         method = Ditto(**{**OPTIONS, "optimizer": "sgd"}, proximity=proximity)  # type: ignore[arg-type]
-        server, memory, clients = method.start(task, 0), Memory(), torch.arange(2)
+        server, memory, clients = method.start(task, 0), method.new_memory(task), torch.arange(2)
         method.local_update(task, method.broadcast(task, server, 0, clients), 0, clients, memory)
-        own = personal(memory["private"])
+        own = personal(memory.private.state)
         distances.append(float(squared_distance(own, server).sum()))
     assert distances[1] < 0.7 * distances[0]
 
@@ -116,7 +116,7 @@ def test_apfls_three_gradients_by_hand(make_task: MakeTask) -> None:
     state = {**w, **{PERSONAL + n: x for n, x in v.items()}, PERSONAL + SHARE: share}
     for value in state.values():
         value.requires_grad_()
-    found = gradients(method.work(task, w).loss(state, {}, batch_of(task)), state)
+    found = gradients(method.local_loss(task, w).loss(state, {}, batch_of(task)), state)
     mixed = {
         n: torch.stack([a * x + (1 - a) * y for a, x, y in zip(share, v[n], w[n], strict=True)])
         for n in v
@@ -134,7 +134,7 @@ def test_apfls_three_gradients_by_hand(make_task: MakeTask) -> None:
 
 
 def test_apfls_share_stays_between_zero_and_one(make_task: MakeTask) -> None:
-    work = APFL().work(make_task((6,)), {})
+    work = APFL().local_loss(make_task((6,)), {})
     state = {PERSONAL + SHARE: torch.tensor([-0.2, 0.4, 1.7])}
     work.after(state, {}, batch_of(make_task((6,))))
     assert state[PERSONAL + SHARE].tolist() == pytest.approx([0.0, 0.4, 1.0])
@@ -155,10 +155,11 @@ def test_a_client_at_its_first_round_starts_its_own_model_at_the_global_one(
     make_task: MakeTask,
 ) -> None:
     task, method = make_task((8, 8)), Ditto(**OPTIONS)  # type: ignore[arg-type]
-    memory, received = Memory(), models(task, "now")
-    method.kept(task, models(task, "before"), torch.tensor([0]), memory)
-    memory["met"]["met"][0] = True
-    new = personal(method.kept(task, received, torch.tensor([1]), memory))
-    old = personal(method.kept(task, received, torch.tensor([0]), memory))
+    memory, received = method.new_memory(task), models(task, "now")
+    first = torch.tensor([0])
+    before = method.recall_private(task, models(task, "before"), first, memory)
+    memory.private.remember(first, before)
+    new = personal(method.recall_private(task, received, torch.tensor([1]), memory))
+    old = personal(method.recall_private(task, received, torch.tensor([0]), memory))
     assert all(torch.equal(value, received[name]) for name, value in new.items())
     assert not torch.equal(old["head.0.weight"], received["head.0.weight"])

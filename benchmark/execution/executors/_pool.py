@@ -75,7 +75,6 @@ class Pool:
     size: int
     data_dir: Path | None
     devices: tuple[str, ...]
-    threads: int
     _workers: list[_Worker] = field(default_factory=list, init=False)
     _failed_starts: int = field(default=0, init=False)
 
@@ -209,7 +208,7 @@ class Pool:
         device = self.devices[slot % len(self.devices)]
         process = context.Process(
             target=_work,
-            args=(theirs, self.data_dir, device, self.threads),
+            args=(theirs, self.data_dir, device),
             daemon=True,
             name=f"fedrepro-{slot}",
         )
@@ -229,7 +228,7 @@ def _read(worker: _Worker, heard: SimpleQueue[tuple[_Worker, bytes | None]]) -> 
     heard.put((worker, None))
 
 
-def _work(pipe: Connection, data_dir: Path | None, device: str, threads: int) -> None:
+def _work(pipe: Connection, data_dir: Path | None, device: str) -> None:
     """The loop of a worker: receives a trial, trains it, sends back what came of it."""
     die_with_driver()
     torch.set_num_threads(1)
@@ -241,5 +240,5 @@ def _work(pipe: Connection, data_dir: Path | None, device: str, threads: int) ->
         except EOFError:
             sys.exit(0)
         job = Job(RunConfig.from_dict(plain), seed)
-        result = perform(job, encoder_reader(encoder), data_dir, device, report, threads)
+        result = perform(job, encoder_reader(encoder), data_dir, device, report)
         pipe.send(("result", as_numpy(result)))

@@ -59,11 +59,8 @@ def perform(
     data_dir: Path | None,
     device: str,
     progress: Progress = lambda done, total: None,
-    threads: int = 1,
 ) -> Result:
     """Trains a job; whatever training raises becomes a `Failed`.
-
-    threads: as for `train_trial`.
 
     A trial that ran out of memory is tried again unchanged, because another process may have taken
     the memory. Its batches never become smaller: contrastive losses and batch statistics depend on
@@ -77,7 +74,6 @@ def perform(
             device=device,
             encoder=encoder(),
             progress=progress,
-            threads=threads,
         )
         return Done(outcome, provenance, fingerprint.digest(fingerprint.source_of(job.config)))
     except Exception as error:

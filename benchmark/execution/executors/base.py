@@ -19,14 +19,12 @@ class ExecutorOptions:
     device: `cpu`, `cuda` (all of them), `cuda:1` or `auto`.
     jobs: processes on this machine; None for one a core, or one a GPU; 0 for this very process.
     cluster: the file that describes a cluster, for executors that need one.
-    threads: cores of this machine that a trial may use.
     """
 
     data_dir: Path | None
     device: str = "cpu"
     jobs: int | None = 0
     cluster: Path | None = None
-    threads: int = 1
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ class LocalExecutor(Executor):
             self._train_here(dispatch)
         else:
             options = self.options
-            Pool(dispatch, self.workers, options.data_dir, self.devices, options.threads).run()
+            Pool(dispatch, self.workers, options.data_dir, self.devices).run()
 
     @property
     def slots(self) -> int:
@@ -49,5 +49,5 @@ class LocalExecutor(Executor):
             report = Reporter(partial(dispatch.listener.advanced, job))
             read = encoder_reader(dispatch.listener.encoder_of(job))
             options = self.options
-            result = perform(job, read, options.data_dir, self.device, report, options.threads)
+            result = perform(job, read, options.data_dir, self.device, report)
             dispatch.settle(job, result)

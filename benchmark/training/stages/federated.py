@@ -9,7 +9,6 @@ from fedrepro.methods.federated.base import Task
 from fedrepro.methods.nn.classifier import Classifier, dense_head
 from fedrepro.methods.nn.layers import Layer
 from fedrepro.methods.outcome import Outcome
-from fedrepro.methods.training.grouping import Grouping
 
 
 def run(trial: Trial) -> Outcome:
@@ -26,7 +25,6 @@ def run(trial: Trial) -> Outcome:
         seeds=trial.seeds,
         device=trial.device,
         encoder=trial.encoder,
-        grouping=Grouping(threads=trial.threads if trial.device.type == "cpu" else 1),
         objective=trial.objective(),
         augmentation=trial.augmentation(),
         source=trial.source(),

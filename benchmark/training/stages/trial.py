@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 class Trial:
     """One trial of `config`: random streams, device, data folder, weights to start from.
 
-    threads: cores that a round may use. used: filled with checksum, release and note of every
-    portion that is read.
+    used: filled with checksum, release and note of every portion that is read.
     """
 
     config: RunConfig
@@ -39,7 +38,6 @@ class Trial:
     data_dir: Path | None
     encoder: State | None
     progress: Progress
-    threads: int = 1
     used: dict[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def load(self, wanted: Mapping[str, Any], part: str, *, resized: bool = True) -> data.Loaded:

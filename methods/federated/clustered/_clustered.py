@@ -71,7 +71,7 @@ class Clustered(FederatedMethod):
     ) -> Message:
         pool = self.received(download)
         choice = self.choose(task, pool, t, clients)
-        trained = self.train(task, pool, choice, t, clients, self.encoder_epochs_in(t))
+        trained = self.train_supervised(task, pool, choice, t, clients, self.encoder_epochs_in(t))
         return Message(
             each={"weights": trained, "choice": {"choice": choice}},
             log={"choice": choice.to(torch.int16)},

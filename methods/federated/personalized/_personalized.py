@@ -18,22 +18,32 @@ Evidence: `tests/methods/test_personalized.py`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Server, Task
+from fedrepro.methods.federated.client_memory import ClientMemory, ClientStates
 from fedrepro.methods.metrics import Evaluation, fairness
 from fedrepro.methods.nn.classifier import ENCODER, HEAD
-from fedrepro.methods.state import State, part, put, repeat, take
+from fedrepro.methods.state import State, part, repeat
 from fedrepro.methods.training.evaluate import probabilities
 from fedrepro.methods.training.local import Supervised
+from fedrepro.methods.training.local_loss import LocalLoss, LocalOptions
 from fedrepro.methods.training.personal import adapted_heads
-from fedrepro.methods.training.steps import LocalOptions, Trained, Work, train_steps
 
-PRIVATE, MET, ADAPTED = "private", "met", "adapted"
+
+@dataclass
+class PersonalMemory(ClientMemory):
+    """private: the weights that each client keeps to itself, as it trained them last.
+
+    adapted: the personal models of all clients, stacked; empty before the last round.
+    """
+
+    private: ClientStates
+    adapted: State = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -60,7 +70,7 @@ class Personalized(FederatedMethod):
         """
         return {name: value for name, value in initial.items() if not self._is_shared(name)}
 
-    def work(self, task: Task, received: State) -> Work:
+    def local_loss(self, task: Task, received: State) -> LocalLoss:
         """What clients minimise in a round that began with `received`, one model."""
         return Supervised(task.model, task.federation.train, None)
 
@@ -70,14 +80,15 @@ class Personalized(FederatedMethod):
         By default heads alone are trained, on representations of the frozen encoders.
         """
         options = self.personal_options()
-        return adapted_heads(task.model, start, task.federation, options, task.seeds, self.rounds)[
-            0
-        ]
+        return adapted_heads(task.model, start, task.federation, options, task.seeds, self.rounds)
 
     # The steps of the loop.
 
     def start(self, task: Task, attempt: int) -> Server:
         return task.new_model("model", attempt, 0)
+
+    def new_memory(self, task: Task) -> PersonalMemory:
+        return PersonalMemory(ClientStates.of(task.federation.n_clients))
 
     def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
         return Message(shared={"weights": self._shared(server)})
@@ -86,12 +97,11 @@ class Personalized(FederatedMethod):
         self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
     ) -> Message:
         received = download.shared["weights"]
-        start = {**repeat(received, len(clients)), **self.kept(task, received, clients, memory)}
-        work, options = self.work(task, received), self.local_options(t)
-        trained = self.steps(task, work, start, clients, options, t).state
-        if PRIVATE in memory:
-            put(memory[PRIVATE], clients, {name: trained[name] for name in memory[PRIVATE]})
-            memory[MET][MET][clients] = True
+        private = self.recall_private(task, received, clients, memory)
+        start = {**repeat(received, len(clients)), **private}
+        trained = self.train(task, self.local_loss(task, received), start, t, clients).state
+        if private:
+            memory.private.remember(clients, {name: trained[name] for name in private})
         return Message(each={"weights": self._shared(trained)})
 
     def aggregate(
@@ -99,20 +109,21 @@ class Personalized(FederatedMethod):
     ) -> Server:
         return {**server, **self.size_average(task, upload.each["weights"], clients)}
 
-    def finish(self, task: Task, server: Server, memory: Memory) -> Server:
+    def finish(self, task: Task, server: Server, memory: PersonalMemory) -> Server:
         everyone = torch.arange(task.federation.n_clients)
         received = self._shared(server)
-        start = {**repeat(received, len(everyone)), **self.kept(task, received, everyone, memory)}
-        memory[ADAPTED] = self.adapt(task, server, start)
+        private = self.recall_private(task, received, everyone, memory)
+        start = {**repeat(received, len(everyone)), **private}
+        memory.adapted = self.adapt(task, server, start)
         return server
 
     def personal_models(
-        self, task: Task, server: Server, clients: Tensor, memory: Memory
+        self, task: Task, server: Server, clients: Tensor, memory: PersonalMemory
     ) -> tuple[State, Tensor]:
-        return memory[ADAPTED], clients
+        return memory.adapted, clients
 
     def evaluate(
-        self, task: Task, server: Server, memory: Memory, final: bool
+        self, task: Task, server: Server, memory: PersonalMemory, final: bool
     ) -> Evaluation | None:
         """Accuracy, its variance and SD, of clients that trained and of novel ones."""
         if not final:
@@ -137,39 +148,17 @@ class Personalized(FederatedMethod):
             optimizer="sgd",
         )
 
-    def steps(
-        self,
-        task: Task,
-        work: Work,
-        start: State,
-        clients: Tensor,
-        options: LocalOptions,
-        t: int,
-        beside: State | None = None,
-    ) -> Trained:
-        """Local training of `clients` by `work`; `start` and `beside` are stacked over them."""
-        own_of = [task.federation.train_of[client] for client in clients.tolist()]
-        return train_steps(
-            work, start, beside or {}, own_of, options, task.seeds, t, clients, task.grouping
-        )
+    def adapted_by(self, task: Task, local_loss: LocalLoss, start: State) -> State:
+        """All clients' states after they have minimised `local_loss`; start: stacked over them."""
+        everyone, options = torch.arange(task.federation.n_clients), self.personal_options()
+        return self.train(task, local_loss, start, self.rounds, everyone, options=options).state
 
-    def adapted_by(self, task: Task, work: Work, start: State) -> State:
-        """All clients' states after adapting by `work`; `start` is stacked over them."""
-        everyone = torch.arange(task.federation.n_clients)
-        return self.steps(task, work, start, everyone, self.personal_options(), self.rounds).state
-
-    def kept(self, task: Task, received: State, clients: Tensor, memory: Memory) -> State:
-        """What `clients` keep, stacked over them; empty where nothing is kept."""
+    def recall_private(
+        self, task: Task, received: State, clients: Tensor, memory: PersonalMemory
+    ) -> State:
+        """What `clients` keep to themselves, stacked over them; empty where that is nothing."""
         fresh = self.private(self.start(task, 0), received)
-        if not fresh:
-            return {}
-        n_clients = task.federation.n_clients
-        if PRIVATE not in memory:
-            memory[PRIVATE] = repeat(fresh, n_clients)
-            memory[MET] = {MET: torch.zeros(n_clients, dtype=torch.bool)}
-        new = clients[~memory[MET][MET][clients]]
-        put(memory[PRIVATE], new, repeat(fresh, len(new)))
-        return take(memory[PRIVATE], clients)
+        return memory.private.recall(clients, repeat(fresh, len(clients)))
 
     def _is_shared(self, name: str) -> bool:
         return name.partition(".")[0] in self.shared

@@ -21,7 +21,7 @@ from fedrepro.methods.federated.personalized._personalized import Personalized
 from fedrepro.methods.nn.classifier import Classifier
 from fedrepro.methods.state import State
 from fedrepro.methods.training.local import Supervised, cross_entropies
-from fedrepro.methods.training.steps import Batch
+from fedrepro.methods.training.local_loss import Batch
 
 PERSONAL = "personal."
 
@@ -54,7 +54,7 @@ class TwoModels(Supervised):
     def personal_loss(self, state: State, batch: Batch) -> Tensor:
         """Loss of each client's personal model, (models,); no gradient into the global one."""
 
-    def loss(self, state: State, memory: State, batch: Batch) -> Tensor:
+    def loss(self, state: State, client_state: State, batch: Batch) -> Tensor:
         loss = self.personal_loss(state, batch)
         return loss if self.adapting else loss + self.loss_of(common(state), batch)
 
@@ -70,7 +70,7 @@ class WithPersonalModel(Personalized):
 
     @abstractmethod
     def both(self, task: Task, received: State, adapting: bool) -> TwoModels:
-        """The work of a round, or of adapting to a fixed global model."""
+        """What is minimised in a round, or in adapting to a fixed global model."""
 
     def personal_model(self, state: State) -> State:
         """The model that a client uses, from its state."""
@@ -79,9 +79,9 @@ class WithPersonalModel(Personalized):
     def private(self, initial: State, received: State) -> State:
         return {PERSONAL + name: value for name, value in received.items()}
 
-    def work(self, task: Task, received: State) -> TwoModels:
+    def local_loss(self, task: Task, received: State) -> TwoModels:
         return self.both(task, received, adapting=False)
 
     def adapt(self, task: Task, server: Server, start: State) -> State:
-        work = self.both(task, server, adapting=True)
-        return self.personal_model(self.adapted_by(task, work, start))
+        loss = self.both(task, server, adapting=True)
+        return self.personal_model(self.adapted_by(task, loss, start))

@@ -25,7 +25,7 @@ from fedrepro.methods.federated.personalized._two_models import (
 )
 from fedrepro.methods.nn.layers import is_buffer
 from fedrepro.methods.state import State
-from fedrepro.methods.training.steps import Batch
+from fedrepro.methods.training.local_loss import Batch
 
 SHARE = "share"
 
@@ -47,7 +47,7 @@ class _Mixed(TwoModels):
     def personal_loss(self, state: State, batch: Batch) -> Tensor:
         return self.loss_of(mixture(state), batch)
 
-    def after(self, state: State, memory: State, batch: Batch) -> None:
+    def after(self, state: State, client_state: State, batch: Batch) -> None:
         state[PERSONAL + SHARE].clamp_(0, 1)
 
 

@@ -22,8 +22,8 @@ from fedrepro.methods.federated.personalized._two_models import (
 )
 from fedrepro.methods.nn.classifier import Classifier
 from fedrepro.methods.state import State
+from fedrepro.methods.training.local_loss import Batch
 from fedrepro.methods.training.proximal import squared_distance
-from fedrepro.methods.training.steps import Batch
 
 
 class _Proximal(TwoModels):

@@ -15,7 +15,7 @@ from fedrepro.methods.federated.personalized._personalized import Personalized
 from fedrepro.methods.nn.classifier import ENCODER
 from fedrepro.methods.state import State
 from fedrepro.methods.training.local import Supervised
-from fedrepro.methods.training.steps import Work
+from fedrepro.methods.training.local_loss import LocalLoss
 
 
 class _Body(Supervised):
@@ -31,5 +31,5 @@ class FedBABU(Personalized):
 
     shared: ClassVar[tuple[str, ...]] = (ENCODER,)
 
-    def work(self, task: Task, received: State) -> Work:
+    def local_loss(self, task: Task, received: State) -> LocalLoss:
         return _Body(task.model, task.federation.train, None)

@@ -32,7 +32,7 @@ from fedrepro.methods.nn.classifier import ENCODER, HEAD
 from fedrepro.methods.state import State, part, put, repeat, take, weighted_average
 from fedrepro.methods.training.evaluate import features
 from fedrepro.methods.training.local import Supervised, cross_entropies
-from fedrepro.methods.training.steps import Batch, LocalOptions, train_steps
+from fedrepro.methods.training.local_loss import Batch, LocalOptions
 
 
 class Aligned(Supervised):
@@ -50,7 +50,7 @@ class Aligned(Supervised):
     def learns(self, name: str, epoch: int) -> bool:
         return name.startswith(HEAD + ".") == (epoch < self.head_epochs)
 
-    def loss(self, state: State, memory: State, batch: Batch) -> Tensor:
+    def loss(self, state: State, client_state: State, batch: Batch) -> Tensor:
         labels = self.labels[batch.index]
         h = self.model.features(state, to_float(self.portion.images[batch.index]), training=True)
         each = cross_entropies(self.model.logits(state, h, training=True), labels)
@@ -97,22 +97,10 @@ class FedPAC(FederatedMethod):
         encoder = download.shared["encoder"]
         own_of = [task.federation.train_of[client] for client in clients.tolist()]
         sent = download.shared.get("centroids")
-        trained = train_steps(
-            Aligned(
-                task,
-                self.head_epochs,
-                None if sent is None else sent["centroids"][0],
-                self.align_weight,
-            ),
-            {**repeat(encoder, len(clients)), **download.each["classifier"]},
-            {},
-            own_of,
-            self.local_options(t),
-            task.seeds,
-            t,
-            clients,
-            task.grouping,
-        ).state
+        centroids = None if sent is None else sent["centroids"][0]
+        loss = Aligned(task, self.head_epochs, centroids, self.align_weight)
+        start = {**repeat(encoder, len(clients)), **download.each["classifier"]}
+        trained = self.train(task, loss, start, t, clients).state
         own = part(trained, ENCODER)
         before = _statistics(task, encoder, torch.zeros_like(clients), own_of)
         after = _statistics(task, own, torch.arange(len(clients)), own_of)

@@ -18,7 +18,7 @@ from fedrepro.methods.federated.personalized._personalized import Personalized
 from fedrepro.methods.nn.classifier import ENCODER, Classifier
 from fedrepro.methods.state import State
 from fedrepro.methods.training.local import Supervised
-from fedrepro.methods.training.steps import Work
+from fedrepro.methods.training.local_loss import LocalLoss
 
 
 class _Alternating(Supervised):
@@ -43,6 +43,6 @@ class FedRep(Personalized):
 
     body_epochs: int = 1
 
-    def work(self, task: Task, received: State) -> Work:
+    def local_loss(self, task: Task, received: State) -> LocalLoss:
         head_epochs = max(0, self.local_epochs - self.body_epochs)
         return _Alternating(task.model, task.federation.train, head_epochs)

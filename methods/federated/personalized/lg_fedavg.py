@@ -26,4 +26,4 @@ class LGFedAvg(Personalized):
     shared: ClassVar[tuple[str, ...]] = (HEAD,)
 
     def adapt(self, task: Task, server: Server, start: State) -> State:
-        return self.adapted_by(task, self.work(task, server), start)
+        return self.adapted_by(task, self.local_loss(task, server), start)

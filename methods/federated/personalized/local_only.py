@@ -47,12 +47,12 @@ class LocalOnly(Personalized):
         return server
 
     def adapt(self, task: Task, server: Server, start: State) -> State:
-        work = self.work(task, server)
+        loss = self.local_loss(task, server)
         options = replace(self.local_options(0), epochs=self.epochs)
         clients = torch.arange(task.federation.n_clients)
         models, before = start, torch.full((len(clients),), torch.inf)
         for piece in range(max(1, self.longest // self.epochs) if self.until_converged else 1):
-            trained = self.steps(task, work, take(models, clients), clients, options, piece)
+            trained = self.train(task, loss, take(models, clients), piece, clients, options=options)
             put(models, clients, trained.state)
             falling = trained.loss < (1 - self.tolerance) * before[clients]
             before[clients] = trained.loss

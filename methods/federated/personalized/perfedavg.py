@@ -21,7 +21,7 @@ from fedrepro.methods.federated.personalized._personalized import Personalized
 from fedrepro.methods.nn.classifier import Classifier
 from fedrepro.methods.state import State
 from fedrepro.methods.training.local import Supervised, cross_entropies
-from fedrepro.methods.training.steps import Batch, Work
+from fedrepro.methods.training.local_loss import Batch, LocalLoss
 
 
 def stepped(state: State, losses: Tensor, step_size: float) -> State:
@@ -45,11 +45,11 @@ class _Meta(Supervised):
         super().__init__(model, portion, None)
         self.step_size = step_size
 
-    def image_wise(self) -> bool:
+    def is_batch_independent(self) -> bool:
         """No: which images make the step ahead depends on how many there are."""
         return False
 
-    def loss(self, state: State, memory: State, batch: Batch) -> Tensor:
+    def loss(self, state: State, client_state: State, batch: Batch) -> Tensor:
         half = max(1, batch.index.shape[1] // 2)
         first, second = batch.index[:, :half], batch.index[:, half:]
         if second.shape[1] == 0:
@@ -68,8 +68,8 @@ class PerFedAvg(Personalized):
 
     step_size: float = 0.01
 
-    def work(self, task: Task, received: State) -> Work:
+    def local_loss(self, task: Task, received: State) -> LocalLoss:
         return _Meta(task.model, task.federation.train, self.step_size)
 
     def adapt(self, task: Task, server: Server, start: State) -> State:
-        return self.adapted_by(task, super().work(task, server), start)
+        return self.adapted_by(task, super().local_loss(task, server), start)

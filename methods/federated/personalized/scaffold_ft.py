@@ -11,28 +11,32 @@ Evidence: `tests/methods/test_scaffold.py` (two rounds on a quadratic by hand).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
-from fedrepro.methods.federated.base import Memory, Message, Server, Task
-from fedrepro.methods.federated.personalized._personalized import Personalized
+from fedrepro.methods.federated.base import Message, Server, Task
+from fedrepro.methods.federated.client_memory import ClientStates
+from fedrepro.methods.federated.personalized._personalized import Personalized, PersonalMemory
 from fedrepro.methods.nn.classifier import ENCODER, HEAD
 from fedrepro.methods.nn.layers import is_buffer
 from fedrepro.methods.state import State, part, put, repeat, take
 from fedrepro.methods.training.local import Supervised
-from fedrepro.methods.training.steps import Batch, LocalOptions
+from fedrepro.methods.training.local_loss import Batch, LocalOptions
 
 CONTROL = "control."
 
 
 class _Corrected(Supervised):
-    """Cross-entropy plus ⟨c - c_i, y⟩, whose gradient is the correction; memory holds it."""
+    """Cross-entropy plus ⟨c - c_i, y⟩, whose gradient is the correction.
 
-    def loss(self, state: State, memory: State, batch: Batch) -> Tensor:
-        loss = super().loss(state, memory, batch)
-        for name, correction in memory.items():
+    client_state: c - c_i.
+    """
+
+    def loss(self, state: State, client_state: State, batch: Batch) -> Tensor:
+        loss = super().loss(state, client_state, batch)
+        for name, correction in client_state.items():
             loss = loss + (correction * state[name]).flatten(1).sum(1)
         return loss
 
@@ -46,6 +50,13 @@ def effective_steps(steps: Tensor, momentum: float) -> Tensor:
     if momentum == 0.0:
         return k
     return (k - momentum * (1 - momentum**k) / (1 - momentum)) / (1 - momentum)
+
+
+@dataclass
+class ControlMemory(PersonalMemory):
+    """control: c_i of each client, under the names of the weights."""
+
+    control: State = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -62,37 +73,33 @@ class ScaffoldFT(Personalized):
         model = super().start(task, attempt)
         return {**model, **{CONTROL + n: torch.zeros_like(v) for n, v in trained(model).items()}}
 
+    def new_memory(self, task: Task) -> ControlMemory:
+        n_clients = task.federation.n_clients
+        nothing = repeat(control(self.start(task, 0)), n_clients)
+        return ControlMemory(ClientStates.of(n_clients), control=nothing)
+
     def private(self, initial: State, received: State) -> State:
-        """Nothing: a client's variate stands in a memory of its own."""
+        """Nothing: a client's variate has a field of its own."""
         return {}
 
     def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
         return Message(shared={"weights": weights(server), "control": control(server)})
 
     def local_update(
-        self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
+        self, task: Task, download: Message, t: int, clients: Tensor, memory: ControlMemory
     ) -> Message:
         received, c = download.shared["weights"], download.shared["control"]
-        if "control" not in memory:
-            nothing = {name: torch.zeros_like(value) for name, value in c.items()}
-            memory["control"] = repeat(nothing, task.federation.n_clients)
-        c_i = take(memory["control"], clients)
-        options = self.local_options(t)
-        learnt = self.steps(
-            task,
-            _Corrected(task.model, task.federation.train, None),
-            repeat(received, len(clients)),
-            clients,
-            options,
-            t,
-            beside={name: c[name] - c_i[name] for name in c},
-        ).state
-        distance = self._distance(task, clients, options)
+        c_i = take(memory.control, clients)
+        loss = _Corrected(task.model, task.federation.train, None)
+        correction = {name: c[name] - c_i[name] for name in c}
+        start = repeat(received, len(clients))
+        learnt = self.train(task, loss, start, t, clients, correction).state
+        distance = self._distance(task, clients, self.local_options(t))
         change = {
             name: (received[name] - learnt[name]) / _over(distance, learnt[name]) - c[name]
             for name in c
         }
-        put(memory["control"], clients, {name: c_i[name] + change[name] for name in c})
+        put(memory.control, clients, {name: c_i[name] + change[name] for name in c})
         return Message(each={"weights": learnt, "control": change})
 
     def aggregate(

@@ -20,8 +20,16 @@ import torch
 from torch import Tensor
 
 from fedrepro.methods.data.federation import Federation
-from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Server, Task
+from fedrepro.methods.federated.base import FederatedMethod, Message, Server, Task
+from fedrepro.methods.federated.client_memory import ClientMemory
 from fedrepro.methods.state import State, repeat
+
+
+@dataclass
+class PoolMemory(ClientMemory):
+    """models: of all pools, stacked."""
+
+    models: State
 
 
 @dataclass(frozen=True)
@@ -49,15 +57,16 @@ class Centralized(FederatedMethod):
     def start(self, task: Task, attempt: int) -> Server:
         return None
 
+    def new_memory(self, task: Task) -> PoolMemory:
+        return PoolMemory(repeat(task.new_model("model", 0, 0), task.federation.n_clients))
+
     def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
         return Message()
 
     def local_update(
-        self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
+        self, task: Task, download: Message, t: int, clients: Tensor, memory: PoolMemory
     ) -> Message:
-        if "model" not in memory:
-            memory["model"] = repeat(task.new_model("model", 0, 0), len(clients))
-        memory["model"] = self.train(task, memory["model"], clients, t, clients)
+        memory.models = self.train_supervised(task, memory.models, clients, t, clients)
         return Message()
 
     def aggregate(
@@ -66,6 +75,6 @@ class Centralized(FederatedMethod):
         return server
 
     def personal_models(
-        self, task: Task, server: Server, clients: Tensor, memory: Memory
+        self, task: Task, server: Server, clients: Tensor, memory: PoolMemory
     ) -> tuple[State, Tensor]:
-        return memory["model"], clients
+        return memory.models, clients

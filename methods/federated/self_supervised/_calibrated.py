@@ -9,7 +9,6 @@ Evidence: `tests/methods/test_calibre.py` (for every objective: which encodings 
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -36,30 +35,25 @@ class Regularizers:
     temperature: float
 
 
-class _Given(threading.local):
-    def __init__(self) -> None:
-        self.outputs: list[Tensor] = []
-
-
 class Remembering(Layer):
-    """A layer that keeps its outputs until they are asked for, those of each thread apart."""
+    """A layer that keeps its outputs until they are asked for."""
 
     def __init__(self, layer: Layer) -> None:
         self.layer = layer
-        self._given = _Given()
+        self._outputs: list[Tensor] = []
 
     def new(self, generator: torch.Generator) -> State:
         return self.layer.new(generator)
 
     def __call__(self, state: State, x: Tensor, training: bool = False) -> Tensor:
         out = self.layer(state, x, training)
-        self._given.outputs.append(out)
+        self._outputs.append(out)
         return out
 
     def recall(self, rows: int) -> Tensor:
         """The first `rows` rows that were given since the last time, models x rows x dim."""
-        remembered = torch.cat(self._given.outputs, dim=1)[:, :rows]
-        self._given.outputs.clear()
+        remembered = torch.cat(self._outputs, dim=1)[:, :rows]
+        self._outputs.clear()
         return remembered
 
 

@@ -25,8 +25,8 @@ from fedrepro.methods.objectives._queue import enqueue, is_filled, new_queue
 from fedrepro.methods.objectives.moco import QUEUE, MoCoLearner, info_nce
 from fedrepro.methods.privacy.instahide import instahide
 from fedrepro.methods.state import State
-from fedrepro.methods.training.self_supervised import ClientViews, SelfSupervisedWork
-from fedrepro.methods.training.steps import Batch
+from fedrepro.methods.training.local_loss import Batch
+from fedrepro.methods.training.self_supervised import ClientViews, SelfSupervisedLoss
 
 IMAGES = "images"
 REMOTE, EXISTS, SHOWN = "remote.features", "remote.exists", "remote.images"
@@ -62,7 +62,7 @@ def new_bank(learner: MoCoLearner, clients: int, like: Tensor) -> State:
     }
 
 
-class FusionWork(SelfSupervisedWork):
+class FusionLoss(SelfSupervisedLoss):
     """The loss of Eq. 12 for a round's participants.
 
     remote: per participant, or empty while nobody has uploaded anything. After training, `uploads`
@@ -97,53 +97,57 @@ class FusionWork(SelfSupervisedWork):
         return self._ratio / self._steps
 
     def begin_epoch(
-        self, state: State, memory: State, members: Sequence[int], own: Tensor, epoch: int
+        self, state: State, client_state: State, members: Sequence[int], own: Tensor, epoch: int
     ) -> None:
-        if self.remote and REMOTE not in memory:
+        if self.remote and REMOTE not in client_state:
             received = [self.remote[member] for member in members]
-            memory[REMOTE], memory[EXISTS] = padded([bank.features for bank in received])
-            memory[SHOWN], _ = padded([bank.images for bank in received])
+            features = padded([bank.features for bank in received])
+            client_state[REMOTE], client_state[EXISTS] = features
+            client_state[SHOWN], _ = padded([bank.images for bank in received])
 
-    def loss(self, state: State, memory: State, batch: Batch) -> Tensor:
+    def loss(self, state: State, client_state: State, batch: Batch) -> Tensor:
         """Eq. 12; the keys then enter the local bank."""
         views = self.drawn(batch)
         q = self.moco.project(state, views[0])
         with torch.no_grad():
-            k = self.moco.project(memory, views[1])
-        features, exist, shown = self._banks(memory)
-        valid = exist & self._contrasted(memory)
+            k = self.moco.project(client_state, views[1])
+        features, exist, shown = self._banks(client_state)
+        valid = exist & self._contrasted(client_state)
         loss = info_nce(q, k, features, self.moco.options.temperature, valid).mean(1)
         if self.options.neighbourhood_matching:
             matching = self._matching(q, features, exist, batch)
             loss = loss + self.options.matching_weight * matching
         self._measure(batch, shown, valid)
-        enqueue(memory, QUEUE, k)
-        enqueue(memory, IMAGES, batch.index.unsqueeze(2))
+        enqueue(client_state, QUEUE, k)
+        enqueue(client_state, IMAGES, batch.index.unsqueeze(2))
         return loss
 
-    def _banks(self, memory: State) -> tuple[Tensor, Tensor, Tensor]:
+    def _banks(self, client_state: State) -> tuple[Tensor, Tensor, Tensor]:
         """Local features, then remote ones (models x n x width), which exist, what they show."""
-        local = memory[f"{QUEUE}.features"]
-        filled, images = is_filled(memory, QUEUE), memory[f"{IMAGES}.features"].squeeze(2)
+        local = client_state[f"{QUEUE}.features"]
+        filled, images = (
+            is_filled(client_state, QUEUE),
+            client_state[f"{IMAGES}.features"].squeeze(2),
+        )
         if not self.remote:
             return local, filled, images
         return (
-            torch.cat([local, memory[REMOTE]], dim=1),
-            torch.cat([filled, memory[EXISTS]], dim=1),
-            torch.cat([images, memory[SHOWN]], dim=1),
+            torch.cat([local, client_state[REMOTE]], dim=1),
+            torch.cat([filled, client_state[EXISTS]], dim=1),
+            torch.cat([images, client_state[SHOWN]], dim=1),
         )
 
-    def _contrasted(self, memory: State) -> Tensor:
+    def _contrasted(self, client_state: State) -> Tensor:
         """Which places of `_banks` are negatives: local ones if wanted, or if there are no others.
 
         bool, models x n.
         """
-        filled = is_filled(memory, QUEUE)
+        filled = is_filled(client_state, QUEUE)
         if not self.remote:
             return torch.ones_like(filled)
-        alone = ~memory[EXISTS].any(1, keepdim=True)
+        alone = ~client_state[EXISTS].any(1, keepdim=True)
         local = (alone | self.options.local_negatives).expand_as(filled)
-        return torch.cat([local, torch.ones_like(memory[EXISTS])], dim=1)
+        return torch.cat([local, torch.ones_like(client_state[EXISTS])], dim=1)
 
     def _matching(self, q: Tensor, features: Tensor, exist: Tensor, batch: Batch) -> Tensor:
         """Eq. 11 on K candidates from both banks, (models,)."""
@@ -167,7 +171,7 @@ class FusionWork(SelfSupervisedWork):
         self._steps[members] += ratio.isfinite()
         self._ratio[members] += ratio.nan_to_num()
 
-    def end(self, state: State, memory: State, members: Sequence[int], own: Tensor) -> None:
+    def end(self, state: State, client_state: State, members: Sequence[int], own: Tensor) -> None:
         """Encodes encrypted views of K of each client's images by the momentum encoder."""
         if not self.options.feature_fusion:
             return
@@ -178,6 +182,6 @@ class FusionWork(SelfSupervisedWork):
         if mixed > 0:
             pairs = zip(views, streams, strict=True)
             views = torch.stack([instahide(x, mixed, stream) for x, stream in pairs])
-        features = batchwise(self.moco.project, memory, views, self.batch_size)
+        features = batchwise(self.moco.project, client_state, views, self.batch_size)
         for place, member in enumerate(members):
             self.uploads[member], self.uploaded[member] = features[place], chosen[place]

@@ -8,16 +8,27 @@ client that trains for the first time starts from what it receives.
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from fedrepro.methods.federated.base import Memory, Message, Task
-from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
+from fedrepro.methods.federated.client_memory import ClientStates, written
+from fedrepro.methods.federated.self_supervised._self_supervised import (
+    SelfSupervised,
+    SelfSupervisedMemory,
+)
 from fedrepro.methods.nn.layers import is_buffer
 from fedrepro.methods.state import State, part, put, take
+
+
+@dataclass
+class LocalModelMemory(SelfSupervisedMemory):
+    """online: the weights that each client trained last, stacked over all clients."""
+
+    online: State = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -29,9 +40,18 @@ class KeepsLocalModel(SelfSupervised):
     def objective_name(self) -> str:
         return "byol"
 
+    def new_memory(self, task: Task) -> LocalModelMemory:
+        return LocalModelMemory(ClientStates.of(task.federation.n_clients))
+
     @abstractmethod
     def merge(
-        self, task: Task, received: State, own: State, t: int, clients: Tensor, memory: Memory
+        self,
+        task: Task,
+        received: State,
+        own: State,
+        t: int,
+        clients: Tensor,
+        memory: Memory,
     ) -> State:
         """Where `clients` start round `t`, from the global model and their own of the last round.
 
@@ -39,31 +59,23 @@ class KeepsLocalModel(SelfSupervised):
         """
 
     def begin(
-        self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
+        self, task: Task, download: Message, t: int, clients: Tensor, memory: LocalModelMemory
     ) -> State:
         received = super().begin(task, download, t, clients, memory)
-        if "local" not in memory:
-            return received
-        known = memory["met"]["met"][clients].nonzero().flatten()
+        known = memory.objective.has_trained[clients].nonzero().flatten()
         if len(known):
             again = clients[known]
-            own = take(memory["local"], again)
+            own = take(memory.online, again)
             put(received, known, self.merge(task, take(received, known), own, t, again, memory))
         return received
 
     def local_update(
-        self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
+        self, task: Task, download: Message, t: int, clients: Tensor, memory: LocalModelMemory
     ) -> Message:
         upload = super().local_update(task, download, t, clients, memory)
-        remember(memory, "local", task.federation.n_clients, clients, upload.each["weights"])
+        n_clients = task.federation.n_clients
+        memory.online = written(memory.online, n_clients, clients, upload.each["weights"])
         return upload
-
-
-def remember(memory: Memory, name: str, n_clients: int, clients: Tensor, new: State) -> None:
-    """Writes the models of `new`, in order, over what `clients` keep under `name`."""
-    if name not in memory:
-        memory[name] = {k: v.new_zeros(n_clients, *v.shape[1:]) for k, v in new.items()}
-    put(memory[name], clients, new)
 
 
 def encoder_distance(a: State, b: State) -> Tensor:

@@ -25,18 +25,22 @@ from torch import Tensor
 from fedrepro.methods.clusters.soft_assignment import assigns, soft_assignment
 from fedrepro.methods.data.federation import Federation
 from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Server, Task
+from fedrepro.methods.federated.client_memory import ClientMemory, ClientStates
 from fedrepro.methods.metrics import Evaluation
 from fedrepro.methods.metrics.collapse import LOOKED_AT, representation_std
 from fedrepro.methods.nn.classifier import Classifier
 from fedrepro.methods.objectives.base import Learner, Objective
-from fedrepro.methods.state import State, put, repeat, take
+from fedrepro.methods.state import State, repeat
+from fedrepro.methods.training.local_loss import LocalLoss
 from fedrepro.methods.training.pretraining import encode
-from fedrepro.methods.training.self_supervised import (
-    ClientViews,
-    SelfSupervisedWork,
-    train_self_supervised,
-)
-from fedrepro.methods.training.steps import Trained, Work
+from fedrepro.methods.training.self_supervised import ClientViews, SelfSupervisedLoss
+
+
+@dataclass
+class SelfSupervisedMemory(ClientMemory):
+    """objective: what the objective keeps beside its weights (a target network, a queue)."""
+
+    objective: ClientStates
 
 
 @dataclass(frozen=True)
@@ -59,14 +63,14 @@ class SelfSupervised(FederatedMethod):
         assert task.objective is not None
         return build_learner(task.objective, task.model, task.federation.n_classes)
 
-    def work(self, task: Task, t: int, clients: Tensor) -> Work:
+    def local_loss(self, task: Task, t: int, clients: Tensor) -> LocalLoss:
         """What participants minimise in round `t`."""
         assert task.objective is not None
         views = None
         if task.objective.draws_views:
             assert task.augmentation is not None
             views = ClientViews(task.augmentation, task.federation.train, task.seeds, t, clients)
-        return SelfSupervisedWork(
+        return SelfSupervisedLoss(
             self.learner(task),
             task.model.encoder,
             task.federation.train,
@@ -78,6 +82,11 @@ class SelfSupervised(FederatedMethod):
         state = self.learner(task).new(task.seeds.generator("weights", "model", attempt, 0))
         state.update(task.encoder or {})
         return {name: value.to(task.device) for name, value in state.items()}
+
+    def new_memory(self, task: Task) -> ClientMemory:
+        if not self.keeps_memory:
+            return ClientMemory()
+        return SelfSupervisedMemory(ClientStates.of(task.federation.n_clients))
 
     def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
         return Message(shared={"weights": server})
@@ -92,43 +101,14 @@ class SelfSupervised(FederatedMethod):
         self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
     ) -> Message:
         start = self.begin(task, download, t, clients, memory)
-        beside = self._recall(task, start, clients, memory)
-        trained = self.train_objective(task, start, beside, t, clients)
-        if self.keeps_memory and trained.memory:
-            put(memory["objective"], clients, trained.memory)
+        client_state = self.learner(task).memory(start)
+        if self.keeps_memory:
+            client_state = memory.objective.recall(clients, client_state)
+        loss = self.local_loss(task, t, clients)
+        trained = self.train(task, loss, start, t, clients, client_state)
+        if self.keeps_memory:
+            memory.objective.remember(clients, trained.client_state)
         return Message(each={"weights": trained.state}, log={"loss": trained.loss})
-
-    def train_objective(
-        self, task: Task, start: State, beside: State, t: int, clients: Tensor
-    ) -> Trained:
-        """Local training of `clients`; start, and what the objective keeps beside: stacked."""
-        return train_self_supervised(
-            self.work(task, t, clients),
-            start,
-            beside,
-            task.federation,
-            clients,
-            self.local_options(t),
-            task.seeds,
-            t,
-            task.grouping,
-        )
-
-    def _recall(self, task: Task, start: State, clients: Tensor, memory: Memory) -> State:
-        """What the objective keeps beside the weights, stacked over `clients`."""
-        fresh = self.learner(task).memory(start)
-        if not self.keeps_memory or not fresh:
-            return fresh
-        n_clients = task.federation.n_clients
-        if "objective" not in memory:
-            memory["objective"] = {
-                name: value.new_zeros(n_clients, *value.shape[1:]) for name, value in fresh.items()
-            }
-            memory["met"] = {"met": torch.zeros(n_clients, dtype=torch.bool)}
-        new = ~memory["met"]["met"][clients]
-        put(memory["objective"], clients[new], take(fresh, new.nonzero().flatten()))
-        memory["met"]["met"][clients] = True
-        return take(memory["objective"], clients)
 
     def aggregate(
         self, task: Task, server: Server, upload: Message, t: int, clients: Tensor

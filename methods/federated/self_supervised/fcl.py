@@ -19,12 +19,13 @@ ablation without both parts against MoCo).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
-from fedrepro.methods.federated.base import Memory, Message, Server, Task
+from fedrepro.methods.federated.base import Message, Server, Task
+from fedrepro.methods.federated.client_memory import ClientMemory
 from fedrepro.methods.federated.self_supervised._features import (
     Banks,
     all_but,
@@ -32,22 +33,35 @@ from fedrepro.methods.federated.self_supervised._features import (
     unpacked,
 )
 from fedrepro.methods.federated.self_supervised._fusion import (
+    FusionLoss,
     FusionOptions,
-    FusionWork,
     Remote,
     new_bank,
 )
 from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
 from fedrepro.methods.metrics import Evaluation
 from fedrepro.methods.metrics.false_negatives import METRICS, expected_ratio
-from fedrepro.methods.objectives.moco import QUEUE, MoCoLearner
+from fedrepro.methods.objectives.moco import MoCoLearner
 from fedrepro.methods.state import State, clone, put, repeat, take, weighted_average
-from fedrepro.methods.training.self_supervised import ClientViews, train_self_supervised
+from fedrepro.methods.training.self_supervised import ClientViews
 
-BANK, UPLOADED, RATIOS = "bank", "uploaded", "ratios"
 MEASURED, EXPECTED = METRICS
 UNKNOWN = -1.0
-"""Stands for the ratio of a client that was away or had no negatives."""
+
+
+@dataclass
+class FCLMemory(ClientMemory):
+    """bank: local features of all clients (`_fusion.new_bank`).
+
+    shown: which images the features show that each client uploaded last, clients x K; the first
+    `n_shown` of a row count. ratios: of the round's participants, (clients,) by name; `UNKNOWN`
+    for a client that was away or had no negatives. Both serve measurements alone.
+    """
+
+    bank: State
+    shown: Tensor
+    n_shown: Tensor
+    ratios: dict[str, Tensor] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -76,6 +90,19 @@ class FCL(SelfSupervised, FusionOptions):
         query: State = super().start(task, attempt)
         return FusionServer(query, clone(query), {})
 
+    def new_memory(self, task: Task) -> FCLMemory:
+        learner, n_clients = self._moco(task), task.federation.n_clients
+        shown = torch.zeros(
+            n_clients, learner.options.queue_size, dtype=torch.int64, device=task.device
+        )
+        bank = new_bank(learner, n_clients, torch.zeros(1, device=task.device))
+        return FCLMemory(bank, shown, shown[:, 0].clone())
+
+    def _moco(self, task: Task) -> MoCoLearner:
+        learner = self.learner(task)
+        assert isinstance(learner, MoCoLearner)
+        return learner
+
     def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
         shared = {"weights": server.query, "momentum": server.key}
         if not server.banks:
@@ -84,18 +111,13 @@ class FCL(SelfSupervised, FusionOptions):
         return Message(shared=shared, each={"features": remote})
 
     def local_update(
-        self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
+        self, task: Task, download: Message, t: int, clients: Tensor, memory: FCLMemory
     ) -> Message:
         assert task.augmentation is not None
-        learner = self.learner(task)
-        assert isinstance(learner, MoCoLearner)
         start = repeat(download.shared["weights"], len(clients))
         key = repeat(download.shared["momentum"], len(clients))
-        if BANK not in memory:
-            like = next(iter(start.values()))
-            memory[BANK] = new_bank(learner, task.federation.n_clients, like)
-        work = FusionWork(
-            learner,
+        loss = FusionLoss(
+            self._moco(task),
             task,
             ClientViews(task.augmentation, task.federation.train, task.seeds, t, clients),
             self,
@@ -104,28 +126,19 @@ class FCL(SelfSupervised, FusionOptions):
             clients.tolist(),
             self.batch_size,
         )
-        trained = train_self_supervised(
-            work,
-            start,
-            {**key, **take(memory[BANK], clients)},
-            task.federation,
-            clients,
-            self.local_options(t),
-            task.seeds,
-            t,
-            task.grouping,
-        )
-        put(memory[BANK], clients, trained.memory)
+        client_state = {**key, **take(memory.bank, clients)}
+        trained = self.train(task, loss, start, t, clients, client_state)
+        put(memory.bank, clients, trained.client_state)
         each = {
             "weights": trained.state,
-            "momentum": {name: trained.memory[name] for name in key},
+            "momentum": {name: trained.client_state[name] for name in key},
         }
         if self.feature_fusion:
             members = range(len(clients))
-            each["features"] = packed([work.uploads[member] for member in members])
-            self._note_uploads([work.uploaded[member] for member in members], clients, memory)
-        ratios = self._ratios(task, work, clients)
-        memory[RATIOS] = {
+            each["features"] = packed([loss.uploads[member] for member in members])
+            self._note_uploads([loss.uploaded[member] for member in members], clients, memory)
+        ratios = self._ratios(task, loss, clients)
+        memory.ratios = {
             name: torch.full((task.federation.n_clients,), UNKNOWN).index_copy(
                 0, clients, value.float().nan_to_num(UNKNOWN)
             )
@@ -133,16 +146,15 @@ class FCL(SelfSupervised, FusionOptions):
         }
         return Message(each=each, log={"loss": trained.loss, **ratios})
 
-    def _remote(self, download: Message, clients: Tensor, memory: Memory) -> list[Remote]:
+    def _remote(self, download: Message, clients: Tensor, memory: FCLMemory) -> list[Remote]:
         """What each participant received; empty before anybody has uploaded features.
 
         The images behind the features do not travel: they are looked up, for the measurement alone.
         """
         if "features" not in download.each:
             return []
-        kept = memory[UPLOADED]
-        count = kept["count"].tolist()
-        shown = {c: kept["images"][c, :n] for c, n in enumerate(count) if n > 0}
+        count = memory.n_shown.tolist()
+        shown = {c: memory.shown[c, :n] for c, n in enumerate(count) if n > 0}
         return [
             Remote(features, all_but(shown, client))
             for features, client in zip(
@@ -150,28 +162,23 @@ class FCL(SelfSupervised, FusionOptions):
             )
         ]
 
-    def _note_uploads(self, images: list[Tensor], clients: Tensor, memory: Memory) -> None:
+    def _note_uploads(self, images: list[Tensor], clients: Tensor, memory: FCLMemory) -> None:
         """Remembers which images the features of `clients` show."""
-        n_clients = len(memory[BANK][f"{QUEUE}.filled"])
-        if UPLOADED not in memory:
-            size = memory[BANK][f"{QUEUE}.features"].shape[1]
-            empty = images[0].new_zeros(n_clients, size)
-            memory[UPLOADED] = {"images": empty, "count": empty[:, 0].clone()}
         for client, shown in zip(clients.tolist(), images, strict=True):
-            memory[UPLOADED]["images"][client, : len(shown)] = shown
-            memory[UPLOADED]["count"][client] = len(shown)
+            memory.shown[client, : len(shown)] = shown
+            memory.n_shown[client] = len(shown)
 
-    def _ratios(self, task: Task, work: FusionWork, clients: Tensor) -> dict[str, Tensor]:
+    def _ratios(self, task: Task, loss: FusionLoss, clients: Tensor) -> dict[str, Tensor]:
         """Measured and expected false-negative ratios of the participants; none without labels."""
         federation = task.federation
         if federation.train.labels is None:
             return {}
-        remote = bool(work.remote)
-        learner = work.moco
+        remote = bool(loss.remote)
+        learner = loss.moco
         sizes = federation.sizes().clamp(max=learner.options.queue_size)
         local = self.local_negatives or not remote
         expected = expected_ratio(federation.class_counts(), sizes, local, remote)
-        return {MEASURED: work.ratio, EXPECTED: expected[clients]}
+        return {MEASURED: loss.ratio, EXPECTED: expected[clients]}
 
     def aggregate(
         self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
@@ -187,12 +194,12 @@ class FCL(SelfSupervised, FusionOptions):
         )
 
     def evaluate(
-        self, task: Task, server: Server, memory: Memory, final: bool
+        self, task: Task, server: Server, memory: FCLMemory, final: bool
     ) -> Evaluation | None:
         """As for every method, and the round's false-negative ratios, means over participants."""
         spread = super().evaluate(task, server, memory, final)
         assert spread is not None
-        known = {name: value[value != UNKNOWN] for name, value in memory[RATIOS].items()}
+        known = {name: value[value != UNKNOWN] for name, value in memory.ratios.items()}
         ratios = {name: float(value.mean()) for name, value in known.items() if len(value) > 0}
         return Evaluation({**spread.metrics, **ratios})
 

@@ -23,21 +23,16 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.federated.base import Memory, Message, Server, Task
+from fedrepro.methods.federated.base import Message, Server, Task
+from fedrepro.methods.federated.client_memory import ClientMemory, ClientStates
 from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
 from fedrepro.methods.nn.classifier import ENCODER
 from fedrepro.methods.objectives.base import Learner
 from fedrepro.methods.state import State, concatenate, part, put, take, weighted_average
 from fedrepro.methods.training.evaluate import features
+from fedrepro.methods.training.local_loss import Batch
 from fedrepro.methods.training.memory import image_bytes
-from fedrepro.methods.training.self_supervised import (
-    ClientViews,
-    SelfSupervisedWork,
-    train_self_supervised,
-)
-from fedrepro.methods.training.steps import Batch
-
-OWN, MET = "own", "met"
+from fedrepro.methods.training.self_supervised import ClientViews, SelfSupervisedLoss
 
 
 def feature_agreement(first: Tensor, second: Tensor) -> Tensor:
@@ -45,8 +40,11 @@ def feature_agreement(first: Tensor, second: Tensor) -> Tensor:
     return F.cosine_similarity(first, second, dim=-1).mean(-1)
 
 
-class AlignedViews(SelfSupervisedWork):
-    """The learner's loss less λ times the agreement with the received encoders, in memory."""
+class AlignedViews(SelfSupervisedLoss):
+    """The learner's loss less λ times the agreement with the received encoders.
+
+    client_state: the received encoders.
+    """
 
     def __init__(self, task: Task, learner: Learner, views: ClientViews, weight: float) -> None:
         super().__init__(learner, task.model.encoder, task.federation.train, views)
@@ -56,17 +54,24 @@ class AlignedViews(SelfSupervisedWork):
     def image_bytes(self) -> int:
         return 3 * image_bytes(self.encoder, *self.portion.images.shape[1:])
 
-    def loss(self, state: State, memory: State, batch: Batch) -> Tensor:
+    def loss(self, state: State, client_state: State, batch: Batch) -> Tensor:
         views = self.drawn(batch)
         own = self.learner.loss(state, {}, views, None)
         with torch.no_grad():
-            received = self.encoder(memory, views[0])
+            received = self.encoder(client_state, views[0])
         return own - self.weight * feature_agreement(
             self.encoder(state, views[0], training=True), received
         )
 
-    def after(self, state: State, memory: State, batch: Batch) -> None:
-        """Nothing: what is in memory is the received encoder."""
+    def after(self, state: State, client_state: State, batch: Batch) -> None:
+        """Nothing: the received encoder stays."""
+
+
+@dataclass
+class FeatARCMemory(ClientMemory):
+    """own: the encoder that each client trained last."""
+
+    own: ClientStates
 
 
 @dataclass
@@ -101,19 +106,23 @@ class FeatARC(SelfSupervised):
         placed = {name: value.to(task.device) for name, value in models.items()}
         return Groups(placed, torch.zeros(0, dtype=torch.int64))
 
+    def new_memory(self, task: Task) -> FeatARCMemory:
+        return FeatARCMemory(ClientStates.of(task.federation.n_clients))
+
     def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
         return Message(shared={"models": server.models})
 
-    def chosen(self, task: Task, models: State, clients: Tensor, memory: Memory) -> Tensor:
+    def chosen(self, task: Task, models: State, clients: Tensor, memory: FeatARCMemory) -> Tensor:
         """The model that each client takes, int64, clients."""
         choice = clients % self.n_models
-        known = memory[MET]["met"][clients].nonzero().flatten() if MET in memory else clients[:0]
+        known = memory.own.has_trained[clients].nonzero().flatten()
         if len(known) == 0 or self.n_models == 1:
             return choice
         of = clients[known]
         index_of: Sequence[Tensor] = [task.federation.train_of[c] for c in of.tolist()]
         train = task.federation.train
-        own = features(task.model, take(memory[OWN], of), torch.arange(len(of)), train, index_of)
+        encoders = take(memory.own.state, of)
+        own = features(task.model, encoders, torch.arange(len(of)), train, index_of)
         scores = []
         for number in range(self.n_models):
             same = torch.full((len(of),), number)
@@ -124,31 +133,16 @@ class FeatARC(SelfSupervised):
         return choice
 
     def local_update(
-        self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
+        self, task: Task, download: Message, t: int, clients: Tensor, memory: FeatARCMemory
     ) -> Message:
         models = download.shared["models"]
         choice = self.chosen(task, models, clients, memory)
         start = take(models, choice)
         assert task.augmentation is not None
         views = ClientViews(task.augmentation, task.federation.train, task.seeds, t, clients)
-        trained = train_self_supervised(
-            AlignedViews(task, self.learner(task), views, self.alignment_weight),
-            start,
-            part(start, ENCODER),
-            task.federation,
-            clients,
-            self.local_options(t),
-            task.seeds,
-            t,
-            task.grouping,
-        )
-        own = part(trained.state, ENCODER)
-        if OWN not in memory:
-            everybody = task.federation.n_clients
-            memory[OWN] = {k: v.new_zeros(everybody, *v.shape[1:]) for k, v in own.items()}
-            memory[MET] = {"met": torch.zeros(everybody, dtype=torch.bool)}
-        put(memory[OWN], clients, own)
-        memory[MET]["met"][clients] = True
+        loss = AlignedViews(task, self.learner(task), views, self.alignment_weight)
+        trained = self.train(task, loss, start, t, clients, part(start, ENCODER))
+        memory.own.remember(clients, part(trained.state, ENCODER))
         return Message(
             each={"weights": trained.state, "choice": {"choice": choice}},
             log={"loss": trained.loss, "choice": choice},
@@ -170,7 +164,7 @@ class FeatARC(SelfSupervised):
         return Groups(models, clients, choice)
 
     def personal_models(
-        self, task: Task, server: Server, clients: Tensor, memory: Memory
+        self, task: Task, server: Server, clients: Tensor, memory: FeatARCMemory
     ) -> tuple[State, Tensor]:
         return server.models, self.chosen(task, server.models, clients, memory)
 

@@ -37,12 +37,8 @@ from fedrepro.methods.objectives._networks import dense_layers
 from fedrepro.methods.objectives._queue import unit
 from fedrepro.methods.objectives.simclr import SimCLRLearner
 from fedrepro.methods.state import State, repeat, weighted_average
-from fedrepro.methods.training.self_supervised import (
-    ClientViews,
-    SelfSupervisedWork,
-    train_self_supervised,
-)
-from fedrepro.methods.training.steps import Batch
+from fedrepro.methods.training.local_loss import Batch
+from fedrepro.methods.training.self_supervised import ClientViews, SelfSupervisedLoss
 
 DICTIONARY = "dictionary"
 
@@ -76,7 +72,7 @@ class Public:
     encoder: State
 
 
-class DictionaryWork(SelfSupervisedWork):
+class DictionaryLoss(SelfSupervisedLoss):
     """Contrast with batch and dictionary, and alignment on public images.
 
     After training `uploads` holds each participant's features.
@@ -109,7 +105,7 @@ class DictionaryWork(SelfSupervisedWork):
         h = self.simclr.encoder(state, x, training=True)
         return unit(self.simclr.projector(state, h, training=True))
 
-    def loss(self, state: State, memory: State, batch: Batch) -> Tensor:
+    def loss(self, state: State, client_state: State, batch: Batch) -> Tensor:
         z_i, z_j = self.project(state, torch.cat(self.drawn(batch), dim=1)).chunk(2, dim=1)
         dictionary = z_i.new_zeros(0, z_i.shape[2]) if self.dictionary is None else self.dictionary
         contrast = nt_xent_with_dictionary(z_i, z_j, dictionary, self.simclr.temperature)
@@ -126,7 +122,7 @@ class DictionaryWork(SelfSupervisedWork):
         aside = {name: v.clone() if is_buffer(name) else v for name, v in state.items()}
         return alignment(self.encoder(aside, x, training=True), target.view(*index.shape, -1))
 
-    def end(self, state: State, memory: State, members: Sequence[int], own: Tensor) -> None:
+    def end(self, state: State, client_state: State, members: Sequence[int], own: Tensor) -> None:
         """Projects K of each client's own images for the dictionary."""
         chosen = choose(own, self.method.queue_size, [self._chosen[member] for member in members])
         x = to_float(self.portion.images[chosen])
@@ -186,7 +182,7 @@ class FedCA(SelfSupervised):
         self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
     ) -> Message:
         assert task.augmentation is not None
-        work = DictionaryWork(
+        loss = DictionaryLoss(
             self.learner(task),
             task,
             ClientViews(task.augmentation, task.federation.train, task.seeds, t, clients),
@@ -196,18 +192,9 @@ class FedCA(SelfSupervised):
             t,
             clients.tolist(),
         )
-        trained = train_self_supervised(
-            work,
-            repeat(download.shared["weights"], len(clients)),
-            {},
-            task.federation,
-            clients,
-            self.local_options(t),
-            task.seeds,
-            t,
-            task.grouping,
-        )
-        features = packed([work.uploads[member] for member in range(len(clients))])
+        start = repeat(download.shared["weights"], len(clients))
+        trained = self.train(task, loss, start, t, clients)
+        features = packed([loss.uploads[member] for member in range(len(clients))])
         each: dict[str, Any] = {"weights": trained.state, "features": features}
         return Message(each=each, log={"loss": trained.loss})
 

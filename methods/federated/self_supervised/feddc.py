@@ -24,14 +24,14 @@ from fedrepro.methods.federated.self_supervised._self_supervised import (
 from fedrepro.methods.objectives._deepcluster import DeepCluster, DeepClusterLearner
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State
-from fedrepro.methods.training.self_supervised import ClientViews, SelfSupervisedWork
-from fedrepro.methods.training.steps import Batch, Work
+from fedrepro.methods.training.local_loss import Batch, LocalLoss
+from fedrepro.methods.training.self_supervised import ClientViews, SelfSupervisedLoss
 
 CLUSTERS = "clusters"
 _AT_ONCE = 500
 
 
-class ClusterWork(SelfSupervisedWork):
+class ClusterLoss(SelfSupervisedLoss):
     """Clusters each client's images before an epoch and predicts the clusters in it."""
 
     def __init__(
@@ -48,11 +48,13 @@ class ClusterWork(SelfSupervisedWork):
         self.t, self.clients = t, clients
 
     def begin_epoch(
-        self, state: State, memory: State, members: Sequence[int], own: Tensor, epoch: int
+        self, state: State, client_state: State, members: Sequence[int], own: Tensor, epoch: int
     ) -> None:
         names = ("clusters", self.t, epoch)
         streams = [self.seeds.generator(*names, self.clients[member]) for member in members]
-        memory[CLUSTERS] = self.clustering.cluster(memory, self.features(state, own), streams)
+        client_state[CLUSTERS] = self.clustering.cluster(
+            client_state, self.features(state, own), streams
+        )
 
     @torch.no_grad()
     def features(self, state: State, own: Tensor) -> Tensor:
@@ -63,9 +65,9 @@ class ClusterWork(SelfSupervisedWork):
         ]
         return torch.cat(parts, dim=1)
 
-    def loss(self, state: State, memory: State, batch: Batch) -> Tensor:
-        clusters = memory[CLUSTERS].gather(1, batch.at)
-        return self.learner.loss(state, memory, self.drawn(batch), clusters)
+    def loss(self, state: State, client_state: State, batch: Batch) -> Tensor:
+        clusters = client_state[CLUSTERS].gather(1, batch.at)
+        return self.learner.loss(state, client_state, self.drawn(batch), clusters)
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ class FedDC(SelfSupervised):
         assert isinstance(learner, DeepClusterLearner)
         return learner
 
-    def work(self, task: Task, t: int, clients: Tensor) -> Work:
+    def local_loss(self, task: Task, t: int, clients: Tensor) -> LocalLoss:
         assert task.augmentation is not None
         views = ClientViews(task.augmentation, task.federation.train, task.seeds, t, clients)
-        return ClusterWork(self.learner(task), task, views, t, clients.tolist())
+        return ClusterLoss(self.learner(task), task, views, t, clients.tolist())

@@ -12,19 +12,27 @@ Evidence: `tests/methods/test_fedema.py` (two clients by hand).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
-from fedrepro.methods.federated.base import Memory, Task
+from fedrepro.methods.federated.base import Task
+from fedrepro.methods.federated.client_memory import ClientStates
 from fedrepro.methods.federated.self_supervised._local_models import (
     KeepsLocalModel,
+    LocalModelMemory,
     encoder_distance,
     mixed,
-    remember,
 )
 from fedrepro.methods.state import State
+
+
+@dataclass
+class ScaledMemory(LocalModelMemory):
+    """scale: λ of each client; 0 where it has none yet."""
+
+    scale: Tensor = field(default_factory=lambda: torch.zeros(0))
 
 
 @dataclass(frozen=True)
@@ -33,20 +41,22 @@ class FedEMA(KeepsLocalModel):
 
     autoscaler_tau: float = 0.7
 
+    def new_memory(self, task: Task) -> ScaledMemory:
+        n_clients = task.federation.n_clients
+        scale = torch.zeros(n_clients, device=task.device)
+        return ScaledMemory(ClientStates.of(n_clients), scale=scale)
+
     def merge(
-        self, task: Task, received: State, own: State, t: int, clients: Tensor, memory: Memory
+        self, task: Task, received: State, own: State, t: int, clients: Tensor, memory: ScaledMemory
     ) -> State:
         distance = encoder_distance(received, own)
-        return mixed(own, received, self._share(distance, task, clients, memory))
+        return mixed(own, received, self._share(distance, clients, memory))
 
-    def _share(self, distance: Tensor, task: Task, clients: Tensor, memory: Memory) -> Tensor:
+    def _share(self, distance: Tensor, clients: Tensor, memory: ScaledMemory) -> Tensor:
         """γ of each client; sets λ of those that have none."""
-        if "scale" not in memory:
-            fresh = {"scale": torch.zeros_like(distance)}
-            remember(memory, "scale", task.federation.n_clients, clients, fresh)
-        scale = memory["scale"]["scale"][clients]
+        scale = memory.scale[clients]
         # A model that did not move (distance 0) has no scale yet; it is what was received.
         first = (scale == 0) & (distance > 0)
         scale = torch.where(first, self.autoscaler_tau / distance.clamp(min=1e-12), scale)
-        remember(memory, "scale", task.federation.n_clients, clients, {"scale": scale})
+        memory.scale[clients] = scale
         return (scale * distance).clamp(max=1)

@@ -17,10 +17,12 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fedrepro.methods.federated.base import Memory, Message, Task
-from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
+from fedrepro.methods.federated.base import Message, Task
+from fedrepro.methods.federated.self_supervised._self_supervised import (
+    SelfSupervised,
+    SelfSupervisedMemory,
+)
 from fedrepro.methods.objectives.past_negatives import KNOWN, PastNegativesLearner
-from fedrepro.methods.state import put
 
 
 @dataclass(frozen=True)
@@ -33,12 +35,12 @@ class FedPNP(SelfSupervised):
         return "past-negatives"
 
     def local_update(
-        self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
+        self, task: Task, download: Message, t: int, clients: Tensor, memory: SelfSupervisedMemory
     ) -> Message:
         upload = super().local_update(task, download, t, clients, memory)
         learner = self.learner(task)
         assert isinstance(learner, PastNegativesLearner)
         known = torch.ones(len(clients), dtype=torch.bool, device=task.device)
         past = learner.as_past(upload.each["weights"])
-        put(memory["objective"], clients, {**past, KNOWN: known})
+        memory.objective.remember(clients, {**past, KNOWN: known})
         return upload

@@ -29,9 +29,9 @@ import torch
 from torch import Tensor
 
 from fedrepro.methods.clusters.soft_assignment import CENTRES, student_t
-from fedrepro.methods.federated.base import Memory, Server, Task
+from fedrepro.methods.federated.base import Server, Task
 from fedrepro.methods.federated.self_supervised._centres import with_initial_centres
-from fedrepro.methods.federated.self_supervised.fedema import FedEMA
+from fedrepro.methods.federated.self_supervised.fedema import FedEMA, ScaledMemory
 from fedrepro.methods.objectives._centres import CentredLearner
 from fedrepro.methods.objectives._soft_clusters import divergence
 from fedrepro.methods.state import State, take
@@ -50,7 +50,7 @@ class FedRLC(FedEMA):
         return with_initial_centres(task, self.learner(task), super().start(task, attempt))
 
     def merge(
-        self, task: Task, received: State, own: State, t: int, clients: Tensor, memory: Memory
+        self, task: Task, received: State, own: State, t: int, clients: Tensor, memory: ScaledMemory
     ) -> State:
         networks = super().merge(task, received, own, t, clients, memory)
         if CENTRES not in received:

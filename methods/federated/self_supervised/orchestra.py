@@ -56,11 +56,12 @@ class FederatedOrchestra(SelfSupervised):
         self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
     ) -> Message:
         start = self.begin(task, download, t, clients, memory)
-        beside = self.learner(task).memory(start)
-        beside.update(repeat(download.shared["centroids"], len(clients)))
-        trained = self.train_objective(task, start, beside, t, clients)
+        client_state = self.learner(task).memory(start)
+        client_state.update(repeat(download.shared["centroids"], len(clients)))
+        loss = self.local_loss(task, t, clients)
+        trained = self.train(task, loss, start, t, clients, client_state)
         centroids = [
-            self._local(task, trained.memory, position, t, client)
+            self._local(task, trained.client_state, position, t, client)
             for position, client in enumerate(clients.tolist())
         ]
         return Message(
@@ -68,12 +69,12 @@ class FederatedOrchestra(SelfSupervised):
             log={"loss": trained.loss},
         )
 
-    def _local(self, task: Task, memory: State, position: int, t: int, client: int) -> Tensor:
+    def _local(self, task: Task, client_state: State, position: int, t: int, client: int) -> Tensor:
         """Centroids L x width of a client's queued projections; of none, what it received."""
-        filled = int(memory[f"{QUEUE}.filled"][position])
+        filled = int(client_state[f"{QUEUE}.filled"][position])
         if filled == 0:
-            return memory[CENTROIDS][position, : self.n_local_clusters]
-        z = memory[f"{QUEUE}.features"][position, :filled]
+            return client_state[CENTROIDS][position, : self.n_local_clusters]
+        z = client_state[f"{QUEUE}.features"][position, :filled]
         stream = task.seeds.generator("local clusters", t, client)
         return balanced_centroids(z, self.n_local_clusters, stream)
 

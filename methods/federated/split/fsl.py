@@ -27,9 +27,8 @@ from fedrepro.methods.data.federation import to_float
 from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Server, Task
 from fedrepro.methods.nn.modular import MODULE, ModularNetwork
 from fedrepro.methods.state import State, concatenate, n_bytes, part
-from fedrepro.methods.training.grouping import Grouping
 from fedrepro.methods.training.local import Supervised, cross_entropies
-from fedrepro.methods.training.steps import Batch, train_steps
+from fedrepro.methods.training.local_loss import Batch
 
 
 class Wire:
@@ -64,7 +63,7 @@ class Split(Supervised):
         super().__init__(task.model, task.federation.train, None)
         self.network, self.wire = _network(task), wire
 
-    def loss(self, state: State, memory: State, batch: Batch) -> Tensor:
+    def loss(self, state: State, client_state: State, batch: Batch) -> Tensor:
         labels = self.labels[batch.index]
         self.wire.up += n_bytes({"labels": labels})
         x = to_float(self.portion.images[batch.index])
@@ -107,17 +106,7 @@ class FSL(FederatedMethod):
         wire, trained = Wire(), {}
         for position in order.tolist():
             client = clients[position : position + 1]
-            done = train_steps(
-                Split(task, wire),
-                {**lower, **upper},
-                {},
-                [task.federation.train_of[int(client)]],
-                self.local_options(t),
-                task.seeds,
-                t,
-                client,
-                Grouping(at_once=1),
-            ).state
+            done = self.train(task, Split(task, wire), {**lower, **upper}, t, client).state
             trained[position] = part(done, MODULE)
             upper = {name: done[name] for name in upper}
         return Message(

@@ -29,15 +29,14 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from fedrepro.methods.data.views.augment import Augmentation
-from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Server, Task
-from fedrepro.methods.federated.self_supervised._local_models import remember
+from fedrepro.methods.federated.base import FederatedMethod, Message, Server, Task
+from fedrepro.methods.federated.client_memory import ClientMemory, ClientStates
 from fedrepro.methods.metrics import Evaluation
 from fedrepro.methods.metrics.collapse import LOOKED_AT, representation_std
 from fedrepro.methods.nn.layers import Layer, Sequential
 from fedrepro.methods.nn.mfcl_modules import mirrored
 from fedrepro.methods.nn.modular import (
     MODULE,
-    OWN,
     ModularNetwork,
     plain_layers,
     with_own_modules,
@@ -46,6 +45,7 @@ from fedrepro.methods.nn.normalisation import Norm
 from fedrepro.methods.privacy.datamix import datamix
 from fedrepro.methods.privacy.secure_aggregation import masked, unmasked_sum
 from fedrepro.methods.state import State, part, repeat
+from fedrepro.methods.training.local_loss import Batch, LocalLoss
 from fedrepro.methods.training.memory import image_bytes
 from fedrepro.methods.training.pretraining import encode
 from fedrepro.methods.training.representations import (
@@ -54,7 +54,6 @@ from fedrepro.methods.training.representations import (
     encoded_views,
 )
 from fedrepro.methods.training.self_supervised import ClientViews
-from fedrepro.methods.training.steps import Batch, Work, train_steps
 
 DECODER = "decoder"
 
@@ -72,7 +71,7 @@ class Autoencoder(Layer):
         return self.decoder(state, self.module(state, x, training), training)
 
 
-class Rebuilding(Work):
+class Rebuilding(LocalLoss):
     """Eq. 1: binary cross-entropy between both views and what the autoencoder makes of them."""
 
     def __init__(self, network: Autoencoder, views: ClientViews) -> None:
@@ -82,7 +81,7 @@ class Rebuilding(Work):
     def image_bytes(self) -> int:
         return 2 * image_bytes(self.network, *self.views.portion.images.shape[1:])
 
-    def loss(self, state: State, memory: State, batch: Batch) -> Tensor:
+    def loss(self, state: State, client_state: State, batch: Batch) -> Tensor:
         return rebuilding_loss(self.network, state, torch.cat(self.views(batch, 2), dim=1))
 
 
@@ -110,6 +109,13 @@ class Servers:
     second: State
     losses: list[float] = field(default_factory=list)
     own: State = field(default_factory=dict)
+
+
+@dataclass
+class MFCLMemory(ClientMemory):
+    """modules: the client module that each client trained last, before their average."""
+
+    modules: ClientStates
 
 
 @dataclass(frozen=True)
@@ -169,6 +175,11 @@ class MFCL(FederatedMethod):
         first = {**part(state, MODULE), **part(state, DECODER)}
         return Servers(first, {k: v for k, v in state.items() if k not in first})
 
+    def new_memory(self, task: Task) -> ClientMemory:
+        if not self.client_models:
+            return ClientMemory()
+        return MFCLMemory(ClientStates.of(task.federation.n_clients))
+
     def participants(self, task: Task, t: int) -> Tensor:
         if t < self.rounds:
             return super().participants(task, t)
@@ -182,7 +193,7 @@ class MFCL(FederatedMethod):
         return Message(shared={"weights": sent})
 
     def local_update(
-        self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
+        self, task: Task, download: Message, t: int, clients: Tensor, memory: MFCLMemory
     ) -> Message:
         weights = download.shared["weights"]
         if t == self.rounds:
@@ -190,20 +201,10 @@ class MFCL(FederatedMethod):
         federation = task.federation
         assert task.augmentation is not None
         views = ClientViews(task.augmentation, federation.train, task.seeds, t, clients)
-        trained = train_steps(
-            Rebuilding(self._autoencoder(task), views),
-            repeat(weights, len(clients)),
-            {},
-            [federation.train_of[client] for client in clients.tolist()],
-            self.local_options(t),
-            task.seeds,
-            t,
-            clients,
-            task.grouping,
-        )
+        loss = Rebuilding(self._autoencoder(task), views)
+        trained = self.train(task, loss, repeat(weights, len(clients)), t, clients)
         if self.client_models:
-            kept = part(trained.state, MODULE)
-            remember(memory, OWN, federation.n_clients, clients, kept)
+            memory.modules.remember(clients, part(trained.state, MODULE))
         log = {"loss": trained.loss}
         if not self.secure_aggregation:
             return Message(each={"weights": trained.state}, log=log)
@@ -229,15 +230,15 @@ class MFCL(FederatedMethod):
         averaged = self.size_average(task, upload.each["weights"], clients)
         return replace(server, first=averaged)
 
-    def finish(self, task: Task, server: Server, memory: Memory) -> Server:
-        return replace(server, own=memory.get(OWN, {}))
+    def finish(self, task: Task, server: Server, memory: MFCLMemory) -> Server:
+        return replace(server, own=memory.modules.state if self.client_models else {})
 
     def global_model(self, task: Task, server: Server) -> State:
         return self.encoder(server)
 
     @torch.no_grad()
     def evaluate(
-        self, task: Task, server: Server, memory: Memory, final: bool
+        self, task: Task, server: Server, memory: MFCLMemory, final: bool
     ) -> Evaluation | None:
         """The spread of representations after the last exchange; protocols do the rest."""
         if not final:

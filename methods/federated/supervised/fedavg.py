@@ -34,9 +34,8 @@ class FedAvg(FederatedMethod):
         self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
     ) -> Message:
         same = torch.zeros_like(clients)
-        return Message(
-            each={"weights": self.train(task, download.shared["weights"], same, t, clients)}
-        )
+        trained = self.train_supervised(task, download.shared["weights"], same, t, clients)
+        return Message(each={"weights": trained})
 
     def aggregate(
         self, task: Task, server: Server, upload: Message, t: int, clients: Tensor

@@ -19,7 +19,7 @@ from fedrepro.methods.federated.supervised.fedavg import FedAvg
 from fedrepro.methods.nn.layers import is_buffer
 from fedrepro.methods.state import State, repeat
 from fedrepro.methods.training.local import Supervised
-from fedrepro.methods.training.steps import Batch, train_steps
+from fedrepro.methods.training.local_loss import Batch
 
 
 class Proximal(Supervised):
@@ -30,9 +30,11 @@ class Proximal(Supervised):
         self.anchor = {k: v for k, v in anchor.items() if not is_buffer(k)}
         self.weight = weight
 
-    def loss(self, state: State, memory: State, batch: Batch) -> Tensor:
+    def loss(self, state: State, client_state: State, batch: Batch) -> Tensor:
         far = [(state[k] - v).flatten(1).square().sum(1) for k, v in self.anchor.items()]
-        return super().loss(state, memory, batch) + self.weight / 2 * sum(far[1:], start=far[0])
+        return super().loss(state, client_state, batch) + self.weight / 2 * sum(
+            far[1:], start=far[0]
+        )
 
 
 @dataclass(frozen=True)
@@ -45,15 +47,6 @@ class FedProx(FedAvg):
         self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
     ) -> Message:
         received = download.shared["weights"]
-        trained = train_steps(
-            Proximal(task, received, self.proximal_weight),
-            repeat(received, len(clients)),
-            {},
-            [task.federation.train_of[client] for client in clients.tolist()],
-            self.local_options(t),
-            task.seeds,
-            t,
-            clients,
-            task.grouping,
-        )
+        loss = Proximal(task, received, self.proximal_weight)
+        trained = self.train(task, loss, repeat(received, len(clients)), t, clients)
         return Message(each={"weights": trained.state}, log={"loss": trained.loss})

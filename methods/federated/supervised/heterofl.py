@@ -23,7 +23,7 @@ from fedrepro.methods.federated.widths import narrowed_model
 from fedrepro.methods.nn.classifier import ENCODER
 from fedrepro.methods.state import State, part, repeat
 from fedrepro.methods.training.local import Supervised
-from fedrepro.methods.training.steps import Batch, train_steps
+from fedrepro.methods.training.local_loss import Batch
 
 
 class PresentClasses(Supervised):
@@ -33,9 +33,9 @@ class PresentClasses(Supervised):
         super().__init__(narrowed_model(task, share), task.federation.train, None)
         self.present = (task.federation.class_counts()[clients] > 0).to(task.device)
 
-    def logits(self, state: State, memory: State, batch: Batch) -> Tensor:
+    def logits(self, state: State, client_state: State, batch: Batch) -> Tensor:
         lacking = ~self.present[list(batch.members)].unsqueeze(1)
-        return super().logits(state, memory, batch).masked_fill(lacking, 0.0)
+        return super().logits(state, client_state, batch).masked_fill(lacking, 0.0)
 
 
 def sliced(state: State, like: State) -> State:
@@ -96,17 +96,8 @@ class HeteroFL(FederatedMethod):
         sent = {}
         for level, at in self._by_level(clients).items():
             name, own = f"weights {level:g}", clients[at]
-            sent[name] = train_steps(
-                PresentClasses(task, level, own),
-                download.each[name],
-                {},
-                [task.federation.train_of[client] for client in own.tolist()],
-                self.local_options(t),
-                task.seeds,
-                t,
-                own,
-                task.grouping,
-            ).state
+            loss = PresentClasses(task, level, own)
+            sent[name] = self.train(task, loss, download.each[name], t, own).state
         return Message(each=sent)
 
     def aggregate(

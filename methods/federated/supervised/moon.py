@@ -20,15 +20,14 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from fedrepro.methods.data.federation import to_float
-from fedrepro.methods.federated.base import Memory, Message, Task
+from fedrepro.methods.federated.base import Message, Task
+from fedrepro.methods.federated.client_memory import ClientMemory, ClientStates
 from fedrepro.methods.federated.supervised.fedavg import FedAvg
 from fedrepro.methods.nn.classifier import ENCODER
-from fedrepro.methods.state import State, n_models, part, put, repeat, take
+from fedrepro.methods.state import State, n_models, part, repeat
 from fedrepro.methods.training.local import Supervised, cross_entropies
+from fedrepro.methods.training.local_loss import Batch
 from fedrepro.methods.training.memory import image_bytes
-from fedrepro.methods.training.steps import Batch, train_steps
-
-PREVIOUS = "previous"
 
 
 def model_contrast(z: Tensor, received: Tensor, previous: Tensor, temperature: float) -> Tensor:
@@ -39,7 +38,7 @@ def model_contrast(z: Tensor, received: Tensor, previous: Tensor, temperature: f
 
 
 class ModelContrastive(Supervised):
-    """Eq. 4; the previous encoders stand in memory, the received one is given."""
+    """Eq. 4; the previous encoders stand in client_state, the received one is given."""
 
     def __init__(self, task: Task, received: State, weight: float, temperature: float) -> None:
         super().__init__(task.model, task.federation.train, None)
@@ -49,16 +48,23 @@ class ModelContrastive(Supervised):
     def image_bytes(self) -> int:
         return 2 * image_bytes(self.model, *self.portion.images.shape[1:])
 
-    def loss(self, state: State, memory: State, batch: Batch) -> Tensor:
+    def loss(self, state: State, client_state: State, batch: Batch) -> Tensor:
         x = to_float(self.portion.images[batch.index])
         h = self.model.features(state, x, training=True)
         labels = self.labels[batch.index]
         supervised = cross_entropies(self.model.logits(state, h, training=True), labels)
         with torch.no_grad():
             received = self.model.features(repeat(self.received, n_models(state)), x)
-            previous = self.model.features(memory, x)
+            previous = self.model.features(client_state, x)
         contrast = model_contrast(h, received, previous, self.temperature)
         return batch.mean(supervised + self.weight * contrast)
+
+
+@dataclass
+class MOONMemory(ClientMemory):
+    """previous: the encoder that each client trained last."""
+
+    previous: ClientStates
 
 
 @dataclass(frozen=True)
@@ -68,28 +74,16 @@ class MOON(FedAvg):
     contrast_weight: float = 5.0
     temperature: float = 0.5
 
+    def new_memory(self, task: Task) -> MOONMemory:
+        return MOONMemory(ClientStates.of(task.federation.n_clients))
+
     def local_update(
-        self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
+        self, task: Task, download: Message, t: int, clients: Tensor, memory: MOONMemory
     ) -> Message:
         received = download.shared["weights"]
         encoder = part(received, ENCODER)
-        if PREVIOUS not in memory:
-            everybody = task.federation.n_clients
-            memory[PREVIOUS] = repeat(encoder, everybody)
-            memory["met"] = {"met": torch.zeros(everybody, dtype=torch.bool)}
-        new = clients[~memory["met"]["met"][clients]]
-        put(memory[PREVIOUS], new, repeat(encoder, len(new)))
-        trained = train_steps(
-            ModelContrastive(task, encoder, self.contrast_weight, self.temperature),
-            repeat(received, len(clients)),
-            take(memory[PREVIOUS], clients),
-            [task.federation.train_of[client] for client in clients.tolist()],
-            self.local_options(t),
-            task.seeds,
-            t,
-            clients,
-            task.grouping,
-        )
-        put(memory[PREVIOUS], clients, part(trained.state, ENCODER))
-        memory["met"]["met"][clients] = True
+        previous = memory.previous.recall(clients, repeat(encoder, len(clients)))
+        loss = ModelContrastive(task, encoder, self.contrast_weight, self.temperature)
+        trained = self.train(task, loss, repeat(received, len(clients)), t, clients, previous)
+        memory.previous.remember(clients, part(trained.state, ENCODER))
         return Message(each={"weights": trained.state}, log={"loss": trained.loss})

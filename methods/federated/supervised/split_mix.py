@@ -24,7 +24,6 @@ from fedrepro.methods.metrics import Evaluation, classification
 from fedrepro.methods.nn.classifier import Classifier
 from fedrepro.methods.state import State, concatenate, n_models, take, weighted_average
 from fedrepro.methods.training.local import Supervised
-from fedrepro.methods.training.steps import train_steps
 
 
 @torch.no_grad()
@@ -89,17 +88,9 @@ class SplitMix(FederatedMethod):
         self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
     ) -> Message:
         who, _ = self._chosen(task, t, clients)
-        trained = train_steps(
-            Supervised(narrowed_model(task, self.base_width), task.federation.train, None),
-            download.each["bases"],
-            {},
-            [task.federation.train_of[client] for client in clients[who].tolist()],
-            self.local_options(t),
-            task.seeds,
-            t,
-            clients[who],
-            task.grouping,
-        )
+        model = narrowed_model(task, self.base_width)
+        loss = Supervised(model, task.federation.train, None)
+        trained = self.train(task, loss, download.each["bases"], t, clients[who])
         return Message(each={"bases": trained.state})
 
     def aggregate(

@@ -7,7 +7,7 @@ import torch
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import weighted_average
 from fedrepro.methods.training.local import train_clients
-from fedrepro.methods.training.steps import LocalOptions
+from fedrepro.methods.training.local_loss import LocalOptions
 from tests.benchmarks.peers.work import BATCH, EPOCHS, LEARNING_RATE, Result, Work
 from tests.benchmarks.rounds import as_module
 from tests.benchmarks.shapes import SHAPES

@@ -1,0 +1,74 @@
+"""What clients keep between rounds: a momentum encoder, a control variate, a bank of features.
+
+Evidence: `tests/methods/test_client_memory.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+
+import torch
+from torch import Tensor
+
+from fedrepro.methods.state import State, put, take
+
+
+@dataclass
+class ClientMemory:
+    """Nothing, unless a method adds fields: tensors, states and `ClientStates`.
+
+    Each is stacked over ALL clients of the federation.
+    """
+
+    def tensors(self) -> Iterator[Tensor]:
+        """Everything that is kept."""
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if isinstance(value, ClientMemory):
+                yield from value.tensors()
+            else:
+                yield from value.values() if isinstance(value, dict) else (value,)
+
+
+@dataclass
+class ClientStates(ClientMemory):
+    """One state for each client that has trained.
+
+    has_trained: bool, clients. state: stacked over all clients, zeros for those that have not
+    trained; empty until the first has.
+    """
+
+    has_trained: Tensor
+    state: State = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, n_clients: int) -> ClientStates:
+        """None of `n_clients` has trained."""
+        return cls(torch.zeros(n_clients, dtype=torch.bool))
+
+    def recall(self, clients: Tensor, otherwise: State) -> State:
+        """The states of `clients` (int64); of those that have not trained, from `otherwise`.
+
+        otherwise: stacked over `clients`. The result is a copy.
+        """
+        found = take(otherwise, range(len(clients)))
+        known = self.has_trained[clients]
+        if known.any():
+            put(found, known.nonzero().flatten(), take(self.state, clients[known]))
+        return found
+
+    def remember(self, clients: Tensor, new: State) -> None:
+        """Keeps the models of `new`, stacked over `clients` (int64), which have trained."""
+        self.state = written(self.state, len(self.has_trained), clients, new)
+        self.has_trained[clients] = True
+
+
+def written(state: State, n_clients: int, clients: Tensor, new: State) -> State:
+    """`state` with the models of `new`, stacked over `clients` (int64), in their places.
+
+    state: stacked over all clients and changed in place; of an empty one the others are zeros.
+    """
+    full = state or {k: v.new_zeros(n_clients, *v.shape[1:]) for k, v in new.items()}
+    put(full, clients, new)
+    return full

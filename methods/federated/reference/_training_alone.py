@@ -1,0 +1,82 @@
+"""Clients that train by themselves without labels: nothing is exchanged.
+
+Each goes on from the model that it trained last, rounds x local_epochs epochs in all; what its
+objective keeps beside the weights goes on too.
+Unstated by the papers: the optimiser is made anew each round, as in the federated runs, so that the
+comparison is of data and not of moments.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from fedrepro.methods.federated.base import Message, Server, Task
+from fedrepro.methods.federated.client_memory import ClientStates
+from fedrepro.methods.federated.self_supervised._self_supervised import (
+    SelfSupervised,
+    SelfSupervisedMemory,
+)
+from fedrepro.methods.metrics import Evaluation
+from fedrepro.methods.state import State, put, repeat, take
+
+
+@dataclass
+class LocalMemory(SelfSupervisedMemory):
+    """models: of all clients, stacked."""
+
+    models: State = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TrainingAlone(SelfSupervised):
+    """All clients start from the weights from which the federated methods start."""
+
+    keeps_memory: ClassVar[bool] = True
+
+    def new_memory(self, task: Task) -> LocalMemory:
+        n_clients = task.federation.n_clients
+        return LocalMemory(ClientStates.of(n_clients), repeat(self.start(task, 0), n_clients))
+
+    def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
+        return Message()
+
+    def begin(
+        self, task: Task, download: Message, t: int, clients: Tensor, memory: LocalMemory
+    ) -> State:
+        return take(memory.models, clients)
+
+    def local_update(
+        self, task: Task, download: Message, t: int, clients: Tensor, memory: LocalMemory
+    ) -> Message:
+        trained = super().local_update(task, download, t, clients, memory)
+        put(memory.models, clients, dict(trained.each["weights"]))
+        return Message(log=trained.log)
+
+    def aggregate(
+        self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
+    ) -> Server:
+        return server
+
+    def finish(self, task: Task, server: Server, memory: LocalMemory) -> Server:
+        """All clients' models, stacked: protocols measure each and average."""
+        return take(memory.models, torch.arange(task.federation.n_training))
+
+    def personal_models(
+        self, task: Task, server: Server, clients: Tensor, memory: LocalMemory
+    ) -> tuple[State, Tensor]:
+        return memory.models, clients
+
+    def evaluate(
+        self, task: Task, server: Server, memory: LocalMemory, final: bool
+    ) -> Evaluation | None:
+        """Means over the clients' models."""
+        each = [
+            super(TrainingAlone, self).evaluate(task, take(memory.models, [k]), memory, final)
+            for k in range(task.federation.n_training)
+        ]
+        found = [evaluation.metrics for evaluation in each if evaluation is not None]
+        return Evaluation({n: sum(m[n] for m in found) / len(found) for n in found[0]})

@@ -1,0 +1,142 @@
+"""What clients minimise in a round, and how: the face that methods see of local training.
+
+Evidence: `tests/methods/test_steps.py`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor
+
+from fedrepro.methods.optim.optimizers import (
+    Optimizer,
+    make_optimizer,
+    moves_by_gradients_alone,
+)
+from fedrepro.methods.state import State
+
+
+@dataclass(frozen=True)
+class LocalOptions:
+    """How a client trains in one round.
+
+    epochs: passes over its images.
+    batch_size: images.
+    learning_rate: of this round.
+    optimizer: a name of `methods.optim.optimizers`; made anew for each client and round.
+    sgd_momentum: of SGD.
+    weight_decay: added to gradients, as torch does.
+    """
+
+    epochs: int
+    batch_size: int
+    learning_rate: float
+    optimizer: str = "adam"
+    sgd_momentum: float = 0.0
+    weight_decay: float = 0.0
+
+    @property
+    def moves_by_gradients_alone(self) -> bool:
+        """As `methods.optim.optimizers.moves_by_gradients_alone`."""
+        return moves_by_gradients_alone(self.optimizer, self.weight_decay)
+
+    def optimizer_over(self, weights: Sequence[Tensor]) -> Optimizer:
+        """A fresh optimiser over leaf tensors."""
+        more: dict[str, Any] = {}
+        if self.sgd_momentum and self.optimizer == "sgd":
+            more["momentum"] = self.sgd_momentum
+        if self.weight_decay:
+            more["weight_decay"] = self.weight_decay
+        return make_optimizer(self.optimizer, weights, self.learning_rate, **more)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The images of one step of several clients.
+
+    members: positions of these clients among all that train, in the order of the stacked models.
+    index: int64, models x batch, into the training portion.
+    at: int64, models x batch, the same images as positions in each client's own list.
+    epoch: from 0.
+    share: models x batch, the weight of each image in its model's mean; 0 for images that only pad
+        a smaller batch. None where all weigh the same.
+    """
+
+    members: tuple[int, ...]
+    index: Tensor
+    at: Tensor
+    epoch: int
+    share: Tensor | None = None
+
+    def mean(self, each: Tensor) -> Tensor:
+        """Each model's mean over its own images, (models,); each: models x batch."""
+        if self.share is None:
+            return each.mean(dim=1)
+        return (each * self.share.to(each.dtype)).sum(dim=1)
+
+
+class LocalLoss(ABC):
+    """What clients minimise in one round.
+
+    state: weights and running statistics of the clients of a step, stacked.
+    client_state: what else each of them has (a momentum encoder, a queue), stacked likewise.
+    """
+
+    smallest_batch: int = 1
+    """Images below which a step is left out (a contrastive loss needs two)."""
+
+    @abstractmethod
+    def loss(self, state: State, client_state: State, batch: Batch) -> Tensor:
+        """Loss of each model, (models,); may move running statistics in place."""
+
+    @property
+    @abstractmethod
+    def image_bytes(self) -> int:
+        """Bytes that a step keeps for one image of one model."""
+
+    def is_batch_independent(self) -> bool:
+        """Whether clients with batches of unlike sizes may share a step.
+
+        True only where the loss is `batch.mean` of terms that each depend on one image, and terms
+        without images; no step depends on the batch otherwise (no batch statistics, no draws); and
+        `client_state` is changed in place.
+        """
+        return False
+
+    def learns(self, name: str, epoch: int) -> bool:
+        """Whether the weight of that name is trained in that epoch."""
+        return True
+
+    def begin_epoch(  # noqa: B027
+        self, state: State, client_state: State, members: Sequence[int], own: Tensor, epoch: int
+    ) -> None:
+        """Called before an epoch; own: models x images, index into the training portion.
+
+        Rows of smaller clients, where sizes are unlike, are filled up with any image.
+        """
+
+    def after(self, state: State, client_state: State, batch: Batch) -> None:  # noqa: B027
+        """Called after a step; may change both in place (a moving average, a projection)."""
+
+    def end(  # noqa: B027
+        self, state: State, client_state: State, members: Sequence[int], own: Tensor
+    ) -> None:
+        """Called once after the last epoch; may change both in place."""
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What local training returns, stacked over the clients in their order.
+
+    state: weights and running statistics.
+    client_state: as the loss left it.
+    loss: (clients,), the mean over the images of the last epoch; NaN for a client without a step.
+    """
+
+    state: State
+    client_state: State
+    loss: Tensor
