@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import re
+
 
 class FedreproError(Exception):
     """Base of every error that the command line prints as one line."""
@@ -21,3 +24,22 @@ class MissingDataError(DataError):
 
 class StoreError(FedreproError):
     """A store that cannot be read or written."""
+
+
+_NO_MEMORY = re.compile(
+    "out of memory|not enough memory|can't allocate memory|cannot allocate memory|std::bad_alloc",
+    re.IGNORECASE,
+)
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error says that memory ran out, on the host or on a device.
+
+    Python raises `MemoryError`. Torch raises `RuntimeError`, for the host too; only its text tells.
+    The operating system refuses memory to other calls with ENOMEM.
+    """
+    if isinstance(error, OSError):
+        return error.errno == errno.ENOMEM
+    return isinstance(error, MemoryError) or (
+        isinstance(error, RuntimeError) and _NO_MEMORY.search(str(error)) is not None
+    )

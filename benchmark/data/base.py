@@ -21,9 +21,12 @@ Part = Literal["train", "test", "unlabeled"]
 class Stored:
     """One part of a set at its original size.
 
-    images: uint8, n x channels x height x width, possibly a view of a mapped file. labels: int64,
-    n, or None. is_release: whether every file is known to be the release's. source: where the
-    images came from. note: what a reader must know. files: what was read, empty if made here.
+    images: uint8, n x channels x height x width, possibly a view of a mapped file.
+    labels: int64, n, or None.
+    is_release: whether every file is known to be the release's.
+    source: where the images came from.
+    note: what a reader must know.
+    files: what was read, if its checksum may be cached by size and date; else empty.
     """
 
     images: Tensor
@@ -63,7 +66,8 @@ class ReleasedSet(DataSet):
     Where the release is missing, images in `<folder>/<name>/<part>/<class>/` are taken instead
     and said not to be the release.
 
-    archives: what `--download` fetches. channels: of an image.
+    archives: what `--download` fetches.
+    channels: of an image.
     """
 
     archives: ClassVar[tuple[Archive, ...]]

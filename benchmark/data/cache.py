@@ -1,6 +1,6 @@
-"""What is slow to work out and worth keeping in `<data folder>/.fedrepro-cache`.
+"""A cache of what is slow to work out, in `<data folder>/.fedrepro-cache`.
 
-Everything in it can be deleted at any time. Where it cannot be written, nothing is kept.
+Everything in it can be deleted at any time. Where it cannot be written, nothing is cached.
 """
 
 from __future__ import annotations
@@ -49,10 +49,11 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 
 def remembered(folder: Path, key: str, compute: Callable[[], str]) -> str:
-    """The short text kept under `key` in the cache of `folder`, or `compute()`, which is kept."""
+    """The short text under `key` in the cache of `folder`; `compute()` makes it the first time."""
     path = folder / NAME / "facts" / key
     with contextlib.suppress(OSError, UnicodeDecodeError):
-        text = path.read_text("ascii")
+        # Nothing else: who opens a named pipe waits for ever.
+        text = path.read_text("ascii") if path.is_file() else ""
         if text.endswith("\n"):
             return text[:-1]
     fact = compute()
@@ -62,18 +63,19 @@ def remembered(folder: Path, key: str, compute: Callable[[], str]) -> str:
 
 
 def knows(folder: Path, key: str) -> bool:
-    """Whether something is kept under `key`."""
+    """Whether the cache of `folder` holds a text under `key`."""
     return (folder / NAME / "facts" / key).is_file()
 
 
-def file_md5(path: Path, folder: Path) -> str:
-    """MD5 of a file, worked out once for each stamp."""
+def md5_of(path: Path) -> str:
+    """MD5 of a file's content."""
+    digest = hashlib.md5(usedforsecurity=False)
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
 
-    def compute() -> str:
-        digest = hashlib.md5(usedforsecurity=False)
-        with path.open("rb") as file:
-            while chunk := file.read(_CHUNK):
-                digest.update(chunk)
-        return digest.hexdigest()
 
-    return remembered(folder, key_of("md5", *stamp(path)), compute)
+def remembered_md5(path: Path, folder: Path) -> str:
+    """MD5 of a file, worked out once for each stamp; not for files that could run code."""
+    return remembered(folder, key_of("md5", *stamp(path)), lambda: md5_of(path))

@@ -6,7 +6,8 @@ import errno
 import hashlib
 import http.client
 import lzma
-import shutil
+import os
+import stat
 import struct
 import sys
 import tarfile
@@ -17,10 +18,17 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 from urllib.parse import urlsplit
 
-from fedrepro.benchmark.data.cache import NAME, file_md5, key_of, remembered, replacing
+from fedrepro.benchmark.data.cache import (
+    NAME,
+    key_of,
+    md5_of,
+    remembered,
+    remembered_md5,
+    replacing,
+)
 from fedrepro.benchmark.errors import DataError
 
 _CHUNK = 1 << 18
@@ -36,9 +44,12 @@ _BROKEN = (
 class Archive:
     """A released file.
 
-    url: HTTPS. size: bytes. md5: of the file as it travels. path: where the file itself is kept,
-    relative to the data folder; None for an archive that is unpacked and deleted. members: what is
-    unpacked, name in the archive → path relative to the data folder.
+    url: HTTPS.
+    size: bytes.
+    md5: of the file as it is sent.
+    path: where the file itself goes, relative to the data folder; None for an archive that is
+    unpacked and deleted.
+    members: what is unpacked, by name in the archive, and where to, relative to the data folder.
     """
 
     url: str
@@ -64,7 +75,7 @@ def fetch(archives: Sequence[Archive], folder: Path) -> None:
     """
     for archive in archives:
         kept = None if archive.path is None else folder / archive.path
-        if kept is not None and kept.is_file() and file_md5(kept, folder) == archive.md5:
+        if kept is not None and kept.is_file() and remembered_md5(kept, folder) == archive.md5:
             continue
         name = urlsplit(archive.url).path.rpartition("/")[2]
         partial = folder / NAME / "downloads" / f"{archive.md5[:8]}-{name}.part"
@@ -80,42 +91,75 @@ def fetch(archives: Sequence[Archive], folder: Path) -> None:
             raise DataError(f"{name} cannot be stored in {folder.absolute()} ({error})") from error
 
 
+class SecureRedirects(urllib.request.HTTPRedirectHandler):
+    """Follows redirects to HTTPS only; a server without it may redirect to its like."""
+
+    def redirect_request(
+        self, req: urllib.request.Request, fp: Any, code: int, msg: str, headers: Any, newurl: str
+    ) -> urllib.request.Request | None:
+        """The request to make next.
+
+        Raises `DataError` for an address that is not safe.
+        """
+        if urlsplit(newurl).scheme not in ("https", req.type):
+            raise DataError(f"{req.full_url} redirects to {newurl}, which is not HTTPS")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
 def download(url: str, partial: Path, size: int, md5: str) -> None:
     """Fetches `url` to `partial`, going on where an earlier attempt broke off.
 
-    Raises `DataError` if the server cannot be reached or sends something else.
+    Raises `DataError` if the server cannot be reached or sends something else, and if something
+    other than a file lies at `partial`.
     """
     partial.parent.mkdir(parents=True, exist_ok=True)
-    have = partial.stat().st_size if partial.exists() else 0
+    have = _size_of(partial)
     if have > size:
         partial.unlink()
         have = 0
     if have < size:
         print(f"fetching {url} ({size / 1e6:,.1f} MB)", file=sys.stderr)
-        _receive(url, partial, have)
-    if partial.stat().st_size < size:
+        _receive(url, partial, have, size)
+    if _size_of(partial) < size:
         raise DataError(f"{url} broke off; run the same command again to go on from there")
-    digest = hashlib.md5(usedforsecurity=False)
-    with partial.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-    if digest.hexdigest() != md5:
+    found = md5_of(partial)
+    if found != md5:
         partial.unlink()
         raise DataError(
-            f"{url} does not have the checksum of the release (MD5 {digest.hexdigest()}, not "
+            f"{url} does not have the checksum of the release (MD5 {found}, not "
             f"{md5}) and was thrown away; try again, or put the files into the data folder by hand"
         )
 
 
-def _receive(url: str, partial: Path, have: int) -> None:
+def _size_of(partial: Path) -> int:
+    """Bytes that were fetched; a link or a pipe in the file's place would lead elsewhere."""
+    try:
+        status = partial.lstat()
+    except FileNotFoundError:
+        return 0
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
+        raise DataError(f"{partial} is not a file of its own; delete it")
+    return status.st_size
+
+
+def _receive(url: str, partial: Path, have: int, size: int) -> None:
+    """Appends what the server sends, up to `size` bytes in all."""
     request = urllib.request.Request(url, headers={"User-Agent": "fedrepro"})
     if have:
         request.add_header("Range", f"bytes={have}-")
+    opener = urllib.request.build_opener(SecureRedirects)
     try:
-        with urllib.request.urlopen(request, timeout=_TIMEOUT) as answer:
+        with opener.open(request, timeout=_TIMEOUT) as answer:
+            flags = os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
             resumed = answer.status == 206
-            with partial.open("ab" if resumed else "wb") as file:
-                shutil.copyfileobj(answer, file, _CHUNK)
+            flags |= os.O_APPEND if resumed else os.O_TRUNC
+            left = size - have if resumed else size
+            with os.fdopen(os.open(partial, flags, 0o644), "wb") as file:
+                while chunk := answer.read(min(_CHUNK, left + 1)):
+                    if len(chunk) > left:
+                        raise DataError(f"{url} sends more than the {size:,} bytes of the release")
+                    file.write(chunk)
+                    left -= len(chunk)
     except (http.client.HTTPException, TimeoutError, ConnectionError) as error:
         raise DataError(
             f"{url} broke off ({error}); run the same command again to go on from there"
@@ -147,7 +191,7 @@ def unpack(packed: Path, archive: Archive, folder: Path) -> None:
     except _BROKEN as error:
         raise DataError(f"{archive.url} cannot be unpacked ({error})") from error
     except OSError as error:
-        # A place that is not in the file, or no gzip; what the disk refuses is the caller's affair.
+        # A place that is not in the file, or no gzip; errors of the disk are left to the caller.
         if error.errno not in (None, errno.EINVAL):
             raise
         raise DataError(f"{archive.url} cannot be unpacked ({error})") from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,13 +13,15 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from PIL import Image
 from torch import Tensor
 
 from fedrepro.benchmark.data.cache import NAME, key_of, replacing
+from fedrepro.benchmark.data.pixels import FORMATS, decode
 from fedrepro.benchmark.errors import DataError
 
-SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".webp")
+SUFFIXES = tuple(FORMATS)
+_DECODED = 2
+"""Raised when images are decoded to other pixels, so that cached arrays are made again."""
 
 
 def read_folder(
@@ -31,14 +34,17 @@ def read_folder(
     kept in the cache of the data `folder` under the names, sizes and times of all images; an
     .npz carries checksums of its arrays, so that a damaged one is noticed and made again.
 
-    Raises `DataError` for a wrong number of classes, images of different sizes and unreadable
-    images.
+    Raises `DataError` for a wrong number of classes, images of different sizes, unreadable images
+    (`benchmark.data.pixels`) and a folder that cannot be listed.
     """
-    listed = _listed(where, n_classes)
+    try:
+        listed = _listed(where, n_classes)
+    except OSError as error:
+        raise DataError(f"{where} cannot be read ({error})") from error
     if not listed:
         raise DataError(f"{where} holds no images ({', '.join(SUFFIXES)})")
     title = f"{where.parent.name}-{where.name}-{key_of(where.resolve(), channels, n_classes)[:8]}"
-    cached = folder / NAME / f"{title}-{key_of(*listed)}.npz"
+    cached = folder / NAME / f"{title}-{key_of(_DECODED, *listed)}.npz"
     labels = None
     if n_classes is not None:
         labels = torch.tensor([file.label for file in listed], dtype=torch.int64)
@@ -75,9 +81,12 @@ def _images_in(folder: str, label: int) -> list[_File]:
     # Not pathlib: a set has 50,000 images, and this runs whenever it is loaded.
     with os.scandir(folder) as entries:
         images = [e for e in entries if e.name.lower().endswith(SUFFIXES) and e.name[0] != "."]
-    stats = [(entry.path, entry.stat()) for entry in images]
+        found = [(entry.path, entry.stat()) for entry in images]
+    for path, status in found:
+        if not stat.S_ISREG(status.st_mode):
+            raise DataError(f"{path} is named as an image, but is not a file")
     return sorted(
-        (_File(path, label, stat.st_size, stat.st_mtime_ns) for path, stat in stats),
+        (_File(path, label, status.st_size, status.st_mtime_ns) for path, status in found),
         key=lambda file: file.path,
     )
 
@@ -85,14 +94,15 @@ def _images_in(folder: str, label: int) -> list[_File]:
 def _decoded(paths: list[str], channels: int) -> NDArray[np.uint8]:
     images: NDArray[np.uint8] | None = None
     for i, path in enumerate(paths):
-        try:
-            with Image.open(path) as picture:
-                pixels = np.asarray(picture.convert("L" if channels == 1 else "RGB"))
-        except Exception as error:  # Pillow's decoders raise whatever they stumble on
-            raise DataError(f"{path} cannot be decoded as an image ({error})") from error
-        pixels = pixels[None] if channels == 1 else pixels.transpose(2, 0, 1)
+        pixels = decode(path, channels)
         if images is None:
-            images = np.empty((len(paths), *pixels.shape), dtype=np.uint8)
+            try:
+                images = np.empty((len(paths), *pixels.shape), dtype=np.uint8)
+            except MemoryError as error:
+                raise DataError(
+                    f"{len(paths):,} images of {pixels.shape[2]}x{pixels.shape[1]} pixels, as "
+                    f"{path} is, do not fit into memory"
+                ) from error
         if pixels.shape != images.shape[1:]:
             raise DataError(
                 f"{path} has {pixels.shape[2]}x{pixels.shape[1]} pixels and {paths[0]} has "
@@ -104,6 +114,8 @@ def _decoded(paths: list[str], channels: int) -> NDArray[np.uint8]:
 
 
 def _cached(path: Path, n: int, channels: int) -> NDArray[np.uint8] | None:
+    if not path.is_file():
+        return None
     # Whatever a damaged file makes zipfile and numpy raise: it is made again.
     with contextlib.suppress(Exception), zipfile.ZipFile(path) as kept:
         with kept.open("images.npy") as file:

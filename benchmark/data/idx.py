@@ -20,26 +20,48 @@ import torch
 from numpy.typing import NDArray
 
 from fedrepro.benchmark.data.base import Part, ReleasedSet, Stored
-from fedrepro.benchmark.data.cache import knows
+from fedrepro.benchmark.data.cache import knows, md5_of
 from fedrepro.benchmark.data.fetch import release_key
 from fedrepro.benchmark.errors import DataError
 
+_CHUNK = 1 << 20
+_LARGEST = 1 << 30
+"""Bytes; the largest part of the sets has 88 million."""
 
-def unpacked(path: Path) -> bytearray:
+
+def unpacked(path: Path, dimensions: int) -> bytearray:
     """The content of `path`, or of `path`.gz where only that exists.
 
-    Raises `DataError` if the gzip file is cut off or damaged.
+    No more is read than the header says, and one byte, so that a file which unpacks to any size
+    costs nothing.
+
+    Raises `DataError` if the gzip file is cut off or damaged, or the header asks for too much.
     """
-    if path.is_file():
-        return bytearray(path.read_bytes())
-    zipped = path.with_name(path.name + ".gz")
+    plain = path.is_file()
+    found = path if plain else path.with_name(path.name + ".gz")
     try:
-        with gzip.open(zipped) as file:
-            return bytearray(file.read())
+        with path.open("rb") if plain else gzip.open(found) as file:
+            content = bytearray(file.read(4 + 4 * dimensions))
+            wanted = _size(content, dimensions)
+            if wanted > _LARGEST:
+                raise DataError(f"{found} is damaged: its header says {wanted:,} bytes of data")
+            left = wanted + 1
+            while left and (chunk := file.read(min(_CHUNK, left))):
+                content += chunk
+                left -= len(chunk)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise DataError(
-            f"{zipped} is damaged ({error}); delete it and fetch it again with --download"
+            f"{found} is damaged ({error}); delete it and fetch it again with --download"
         ) from error
+    return content
+
+
+def _size(header: bytearray, dimensions: int) -> int:
+    """Bytes of data that a header announces; 0 if it is cut off."""
+    start = 4 + 4 * dimensions
+    if len(header) < start:
+        return 0
+    return math.prod(struct.unpack(f">{dimensions}I", header[4:start]))
 
 
 def parse_idx(content: bytearray, dimensions: int, path: Path) -> NDArray[np.uint8]:
@@ -51,10 +73,12 @@ def parse_idx(content: bytearray, dimensions: int, path: Path) -> NDArray[np.uin
     if content[:4] != bytes((0, 0, 8, dimensions)) or len(content) < start:
         raise DataError(f"{path} is damaged: not an IDX file with {dimensions} dimensions of bytes")
     shape = struct.unpack(f">{dimensions}I", content[4:start])
-    if len(content) - start != math.prod(shape):
+    held, wanted = len(content) - start, math.prod(shape)
+    if held != wanted:
+        found = f"{held:,} bytes of data" if held < wanted else "more data"
         raise DataError(
-            f"{path} is damaged: {len(content) - start:,} bytes of data, its header says "
-            f"{math.prod(shape):,}; delete it and fetch it again with --download"
+            f"{path} is damaged: {found}, its header says {wanted:,} bytes; delete it and fetch it "
+            "again with --download"
         )
     return np.frombuffer(content, dtype=np.uint8, offset=start).reshape(shape)
 
@@ -62,9 +86,11 @@ def parse_idx(content: bytearray, dimensions: int, path: Path) -> NDArray[np.uin
 class IdxSet(ReleasedSet):
     """Grey images and labels in IDX files.
 
-    folder: below the data folder. pattern: of a file's name, with {part} and {kind}. part_names:
-    how the files name parts. md5: of the unpacked files by name; files without one count as the
-    release only if `--download` unpacked them from the released archive.
+    folder: below the data folder.
+    pattern: of a file's name, with {part} and {kind}.
+    part_names: how the files name parts.
+    md5: of the unpacked files by name; files without one count as the release only if `--download`
+    unpacked them from the released archive.
     transposed: whether rows and columns of the images are swapped.
     """
 
@@ -104,7 +130,7 @@ class IdxSet(ReleasedSet):
 
     def _read(self, path: Path, dimensions: int, folder: Path) -> tuple[NDArray[np.uint8], bool]:
         """The array in a file, and whether it is known to be the release's."""
-        content = unpacked(path)
+        content = unpacked(path, dimensions)
         array = parse_idx(content, dimensions, path)
         if path.name in self.md5:
             found = hashlib.md5(content, usedforsecurity=False).hexdigest()
@@ -116,6 +142,5 @@ class IdxSet(ReleasedSet):
             return array, True
         # An archive within an archive is remembered as it was unpacked: still gzipped.
         zipped = path.with_name(path.name + ".gz")
-        stored = bytes(content) if path.is_file() else zipped.read_bytes()
-        found = hashlib.md5(stored, usedforsecurity=False).hexdigest()
-        return array, knows(folder, release_key(found))
+        stored = path if path.is_file() else zipped
+        return array, knows(folder, release_key(md5_of(stored)))

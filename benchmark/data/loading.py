@@ -29,9 +29,11 @@ PARTS = ("train", "train-a", "train-b", "train-70", "train-30", "test", "unlabel
 class Loaded:
     """A part of a data set as a run uses it.
 
-    n_classes: 0 where the set has no labels. checksum: SHA-256 over images and labels of the part
-    at its original size; of a selection (a half, a subset), over that and the chosen positions.
-    is_release: whether every file is known to be the release's. note: what a reader must know.
+    n_classes: 0 where the set has no labels.
+    checksum: SHA-256 over images and labels of the part at its original size; of a selection (a
+    half, a subset), over that and the chosen positions.
+    is_release: whether every file is known to be the release's.
+    note: what a reader must know.
     source: where the images came from.
     """
 
@@ -93,7 +95,10 @@ def load(
     read: Part = "test" if part == "test" else "train"
     if part == "unlabeled" and data.has_unlabeled:
         read = "unlabeled"
-    stored = data.read(read, folder, download)
+    try:
+        stored = data.read(read, folder, download)
+    except OSError as error:
+        raise DataError(f"{name} cannot be read ({error})") from error
     labels = None if part == "unlabeled" else stored.labels
     index = _chosen(name, part, len(stored.images), labels, images)
     return Loaded(

@@ -1,4 +1,4 @@
-"""The parts of data sets that runs read: whether they are there, and whether they have changed."""
+"""Whether the data that runs read are there, and whether they have changed since a trial."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fedrepro.benchmark import data
 from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.errors import DataError
+from fedrepro.benchmark.errors import DataError, is_out_of_memory
 from fedrepro.benchmark.store.record import TrialRecord
 
 Wanted = tuple[str, str, int | None]
@@ -24,15 +24,15 @@ class _Found:
 
 
 @dataclass
-class Portions:
-    """What is known of the data under one folder; each part is looked at once."""
+class DataAvailability:
+    """The data sets in one folder; each part is read once."""
 
     data_dir: Path | None
     download: bool
     _found: dict[Wanted, _Found] = field(default_factory=dict)
 
     def problem(self, config: RunConfig) -> str | None:
-        """The sentence of the `DataError` that training would end in, or None."""
+        """Why training could not read its data, as one sentence; None if it could."""
         for wanted in portions_of(config):
             found = self._look(wanted)
             if found.problem is not None and self.download:
@@ -42,7 +42,7 @@ class Portions:
         return None
 
     def changed(self, config: RunConfig, record: TrialRecord) -> list[str]:
-        """Parts that are at hand with another content than `record` was trained on."""
+        """Parts that are there, but with another content than `record` was trained on."""
         trained = record.provenance.get("data", {})
         now = {f"{w[0]}/{w[1]}": self._look(w).checksum for w in portions_of(config)}
         return [
@@ -62,6 +62,10 @@ class Portions:
             loaded = data.load(name, part, data_dir=self.data_dir, images=images, download=download)
         except (DataError, LookupError) as error:
             return _Found(problem=str(error))
+        except Exception as error:
+            if not is_out_of_memory(error):
+                raise
+            return _Found(problem=f"{name}/{part} could not be read: memory ran out")
         return _Found(checksum=loaded.checksum)
 
 

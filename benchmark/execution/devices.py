@@ -1,4 +1,4 @@
-"""What this machine has to train on."""
+"""The devices of this machine, and how many workers they are good for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trials that wait to be trained, what comes of them, and which may begin."""
+"""Trials to train, their results, and the queue that says which may begin."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from fedrepro.methods.outcome import Outcome
 class Job:
     """One trial to train.
 
-    weight: how soon it should begin; larger first. limit_s: seconds after which its worker counts
-    as hung; None for no limit.
+    weight: how soon it should begin; larger first.
+    limit_s: seconds of running after which its worker counts as hung; None for no limit.
     """
 
     config: RunConfig
@@ -27,7 +27,7 @@ class Job:
 
     @property
     def name(self) -> tuple[str, int]:
-        """What tells this job from all others."""
+        """Run and seed; no two jobs share them."""
         return self.config.key, self.seed
 
     @property
@@ -41,7 +41,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Done:
-    """A trained trial. source: digest of the code that the worker had."""
+    """A trained trial. source: digest of the code that the worker ran."""
 
     outcome: Outcome
     provenance: Mapping[str, Any]
@@ -50,9 +50,11 @@ class Done:
 
 @dataclass(frozen=True)
 class Failed:
-    """A trial without a result: one line for the reader, a traceback for the developer.
+    """A trial without a result.
 
-    again: whether the same trial, unchanged, may end otherwise when it is tried once more.
+    message: one line for the reader.
+    details: a traceback for the developer.
+    again: whether the same trial, unchanged, may succeed when it is tried once more.
     """
 
     message: str

@@ -1,4 +1,7 @@
-"""What worker processes here have in common: one thread each, and no life of their own."""
+"""What worker processes on this machine have in common.
+
+A worker uses one thread, leaves Ctrl-C to the driver, and ends when the driver ends.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,10 @@ import multiprocessing
 import os
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
@@ -19,13 +24,45 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
+class RunningClock:
+    """Seconds for which this process has run since the clock was made.
+
+    The clock must be read regularly. Of a longer pause between two readings only `longest_s`
+    count: the process was stopped then (Ctrl-Z, SIGSTOP), and nothing that it waits for was late.
+    """
+
+    def __init__(self, longest_s: float) -> None:
+        self._longest_s, self._ran_s, self._read = longest_s, 0.0, time.monotonic()
+
+    def __call__(self) -> float:
+        now = time.monotonic()
+        self._ran_s += min(now - self._read, self._longest_s)
+        self._read = now
+        return self._ran_s
+
+
+def is_stopped(process: int | None) -> bool:
+    """Whether a process is stopped by a signal or a debugger; False where there is no /proc."""
+    try:
+        stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+    # The state follows the name, which stands in parentheses and may hold some itself.
+    return stat.rpartition(")")[2].split()[0] in ("T", "t")
+
+
 @contextmanager
 def environment_of_workers() -> Iterator[None]:
-    """For starting workers: one thread each, set before torch is imported; Ctrl-C is the driver's.
+    """Variables and signals for a block that starts workers.
 
-    A blocked signal stays blocked in the children and only waits in the driver.
+    The number of threads must be set before torch is imported. The folder that a worker is started
+    in is no place to import from. SIGINT is blocked: workers inherit that, and here it waits until
+    the block has ended.
     """
-    wanted = dict.fromkeys(_THREAD_VARIABLES, "1") | {"CUBLAS_WORKSPACE_CONFIG": ":4096:8"}
+    wanted = dict.fromkeys(_THREAD_VARIABLES, "1") | {
+        "CUBLAS_WORKSPACE_CONFIG": ":4096:8",
+        "PYTHONSAFEPATH": "1",
+    }
     before = {name: os.environ.get(name) for name in wanted}
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     os.environ.update(wanted)
@@ -41,7 +78,7 @@ def environment_of_workers() -> Iterator[None]:
 
 
 def die_with_driver() -> None:
-    """For a worker: ends with the driver, however that ends, amid its work if need be."""
+    """Ends this worker as soon as its driver has ended, even in the middle of a trial."""
     threading.Thread(target=_wait_and_end, daemon=True).start()
 
 

@@ -1,6 +1,6 @@
 """Shows what is being trained and how long it will take.
 
-A terminal gets live lines; anything else (a file, a log, a pipe) gets one clean line now and then.
+A terminal gets bars. Anything else (a file, a log, a pipe) gets one clean line now and then.
 """
 
 from __future__ import annotations
@@ -11,27 +11,14 @@ from dataclasses import dataclass, field
 from types import TracebackType
 
 from rich.console import Console
-from rich.live import Live
-from rich.table import Table
+from rich.progress import BarColumn, Task, TaskID, TextColumn
+from rich.progress import Progress as Bars
 
 from fedrepro.benchmark.planning.estimate import duration
 
 _LINE_EVERY_S = 10.0
-_REDRAWS_PER_S = 4
 _NAMED, _DRAWN = 4, 16
 """Trials that a line names and a terminal draws; a cluster trains hundreds at a time."""
-
-
-@dataclass
-class _Running:
-    label: str
-    weight: float
-    done: int = 0
-    total: int = 0
-
-    @property
-    def share(self) -> float:
-        return self.done / self.total if self.total else 0.0
 
 
 @dataclass
@@ -46,12 +33,17 @@ class Progress:
     clock: Callable[[], float] = time.monotonic
 
     def __post_init__(self) -> None:
-        self.workers = 1
-        self.trials = self.finished = self.failures = 0
-        self.weight = self.finished_weight = 0.0
-        self.running: dict[tuple[str, int], _Running] = {}
-        self._began = self._last_line = self.clock()
-        self._live: Live | None = None
+        self._bars = Bars(
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[counted]}"),
+            TextColumn("{task.description}", markup=False),
+            console=self.console,
+            transient=True,
+            disable=not self.console.is_terminal,
+        )
+        self._running: dict[tuple[str, int], TaskID] = {}
+        self._all = self._bars.add_task("", total=None, counted="")
+        self.begin(0, 0.0)
 
     def say(self, sentence: str) -> None:
         """Prints one line that stays."""
@@ -59,26 +51,37 @@ class Progress:
 
     def begin(self, trials: int, weight: float, workers: int = 1) -> None:
         """Training of so many trials, of so many estimated seconds in all, begins now."""
-        self.trials, self.weight, self.workers = trials, weight, max(workers, 1)
+        self._trials, self._weight, self._workers = trials, weight, max(workers, 1)
+        self._finished = self._failures = 0
+        self._finished_weight = 0.0
         self._began = self._last_line = self.clock()
 
     def started(self, name: tuple[str, int], label: str, weight: float) -> None:
-        """A trial began."""
-        self.running[name] = _Running(label, weight)
+        """A trial began; a trial that is tried again begins anew."""
+        if name in self._running:
+            self._bars.remove_task(self._running.pop(name))
+        drawn = len(self._running) < _DRAWN
+        self._running[name] = self._bars.add_task(
+            label, total=None, visible=drawn, weight=weight, counted="0/?"
+        )
         self._show()
 
     def advanced(self, name: tuple[str, int], done: int, total: int) -> None:
         """So many of so many rounds of a trial are done."""
-        if name in self.running:
-            self.running[name].done, self.running[name].total = done, total
+        if name in self._running:
+            counted = f"{done}/{total or '?'}"
+            self._bars.update(
+                self._running[name], completed=done, total=total or None, counted=counted
+            )
         self._show()
 
     def ended(self, name: tuple[str, int], weight: float, failed: bool) -> None:
         """A trial ended, or will never begin."""
-        self.running.pop(name, None)
-        self.finished += 1
-        self.failures += failed
-        self.finished_weight += weight
+        if name in self._running:
+            self._bars.remove_task(self._running.pop(name))
+        self._finished += 1
+        self._failures += failed
+        self._finished_weight += weight
         self._show()
 
     def seconds_left(self) -> float | None:
@@ -87,67 +90,64 @@ class Progress:
         Until a trial has ended the estimate of the work is all that there is: the first seconds
         only show how long workers take to start.
         """
-        if self.weight <= 0:
+        if self._weight <= 0:
             return None
-        done = self.finished_weight + sum(r.share * r.weight for r in self.running.values())
-        left = max(self.weight - done, 0.0)
-        if self.finished_weight <= 0:
-            return left / self.workers
+        part = 0.0
+        for trial in self._trained():
+            part += trial.fields["weight"] * trial.percentage / 100
+        done = self._finished_weight + part
+        left = max(self._weight - done, 0.0)
+        if self._finished_weight <= 0:
+            return left / self._workers
         return left * (self.clock() - self._began) / done
 
     def line(self) -> str:
         """The state in one line."""
-        left = self.seconds_left()
-        words = [f"{self.finished}/{self.trials} trials"]
-        if self.failures:
-            words.append(f"{self.failures} failed")
-        shown = list(self.running.values())[:_NAMED]
-        words += [f"{one.label} {one.done}/{one.total or '?'}" for one in shown]
-        if len(self.running) > len(shown):
-            words.append(f"{len(self.running) - len(shown)} more")
-        if left is not None and self.finished < self.trials:
-            words.append(f"about {duration(left)} left")
-        return " · ".join(words)
+        words = [f"{self._finished}/{self._trials} trials"]
+        if self._failures:
+            words.append(f"{self._failures} failed")
+        named = self._trained()[:_NAMED]
+        words += [f"{trial.description} {trial.fields['counted']}" for trial in named]
+        if len(self._running) > len(named):
+            words.append(f"{len(self._running) - len(named)} more")
+        return " · ".join(words + self._ahead())
 
     def __enter__(self) -> Progress:
-        if self.console.is_terminal:
-            self._live = Live(
-                console=self.console,
-                get_renderable=self._picture,
-                refresh_per_second=_REDRAWS_PER_S,
-                transient=True,
-            )
-            self._live.start()
+        self._bars.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:  # fmt: skip
-        if self._live is not None:
-            self._live.stop()
-            self._live = None
-        elif self.trials and kind is None:
+        self._bars.stop()
+        if self._bars.disable and self._trials and kind is None:
             self.say(self.line())
+
+    def _trained(self) -> list[Task]:
+        """Bars of the trials that are trained now, the first that began first."""
+        return [task for task in self._bars.tasks if task.id != self._all]
+
+    def _ahead(self) -> list[str]:
+        left = self.seconds_left()
+        if left is None or self._finished >= self._trials:
+            return []
+        return [f"about {duration(left)} left"]
 
     def _show(self) -> None:
-        if self._live is None and self.clock() - self._last_line >= _LINE_EVERY_S:
-            self._last_line = self.clock()
-            self.say(self.line())
-
-    def _picture(self) -> Table:
-        left = self.seconds_left()
-        table = Table.grid(padding=(0, 1))
-        share = self.finished / self.trials if self.trials else 0.0
-        ahead = "" if left is None else f"about {duration(left)} left"
-        table.add_row(_bar(share), f"{self.finished}/{self.trials} trials", ahead)
-        for one in list(self.running.values())[:_DRAWN]:
-            table.add_row(_bar(one.share), f"{one.done}/{one.total or '?'}", one.label)
-        if len(self.running) > _DRAWN:
-            table.add_row("", "", f"{len(self.running) - _DRAWN} more")
-        return table
-
-
-def _bar(share: float, width: int = 24) -> str:
-    filled = round(share * width)
-    return "━" * filled + "╌" * (width - filled)
+        if self._bars.disable:
+            if self.clock() - self._last_line >= _LINE_EVERY_S:
+                self._last_line = self.clock()
+                self.say(self.line())
+            return
+        for place, trial in enumerate(self._running.values()):
+            self._bars.update(trial, visible=place < _DRAWN)
+        hidden = len(self._running) - _DRAWN
+        more = [f"{hidden} more in training"] if hidden > 0 else []
+        self._bars.update(
+            self._all,
+            completed=self._finished,
+            total=self._trials,
+            counted=f"{self._finished}/{self._trials} trials",
+            description=" · ".join(self._ahead() + more),
+        )

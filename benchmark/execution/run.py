@@ -1,4 +1,8 @@
-"""Carries out a plan: trains what the store lacks, keeps what it has, and says what it does."""
+"""Carries out a plan: trains the trials that the store lacks and stores their results.
+
+A run takes four steps: `sort_out` compares the plan with the store and the data, `weighted` puts
+what is left in order, an executor trains it, and `_keep` stores each result as it comes.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +16,12 @@ import torch
 
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.execution import executors
-from fedrepro.benchmark.execution.data_availability import Portions
+from fedrepro.benchmark.execution.data_availability import DataAvailability
 from fedrepro.benchmark.execution.executors._dispatch import Dispatch
-from fedrepro.benchmark.execution.executors.base import Executor, Listener, Setting
+from fedrepro.benchmark.execution.executors.base import Executor, ExecutorOptions, Listener
 from fedrepro.benchmark.execution.jobs import Done, Failed, Job, Queue, Result
 from fedrepro.benchmark.execution.progress import Progress
-from fedrepro.benchmark.planning.estimate import Estimator, duration
+from fedrepro.benchmark.planning.estimate import TrialTimeEstimator, duration
 from fedrepro.benchmark.planning.plan import Plan
 from fedrepro.benchmark.store import fingerprint
 from fedrepro.benchmark.store.index import Index
@@ -26,15 +30,17 @@ from fedrepro.benchmark.training.training import device_name
 
 _GENEROUS = 20.0
 _LEAST_LIMIT_S = 1800.0
+_LARGEST_LIMIT_S = 1e8  # three years: no clock or timer of a worker refuses it
 
 
 @dataclass(frozen=True)
 class Execution:
     """What carrying out a plan came to.
 
-    trained, reused, failed: trials. not_run: by run key, the sentence that says why (data that are
-    missing); nothing was tried. errors: by run key and seed, why a trial failed. wall_s: seconds
-    in all.
+    trained, reused, failed: numbers of trials.
+    wall_s: seconds in all.
+    not_run: by run key, why nothing was tried (data that are missing).
+    errors: by run key and seed, why a trial failed.
     """
 
     trained: int
@@ -70,19 +76,21 @@ def execute(
 ) -> Execution:
     """Trains every trial of `plan` that `store` lacks.
 
-    device: `cpu`, `cuda` (all of them), `cuda:1` or `auto`. jobs: worker processes; None for one a
-    core, or one a GPU; 0 trains in this process. download: fetches missing data sets. executor:
-    where trials are trained (`benchmark.execution.executors`); cluster: the file that describes it.
-    time_limit: seconds after which a trial counts as hung; None for many times its estimate, 0 for
-    never.
+    device: `cpu`, `cuda` (all of them), `cuda:1` or `auto`.
+    jobs: worker processes; None for one a core, or one a GPU; 0 trains in this process.
+    download: fetches missing data sets.
+    executor: where trials are trained (`benchmark.execution.executors`).
+    cluster: the file that describes a cluster.
+    time_limit: seconds of running after which a trial counts as hung; None for 20 times its
+    estimate, 0 for never.
 
-    A trial that fails, or whose data are missing, is noted and the rest goes on.
+    A trial that fails, or whose data are missing, is noted; the others are trained.
 
     Raises `StoreError` if the store cannot be written, and `FedreproError` for a device that is not
     there.
     """
     shown, clock = progress or Progress(), time.perf_counter()
-    chosen = executors.find(executor)(Setting(data_dir, device, jobs, cluster))
+    chosen = executors.find(executor)(ExecutorOptions(data_dir, device, jobs, cluster))
     with store.writing():
         driver = _Driver(plan, store, data_dir, shown)
         driver.index.refresh()
@@ -103,7 +111,7 @@ def rehearse(
     time_limit: float | None = None,
 ) -> list[str]:
     """Lines that say what `execute` would submit, where, and in which order; nothing is written."""
-    chosen = executors.find(executor)(Setting(data_dir, device, jobs, cluster))
+    chosen = executors.find(executor)(ExecutorOptions(data_dir, device, jobs, cluster))
     driver = _Driver(plan, store, data_dir, Progress())
     todo = driver.sort_out(download=False)
     queue = Queue(driver.weighted(todo, chosen, time_limit))
@@ -132,15 +140,15 @@ class _Driver:
         self.index = Index(self.store)
 
     def sort_out(self, download: bool) -> list[Job]:
-        """The trials to train, those to start from first; says what is reused, stale, missing."""
-        portions = Portions(self.data_dir, download)
+        """The trials to train, each after its start; says why the others are not trained."""
+        available = DataAvailability(self.data_dir, download)
         todo: list[Job] = []
         other_data = set[tuple[str, int]]()
         stale = Counter[str]()
         for config, seed in self.plan.trials_to_run():
             job = Job(config, seed)
             record = self.store.find(config, seed)
-            changed = [] if record is None else portions.changed(config, record)
+            changed = [] if record is None else available.changed(config, record)
             if changed or job.needs in other_data:
                 other_data.add(job.name)
                 stale.update(changed or ["data of the run that it starts from"])
@@ -151,17 +159,17 @@ class _Driver:
                 stale.update(self.store.stale(config, seed))
             todo.append(job)
         for config in dict.fromkeys(job.config for job in todo):
-            reason = self._why_not(config, portions)
+            reason = self._why_not(config, available)
             if reason is not None:
                 self.not_run[config.key] = reason
         todo = [job for job in todo if job.config.key not in self.not_run]
         self._announce(len(todo), stale)
         return todo
 
-    def _why_not(self, config: RunConfig, portions: Portions) -> str | None:
+    def _why_not(self, config: RunConfig, available: DataAvailability) -> str | None:
         if config.start is not None and config.start.key in self.not_run:
             return self.not_run[config.start.key]
-        return portions.problem(config)
+        return available.problem(config)
 
     def _announce(self, todo: int, stale: Counter[str]) -> None:
         say = self.progress.say
@@ -173,16 +181,16 @@ class _Driver:
             say(f"NOT RUN: {reason} ({runs} {'run' if runs == 1 else 'runs'})")
 
     def train(self, todo: list[Job], executor: Executor, time_limit: float | None) -> None:
-        """Trains and stores."""
+        """Trains jobs and stores their results."""
         if not todo:
             return
         jobs = self.weighted(todo, executor, time_limit)
         self.progress.begin(len(jobs), sum(self.seconds.values()), executor.slots)
 
         def finished(job: Job, result: Result) -> bool:
-            kept = self._keep(job, result)
-            self.progress.ended(job.name, self.seconds[job.name], failed=not kept)
-            return kept
+            stored = self._keep(job, result)
+            self.progress.ended(job.name, self.seconds[job.name], failed=not stored)
+            return stored
 
         listener = Listener(
             encoder_of=self._encoder_of,
@@ -197,18 +205,18 @@ class _Driver:
             executor.train(Dispatch(Queue(jobs), listener))
 
     def weighted(self, todo: list[Job], executor: Executor, time_limit: float | None) -> list[Job]:
-        """The jobs with their limits; the longer it takes to the end, the sooner they begin."""
+        """The jobs with limits and weights: those that most time depends on begin first."""
         device = executor.device
         # A cluster's devices are not here: its trials are ordered as if they ran on this processor.
         here = device if torch.device(device).type == "cpu" or torch.cuda.is_available() else "cpu"
-        known = Estimator(here, device_name(here), self.store.records(), self.data_dir)
+        known = TrialTimeEstimator(here, device_name(here), self.store.records(), self.data_dir)
         each = {run: known.seconds(run) for run in {job.config for job in todo}}
         self.seconds = {job.name: each[job.config] for job in todo}
         limits = {job.name: _limit(self.seconds[job.name], time_limit) for job in todo}
         return _weighted(todo, self.seconds, limits)
 
     def _keep(self, job: Job, result: Result) -> bool:
-        """Stores a result or the reason why there is none; whether there is one."""
+        """Stores a result, or why there is none; returns whether there is one."""
         if isinstance(result, Done):
             if result.source != fingerprint.digest(self.store.source_of(job.config)):
                 result = Failed("its source was edited while it was trained; run again")
@@ -247,7 +255,7 @@ def _weighted(
     seconds: Mapping[tuple[str, int], float],
     limits: Mapping[tuple[str, int], float | None],
 ) -> list[Job]:
-    """Jobs that begin the sooner, the longer it takes from there to the end of what needs them."""
+    """The jobs, each weighted by the seconds of itself and of the longest chain that needs it."""
     weighted: list[Job] = []
     tail: dict[tuple[str, int] | None, float] = {}
     for job in reversed(todo):
@@ -258,10 +266,11 @@ def _weighted(
 
 
 def _limit(seconds: float, given: float | None) -> float | None:
-    """When a trial counts as hung; estimates are off by a factor of two, at times of five."""
-    if given is not None:
-        return given or None
-    return max(_LEAST_LIMIT_S, _GENEROUS * seconds)
+    """Seconds until a trial counts as hung; estimates may be wrong by a factor of five."""
+    if given == 0:
+        return None
+    wanted = max(_LEAST_LIMIT_S, _GENEROUS * seconds) if given is None else given
+    return min(wanted, _LARGEST_LIMIT_S)
 
 
 def _label(job: Job) -> str:

@@ -24,7 +24,7 @@ import torch
 
 from fedrepro.benchmark import data
 from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.errors import DataError
+from fedrepro.benchmark.errors import DataError, is_out_of_memory
 from fedrepro.benchmark.store.record import TrialRecord
 from fedrepro.benchmark.training.stages.trial import made
 from fedrepro.methods.costs.model_costs import network_cost, shapes_of
@@ -37,6 +37,8 @@ _STEP_MULTIPLY_ADDS = 2e9
 _STEP_MODELS, _STEP_IMAGES = 4, 32
 _LONG_STEP_S = 0.5
 """A step that takes as long is not made twice: hardly any of it was allocation."""
+_USUAL_SPEED = 1e10
+"""Multiply-adds a second on one thread of a processor."""
 _WEIGHT = 0.01  # of all weights of a step that is only timed
 _BACKWARD = 2  # a backward pass costs about two forward passes
 _UNKNOWN_IMAGES = 50_000
@@ -66,7 +68,7 @@ class Work:
         return self.forward + (1 + _BACKWARD) * self.trained
 
 
-class Estimator:
+class TrialTimeEstimator:
     """Seconds per trial on `device`, one thread each.
 
     records: stored trials to learn from; those of other devices are left out.
@@ -157,9 +159,21 @@ class Estimator:
         return self._counts[config.key]
 
     def _measure(self, config: RunConfig) -> float:
-        """Seconds for a forward pass of one image, from a training step on stacked models."""
+        """Seconds for a forward pass of one image, from a training step on stacked models.
+
+        Where memory runs out, a usual speed is taken instead: the trial itself may run elsewhere.
+        """
         encoder, channels, size = _encoder(config)
         each = (1 + _BACKWARD) * multiply_adds(encoder, channels, size)
+        try:
+            return self._timed_step(encoder, channels, size, each)
+        except Exception as error:
+            if not is_out_of_memory(error):
+                raise
+            return each / (1 + _BACKWARD) / _USUAL_SPEED
+
+    def _timed_step(self, encoder: Layer, channels: int, size: int, each: float) -> float:
+        """Seconds as in `_measure`; `each`: multiply-adds of a step for one image."""
         # A GPU is not busy with less than a few hundred images.
         larger = 1 if self._device.type == "cpu" else 16
         limit = larger * _STEP_IMAGES * _STEP_MODELS
@@ -230,10 +244,14 @@ def multiply_adds(encoder: Layer, channels: int, size: int) -> float:
 
 
 def _n_images(wanted: Mapping[str, Any], data_dir: Path | None) -> int:
-    """Images of a part, where the data are at hand."""
+    """Images of a part; a usual number where it cannot be read."""
     try:
         return len(data.load(wanted["name"], wanted["part"], data_dir=data_dir).portion)
     except (DataError, LookupError):
+        return _UNKNOWN_IMAGES
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
         return _UNKNOWN_IMAGES
 
 

@@ -30,7 +30,6 @@ import pytest
 from rich.console import Console
 
 from fedrepro.benchmark.errors import StoreError
-from fedrepro.benchmark.execution.executors import local
 from fedrepro.benchmark.execution.progress import Progress
 from fedrepro.benchmark.execution.run import Execution, execute
 from fedrepro.benchmark.planning.plan import Plan, make_plan
@@ -107,7 +106,7 @@ def start(plan: Plan, root: Path, jobs: int = 0, disturb: Callable[[], None] = l
 
 def _drive(plan: Plan, root: Path, jobs: int, disturb: Callable[[], None]) -> None:
     os.setpgid(0, 0)
-    local.multiprocessing.get_context = lambda method: FORK  # type: ignore[attr-defined]
+    multiprocessing.get_context = lambda method=None: FORK  # type: ignore[assignment]
     disturb()
     try:
         carry_out(plan, root, jobs)

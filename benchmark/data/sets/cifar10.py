@@ -6,7 +6,14 @@ from fedrepro.benchmark.data.cifar import CifarSet
 from fedrepro.benchmark.data.fetch import Archive
 
 _BATCHES = {"train": tuple(f"data_batch_{i}" for i in range(1, 6)), "test": ("test_batch",)}
-_META = "batches.meta"
+_MD5 = {
+    "data_batch_1": "c99cafc152244af753f735de768cd75f",
+    "data_batch_2": "d4bba439e000b95fd0a9bffe97cbabec",
+    "data_batch_3": "54ebc095f3ab1f0389bbae665268c751",
+    "data_batch_4": "634d18415352ddfa80567beed471001a",
+    "data_batch_5": "482c414d41f54cd18b22e5b47cb7c3cb",
+    "test_batch": "40351d587109b95175f43aff81a1287e",
+}
 
 
 class Cifar10(CifarSet):
@@ -15,8 +22,8 @@ class Cifar10(CifarSet):
     n_classes = 10
     folder = "cifar-10-batches-py"
     batches = _BATCHES
-    meta = _META
-    reader = "CIFAR10"
+    md5 = _MD5
+    labels = "labels"
     archives = (
         Archive(
             "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz",
@@ -24,7 +31,7 @@ class Cifar10(CifarSet):
             "c58f30108f718f92721af3b95e74349a",
             members={
                 f"cifar-10-batches-py/{name}": f"cifar-10-batches-py/{name}"
-                for name in (*_BATCHES["train"], *_BATCHES["test"], _META)
+                for name in (*_MD5, "batches.meta")
             },
         ),
     )

@@ -6,6 +6,10 @@ from fedrepro.benchmark.data.cifar import CifarSet
 from fedrepro.benchmark.data.fetch import Archive
 
 _BATCHES = {"train": ("train",), "test": ("test",)}
+_MD5 = {
+    "train": "16019d7e3df5f24257cddd939b257f8d",
+    "test": "f0ef6b0ae62326f3e7ffdfab6717acfc",
+}
 
 
 class Cifar100(CifarSet):
@@ -14,8 +18,8 @@ class Cifar100(CifarSet):
     n_classes = 100
     folder = "cifar-100-python"
     batches = _BATCHES
-    meta = "meta"
-    reader = "CIFAR100"
+    md5 = _MD5
+    labels = "fine_labels"
     archives = (
         Archive(
             "https://www.cs.toronto.edu/~kriz/cifar-100-python.tar.gz",

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from fedrepro.benchmark.data.base import Part, ReleasedSet, Stored
-from fedrepro.benchmark.data.cache import file_md5
+from fedrepro.benchmark.data.cache import remembered_md5
 from fedrepro.benchmark.data.fetch import Archive
 from fedrepro.benchmark.errors import DataError
 
@@ -50,7 +50,7 @@ class Stl10(ReleasedSet):
     def read_release(self, part: Part, folder: Path) -> Stored:
         paths = tuple(folder / name for name in self.files(part))
         for path in paths:
-            found = file_md5(path, folder)
+            found = remembered_md5(path, folder)
             if found != self.md5[path.name]:
                 raise DataError(
                     f"{path} ({path.stat().st_size:,} bytes) is not the release's file (MD5 "

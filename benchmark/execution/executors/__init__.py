@@ -1,7 +1,7 @@
 """Where trials are trained: on this machine or on a cluster; one executor a file, found by name.
 
-An executor is handed trials and gives back what came of them. Which trials, in which order, and
-what is stored is the driver's affair, so that every executor fills the same store.
+An executor takes trials and gives back results. The driver decides which trials, in which order,
+and what is stored, so every executor fills the same store.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Hands out jobs and settles them: what is tried again, and what fails with what it needs."""
+"""Hands out jobs and takes results: tries some again, and fails what needs a failed job."""
 
 from __future__ import annotations
 
@@ -17,23 +17,18 @@ ATTEMPTS = 2
 
 @dataclass
 class Dispatch:
-    """The jobs of one run of the driver; every executor takes from it and settles with it."""
+    """The jobs of one run; every executor takes jobs from it and gives results to it."""
 
     queue: Queue
     listener: Listener
     _tried: Counter[tuple[str, int]] = field(default_factory=Counter)
-
-    @property
-    def tried_again(self) -> int:
-        """How many trials had to be handed out once more, so far."""
-        return len(self._tried)
 
     def next(self) -> Job | None:
         """Takes the heaviest job that may begin now; None if there is none."""
         return self.queue.next()
 
     def settle(self, job: Job, result: Result) -> None:
-        """Passes a result on, with the failure of all that needs it; or has it tried again."""
+        """Reports a result, and the failure of all that needs it; or queues the job again."""
         if isinstance(result, Failed) and result.again:
             self._tried[job.name] += 1
             if self._tried[job.name] < ATTEMPTS:
@@ -49,5 +44,5 @@ class Dispatch:
             self.listener.finished(lost, Failed(reason))
 
     def killed(self, job: Job, how: str) -> None:
-        """Has a job tried once more whose worker is gone; `how` is what is known of its end."""
+        """Queues a job again whose worker is gone; `how` says what is known of the worker's end."""
         self.settle(job, Failed(f"its worker was killed {ATTEMPTS} times ({how})", again=True))

@@ -1,4 +1,4 @@
-"""What a worker does with one trial, wherever it lives."""
+"""What a worker does with one trial, on this machine or on a cluster."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from fedrepro.benchmark.errors import FedreproError
+from fedrepro.benchmark.errors import FedreproError, is_out_of_memory
 from fedrepro.benchmark.execution.jobs import Done, Failed, Job, Result
 from fedrepro.benchmark.store import fingerprint
+from fedrepro.benchmark.store.store import read_encoder
 from fedrepro.benchmark.training.training import train_trial
 from fedrepro.methods.federated.base import Progress
 from fedrepro.methods.outcome import DivergedError
@@ -34,16 +36,21 @@ class OverdueError(FedreproError):
 
 
 class Reporter:
-    """Passes progress on, but not more often than anyone can read."""
+    """Passes progress on, five times a second at most."""
 
-    def __init__(self, tell: Progress) -> None:
-        self.tell, self.last = tell, 0.0
+    def __init__(self, report: Progress) -> None:
+        self.report, self.last = report, 0.0
 
     def __call__(self, done: int, total: int) -> None:
         now = time.monotonic()
         if now - self.last >= _REPORT_EVERY_S or done == total:
             self.last = now
-            self.tell(done, total)
+            self.report(done, total)
+
+
+def encoder_reader(path: Path | None) -> Callable[[], State | None]:
+    """Reads the weights that a job starts from, once it is asked to; None for a random start."""
+    return partial(read_encoder, path) if path is not None else lambda: None
 
 
 def perform(
@@ -53,11 +60,11 @@ def perform(
     device: str,
     progress: Progress = lambda done, total: None,
 ) -> Result:
-    """What comes of a job; whatever its training raises becomes a `Failed`.
+    """Trains a job; whatever training raises becomes a `Failed`.
 
-    Memory that runs out may have been taken by a neighbour, so such a trial is tried again as it
-    is. Never with smaller batches: contrastive losses and batch statistics see the batch as a
-    whole, and sums in another order are other numbers.
+    A trial that ran out of memory is tried again unchanged, because another process may have taken
+    the memory. Its batches never become smaller: contrastive losses and batch statistics depend on
+    the whole batch, and sums in another order are other numbers.
     """
     try:
         outcome, provenance = train_trial(
@@ -69,12 +76,12 @@ def perform(
             progress=progress,
         )
         return Done(outcome, provenance, fingerprint.digest(fingerprint.source_of(job.config)))
-    except (torch.OutOfMemoryError, MemoryError) as error:
-        where = f"the memory of {device}" if isinstance(error, torch.OutOfMemoryError) else "memory"
+    except Exception as error:
+        if not is_out_of_memory(error):
+            return Failed(_one_line(error), traceback.format_exc())
+        where = f"the memory of {device}" if "CUDA" in str(error) else "memory"
         reason = f"out of {where}; train fewer trials at a time (--jobs, or workers of the cluster)"
         failed = Failed(reason, traceback.format_exc(), again=True)
-    except Exception as error:
-        return Failed(_one_line(error), traceback.format_exc())
     gc.collect()
     if device.startswith("cuda"):
         torch.cuda.empty_cache()
@@ -82,7 +89,7 @@ def perform(
 
 
 def as_numpy(result: Result) -> Result:
-    """Weights as plain arrays: a tensor would travel by shared memory of a process that may die."""
+    """The result with plain arrays: a tensor would be sent as shared memory of a dying process."""
     if isinstance(result, Failed) or result.outcome.encoder is None:
         return result
     weights: Any = {k: v.detach().cpu().numpy() for k, v in result.outcome.encoder.items()}
@@ -90,7 +97,7 @@ def as_numpy(result: Result) -> Result:
 
 
 def as_torch(result: Result) -> Result:
-    """What `as_numpy` was given."""
+    """Undoes `as_numpy`."""
     if isinstance(result, Failed) or result.outcome.encoder is None:
         return result
     weights: Any = {k: torch.as_tensor(v) for k, v in result.outcome.encoder.items()}

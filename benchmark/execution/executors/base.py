@@ -1,4 +1,4 @@
-"""What an executor is given and what it owes."""
+"""What an executor is, what it is given, and whom it reports to."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from fedrepro.benchmark.execution.jobs import Job, Result
 
 
 @dataclass(frozen=True)
-class Setting:
+class ExecutorOptions:
     """What is the same for every trial.
 
-    device: `cpu`, `cuda` (all of them), `cuda:1` or `auto`. jobs: processes on this machine; None
-    for one a core, or one a GPU; 0 trains in this very process. cluster: the file that describes a
-    cluster, for executors that need one.
+    data_dir: the folder of all data sets; None for its default.
+    device: `cpu`, `cuda` (all of them), `cuda:1` or `auto`.
+    jobs: processes on this machine; None for one a core, or one a GPU; 0 for this very process.
+    cluster: the file that describes a cluster, for executors that need one.
     """
 
     data_dir: Path | None
@@ -28,11 +29,13 @@ class Setting:
 
 @dataclass(frozen=True)
 class Listener:
-    """What the driver does meanwhile.
+    """What an executor calls while it trains.
 
-    encoder_of: the file of the weights that a job starts from. started: a job began. advanced: so
-    many of so many rounds are done. finished: a result came; called once for every job, and says
-    whether there is a trial now that others can start from. waiting: why nothing is trained now.
+    encoder_of: gives the file of the weights that a job starts from.
+    finished: takes a result, once for every job; says whether other trials can start from it.
+    started: a job began.
+    advanced: so many of so many rounds are done.
+    waiting: takes the reason why nothing is trained now.
     """
 
     encoder_of: Callable[[Job], Path | None]
@@ -47,13 +50,13 @@ class Executor(ABC):
 
     device: what trials are trained on, the first of several.
 
-    Raises `FedreproError` when made if the setting cannot be meant.
+    Raises `FedreproError` when made if the options contradict each other.
     """
 
     device: str
 
-    def __init__(self, setting: Setting) -> None:
-        self.setting = setting
+    def __init__(self, options: ExecutorOptions) -> None:
+        self.options = options
 
     @abstractmethod
     def train(self, dispatch: Dispatch) -> None:

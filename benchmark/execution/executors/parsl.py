@@ -1,11 +1,14 @@
 """Trains trials on a cluster through Parsl: SLURM, Kubernetes, or workers on this machine.
 
-The driver stays where it is and alone writes the store; a worker is sent a config, a seed and the
-weights that the run starts from, and sends back what it made. It installs nothing, and a worker
-with other code than the driver's is found out by the digest that comes with every result.
+The driver stays where it is and alone writes the store. A worker is sent a config, a seed and the
+weights that the run starts from, and sends back what it made. It installs nothing. A worker with
+other code than the driver's is found by the digest that comes with every result.
 
-A lost worker or node loses the trials that it had, which are tried once more. A trial that takes
-longer than its limit ends itself, since the engine cannot end one from outside.
+The trials of a lost worker or node are tried once more. A trial that takes longer than its limit
+ends itself, since Parsl cannot end one from outside.
+
+No process imports from the folder that it is started in (`python -P`). Scripts, logs and keys may
+hold tokens of `worker_init`; they lie in a folder that only its owner can enter.
 """
 
 from __future__ import annotations
@@ -15,9 +18,10 @@ import os
 import shlex
 import signal
 import sys
+import tempfile
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
 from functools import partial
@@ -47,8 +51,9 @@ from fedrepro.benchmark.execution.executors._work import (
     as_torch,
     perform,
 )
-from fedrepro.benchmark.execution.executors.base import Executor, Setting
+from fedrepro.benchmark.execution.executors.base import Executor, ExecutorOptions
 from fedrepro.benchmark.execution.jobs import Failed, Job, Result
+from fedrepro.benchmark.execution.processes import RunningClock
 from fedrepro.benchmark.store.store import weights_from
 
 _ENVIRONMENT = (
@@ -56,11 +61,12 @@ _ENVIRONMENT = (
     "CUBLAS_WORKSPACE_CONFIG=:4096:8"
 )
 _MODULES = "parsl.executors.high_throughput"
-_INTERCHANGE = [sys.executable, "-m", "fedrepro.benchmark.execution.executors._interchange"]
+_INTERCHANGE = [sys.executable, "-P", "-m", "fedrepro.benchmark.execution.executors._interchange"]
 _LABEL = "fedrepro"
 _SILENCE_S = 30.0
 """After which it is said that there is no node, if there is none."""
 _GRACE_S = 60.0
+_TICK_S = 1.0
 _NO_LIMIT = 1e-3  # cores a worker: the file says how many workers a node has
 _PROVIDERS = {"local": LocalProvider, "slurm": SlurmProvider, "kubernetes": KubernetesProvider}
 
@@ -68,15 +74,15 @@ _PROVIDERS = {"local": LocalProvider, "slurm": SlurmProvider, "kubernetes": Kube
 class ParslExecutor(Executor):
     """Workers of a cluster that a file describes (`benchmark.execution.executors._cluster`)."""
 
-    def __init__(self, setting: Setting) -> None:
-        super().__init__(setting)
-        if setting.cluster is None:
+    def __init__(self, options: ExecutorOptions) -> None:
+        super().__init__(options)
+        if options.cluster is None:
             raise FedreproError(
                 "the executor parsl needs a file that describes the cluster: --cluster FILE"
             )
-        self.cluster = read_cluster(setting.cluster)
-        self.device = setting.device
-        if setting.device == "auto":
+        self.cluster = read_cluster(options.cluster)
+        self.device = options.device
+        if options.device == "auto":
             self.device = "cuda" if self.cluster.gpus_per_node else "cpu"
 
     @property
@@ -117,7 +123,7 @@ class ParslExecutor(Executor):
 
     def _train(self, dispatch: Dispatch, kernel: DataFlowKernel) -> None:
         running: dict[Future[Result], Job] = {}
-        told = None
+        watch = _NodeWatch(self.cluster, kernel.executors[_LABEL], dispatch.listener.waiting)
         while True:
             # As many wait there as are trained, so that no worker does between two trials.
             while len(running) < 2 * self.slots and (job := dispatch.next()) is not None:
@@ -127,10 +133,8 @@ class ParslExecutor(Executor):
             done = wait(running, _SILENCE_S, FIRST_COMPLETED).done
             for future in done:
                 _settle(dispatch, running.pop(future), future)
-            why = None if done else _why_waiting(kernel.executors[_LABEL])
-            if why is not None and why != told:
-                dispatch.listener.waiting(why)
-            told = why
+            if not done:
+                watch.look()
 
     def _submit(self, dispatch: Dispatch, kernel: DataFlowKernel, job: Job) -> Future[Result]:
         dispatch.listener.started(job)
@@ -140,7 +144,7 @@ class ParslExecutor(Executor):
             "seed": job.seed,
             "limit_s": job.limit_s,
             "encoder": None if encoder is None else encoder.read_bytes(),
-            "data_dir": self.setting.data_dir,
+            "data_dir": self.options.data_dir,
             "device": self.device,
         }
         submitted: Future[Result] = PythonApp(train_remotely, kernel)(task)  # type: ignore[no-untyped-call]
@@ -163,10 +167,14 @@ class ParslExecutor(Executor):
         )
         folder = Path(asked.folder).absolute()
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            return DataFlowKernel(Config([workers], run_dir=str(folder), usage_tracking=0))
-        except OSError as error:
-            raise FedreproError(f"the cluster cannot be started from {folder}: {error}") from error
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            run_dir = tempfile.mkdtemp(prefix="run-", dir=folder)
+            return DataFlowKernel(Config([workers], run_dir=run_dir, usage_tracking=0))
+        except (
+            Exception
+        ) as error:  # Parsl raises the base class where its interchange does not start
+            reason = " ".join(str(error).split())
+            raise FedreproError(f"the cluster cannot be started from {folder}: {reason}") from error
 
     def _provider(self) -> Any:
         asked = self.cluster
@@ -183,7 +191,7 @@ class ParslExecutor(Executor):
         except Exception as error:  # a provider may raise anything about its options or its cluster
             reason = " ".join(str(error).split())
             raise FedreproError(
-                f"{self.setting.cluster}: {asked.provider} cannot be used: {reason}"
+                f"{self.options.cluster}: {asked.provider} cannot be used: {reason}"
             ) from error
 
 
@@ -199,20 +207,24 @@ def train_remotely(task: dict[str, Any]) -> Result:
 
 @contextmanager
 def _ended_at(job: Job) -> Iterator[None]:
-    """Raises `OverdueError` in the block at the job's limit; later, if unheeded, ends the process.
+    """Raises `OverdueError` in the block once it has run for the job's limit.
 
-    The second is for a call into a library that never comes back to Python.
+    The time for which the process is stopped does not count. If a library does not come back to
+    Python, the process ends a while later, and the trial is tried again elsewhere.
     """
     if job.limit_s is None or threading.current_thread() is not threading.main_thread():
         yield
         return
 
-    def overdue(signum: int, frame: object) -> None:
-        raise OverdueError(job)
+    clock, limit_s = RunningClock(longest_s=2 * _TICK_S), job.limit_s
 
-    before = signal.signal(signal.SIGALRM, overdue)
-    faulthandler.dump_traceback_later(job.limit_s + _GRACE_S, exit=True)
-    signal.setitimer(signal.ITIMER_REAL, job.limit_s)
+    def tick(signum: int, frame: object) -> None:
+        if clock() >= limit_s:
+            raise OverdueError(job)
+
+    before = signal.signal(signal.SIGALRM, tick)
+    faulthandler.dump_traceback_later(limit_s + _GRACE_S, exit=True)
+    signal.setitimer(signal.ITIMER_REAL, _TICK_S, _TICK_S)
     try:
         yield
     finally:
@@ -233,18 +245,51 @@ def _settle(dispatch: Dispatch, job: Job, future: Future[Result]) -> None:
         dispatch.settle(job, Failed(f"its worker failed: {type(error).__name__}: {error}"))
 
 
-def _why_waiting(workers: Engine) -> str | None:
-    """What the batch jobs do while no node has come; None where one has."""
-    assert isinstance(workers, HighThroughputExecutor)
-    if workers.connected_managers():
-        return None
-    states = Counter(status.state.name.lower() for status in workers.status_facade.values())
-    found = ", ".join(f"{count} {state}" for state, count in states.items()) or "none yet"
-    return f"no node has come yet, or all are lost; batch jobs: {found}"
+class _NodeWatch:
+    """Says what the batch jobs do while there is no node, and for how long that may last."""
+
+    def __init__(self, asked: Cluster, workers: Engine, say: Callable[[str], None]) -> None:
+        assert isinstance(workers, HighThroughputExecutor)
+        self._asked, self._workers, self._say = asked, workers, say
+        self._clock = RunningClock(longest_s=2 * _SILENCE_S)
+        self._said: str | None = None
+        self._expected_since: float | None = None
+
+    def look(self) -> None:
+        """Called when no result has come for a while.
+
+        Raises `FedreproError` if none will: Parsl has ended, or no node has come for `start_s`
+        although no batch job is waiting for its turn.
+        """
+        now = self._clock()
+        interchange = self._workers.interchange_proc
+        code = None if interchange is None else interchange.poll()
+        if code is not None:
+            raise FedreproError(f"Parsl's interchange has ended (exit code {code}); {self._logs}")
+        if self._workers.connected_managers():
+            self._said = self._expected_since = None
+            return
+        states = Counter(s.state.name.lower() for s in self._workers.status_facade.values())
+        found = ", ".join(f"{count} {state}" for state, count in states.items()) or "none yet"
+        why = f"no node has come yet, or all are lost; batch jobs: {found}"
+        if why != self._said:
+            self._say(why)
+            self._said = why
+        if self._expected_since is None or states["pending"] or states["held"]:
+            self._expected_since = now
+        if now - self._expected_since > self._asked.start_s:
+            raise FedreproError(
+                f"no node came within {self._asked.start_s} s (start_s of the cluster file), and "
+                f"no batch job is waiting for its turn ({found}); {self._logs}"
+            )
+
+    @property
+    def _logs(self) -> str:
+        return f"see the logs in {self._asked.folder}"
 
 
 def _pool_command(asked: Cluster) -> str:
-    return f"{shlex.quote(asked.python)} -m {_MODULES}.process_worker_pool"
+    return f"{shlex.quote(asked.python)} -P -m {_MODULES}.process_worker_pool"
 
 
 def _launch_command(asked: Cluster) -> str:

@@ -155,6 +155,31 @@ def test_an_empty_folder_is_said(tmp_path: Path) -> None:
         load("stl10", "unlabeled", data_dir=tmp_path)
 
 
+@pytest.mark.parametrize("kind", ["pipe", "folder", "loop", "dangling link"])
+def test_what_is_named_as_an_image_but_is_no_file_is_one_line(photos: Path, kind: str) -> None:
+    path = photos / "stl10" / "train" / "ship" / "1.png"
+    path.unlink()
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to(path if kind == "loop" else photos / "nowhere")
+    with pytest.raises(DataError, match=r"is not a file|cannot be read") as raised:
+        load("stl10", "train", data_dir=photos)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_pipe_in_the_place_of_what_is_kept_is_not_opened(photos: Path) -> None:
+    first = load("stl10", "train", data_dir=photos)
+    kept = [*(photos / NAME).glob("*.npz"), *(photos / NAME / "facts").iterdir()]
+    for path in kept:
+        path.unlink()
+        os.mkfifo(path)
+    again = load("stl10", "train", data_dir=photos)
+    assert (len(kept), again.checksum) == (2, first.checksum)
+
+
 @pytest.mark.data
 def test_jpeg_copies_of_cifar10_are_complete_and_not_the_release() -> None:
     folder = Path(os.environ.get("FEDREPRO_DATA", "data"))

@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import os
 import struct
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -120,6 +121,54 @@ def test_a_damaged_gzip_file_is_named(damage: str, mnist: dict[str, Path], tmp_p
     zipped.write_bytes(broken[damage])
     path.unlink()
     with pytest.raises(DataError, match=f"{zipped} is damaged .*--download"):
+        load("mnist", "train", data_dir=tmp_path)
+
+
+def test_a_file_that_unpacks_to_far_more_than_it_says_costs_nothing(
+    mnist: dict[str, Path], tmp_path: Path
+) -> None:
+    path = mnist["train images"]
+    zipped = path.with_name(path.name + ".gz")
+    with gzip.open(zipped, "wb") as file:
+        file.write(path.read_bytes())
+        for _ in range(64):
+            file.write(bytes(1 << 22))
+    path.unlink()
+    tracemalloc.start()
+    with pytest.raises(DataError, match=r"damaged: more data, its header says 15,680 bytes"):
+        load("mnist", "train", data_dir=tmp_path)
+    assert tracemalloc.get_traced_memory()[1] < 1 << 24
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+def test_a_header_that_announces_terabytes_is_refused(
+    mnist: dict[str, Path], tmp_path: Path, zipped: bool
+) -> None:
+    path = mnist["train images"]
+    content = struct.pack(">BBBB3I", 0, 0, 8, 3, 2**31, 2**10, 2**10) + bytes(100)
+    path.unlink()
+    if zipped:
+        path.with_name(path.name + ".gz").write_bytes(gzip.compress(content))
+    else:
+        path.write_bytes(content)
+    with pytest.raises(DataError, match="its header says 2,251,799,813,685,248 bytes of data"):
+        load("mnist", "train", data_dir=tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder", "loop"])
+def test_what_is_no_file_counts_as_missing(
+    mnist: dict[str, Path], tmp_path: Path, kind: str
+) -> None:
+    path = mnist["train images"]
+    path.unlink()
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to(path)
+    with pytest.raises(DataError, match=r"^mnist: there is neither MNIST/raw/train-images"):
         load("mnist", "train", data_dir=tmp_path)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import pickle
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,9 @@ from numpy.typing import NDArray
 from fedrepro.benchmark.data import load, module_of, names
 from fedrepro.benchmark.data._torchvision import ensure_torchvision
 from fedrepro.benchmark.data.base import DataSet, ReleasedSet
+from fedrepro.benchmark.data.cifar import CifarSet
+from fedrepro.benchmark.data.sets.cifar10 import Cifar10
+from fedrepro.benchmark.data.sets.cifar100 import Cifar100
 from fedrepro.benchmark.data.sets.stl10 import Stl10
 from fedrepro.benchmark.errors import DataError
 from fedrepro.methods.registry import UnknownNameError, class_in
@@ -150,28 +154,19 @@ def test_a_damaged_stl10_is_named(stl10: dict[str, Any], tmp_path: Path) -> None
 
 @pytest.fixture
 def cifar10(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A small CIFAR-10 whose checksums torchvision takes for the release's."""
-    ensure_torchvision()
-    from torchvision.datasets import CIFAR10
-
+    """A small CIFAR-10 whose checksums are taken for the release's."""
     folder = tmp_path / "cifar-10-batches-py"
     folder.mkdir()
     random = np.random.default_rng(0)
     sums = {}
-    for name in [f"data_batch_{i}" for i in range(1, 6)] + ["test_batch", "batches.meta"]:
+    for name in [f"data_batch_{i}" for i in range(1, 6)] + ["test_batch"]:
         held: dict[str, Any] = {
             "data": random.integers(0, 256, (3, 3072), dtype=np.uint8),
             "labels": random.integers(0, 10, 3).tolist(),
         }
-        if name == "batches.meta":
-            held = {"label_names": list("abcdefghij")}
-        (folder / name).write_bytes(pickle.dumps(held))
+        (folder / name).write_bytes(pickle.dumps(held, protocol=2))
         sums[name] = hashlib.md5((folder / name).read_bytes()).hexdigest()
-    meta = {**CIFAR10.meta, "md5": sums["batches.meta"]}
-    train = [[f"data_batch_{i}", sums[f"data_batch_{i}"]] for i in range(1, 6)]
-    monkeypatch.setattr(CIFAR10, "meta", meta)
-    monkeypatch.setattr(CIFAR10, "train_list", train)
-    monkeypatch.setattr(CIFAR10, "test_list", [["test_batch", sums["test_batch"]]])
+    monkeypatch.setattr(Cifar10, "md5", sums)
     return folder
 
 
@@ -185,6 +180,18 @@ def test_cifar10_is_channels_first_in_the_order_of_its_batches(
     assert loaded.portion.labels is not None
     assert loaded.portion.labels.tolist() == [n for b in batches for n in b["labels"]]
     assert loaded.is_release
+
+
+@pytest.mark.parametrize("data", [Cifar10, Cifar100])
+def test_cifars_files_and_checksums_are_those_that_torchvision_knows(data: type[CifarSet]) -> None:
+    ensure_torchvision()
+    from torchvision import datasets
+
+    known = getattr(datasets, data.__name__.upper())
+    assert data.md5 == dict([*known.train_list, *known.test_list])
+    assert data.batches["train"] == tuple(name for name, _ in known.train_list)
+    assert data.batches["test"] == tuple(name for name, _ in known.test_list)
+    assert data.folder == known.base_folder
 
 
 class _Pickled:
@@ -202,6 +209,31 @@ def test_a_changed_cifar10_batch_is_refused_before_it_is_unpickled(
 ) -> None:
     (cifar10 / "data_batch_3").write_bytes(pickle.dumps(_Pickled(tmp_path / "trace")))
     with pytest.raises(DataError, match=r"data_batch_3 is not the release's file \(MD5 "):
+        load("cifar10", "train", data_dir=tmp_path)
+    assert not (tmp_path / "trace").exists()
+
+
+def test_a_batch_is_hashed_each_time_whatever_its_size_and_date(
+    cifar10: Path, tmp_path: Path
+) -> None:
+    load("cifar10", "train", data_dir=tmp_path)
+    batch = cifar10 / "data_batch_3"
+    before, held = batch.stat(), bytearray(batch.read_bytes())
+    held[-20] ^= 1
+    batch.write_bytes(held)
+    os.utime(batch, ns=(before.st_atime_ns, before.st_mtime_ns))
+    with pytest.raises(DataError, match=r"data_batch_3 is not the release's file \(MD5 "):
+        load("cifar10", "train", data_dir=tmp_path)
+
+
+def test_a_pickle_that_asks_for_more_than_arrays_is_refused_even_with_the_right_checksum(
+    cifar10: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = pickle.dumps(_Pickled(tmp_path / "trace"))
+    (cifar10 / "data_batch_3").write_bytes(content)
+    digest = hashlib.md5(content).hexdigest()
+    monkeypatch.setattr(Cifar10, "md5", {**Cifar10.md5, "data_batch_3": digest})
+    with pytest.raises(DataError, match=r"data_batch_3 cannot be read: it asks for "):
         load("cifar10", "train", data_dir=tmp_path)
     assert not (tmp_path / "trace").exists()
     pickle.loads((cifar10 / "data_batch_3").read_bytes())

@@ -6,6 +6,7 @@ import io
 import multiprocessing
 import os
 import signal
+import stat
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -16,8 +17,9 @@ import pytest
 from rich.console import Console
 
 from fedrepro.benchmark.config import RunConfig
+from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.execution.executors._dispatch import Dispatch
-from fedrepro.benchmark.execution.executors.base import Listener, Setting
+from fedrepro.benchmark.execution.executors.base import ExecutorOptions, Listener
 from fedrepro.benchmark.execution.jobs import Done, Failed, Job, Queue, Result
 from fedrepro.benchmark.execution.progress import Progress
 from fedrepro.benchmark.execution.run import Execution, execute
@@ -99,6 +101,7 @@ class Heard:
     def __init__(self) -> None:
         self.results: dict[tuple[str, int], Result] = {}
         self.waits: list[str] = []
+        self.starts: list[tuple[str, int]] = []
 
     def listener(self) -> Listener:
         def finished(job: Job, result: Result) -> bool:
@@ -106,7 +109,12 @@ class Heard:
             self.results[job.name] = result
             return isinstance(result, Done)
 
-        return Listener(encoder_of=lambda job: None, finished=finished, waiting=self.waits.append)
+        return Listener(
+            encoder_of=lambda job: None,
+            finished=finished,
+            started=lambda job: self.starts.append(job.name),
+            waiting=self.waits.append,
+        )
 
 
 def test_while_no_node_has_come_it_is_said_once_what_the_batch_jobs_do(
@@ -116,11 +124,53 @@ def test_while_no_node_has_come_it_is_said_once_what_the_batch_jobs_do(
     with two_workers.open("a") as file:
         file.write('[options]\nworker_init = "sleep 5"\n')
     heard, job = Heard(), Job(tiny_config(), 0)
-    executor = parsl.ParslExecutor(Setting(None, "cpu", None, two_workers))
+    executor = parsl.ParslExecutor(ExecutorOptions(None, "cpu", None, two_workers))
     executor.train(Dispatch(Queue([job]), heard.listener()))
     assert isinstance(heard.results[job.name], Done)
     assert len(heard.waits) == len(set(heard.waits)) >= 1
     assert all(why.startswith("no node has come yet") for why in heard.waits)
+
+
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        ('python = "/nowhere/python"\n', "workers of the cluster do not start: .*nowhere/python"),
+        ('start_s = 1\n[options]\nworker_init = "exit 0"\n', "no node came within 1 s .*logs in"),
+    ],
+)
+def test_a_cluster_that_does_not_start_says_so_and_ends(
+    tiny_config: Make,
+    two_workers: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    broken: str,
+    said: str,
+) -> None:
+    monkeypatch.setattr(parsl, "_SILENCE_S", 0.5)
+    with two_workers.open("a") as file:
+        file.write(broken)
+    executor = parsl.ParslExecutor(ExecutorOptions(None, "cpu", None, two_workers))
+    with pytest.raises(FedreproError, match=said):
+        executor.train(Dispatch(Queue([Job(tiny_config(), 0)]), Heard().listener()))
+
+
+def test_workers_import_nothing_from_the_working_folder_and_nobody_else_reads_their_logs(
+    tiny_config: Make, two_workers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("benchmark", "fedrepro", "parsl", "random"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text(
+            f"open({str(tmp_path / 'trace')!r}, 'a').write(__name__)\nraise SystemExit\n"
+        )
+    monkeypatch.chdir(tmp_path)
+    with two_workers.open("a") as file:
+        file.write('[options]\nworker_init = "export TOKEN=secret"\n')
+    heard, job = Heard(), Job(tiny_config(), 0)
+    executor = parsl.ParslExecutor(ExecutorOptions(None, "cpu", None, two_workers))
+    executor.train(Dispatch(Queue([job]), heard.listener()))
+    assert isinstance(heard.results[job.name], Done)
+    assert not (tmp_path / "trace").exists()
+    (run,) = (tmp_path / "cluster").iterdir()
+    assert stat.S_IMODE(run.stat().st_mode) == 0o700
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="finds workers in /proc")
@@ -144,10 +194,10 @@ def test_a_worker_lost_in_the_middle_of_a_trial_costs_nothing(
     killer = threading.Thread(target=kill_one_that_trains)
     killer.start()
     dispatch = Dispatch(Queue(jobs), heard.listener())
-    parsl.ParslExecutor(Setting(None, "cpu", None, two_workers)).train(dispatch)
+    parsl.ParslExecutor(ExecutorOptions(None, "cpu", None, two_workers)).train(dispatch)
     killer.join()
     assert len(killed) == 1
-    assert dispatch.tried_again == 1
+    assert len(heard.starts) == len(jobs) + 1
     assert heard.results.keys() == {job.name for job in jobs}
     assert all(isinstance(result, Done) for result in heard.results.values())
 
@@ -166,7 +216,7 @@ def test_a_hung_trial_is_ended_at_its_limit_and_the_next_goes_on(
     heard = Heard()
     hung = Job(tiny_config(ENDLESS), 0, limit_s=3.0)
     after = Job(tiny_config(), 0)
-    executor = parsl.ParslExecutor(Setting(None, "cpu", None, two_workers))
+    executor = parsl.ParslExecutor(ExecutorOptions(None, "cpu", None, two_workers))
     executor.train(Dispatch(Queue([hung, after]), heard.listener()))
     ended = heard.results[hung.name]
     assert isinstance(ended, Failed)

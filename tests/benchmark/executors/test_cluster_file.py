@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,12 @@ def test_gpus_are_shared_evenly_by_the_workers_of_a_node(
         ('provider = "local"\nworkers_per_node = 1\nworker = 2', "worker: Extra inputs"),
         ('provider = "slurm"\nworkers_per_node = 1\ngpus_per_node = 2', "one GPU at most"),
         ('provider = "kubernetes"\nworkers_per_node = 1\nnodes_per_block = 2', "one node"),
+        *(
+            (f'provider = "local"\nworkers_per_node = 1\nfolder = "/tmp/{name}"', "without quotes")
+            for name in ("a b", "$(touch x)", "a;b", "a&b", "{x}", "a\\nb", "ä")
+        ),
+        ('provider = "local"\nworkers_per_node = 1\naddress = "a;b"', "address: String should"),
+        ('provider = "local"\nworkers_per_node = 1\npython = "{x}"', "python: String should"),
         ("provider =", "not valid TOML"),
         ("a = " + "[" * 2000, "not valid TOML"),
     ],
@@ -49,6 +56,23 @@ def test_mistakes_are_named_in_one_line(tmp_path: Path, text: str, said: str) ->
     with pytest.raises(FedreproError, match=said) as raised:
         read_cluster(written(tmp_path, text))
     assert "\n" not in str(raised.value)
+
+
+def test_a_relative_folder_counts_with_the_folder_that_it_is_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "my work").mkdir()
+    file = written(tmp_path, 'provider = "local"\nworkers_per_node = 1\n')
+    assert read_cluster(file).folder == "results/cluster"
+    monkeypatch.chdir(tmp_path / "my work")
+    with pytest.raises(FedreproError, match="my work/results/cluster' is written into scripts"):
+        read_cluster(file)
+
+
+def test_a_pipe_is_no_cluster_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "cluster.toml")
+    with pytest.raises(FedreproError, match="is not a file"):
+        read_cluster(tmp_path / "cluster.toml")
 
 
 def test_a_file_that_is_not_there_is_one_line(tmp_path: Path) -> None:

@@ -4,8 +4,12 @@ import io
 import multiprocessing
 import os
 import signal
+import struct
+import sys
+import threading
 import time
 from collections.abc import Callable
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +18,10 @@ import torch
 from rich.console import Console
 
 from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.execution.executors import find
+from fedrepro.benchmark.errors import FedreproError, is_out_of_memory
+from fedrepro.benchmark.execution.executors import _pool, find
 from fedrepro.benchmark.execution.executors._dispatch import ATTEMPTS, Dispatch
-from fedrepro.benchmark.execution.executors.base import Listener, Setting
+from fedrepro.benchmark.execution.executors.base import ExecutorOptions, Listener
 from fedrepro.benchmark.execution.executors.local import LocalExecutor
 from fedrepro.benchmark.execution.jobs import Done, Failed, Job, Queue, Result
 from fedrepro.benchmark.execution.progress import Progress
@@ -27,6 +31,7 @@ from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.store.store import Store
 
+linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 Make = Callable[..., RunConfig]
 MakePaper = Callable[..., Paper]
 LONG = {"training": {"rounds": 2000}}
@@ -56,7 +61,7 @@ class Listening:
 
 
 def train(jobs: list[Job], workers: int, listener: Listener) -> None:
-    LocalExecutor(Setting(None, "cpu", workers)).train(Dispatch(Queue(jobs), listener))
+    LocalExecutor(ExecutorOptions(None, "cpu", workers)).train(Dispatch(Queue(jobs), listener))
 
 
 def quiet() -> Progress:
@@ -225,12 +230,14 @@ def test_of_hundreds_of_trials_a_few_are_named_and_the_others_counted() -> None:
         progress.begin(300, 300.0, workers=200)
         for seed in range(200):
             progress.started(("k", seed), f"fedavg on digits, trial {seed}", 1.0)
-        terminal.print(progress._picture())
         line = progress.line()
     assert line.count("fedavg") == 4
     assert "trial 3 0/? · 196 more · about" in line
     assert isinstance(terminal.file, io.StringIO)
-    assert "184 more" in terminal.file.getvalue()
+    drawn = terminal.file.getvalue()
+    assert "184 more in training" in drawn
+    assert "trial 15" in drawn
+    assert "trial 16" not in drawn
 
 
 @pytest.mark.parametrize(
@@ -254,7 +261,132 @@ def test_a_hung_trial_is_ended_at_its_limit_and_the_next_goes_on(tiny_config: Ma
     assert heard.starts == [hung.name, after.name]
 
 
-@pytest.mark.parametrize("error", [MemoryError(), torch.OutOfMemoryError("CUDA out of memory")])
+ANSWER = Failed("what a worker of these tests answers")
+
+
+def _stops_in_the_middle_of_its_first_message(
+    pipe: Connection, data_dir: Path, *rest: object
+) -> None:
+    """A worker that says how long its result is, begins it, and is stopped; the next one is not."""
+    pipe.send(("ready", None))
+    pipe.recv()
+    first = not (data_dir / "stopped").exists()
+    if first:
+        (data_dir / "stopped").touch()
+        os.write(pipe.fileno(), struct.pack("!i", 1000) + b"begun")
+        os.kill(os.getpid(), signal.SIGSTOP)
+    pipe.send(("result", ANSWER))
+    time.sleep(300)  # the pool ends it
+
+
+def _answers_half_a_second_later(pipe: Connection, *rest: object) -> None:
+    pipe.send(("ready", None))
+    pipe.recv()
+    pipe.send(("progress", (1, 2)))
+    time.sleep(0.5)
+    pipe.send(("result", ANSWER))
+    time.sleep(300)
+
+
+def pool(jobs: list[Job], heard: Listener, data_dir: Path | None = None) -> None:
+    LocalExecutor(ExecutorOptions(data_dir, "cpu", 1)).train(Dispatch(Queue(jobs), heard))
+
+
+def test_a_limit_beyond_what_a_poll_can_wait_is_kept(
+    tiny_config: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_pool, "_work", _answers_half_a_second_later)
+    heard, job = Listening(), Job(tiny_config(), 0, limit_s=3_000_000.0)
+    pool([job], heard.listener())
+    assert heard.results[job.name] == ANSWER
+
+
+def test_workers_import_nothing_from_the_working_folder(
+    tiny_config: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("random", "socket", "fedrepro"):
+        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'trace')!r}, 'w').close()\n")
+    monkeypatch.setattr(_pool, "_work", _answers_half_a_second_later)
+    monkeypatch.chdir(tmp_path)
+    heard, job = Listening(), Job(tiny_config(), 0)
+    pool([job], heard.listener())
+    assert heard.results[job.name] == ANSWER
+    assert not (tmp_path / "trace").exists()
+
+
+@linux
+def test_a_worker_frozen_in_the_middle_of_a_message_is_replaced_and_its_trial_tried_again(
+    tiny_config: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_pool, "_work", _stops_in_the_middle_of_its_first_message)
+    monkeypatch.setattr(_pool, "_STOPPED_S", 0.5)
+    heard, job = Listening(), Job(tiny_config(), 0)
+    pool([job], heard.listener(), tmp_path)
+    assert (tmp_path / "stopped").exists()
+    assert heard.results[job.name] == ANSWER
+    assert heard.starts == [job.name] * 2
+
+
+@linux
+def test_the_time_for_which_a_worker_is_stopped_does_not_count(
+    tiny_config: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_pool, "_work", _answers_half_a_second_later)
+    timers = list[threading.Timer]()
+
+    def stop(job: Job, done: int) -> None:
+        (child,) = multiprocessing.active_children()
+        assert child.pid is not None
+        os.kill(child.pid, signal.SIGSTOP)
+        timers.append(threading.Timer(9.0, os.kill, (child.pid, signal.SIGCONT)))
+        timers[0].start()
+
+    heard, job = Listening(), Job(tiny_config(), 0, limit_s=5.0)
+    pool([job], heard.listener(stop))
+    assert len(timers) == 1
+    assert heard.results[job.name] == ANSWER
+    assert heard.starts == [job.name]
+
+
+def _drive(job: Job, says: Connection) -> None:
+    """A driver in a process group of its own, which says when its trial advances and ends."""
+    os.setpgid(0, 0)
+    _pool._work = _answers_half_a_second_later  # type: ignore[assignment]
+    heard = Listening()
+    pool([job], heard.listener(lambda job, done: says.send(done)))
+    says.send(heard.results[job.name])
+
+
+@linux
+def test_ctrl_z_for_longer_than_the_limit_is_no_hang(tiny_config: Make) -> None:
+    job = Job(tiny_config(), 0, limit_s=5.0)
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    driver = context.Process(target=_drive, args=(job, theirs))
+    driver.start()
+    assert driver.pid is not None
+    assert ours.poll(300)
+    os.killpg(driver.pid, signal.SIGSTOP)
+    time.sleep(9)
+    os.killpg(driver.pid, signal.SIGCONT)
+    while isinstance(result := ours.recv(), int):
+        continue
+    driver.join()
+    assert result == ANSWER
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        torch.OutOfMemoryError("CUDA out of memory"),
+        RuntimeError(
+            "[enforce fail at alloc_cpu.cpp:124] err == 0. DefaultCPUAllocator: can't allocate "
+            "memory: you tried to allocate 4000000000000 bytes. Error code 12"
+        ),
+        RuntimeError("DefaultCPUAllocator: not enough memory: you tried to allocate 4 bytes."),
+    ],
+)
 def test_memory_that_runs_out_is_tried_once_more_as_it_is_and_then_said(
     tiny_config: Make, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
@@ -275,11 +407,19 @@ def test_memory_that_runs_out_is_tried_once_more_as_it_is_and_then_said(
     assert trained == [job.config] * ATTEMPTS
 
 
+def test_what_torch_raises_where_the_host_has_no_memory_is_recognised() -> None:
+    with pytest.raises(RuntimeError) as raised:
+        torch.empty(2**50, dtype=torch.float64)
+    assert is_out_of_memory(raised.value)
+    assert not is_out_of_memory(RuntimeError("mat1 and mat2 shapes cannot be multiplied"))
+
+
 def test_limits_follow_the_estimate_unless_they_are_given() -> None:
     assert _limit(1.0, None) == 1800.0
     assert _limit(3600.0, None) == 72_000.0
     assert _limit(3600.0, 5.0) == 5.0
     assert _limit(3600.0, 0.0) is None
+    assert _limit(1e300, None) == _limit(1.0, 1e300) == 1e8
 
 
 def test_an_unknown_executor_is_one_line_with_the_known_ones() -> None:
