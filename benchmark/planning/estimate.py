@@ -26,7 +26,7 @@ from fedrepro.benchmark import data
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import DataError
 from fedrepro.benchmark.store.record import TrialRecord
-from fedrepro.benchmark.training.stages.trial import made
+from fedrepro.methods import registry
 from fedrepro.methods.costs.model_costs import network_cost, shapes_of
 from fedrepro.methods.data.federation import Portion
 from fedrepro.methods.nn.layers import Layer, is_buffer
@@ -210,7 +210,7 @@ def work_of(config: RunConfig, data_dir: Path | None = None) -> Work:
         return Work(forward=_COUNTED_IMAGES, trained=0)
     if config.stage == "pretraining":
         images = config.data["images"] or _n_images(config.data, data_dir)
-        views = made("objective", config.method, options).n_views
+        views = registry.make("objective", config.method, options).n_views
         return Work(forward=0, trained=float(images * views * options["epochs"]))
     train, test = _dealt(config)
     share = options["participation"]
@@ -220,7 +220,7 @@ def work_of(config: RunConfig, data_dir: Path | None = None) -> Work:
     rounds = options["rounds"]
     views = 1
     if config.objective is not None:
-        views = made("objective", config.objective["name"], config.objective).n_views
+        views = registry.make("objective", config.objective["name"], config.objective).n_views
     return Work(forward=rounds * encoded, trained=rounds * share * train * trained * views)
 
 
@@ -255,7 +255,7 @@ def _dealt_by(partition: str, options: _Options) -> tuple[int, int]:
     labels = torch.arange(_CLASSES * _PER_CLASS) % _CLASSES
     fake = Portion(torch.zeros(len(labels), 1, 1, 1, dtype=torch.uint8), labels)
     try:
-        dealt = made("partition", partition, options).deal(fake, fake, _CLASSES, Seeds(0))
+        dealt = registry.make("partition", partition, options).deal(fake, fake, _CLASSES, Seeds(0))
     except ValueError:
         return 50 * options["count"], 50 * options["count"]
     return int(dealt.sizes().sum()), sum(map(len, dealt.test_of))
@@ -263,7 +263,7 @@ def _dealt_by(partition: str, options: _Options) -> tuple[int, int]:
 
 def _encoder(config: RunConfig) -> tuple[Layer, int, int]:
     channels, size = config.data["channels"], config.data["image_size"]
-    encoder = made("encoder", config.encoder["name"], config.encoder)
+    encoder = registry.make("encoder", config.encoder["name"], config.encoder)
     return encoder.build(channels, size), channels, size
 
 
