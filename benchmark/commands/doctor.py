@@ -91,23 +91,23 @@ def _data(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
 
 def _runnable(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
     """By paper and profile, how many runs have a method and their data."""
-    from fedrepro.benchmark.execution.data_availability import Portions
+    from fedrepro.benchmark.execution.data_availability import DataAvailability
     from fedrepro.benchmark.planning.plan import make_plan
     from fedrepro.benchmark.spec.load import load_papers
 
-    portions = Portions(given.data_dir, download=False)
+    available = DataAvailability(given.data_dir, download=False)
     for paper in load_papers():
         for profile in paper.profiles:
             plan = make_plan(paper, profile)
-            ready = [_ready(run, portions) for run in plan.runs]
+            ready = [_ready(run, available) for run in plan.runs]
             unbound = sum(one.config is None for one in plan.cells)
             told = f"{sum(ready)} of {len(ready)} runs have their data"
             yield f"{paper.id} {profile}", f"{told}; {unbound} cells need or have no run"
 
 
-def _ready(run: Any, portions: Any) -> bool:
+def _ready(run: Any, available: Any) -> bool:
     while run is not None:
-        if portions.problem(run) is not None:
+        if available.problem(run) is not None:
             return False
         run = run.start
     return True

@@ -16,7 +16,7 @@ from fedrepro.benchmark.commands._options import (
 )
 
 if TYPE_CHECKING:
-    from fedrepro.benchmark.planning.summary import Foreseen, Summary, Trial
+    from fedrepro.benchmark.planning.summary import Summary, TimeEstimator, Trial
     from fedrepro.benchmark.store.store import Store
 
 HELP = "say how many unique runs a profile needs, how many cells share them, and the time"
@@ -39,9 +39,9 @@ def execute(given: argparse.Namespace) -> int:
     from fedrepro.benchmark.store.store import Store
 
     store = Store(given.store)
-    foreseen = _foreseen(given, store)
+    estimator = _time_estimator(given, store)
     if len(given.papers) == 1:
-        [summary] = _summaries(given, store, foreseen)
+        [summary] = _summaries(given, store, estimator)
         if given.json:
             _print_json(summary.as_plain())
         else:
@@ -51,7 +51,7 @@ def execute(given: argparse.Namespace) -> int:
     size: Counter[str] = Counter()
     missing: dict[Trial, None] = {}
     plain = []
-    for summary in _summaries(given, store, foreseen):
+    for summary in _summaries(given, store, estimator):
         size.update(papers=1, cells=len(summary.plan.cells), trials=summary.trials)
         missing.update(dict.fromkeys(summary.missing))
         if given.json:
@@ -59,7 +59,7 @@ def execute(given: argparse.Namespace) -> int:
         else:
             _print(summary.line())
             _print_runs(given, summary)
-    left = foreseen.of(missing)
+    left = estimator.of(missing)
     if given.json:
         _print_json(plain)
     else:
@@ -68,7 +68,9 @@ def execute(given: argparse.Namespace) -> int:
     return 0 if size["trials"] else 3
 
 
-def _summaries(given: argparse.Namespace, store: Store, foreseen: Foreseen) -> Iterator[Summary]:
+def _summaries(
+    given: argparse.Namespace, store: Store, estimator: TimeEstimator
+) -> Iterator[Summary]:
     """One by one, since all plans of a large suite need not be held."""
     from fedrepro.benchmark.commands._options import chosen_plan, refuse_selection, tell_left_out
     from fedrepro.benchmark.planning.summary import summarize
@@ -78,21 +80,23 @@ def _summaries(given: argparse.Namespace, store: Store, foreseen: Foreseen) -> I
         refuse_selection(given)
     for paper in map(load_paper, dict.fromkeys(given.papers or paper_ids())):
         if given.papers or given.profile in paper.profiles:
-            yield summarize(chosen_plan(given, paper), store, foreseen)
+            yield summarize(chosen_plan(given, paper), store, estimator)
         else:
             tell_left_out(paper.id, given.profile)
 
 
-def _foreseen(given: argparse.Namespace, store: Store) -> Foreseen:
+def _time_estimator(given: argparse.Namespace, store: Store) -> TimeEstimator:
     from fedrepro.benchmark.execution.devices import default_jobs, devices_for
-    from fedrepro.benchmark.planning.estimate import Estimator
-    from fedrepro.benchmark.planning.summary import Foreseen
+    from fedrepro.benchmark.planning.estimate import TrialTimeEstimator
+    from fedrepro.benchmark.planning.summary import TimeEstimator
     from fedrepro.benchmark.training.training import device_name
 
     devices = devices_for(given.device)
     workers = default_jobs(devices) if given.jobs is None else max(1, given.jobs)
     device, name = devices[0], device_name(devices[0])
-    return Foreseen(lambda: Estimator(device, name, store.records(), given.data_dir), name, workers)
+    return TimeEstimator(
+        lambda: TrialTimeEstimator(device, name, store.records(), given.data_dir), name, workers
+    )
 
 
 def _print_runs(given: argparse.Namespace, summary: Summary) -> None:

@@ -24,7 +24,7 @@ class _Found:
 
 
 @dataclass
-class Portions:
+class DataAvailability:
     """What is known of the data under one folder; each part is looked at once."""
 
     data_dir: Path | None

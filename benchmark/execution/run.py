@@ -12,12 +12,12 @@ import torch
 
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.execution import executors
-from fedrepro.benchmark.execution.data_availability import Portions
+from fedrepro.benchmark.execution.data_availability import DataAvailability
 from fedrepro.benchmark.execution.executors._dispatch import Dispatch
-from fedrepro.benchmark.execution.executors.base import Executor, Listener, Setting
+from fedrepro.benchmark.execution.executors.base import Executor, ExecutorOptions, Listener
 from fedrepro.benchmark.execution.jobs import Done, Failed, Job, Queue, Result
 from fedrepro.benchmark.execution.progress import Progress
-from fedrepro.benchmark.planning.estimate import Estimator, duration
+from fedrepro.benchmark.planning.estimate import TrialTimeEstimator, duration
 from fedrepro.benchmark.planning.plan import Plan
 from fedrepro.benchmark.store import fingerprint
 from fedrepro.benchmark.store.index import Index
@@ -83,7 +83,7 @@ def execute(
     there.
     """
     shown, clock = progress or Progress(), time.perf_counter()
-    chosen = executors.find(executor)(Setting(data_dir, device, jobs, cluster, threads))
+    chosen = executors.find(executor)(ExecutorOptions(data_dir, device, jobs, cluster, threads))
     with store.writing():
         driver = _Driver(plan, store, data_dir, shown)
         driver.index.refresh()
@@ -105,7 +105,7 @@ def rehearse(
     threads: int = 1,
 ) -> list[str]:
     """Lines that say what `execute` would submit, where, and in which order; nothing is written."""
-    chosen = executors.find(executor)(Setting(data_dir, device, jobs, cluster, threads))
+    chosen = executors.find(executor)(ExecutorOptions(data_dir, device, jobs, cluster, threads))
     driver = _Driver(plan, store, data_dir, Progress())
     todo = driver.sort_out(download=False)
     queue = Queue(driver.weighted(todo, chosen, time_limit))
@@ -135,7 +135,7 @@ class _Driver:
 
     def sort_out(self, download: bool) -> list[Job]:
         """The trials to train, those to start from first; says what is reused, stale, missing."""
-        portions = Portions(self.data_dir, download)
+        portions = DataAvailability(self.data_dir, download)
         todo: list[Job] = []
         other_data = set[tuple[str, int]]()
         stale = Counter[str]()
@@ -160,7 +160,7 @@ class _Driver:
         self._announce(len(todo), stale)
         return todo
 
-    def _why_not(self, config: RunConfig, portions: Portions) -> str | None:
+    def _why_not(self, config: RunConfig, portions: DataAvailability) -> str | None:
         if config.start is not None and config.start.key in self.not_run:
             return self.not_run[config.start.key]
         return portions.problem(config)
@@ -203,7 +203,7 @@ class _Driver:
         device = executor.device
         # A cluster's devices are not here: its trials are ordered as if they ran on this processor.
         here = device if torch.device(device).type == "cpu" or torch.cuda.is_available() else "cpu"
-        known = Estimator(here, device_name(here), self.store.records(), self.data_dir)
+        known = TrialTimeEstimator(here, device_name(here), self.store.records(), self.data_dir)
         each = {run: known.seconds(run) for run in {job.config for job in todo}}
         self.seconds = {job.name: each[job.config] for job in todo}
         limits = {job.name: _limit(self.seconds[job.name], time_limit) for job in todo}

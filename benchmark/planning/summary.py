@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.planning.estimate import Estimator, duration, elapsed
+from fedrepro.benchmark.planning.estimate import TrialTimeEstimator, duration, elapsed
 from fedrepro.benchmark.planning.plan import Plan
 from fedrepro.benchmark.store.store import Store
 
@@ -43,16 +43,16 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class Foreseen:
+class TimeEstimator:
     """Estimates trials; the times of stored ones are read when the first estimate is asked for."""
 
-    estimator: Callable[[], Estimator]
+    for_trials: Callable[[], TrialTimeEstimator]
     device: str
     workers: int
 
     @cached_property
-    def _known(self) -> Estimator:
-        return self.estimator()
+    def _known(self) -> TrialTimeEstimator:
+        return self.for_trials()
 
     def of(self, missing: Iterable[Trial]) -> Estimate | None:
         """The time for trials, each counted once; None where there are none."""
@@ -142,7 +142,7 @@ class Summary:
         }
 
 
-def summarize(plan: Plan, store: Store, foreseen: Foreseen) -> Summary:
+def summarize(plan: Plan, store: Store, estimator: TimeEstimator) -> Summary:
     """A plan in numbers; the time is for what `store` lacks."""
     trials = plan.trials_to_run()
     missing = tuple((run, seed) for run, seed in trials if store.find(run, seed) is None)
@@ -153,6 +153,6 @@ def summarize(plan: Plan, store: Store, foreseen: Foreseen) -> Summary:
         missing=missing,
         sharing=plan.sharing(),
         reasons=dict(reasons.most_common()),
-        estimate=foreseen.of(missing),
+        estimate=estimator.of(missing),
         root=store.root,
     )

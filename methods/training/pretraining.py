@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.data.federation import Portion, to_float
+from fedrepro.methods.data.federation import ImageSet, to_float
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.encoders.base import Encoder
 from fedrepro.methods.nn.layers import Layer, Linear, in_fast_layout, is_buffer
@@ -45,7 +45,7 @@ class PretrainingOptions:
 def pretrain(
     objective: Objective,
     encoder: Encoder,
-    portion: Portion,
+    portion: ImageSet,
     n_classes: int,
     options: PretrainingOptions,
     augmentation: Augmentation,
@@ -158,8 +158,8 @@ def encode(encoder: Layer, state: State, images: Tensor, batch_size: int = 500) 
 def linear_evaluation(
     encoder: Layer,
     state: State,
-    train: Portion,
-    test: Portion,
+    train: ImageSet,
+    test: ImageSet,
     n_classes: int,
     seeds: Seeds,
     options: PretrainingOptions | None = None,

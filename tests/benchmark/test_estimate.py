@@ -8,7 +8,7 @@ import pytest
 
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.planning import estimate
-from fedrepro.benchmark.planning.estimate import Estimator, elapsed, multiply_adds, work_of
+from fedrepro.benchmark.planning.estimate import TrialTimeEstimator, elapsed, multiply_adds, work_of
 from fedrepro.benchmark.store.record import TrialRecord
 from fedrepro.methods.encoders.cnn import CNN
 
@@ -44,7 +44,7 @@ def test_frozen_epochs_are_not_trained(tiny_config: Make) -> None:
 
 
 def test_longer_runs_are_estimated_longer(tiny_config: Make) -> None:
-    known = Estimator("cpu", "here")
+    known = TrialTimeEstimator("cpu", "here")
     short = known.seconds(tiny_config())
     long = known.seconds(tiny_config({"training": {"rounds": 2000}}))
     assert 0 < short < long
@@ -52,26 +52,26 @@ def test_longer_runs_are_estimated_longer(tiny_config: Make) -> None:
 
 def test_stored_times_of_the_same_run_are_taken(tiny_config: Make) -> None:
     config = tiny_config()
-    known = Estimator("cpu", "here", [record(config, 40.0), record(config, 44.0)])
+    known = TrialTimeEstimator("cpu", "here", [record(config, 40.0), record(config, 44.0)])
     assert known.seconds(config) == 42.0
     assert known.has_learned(config)
 
 
 def test_times_of_like_runs_correct_and_those_of_other_devices_do_not(tiny_config: Make) -> None:
     past, config = tiny_config({"training": {"rounds": 3}}), tiny_config()
-    plain = Estimator("cpu", "here")
+    plain = TrialTimeEstimator("cpu", "here")
     factor = 7.0
     walls = [record(past, factor * plain.seconds(past))]
-    known = Estimator("cpu", "here", walls)
+    known = TrialTimeEstimator("cpu", "here", walls)
     known._image_s = dict(plain._image_s)
     assert known.seconds(config) == pytest.approx(factor * plain.seconds(config))
-    other = Estimator("cpu", "elsewhere", walls)
+    other = TrialTimeEstimator("cpu", "elsewhere", walls)
     assert not other.has_learned(config)
 
 
 def test_times_of_much_smaller_runs_teach_nothing(tiny_config: Make) -> None:
     config = tiny_config({"training": {"rounds": 10**6}})
-    assert not Estimator("cpu", "here", [record(tiny_config(), 5.0)]).has_learned(config)
+    assert not TrialTimeEstimator("cpu", "here", [record(tiny_config(), 5.0)]).has_learned(config)
 
 
 def test_elapsed_is_bound_by_workers_and_by_the_longest_chain(tiny_config: Make) -> None:
@@ -86,7 +86,7 @@ def test_records_of_a_config_that_has_changed_its_shape_are_learned_from(tiny_co
     """A store that an older version wrote holds keys that its configs no longer have."""
     config = tiny_config()
     older = dataclasses.replace(record(config, 8.0), run="0" * 16)
-    known = Estimator("cpu", "here", [older])
+    known = TrialTimeEstimator("cpu", "here", [older])
     assert known.seconds(config) == pytest.approx(8.0)
 
 
@@ -110,5 +110,5 @@ def test_a_long_step_is_timed_once(
 
     monkeypatch.setattr(estimate, "_encoder", watched)
     monkeypatch.setattr(estimate, "_LONG_STEP_S", long_s)
-    assert Estimator("cpu", "here").seconds(tiny_config()) > 0
+    assert TrialTimeEstimator("cpu", "here").seconds(tiny_config()) > 0
     assert sum(trained) == steps

@@ -16,7 +16,7 @@ import pytest
 
 from fedrepro.benchmark.execution.jobs import Job, Queue
 from fedrepro.benchmark.judging.judge import judge
-from fedrepro.benchmark.planning.estimate import Estimator
+from fedrepro.benchmark.planning.estimate import TrialTimeEstimator
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.results import Report
 from fedrepro.benchmark.spec.load import load_paper, tables_root
@@ -118,7 +118,7 @@ def test_four_times_the_suite_takes_four_times_the_steps(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # A network is timed once, however many runs there are.
-    monkeypatch.setattr(Estimator, "_measure", lambda *_: 1e-6)
+    monkeypatch.setattr(TrialTimeEstimator, "_measure", lambda *_: 1e-6)
 
     def steps(tables: int) -> int:
         plan = plan_of(tables)
@@ -144,7 +144,7 @@ def test_four_times_the_suite_takes_four_times_the_steps(
             if i % 2
         ]
         runs = [run for run in plan.runs if run.key not in {record.run for record in stored}]
-        return calls_of(lambda: list(map(Estimator("cpu", "here", stored).seconds, runs)))
+        return calls_of(lambda: list(map(TrialTimeEstimator("cpu", "here", stored).seconds, runs)))
 
     def emptied(queue: Queue) -> None:
         while (job := queue.next()) is not None:

@@ -12,7 +12,7 @@ from fedrepro.benchmark.execution.jobs import Job, Result
 
 
 @dataclass(frozen=True)
-class Setting:
+class ExecutorOptions:
     """What is the same for every trial.
 
     device: `cpu`, `cuda` (all of them), `cuda:1` or `auto`. jobs: processes on this machine; None
@@ -48,13 +48,13 @@ class Executor(ABC):
 
     device: what trials are trained on, the first of several.
 
-    Raises `FedreproError` when made if the setting cannot be meant.
+    Raises `FedreproError` when made if the options contradict each other.
     """
 
     device: str
 
-    def __init__(self, setting: Setting) -> None:
-        self.setting = setting
+    def __init__(self, options: ExecutorOptions) -> None:
+        self.options = options
 
     @abstractmethod
     def train(self, dispatch: Dispatch) -> None:

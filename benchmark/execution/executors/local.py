@@ -31,7 +31,7 @@ from fedrepro.benchmark.execution.executors._work import (
     as_torch,
     perform,
 )
-from fedrepro.benchmark.execution.executors.base import Executor, Setting
+from fedrepro.benchmark.execution.executors.base import Executor, ExecutorOptions
 from fedrepro.benchmark.execution.jobs import Failed, Job
 from fedrepro.benchmark.execution.processes import die_with_driver, environment_of_workers
 from fedrepro.benchmark.store.store import read_encoder
@@ -44,18 +44,18 @@ _STARTS = 3  # how many workers in a row may end before they are ready
 class LocalExecutor(Executor):
     """Processes on this machine; with 0 jobs, this very process (without time limits)."""
 
-    def __init__(self, setting: Setting) -> None:
-        super().__init__(setting)
-        self.devices = devices_for(setting.device)
+    def __init__(self, options: ExecutorOptions) -> None:
+        super().__init__(options)
+        self.devices = devices_for(options.device)
         self.device = self.devices[0]
-        self.workers = default_jobs(self.devices) if setting.jobs is None else setting.jobs
+        self.workers = default_jobs(self.devices) if options.jobs is None else options.jobs
 
     def train(self, dispatch: Dispatch) -> None:
         if self.workers == 0:
             self._train_here(dispatch)
         else:
-            setting = self.setting
-            _Pool(dispatch, self.workers, setting.data_dir, self.devices, setting.threads).run()
+            options = self.options
+            _Pool(dispatch, self.workers, options.data_dir, self.devices, options.threads).run()
 
     @property
     def slots(self) -> int:
@@ -72,8 +72,8 @@ class LocalExecutor(Executor):
             dispatch.listener.started(job)
             report = Reporter(partial(dispatch.listener.advanced, job))
             read = _reader(dispatch.listener.encoder_of(job))
-            setting = self.setting
-            result = perform(job, read, setting.data_dir, self.device, report, setting.threads)
+            options = self.options
+            result = perform(job, read, options.data_dir, self.device, report, options.threads)
             dispatch.settle(job, result)
 
 

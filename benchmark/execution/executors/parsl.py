@@ -47,7 +47,7 @@ from fedrepro.benchmark.execution.executors._work import (
     as_torch,
     perform,
 )
-from fedrepro.benchmark.execution.executors.base import Executor, Setting
+from fedrepro.benchmark.execution.executors.base import Executor, ExecutorOptions
 from fedrepro.benchmark.execution.jobs import Failed, Job, Result
 from fedrepro.benchmark.store.store import weights_from
 
@@ -68,15 +68,15 @@ _PROVIDERS = {"local": LocalProvider, "slurm": SlurmProvider, "kubernetes": Kube
 class ParslExecutor(Executor):
     """Workers of a cluster that a file describes (`benchmark.execution.executors._cluster`)."""
 
-    def __init__(self, setting: Setting) -> None:
-        super().__init__(setting)
-        if setting.cluster is None:
+    def __init__(self, options: ExecutorOptions) -> None:
+        super().__init__(options)
+        if options.cluster is None:
             raise FedreproError(
                 "the executor parsl needs a file that describes the cluster: --cluster FILE"
             )
-        self.cluster = read_cluster(setting.cluster)
-        self.device = setting.device
-        if setting.device == "auto":
+        self.cluster = read_cluster(options.cluster)
+        self.device = options.device
+        if options.device == "auto":
             self.device = "cuda" if self.cluster.gpus_per_node else "cpu"
 
     @property
@@ -140,7 +140,7 @@ class ParslExecutor(Executor):
             "seed": job.seed,
             "limit_s": job.limit_s,
             "encoder": None if encoder is None else encoder.read_bytes(),
-            "data_dir": self.setting.data_dir,
+            "data_dir": self.options.data_dir,
             "device": self.device,
         }
         submitted: Future[Result] = PythonApp(train_remotely, kernel)(task)  # type: ignore[no-untyped-call]
@@ -183,7 +183,7 @@ class ParslExecutor(Executor):
         except Exception as error:  # a provider may raise anything about its options or its cluster
             reason = " ".join(str(error).split())
             raise FedreproError(
-                f"{self.setting.cluster}: {asked.provider} cannot be used: {reason}"
+                f"{self.options.cluster}: {asked.provider} cannot be used: {reason}"
             ) from error
 
 

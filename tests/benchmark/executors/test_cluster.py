@@ -17,7 +17,7 @@ from rich.console import Console
 
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.execution.executors._dispatch import Dispatch
-from fedrepro.benchmark.execution.executors.base import Listener, Setting
+from fedrepro.benchmark.execution.executors.base import ExecutorOptions, Listener
 from fedrepro.benchmark.execution.jobs import Done, Failed, Job, Queue, Result
 from fedrepro.benchmark.execution.progress import Progress
 from fedrepro.benchmark.execution.run import Execution, execute
@@ -116,7 +116,7 @@ def test_while_no_node_has_come_it_is_said_once_what_the_batch_jobs_do(
     with two_workers.open("a") as file:
         file.write('[options]\nworker_init = "sleep 5"\n')
     heard, job = Heard(), Job(tiny_config(), 0)
-    executor = parsl.ParslExecutor(Setting(None, "cpu", None, two_workers))
+    executor = parsl.ParslExecutor(ExecutorOptions(None, "cpu", None, two_workers))
     executor.train(Dispatch(Queue([job]), heard.listener()))
     assert isinstance(heard.results[job.name], Done)
     assert len(heard.waits) == len(set(heard.waits)) >= 1
@@ -144,7 +144,7 @@ def test_a_worker_lost_in_the_middle_of_a_trial_costs_nothing(
     killer = threading.Thread(target=kill_one_that_trains)
     killer.start()
     dispatch = Dispatch(Queue(jobs), heard.listener())
-    parsl.ParslExecutor(Setting(None, "cpu", None, two_workers)).train(dispatch)
+    parsl.ParslExecutor(ExecutorOptions(None, "cpu", None, two_workers)).train(dispatch)
     killer.join()
     assert len(killed) == 1
     assert dispatch.tried_again == 1
@@ -166,7 +166,7 @@ def test_a_hung_trial_is_ended_at_its_limit_and_the_next_goes_on(
     heard = Heard()
     hung = Job(tiny_config(ENDLESS), 0, limit_s=3.0)
     after = Job(tiny_config(), 0)
-    executor = parsl.ParslExecutor(Setting(None, "cpu", None, two_workers))
+    executor = parsl.ParslExecutor(ExecutorOptions(None, "cpu", None, two_workers))
     executor.train(Dispatch(Queue([hung, after]), heard.listener()))
     ended = heard.results[hung.name]
     assert isinstance(ended, Failed)

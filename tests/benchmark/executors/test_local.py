@@ -17,7 +17,7 @@ from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.execution.executors import find
 from fedrepro.benchmark.execution.executors._dispatch import ATTEMPTS, Dispatch
-from fedrepro.benchmark.execution.executors.base import Listener, Setting
+from fedrepro.benchmark.execution.executors.base import ExecutorOptions, Listener
 from fedrepro.benchmark.execution.executors.local import LocalExecutor
 from fedrepro.benchmark.execution.jobs import Done, Failed, Job, Queue, Result
 from fedrepro.benchmark.execution.progress import Progress
@@ -56,7 +56,7 @@ class Listening:
 
 
 def train(jobs: list[Job], workers: int, listener: Listener) -> None:
-    LocalExecutor(Setting(None, "cpu", workers)).train(Dispatch(Queue(jobs), listener))
+    LocalExecutor(ExecutorOptions(None, "cpu", workers)).train(Dispatch(Queue(jobs), listener))
 
 
 def quiet() -> Progress:
