@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from fedrepro.benchmark.planning.estimate import duration
+from fedrepro.benchmark.planning.duration import duration
 
 _LINE_EVERY_S = 10.0
 _REDRAWS_PER_S = 4

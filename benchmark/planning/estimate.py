@@ -13,7 +13,7 @@ import statistics
 import time
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from operator import itemgetter
@@ -189,17 +189,6 @@ class TrialTimeEstimator:
         return took / (models * batch * (1 + _BACKWARD))
 
 
-def elapsed(trials: Sequence[tuple[RunConfig, float]], workers: int) -> float:
-    """Wall seconds of trials (run, seconds) on `workers` processes: at least the longest chain."""
-    own = dict(trials)
-
-    def chain(config: RunConfig | None) -> float:
-        return 0.0 if config is None else own.get(config, 0.0) + chain(config.start)
-
-    longest = max((chain(config) for config in own), default=0.0)
-    return max(sum(seconds for _, seconds in trials) / max(workers, 1), longest)
-
-
 def work_of(config: RunConfig, data_dir: Path | None = None) -> Work:
     """Images that a trial passes through its encoder."""
     options = config.options
@@ -270,14 +259,3 @@ def _encoder(config: RunConfig) -> tuple[Layer, int, int]:
 def _shape(config: RunConfig) -> Shape:
     options = repr(sorted(config.encoder.items()))
     return config.encoder["name"], options, config.data["channels"], config.data["image_size"]
-
-
-def duration(seconds: float) -> str:
-    """Seconds as people say them: '8 s', '7 min', '2.5 h', '3 days'."""
-    if seconds < 59.5:
-        return f"{seconds:.0f} s"
-    if seconds < 3570:
-        return f"{seconds / 60:.0f} min"
-    if seconds < 48 * 3600:
-        return f"{seconds / 3600:.1f} h"
-    return f"{seconds / 86400:.0f} days"

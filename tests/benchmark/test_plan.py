@@ -116,8 +116,8 @@ def test_a_claim_without_a_cell_is_found_before_anything_is_trained(tiny_paper: 
 
 def test_description_counts_runs_sharing_and_time(tiny_paper: MakePaper, tmp_path: Path) -> None:
     plan = make_plan(tiny_paper({"a": {}, "b": SHARED}, at=(1, 2), trials=2), "smoke")
-    estimator = TimeEstimator(lambda: TrialTimeEstimator("cpu", "cpu"), "cpu", workers=2)
-    lines = summarize(plan, Store(tmp_path), estimator).lines()
+    estimator = TimeEstimator(TrialTimeEstimator("cpu", "cpu"), "cpu", workers=2)
+    lines = summarize(plan, Store(tmp_path), lambda: estimator).lines()
     text = "\n".join(lines)
     assert "4 cells, 4 of them measured" in text
     assert "3 unique runs (2 federated, 1 pretraining); 4 cells share 2 of them" in text
