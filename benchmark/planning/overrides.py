@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
@@ -35,14 +35,23 @@ class Change:
 class Overridden:
     """An experiment after overrides.
 
-    changes: in the order of the overrides that made them.
     effective: positions of the overrides that changed something.
+    before: the experiment, `at` included, before them.
+    reasons: by path, why the last override that changed it did.
     """
 
     experiment: dict[str, Any]
     read: Readout
-    changes: list[Change]
     effective: frozenset[int]
+    before: Experiment
+    reasons: Mapping[str, str]
+
+    @property
+    def changes(self) -> list[Change]:
+        """What is another value than before, in the order of the overrides."""
+        after = {**self.experiment, _AT: self.read.at}
+        values = ((path, get(self.before, path), get(after, path)) for path in self.reasons)
+        return [Change(path, a, b, self.reasons[path]) for path, a, b in values if a != b]
 
     @property
     def unread(self) -> list[str]:
@@ -71,10 +80,8 @@ def override(experiment: Experiment, read: Readout, overrides: Sequence[Override
             put(after, one.path, new)
             effective.add(i)
             reasons[one.path] = one.why
-    made = (Change(path, get(before, path), get(after, path), why) for path, why in reasons.items())
-    changes = [change for change in made if change.old != change.new]
     at = after.pop(_AT)
-    return Overridden(after, Readout(at), changes, frozenset(effective))
+    return Overridden(after, Readout(at), frozenset(effective), before, reasons)
 
 
 def shown(value: Any) -> str:
