@@ -107,6 +107,12 @@ def test_wrong_choices_are_one_line_with_a_suggestion(
     assert "\n" not in str(raised.value)
 
 
+def test_a_missing_setting_is_one_line_that_names_the_cell(tiny_paper: MakePaper) -> None:
+    paper = tiny_paper({"a": {"clients": {"data": None}}})
+    with pytest.raises(SpecError, match=r"^table 1, a @ at final: clients.data is not given$"):
+        make_plan(paper, "smoke")
+
+
 def test_a_claim_without_a_cell_is_found_before_anything_is_trained(tiny_paper: MakePaper) -> None:
     paper = tiny_paper({"a": {}})
     lost = replace(paper.tables[0], claims=(Claim("c", "says", "'b' > 'a'"),))
