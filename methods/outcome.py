@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fedrepro.methods.state import State
+if TYPE_CHECKING:
+    # A type alone, so that reading stored outcomes needs no torch.
+    from fedrepro.methods.state import State
 
 Arrays = Mapping[str, NDArray[Any]]
 

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import importlib.util
 import inspect
 import pkgutil
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import Any
 
@@ -50,12 +53,39 @@ def modules_in(package: str) -> dict[str, str]:
     A package with families (packages of its own) registers what lies in these, and nothing beside
     them. `base` and names with an underscore in front are never registered.
     """
-    folders = tuple(importlib.import_module(package).__path__)
+    folders = folders_of(package)
+    places = {package: folders}
     inner = [found.name for found in pkgutil.iter_modules(folders) if found.ispkg]
-    places = {f"{package}.{name}": _below(folders, name) for name in inner} or {package: folders}
-    # A file that comes or goes changes its folder's time; plans ask thousands of times.
-    times = tuple(Path(folder).stat().st_mtime_ns for each in places.values() for folder in each)
-    return dict(_modules_in(tuple(places.items()), times))
+    if inner:
+        places = {f"{package}.{name}": _below(folders, name) for name in inner}
+    found = {
+        module.name.replace("_", "-"): f"{place}.{module.name}"
+        for place, searched in places.items()
+        for module in pkgutil.iter_modules(searched)
+        if module.name != "base" and not module.name.startswith("_")
+    }
+    return dict(sorted(found.items()))
+
+
+def folders_of(package: str) -> list[str]:
+    """Where the modules of a package of the project lie; it is not imported.
+
+    Raises `ModuleNotFoundError` if there is no such package.
+    """
+    if package in sys.modules:
+        return list(sys.modules[package].__path__)
+    spec = spec_of(package)
+    if spec is None or spec.submodule_search_locations is None:
+        raise ModuleNotFoundError(f"no package {package}", name=package)
+    return list(spec.submodule_search_locations)
+
+
+def spec_of(module: str) -> ModuleSpec | None:
+    """How a module of the project would be imported, None if there is none; it is not imported."""
+    package = module.rpartition(".")[0]
+    if "." not in package:
+        return importlib.util.find_spec(module)
+    return PathFinder.find_spec(module, folders_of(package))
 
 
 def names_in(package: str) -> list[str]:
@@ -63,21 +93,8 @@ def names_in(package: str) -> list[str]:
     return list(modules_in(package))
 
 
-def _below(folders: Iterable[str], name: str) -> tuple[str, ...]:
-    return tuple(str(place) for folder in folders if (place := Path(folder) / name).is_dir())
-
-
-@lru_cache(maxsize=64)
-def _modules_in(
-    places: tuple[tuple[str, tuple[str, ...]], ...], changed: tuple[int, ...]
-) -> tuple[tuple[str, str], ...]:
-    found = {
-        module.name.replace("_", "-"): f"{package}.{module.name}"
-        for package, folders in places
-        for module in pkgutil.iter_modules(folders)
-        if module.name != "base" and not module.name.startswith("_")
-    }
-    return tuple(sorted(found.items()))
+def _below(folders: Iterable[str], name: str) -> list[str]:
+    return [str(place) for folder in folders if (place := Path(folder) / name).is_dir()]
 
 
 def class_in(module: str, base: type) -> Any:
@@ -116,9 +133,15 @@ def module_of(kind: str, name: str) -> str:
     return known[name]
 
 
+def base_of(kind: str) -> tuple[str, str]:
+    """Module and name of the class from which every contribution of a kind derives."""
+    return _BASES[kind][1:]
+
+
 def base(kind: str) -> Any:
     """The class from which every contribution of a kind derives."""
-    return getattr(importlib.import_module(_BASES[kind][1]), _BASES[kind][2])
+    module, name = base_of(kind)
+    return getattr(importlib.import_module(module), name)
 
 
 def find(kind: str, name: str) -> Any:
@@ -127,3 +150,21 @@ def find(kind: str, name: str) -> Any:
     Raises `UnknownNameError` if no module has that name.
     """
     return class_in(module_of(kind, name), base(kind))
+
+
+def make(kind: str, name: str, options: Mapping[str, Any]) -> Any:
+    """The registered class, made with those of `options` that it has (`with_options`)."""
+    return with_options(find(kind, name), options)
+
+
+def with_options(cls: type, options: Mapping[str, Any]) -> Any:
+    """A dataclass made with those of `options` that are fields of it; lists become tuples.
+
+    Raises `ValueError` for options that the class refuses.
+    """
+    own = {field.name for field in fields(cls) if field.init}
+    return cls(**{name: _tupled(value) for name, value in options.items() if name in own})
+
+
+def _tupled(value: Any) -> Any:
+    return tuple(map(_tupled, value)) if isinstance(value, (list, tuple)) else value

@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[1]
 FLOORS = {
     "methods": (
         {"registry", "seeds", "state", "optim"},
-        {"data", "nn", "outcome"},
+        {"data", "declared", "nn", "outcome"},
         {"clusters"},
         {"objectives", "encoders"},
         {"training"},

@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import Any
 
 from fedrepro.benchmark.audit.rounding import is_exact_enough
-from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.planning.plan_run import MEASUREMENTS, Resolver
 from fedrepro.benchmark.spec import settings as experiments
@@ -75,69 +74,31 @@ def numbers(paper: Paper) -> tuple[Number, ...]:
 
 
 def _numbers(paper: Paper) -> Iterator[Number]:
-    keys = _Keys()
+    published = Resolver(Profile("as published", 1, ()))
     for table in paper.tables:
         for cell in table.cells:
             if cell.experiment and is_exact_enough(cell.printed):
-                yield Number(cell, keys.run(cell), keys.surroundings(cell))
+                yield Number(cell, _run(cell, published), _surroundings(cell))
 
 
-class _Keys:
-    """Keys of a paper's experiments.
-
-    Equal experiments of a paper that was read are one object, and so are equal sections; what is
-    worked out of one is remembered by the object.
-    """
-
-    def __init__(self) -> None:
-        self._published = Resolver(Profile("as published", 1, ()), None, {})
-        self._runs: dict[tuple[int, str], str] = {}
-        self._surroundings: dict[int, str] = {}
-        self._texts: dict[int, str] = {}
-
-    def run(self, cell: Cell) -> str:
-        """Shared by cells that read one run."""
-        # Accuracy stands for what is one more number of the same run.
-        metric = cell.metric if cell.metric in MEASUREMENTS else "accuracy"
-        key = id(cell.experiment), metric
-        if key not in self._runs:
-            self._runs[key] = self._run(cell, metric)
-        return self._runs[key]
-
-    def surroundings(self, cell: Cell) -> str:
-        """Shared by cells whose sections other than `SUBJECT` are equal."""
-        key = id(cell.experiment)
-        if key not in self._surroundings:
-            sections = sorted(pair for pair in cell.experiment.items() if pair[0] not in SUBJECT)
-            self._surroundings[key] = " ".join(f"{k}={self._text(value)}" for k, value in sections)
-        return self._surroundings[key]
-
-    def _run(self, cell: Cell, metric: str) -> str:
-        for measured in dict.fromkeys((metric, "accuracy")):
-            try:
-                config = self._published.resolve(cell, measured).config
-            except SpecError:
-                break
-            if config is not None:
-                return self._config(config)
-        return _canonical(cell.experiment)
-
-    def _config(self, config: RunConfig | None) -> str:
-        """All of a config as text; its parts are shared, and held by the resolver."""
-        if config is None:
-            return ""
-        own = (self._text(getattr(config, name)) for name in _OWN)
-        return f"{' '.join(own)} from {self._config(config.start)}"
-
-    def _text(self, part: Any) -> str:
-        if id(part) not in self._texts:
-            self._texts[id(part)] = _canonical(part)
-        return self._texts[id(part)]
+def _run(cell: Cell, published: Resolver) -> str:
+    """A key that cells share if they read one run."""
+    # Accuracy stands for what is one more number of the same run.
+    metric = cell.metric if cell.metric in MEASUREMENTS else "accuracy"
+    for measured in dict.fromkeys((metric, "accuracy")):
+        try:
+            config = published.resolve(cell, measured).config
+        except SpecError:
+            break
+        if config is not None:
+            return config.canonical
+    return _canonical(cell.experiment)
 
 
-_OWN = [name for name in RunConfig.__dataclass_fields__ if name != "start"]
-_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+def _surroundings(cell: Cell) -> str:
+    """A key that cells share if their sections other than `SUBJECT` are equal."""
+    return _canonical({k: v for k, v in cell.experiment.items() if k not in SUBJECT})
 
 
 def _canonical(settings: Any) -> str:
-    return _ENCODER.encode(settings)
+    return json.dumps(settings, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

@@ -39,13 +39,13 @@ from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.spec.model import Claim, Paper, Table
 
 
-def resolve(claim: Claim, table: Table, paper: Paper) -> tuple[Elementary, ...]:
+def bind(claim: Claim, table: Table, paper: Paper) -> tuple[Elementary, ...]:
     """The elementary comparisons of a claim, all of which must be shown for it to hold.
 
     Raises `SpecError` for text that is no claim, a pattern without a cell, a cell that holds words,
     and units that cannot be compared.
     """
-    known = paper.worked_out.setdefault(resolve, {})
+    known = paper.worked_out.setdefault(bind, {})
     of, found = known.get((table.id, claim), (None, ()))
     comparisons: tuple[Elementary, ...] = found
     if of is not table:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
-from fedrepro.benchmark.claims.bind_cells import matching, resolve
+from fedrepro.benchmark.claims.bind_cells import bind, matching
 from fedrepro.benchmark.claims.nodes import Elementary
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.spec.model import Claim, Paper, Relation, Table
@@ -35,7 +35,7 @@ def instances(relation: Relation, table: Table, paper: Paper) -> Iterator[Instan
                 holds = holds.replace(f"{{{name}}}", "|".join(label))
         where = ", ".join("|".join(label) for label in (row, column) if label is not None)
         claim = Claim(f"{relation.id} ({where})" if where else relation.id, relation.says, holds)
-        yield where, resolve(claim, table, paper)
+        yield where, bind(claim, table, paper)
 
 
 def _places(

@@ -52,13 +52,13 @@ def execute(given: argparse.Namespace) -> int:
 
 def _told(paper: Paper) -> list[dict[str, str]]:
     """The claims of a paper, each with what the printed numbers say of it."""
-    from fedrepro.benchmark.claims.bind_cells import resolve
+    from fedrepro.benchmark.claims.bind_cells import bind
     from fedrepro.benchmark.claims.printed import support
 
     told = []
     for table in paper.tables:
         for claim in table.claims:
-            word, reason = support(resolve(claim, table, paper))
+            word, reason = support(bind(claim, table, paper))
             facts = {"id": claim.id, "says": claim.says, "holds": claim.holds}
             told.append(
                 {"paper": paper.id, "table": table.id, **facts, "support": word, "reason": reason}

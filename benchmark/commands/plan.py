@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from typing import TYPE_CHECKING
 
 from fedrepro.benchmark.commands._options import (
@@ -39,7 +40,7 @@ def execute(given: argparse.Namespace) -> int:
     from fedrepro.benchmark.store.store import Store
 
     store = Store(given.store)
-    estimator = _time_estimator(given, store)
+    estimator = cache(lambda: _time_estimator(given, store))
     if len(given.papers) == 1:
         [summary] = _summaries(given, store, estimator)
         if given.json:
@@ -59,7 +60,7 @@ def execute(given: argparse.Namespace) -> int:
         else:
             _print(summary.line())
             _print_runs(given, summary)
-    left = estimator.of(missing)
+    left = estimator().of(missing) if missing else None
     if given.json:
         _print_json(plain)
     else:
@@ -69,7 +70,7 @@ def execute(given: argparse.Namespace) -> int:
 
 
 def _summaries(
-    given: argparse.Namespace, store: Store, estimator: TimeEstimator
+    given: argparse.Namespace, store: Store, estimator: Callable[[], TimeEstimator]
 ) -> Iterator[Summary]:
     """One by one, since all plans of a large suite need not be held."""
     from fedrepro.benchmark.commands._options import chosen_plan, refuse_selection, tell_left_out
@@ -86,6 +87,7 @@ def _summaries(
 
 
 def _time_estimator(given: argparse.Namespace, store: Store) -> TimeEstimator:
+    """Learns from what is stored; imports torch, so it is asked for only if a trial is missing."""
     from fedrepro.benchmark.execution.devices import default_jobs, devices_for
     from fedrepro.benchmark.planning.estimate import TrialTimeEstimator
     from fedrepro.benchmark.planning.summary import TimeEstimator
@@ -94,9 +96,8 @@ def _time_estimator(given: argparse.Namespace, store: Store) -> TimeEstimator:
     devices = devices_for(given.device)
     workers = default_jobs(devices) if given.jobs is None else max(1, given.jobs)
     device, name = devices[0], device_name(devices[0])
-    return TimeEstimator(
-        lambda: TrialTimeEstimator(device, name, store.records(), given.data_dir), name, workers
-    )
+    trials = TrialTimeEstimator(device, name, store.records(), given.data_dir)
+    return TimeEstimator(trials, name, workers)
 
 
 def _print_runs(given: argparse.Namespace, summary: Summary) -> None:

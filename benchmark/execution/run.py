@@ -21,7 +21,8 @@ from fedrepro.benchmark.execution.executors._dispatch import Dispatch
 from fedrepro.benchmark.execution.executors.base import Executor, ExecutorOptions, Listener
 from fedrepro.benchmark.execution.jobs import Done, Failed, Job, Queue, Result
 from fedrepro.benchmark.execution.progress import Progress
-from fedrepro.benchmark.planning.estimate import TrialTimeEstimator, duration
+from fedrepro.benchmark.planning.duration import duration
+from fedrepro.benchmark.planning.estimate import TrialTimeEstimator
 from fedrepro.benchmark.planning.plan import Plan
 from fedrepro.benchmark.store import fingerprint
 from fedrepro.benchmark.store.index import Index

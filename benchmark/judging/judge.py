@@ -13,11 +13,11 @@ from typing import TypeVar
 from fedrepro import __version__
 from fedrepro.benchmark.analytic import judge_analytic
 from fedrepro.benchmark.audit.findings import Finding, findings_for
-from fedrepro.benchmark.claims.bind_cells import resolve
+from fedrepro.benchmark.claims.bind_cells import bind
 from fedrepro.benchmark.claims.nodes import CellKey, key_of
 from fedrepro.benchmark.claims.trials import Setting, judge_claims
 from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.judging.departures import Numbered
+from fedrepro.benchmark.judging.departures import DepartureTable
 from fedrepro.benchmark.judging.evidence import CellTrials, Evidence, Trials
 from fedrepro.benchmark.judging.figure_data import panels
 from fedrepro.benchmark.judging.verdicts import Evidence as Measured
@@ -123,7 +123,7 @@ class _Judging:
 
     def table(self, table: Table) -> TableResult:
         cells, drawings = self.planned.get(table.id, []), self.drawn.get(table.id, [])
-        verdicts, departures = self.verdicts(table, cells), Numbered()
+        verdicts, departures = self.verdicts(table, cells), DepartureTable()
         commands = {row: self.command(table.id, row) for row in table.rows}
         figure = table.figure
         judged = tuple(
@@ -281,7 +281,7 @@ class _Judging:
 
     def claims(self, table: Table) -> tuple[ClaimResult, ...]:
         paper = self.plan.paper
-        resolved = [(claim, resolve(claim, table, paper)) for claim in table.claims]
+        resolved = [(claim, bind(claim, table, paper)) for claim in table.claims]
         setting = Setting(
             values=self.values,
             margin=None if table.margin is None else table.margin.value,

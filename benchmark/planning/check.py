@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fedrepro.benchmark.claims.bind_cells import resolve
+from fedrepro.benchmark.claims.bind_cells import bind
 from fedrepro.benchmark.claims.relations import instances
 from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.planning.overrides import Overrides
+from fedrepro.benchmark.planning.overrides import override
 from fedrepro.benchmark.spec import names, settings
 from fedrepro.benchmark.spec.lines import Path
 from fedrepro.benchmark.spec.model import (
@@ -18,12 +18,10 @@ from fedrepro.benchmark.spec.model import (
     DrawnRun,
     Experiment,
     Paper,
-    Profile,
-    Read,
+    Readout,
     Table,
 )
 from fedrepro.benchmark.spec.problems import Problem, Reporter, in_order
-from fedrepro.benchmark.spec.shared import Shared
 
 BUILT: Mapping[str, tuple[str, str, str]] = {
     "method": ("method", "federated", "training"),
@@ -58,17 +56,18 @@ def check(papers: Sequence[Paper]) -> tuple[tuple[Problem, ...], tuple[str, ...]
 
 @dataclass
 class _Checker:
+    """Checks one paper.
+
+    effective: profiles and positions of their overrides that changed something. seen, built: what
+    has been checked already, by its text; cells share most of their settings.
+    """
+
     paper: Paper
     missing: dict[tuple[str, str], dict[str, None]]
     problems: list[Problem] = field(default_factory=list)
-    seen: set[tuple[object, ...]] = field(default_factory=set)
     effective: set[tuple[str, int]] = field(default_factory=set)
-    overrides: dict[tuple[str, int, str | None], tuple[object, Overrides]] = field(
-        default_factory=dict
-    )
-    shared: Shared = field(default_factory=Shared)
-    built: dict[tuple[str, str, int], tuple[object, Any, str | None]] = field(default_factory=dict)
-    tried: dict[tuple[object, ...], tuple[object, Any, Sequence[str]]] = field(default_factory=dict)
+    seen: set[str] = field(default_factory=set)
+    built: dict[str, tuple[Any, str | None]] = field(default_factory=dict)
 
     def check(self) -> None:
         for table in self.paper.tables:
@@ -89,90 +88,64 @@ class _Checker:
                 self.missing.setdefault((what, name), {})[f"{self.paper.id} {table.id}"] = None
 
     def _bound(self, bound: Cell | DrawnRun, label: Sequence[str], report: Reporter) -> None:
-        # Equal ones of a paper are one object (`benchmark.spec.shared`).
-        own = (id(bound.experiment), bound.read.at, id(bound.overrides))
+        own = repr((bound.experiment, bound.read.at, bound.overrides))
         if own in self.seen:
             return
         self.seen.add(own)
         self._options(bound.experiment, bound.read, "", label, report)
         for profile in self.paper.profiles.values():
-            self._profile(profile, bound, label, report)
-
-    def _profile(
-        self, profile: Profile, bound: Cell | DrawnRun, label: Sequence[str], report: Reporter
-    ) -> None:
-        under = f"profile {profile.name}: "
-        count = len(profile.overrides)
-        try:
-            changed = self._overrides(profile, bound, None).apply(bound.experiment, bound.read)
-            self.effective |= {(profile.name, i) for i in changed.effective if i < count}
-            self._options(changed.experiment, changed.read, under, label, report)
-            for data_set in profile.on:
-                moved = self._overrides(profile, bound, data_set)
-                changed = moved.apply(bound.experiment, bound.read)
-                here = f"{under}on {data_set}: "
-                self._options(changed.experiment, changed.read, here, label, report)
-        except SpecError as error:
-            report.add(_row(report, label), under + str(error))
-
-    def _overrides(self, profile: Profile, bound: Cell | DrawnRun, on: str | None) -> Overrides:
-        local = bound.overrides.get(profile.name, ())
-        key = (profile.name, id(local), on)
-        if key not in self.overrides:
-            overrides = Overrides(profile.overrides_for(bound, on), self.shared)
-            self.overrides[key] = local, overrides
-        return self.overrides[key][1]
+            under = f"profile {profile.name}: "
+            count = len(profile.overrides)
+            try:
+                changed = override(bound.experiment, bound.read, profile.overrides_for(bound))
+                self.effective |= {(profile.name, i) for i in changed.effective if i < count}
+                self._options(changed.experiment, changed.read, under, label, report)
+                for data_set, overrides in profile.on.items():
+                    moved = override(changed.experiment, changed.read, overrides)
+                    here = f"{under}on {data_set}: "
+                    self._options(moved.experiment, moved.read, here, label, report)
+            except SpecError as error:
+                report.add(_row(report, label), under + str(error))
 
     def _options(
-        self, given: Experiment, read: Read, under: str, label: Sequence[str], report: Reporter
+        self, given: Experiment, read: Readout, under: str, label: Sequence[str], report: Reporter
     ) -> None:
-        """Builds what is implemented, which checks every option; keeps the rounds for `read`."""
-        key = (*given, *map(id, given.values()))
-        if key not in self.tried:
-            self.tried[key] = given, *self._tried(given)
-        _, rounds, problems = self.tried[key]
-        for problem in problems:
+        """Builds what is implemented, which checks every option; `read` is within its rounds."""
+        rounds, problems = settings.get(given, "training.rounds"), list[str | None]()
+        for path, (what, kind, section) in BUILT.items():
+            name = settings.get(given, path)
+            if name not in names.known(what) or (kind == "objective" and not _objective(name)):
+                continue
+            built, problem = self._built(kind, name, given.get(section, _NONE))
+            problems.append(problem)
+            rounds = getattr(built, "rounds", rounds)
+        for section in settings.section_classes():
+            problems.append(self._built("", section, given.get(section, _NONE))[1])
+        for problem in filter(None, problems):
             report.add(_row(report, label), under + problem)
         if isinstance(read.at, int) and isinstance(rounds, int) and read.at > rounds:
             message = f"round {read.at} is read, but the run ends at round {rounds}"
             report.add(_row(report, label), under + message)
 
-    def _tried(self, given: Experiment) -> tuple[Any, Sequence[str]]:
-        """The rounds of what an experiment makes, and what is wrong with its options."""
-        rounds, problems = settings.get(given, "training.rounds"), list[str | None]()
-        for path, (what, kind, section) in BUILT.items():
-            name, options = settings.get(given, path), given.get(section, _NONE)
-            if name not in names.known(what) or (kind == "objective" and not _objective(name)):
-                continue
-            built, problem = self._built(kind, name, options)
-            problems.append(problem)
-            rounds = getattr(built, "rounds", rounds)
-        for section in settings.section_classes():
-            problems.append(self._built("", section, given.get(section, _NONE))[1])
-        return rounds, [problem for problem in problems if problem is not None]
-
     def _built(self, kind: str, name: str, options: Mapping[str, Any]) -> tuple[Any, str | None]:
-        """What options make, or what is wrong with them; without a kind, those of a section.
-
-        Tried once for each section, whatever cells and profiles share it.
-        """
-        key = (kind, name, id(options))
+        """What options make, or what is wrong with them; without a kind, those of a section."""
+        key = f"{kind} {name} {options!r}"
         if key not in self.built:
             made, problem = None, None
             try:
                 if kind:
-                    made = settings.build(kind, name, options)
+                    made = settings.declare(kind, name, options)
                 else:
-                    settings.options_of(settings.section_classes()[name], options, name)
+                    made = settings.made(settings.section_classes()[name], options, name)
             except SpecError as error:
                 problem = str(error)
-            self.built[key] = options, made, problem
-        return self.built[key][1:]
+            self.built[key] = made, problem
+        return self.built[key]
 
     def _claims(self, table: Table, report: Reporter) -> None:
         for i, claim in enumerate(table.claims):
             try:
-                resolve(claim, table, self.paper)
+                bind(claim, table, self.paper)
             except SpecError as error:
                 said = str(error).removeprefix(f"{table.file}, ")
                 report.add(("claims", i, "holds"), said)
@@ -187,11 +160,11 @@ class _Checker:
     def _idle_overrides(self) -> None:
         report = Reporter(self.paper.file, self.paper.file.read_text(encoding="utf-8"))
         for profile in self.paper.profiles.values():
-            for i, override in enumerate(profile.overrides):
+            for i, one in enumerate(profile.overrides):
                 if self.seen and (profile.name, i) not in self.effective:
                     report.add(
                         ("profiles", profile.name, "overrides", i),
-                        f"'{override.path}' changes no cell; is the setting given anywhere?",
+                        f"'{one.path}' changes no cell; is the setting given anywhere?",
                     )
         self.problems += in_order(report.problems)
 

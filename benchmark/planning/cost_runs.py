@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 
 from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.planning.plan_run import resolve
-from fedrepro.benchmark.spec.model import Cell, Experiment, Read
+from fedrepro.benchmark.planning.plan_run import Resolver
+from fedrepro.benchmark.spec.model import Cell, Profile
 from fedrepro.benchmark.spec.settings import get
 
 COUNTED = ("communication-bits", "client-flops", "client-memory")
@@ -14,11 +14,11 @@ COUNTED = ("communication-bits", "client-flops", "client-memory")
 (`methods.costs.counting`)."""
 
 
-class Costs:
-    """The runs behind counted costs; cells of one experiment have one between them."""
+class CostRuns:
+    """The runs behind counted costs."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[Experiment, RunConfig | None]] = {}
+        self._published = Resolver(Profile("as published", 1, ()))
 
     def of(self, cell: Cell) -> RunConfig | None:
         """The run behind the count of an analytic cell; None for cells that are not counted.
@@ -27,23 +27,16 @@ class Costs:
         """
         if cell.kind != "analytic" or cell.skip is not None or cell.formula not in COUNTED:
             return None
-        key = id(cell.experiment)
-        if key not in self._known:
-            self._known[key] = cell.experiment, _costs(cell)
-        return self._known[key][1]
-
-
-def _costs(cell: Cell) -> RunConfig | None:
-    settings = {name: value for name, value in cell.experiment.items() if name != "costs"}
-    where = f"table {cell.table}, {cell.label}"
-    found = resolve(settings, Read("final"), "accuracy", (), where).config
-    if found is None:
-        return None
-    trained = found if found.start is None else found.start
-    assert trained.clients is not None
-    clients = {
-        "count": trained.clients["count"],
-        "images": int(get(cell.experiment, "costs.images")),
-        "code_rate": str(get(cell.experiment, "costs.code_rate")),
-    }
-    return dataclasses.replace(trained, stage="costs", clients=clients)
+        settings = {name: value for name, value in cell.experiment.items() if name != "costs"}
+        bound = dataclasses.replace(cell, experiment=settings, overrides={})
+        found = self._published.resolve(bound, "accuracy").config
+        if found is None:
+            return None
+        trained = found if found.start is None else found.start
+        assert trained.clients is not None
+        clients = {
+            "count": trained.clients["count"],
+            "images": int(get(cell.experiment, "costs.images")),
+            "code_rate": str(get(cell.experiment, "costs.code_rate")),
+        }
+        return dataclasses.replace(trained, stage="costs", clients=clients)

@@ -13,7 +13,7 @@ import statistics
 import time
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from operator import itemgetter
@@ -26,7 +26,7 @@ from fedrepro.benchmark import data
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import DataError, is_out_of_memory
 from fedrepro.benchmark.store.record import TrialRecord
-from fedrepro.benchmark.training.stages.trial import made
+from fedrepro.methods import registry
 from fedrepro.methods.costs.model_costs import network_cost, shapes_of
 from fedrepro.methods.data.federation import ImageSet
 from fedrepro.methods.nn.layers import Layer, is_buffer
@@ -203,17 +203,6 @@ class TrialTimeEstimator:
         return took / (models * batch * (1 + _BACKWARD))
 
 
-def elapsed(trials: Sequence[tuple[RunConfig, float]], workers: int) -> float:
-    """Wall seconds of trials (run, seconds) on `workers` processes: at least the longest chain."""
-    own = dict(trials)
-
-    def chain(config: RunConfig | None) -> float:
-        return 0.0 if config is None else own.get(config, 0.0) + chain(config.start)
-
-    longest = max((chain(config) for config in own), default=0.0)
-    return max(sum(seconds for _, seconds in trials) / max(workers, 1), longest)
-
-
 def work_of(config: RunConfig, data_dir: Path | None = None) -> Work:
     """Images that a trial passes through its encoder."""
     options = config.options
@@ -224,7 +213,7 @@ def work_of(config: RunConfig, data_dir: Path | None = None) -> Work:
         return Work(forward=_COUNTED_IMAGES, trained=0)
     if config.stage == "pretraining":
         images = config.data["images"] or _n_images(config.data, data_dir)
-        views = made("objective", config.method, options).n_views
+        views = registry.make("objective", config.method, options).n_views
         return Work(forward=0, trained=float(images * views * options["epochs"]))
     train, test = _dealt(config)
     share = options["participation"]
@@ -234,7 +223,7 @@ def work_of(config: RunConfig, data_dir: Path | None = None) -> Work:
     rounds = options["rounds"]
     views = 1
     if config.objective is not None:
-        views = made("objective", config.objective["name"], config.objective).n_views
+        views = registry.make("objective", config.objective["name"], config.objective).n_views
     return Work(forward=rounds * encoded, trained=rounds * share * train * trained * views)
 
 
@@ -273,7 +262,7 @@ def _dealt_by(partition: str, options: _Options) -> tuple[int, int]:
     labels = torch.arange(_CLASSES * _PER_CLASS) % _CLASSES
     fake = ImageSet(torch.zeros(len(labels), 1, 1, 1, dtype=torch.uint8), labels)
     try:
-        dealt = made("partition", partition, options).deal(fake, fake, _CLASSES, Seeds(0))
+        dealt = registry.make("partition", partition, options).deal(fake, fake, _CLASSES, Seeds(0))
     except ValueError:
         return 50 * options["count"], 50 * options["count"]
     return int(dealt.sizes().sum()), sum(map(len, dealt.test_of))
@@ -281,21 +270,10 @@ def _dealt_by(partition: str, options: _Options) -> tuple[int, int]:
 
 def _encoder(config: RunConfig) -> tuple[Layer, int, int]:
     channels, size = config.data["channels"], config.data["image_size"]
-    encoder = made("encoder", config.encoder["name"], config.encoder)
+    encoder = registry.make("encoder", config.encoder["name"], config.encoder)
     return encoder.build(channels, size), channels, size
 
 
 def _shape(config: RunConfig) -> Shape:
     options = repr(sorted(config.encoder.items()))
     return config.encoder["name"], options, config.data["channels"], config.data["image_size"]
-
-
-def duration(seconds: float) -> str:
-    """Seconds as people say them: '8 s', '7 min', '2.5 h', '3 days'."""
-    if seconds < 59.5:
-        return f"{seconds:.0f} s"
-    if seconds < 3570:
-        return f"{seconds / 60:.0f} min"
-    if seconds < 48 * 3600:
-        return f"{seconds / 3600:.1f} h"
-    return f"{seconds / 86400:.0f} days"

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from fedrepro.benchmark.claims.bind_cells import resolve as bind_claim
+from fedrepro.benchmark.claims.bind_cells import bind
 from fedrepro.benchmark.claims.relations import instances
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.planning.cost_runs import Costs
+from fedrepro.benchmark.planning.cost_runs import CostRuns
 from fedrepro.benchmark.planning.plan_run import Resolver
 from fedrepro.benchmark.results import Departure
 from fedrepro.benchmark.spec import names, settings
-from fedrepro.benchmark.spec.model import Cell, DrawnRun, Paper, Profile, Read, Table
+from fedrepro.benchmark.spec.model import Cell, DrawnRun, Paper, Profile, Readout, Table
 from fedrepro.benchmark.spec.problems import suggestion
 
 
@@ -33,7 +33,7 @@ class PlannedCell:
     cell: Cell
     config: RunConfig | None
     reason: str | None
-    read: Read
+    read: Readout
     departures: tuple[Departure, ...]
 
 
@@ -45,7 +45,7 @@ class PlannedDrawing:
     run: DrawnRun
     config: RunConfig | None
     reason: str | None
-    read: Read
+    read: Readout
     departures: tuple[Departure, ...]
 
 
@@ -135,7 +135,7 @@ def make_plan(
     changes = dict(sets)
     for path, value in changes.items():
         _check_set(path, value)
-    resolver, costs = Resolver(chosen, on, changes), Costs()
+    resolver, costs = Resolver(chosen, on, changes), CostRuns()
     cells = tuple(
         _planned(cell, resolver, costs)
         for table in _tables(paper, tables)
@@ -156,13 +156,14 @@ def make_plan(
     )
 
 
-def _planned(cell: Cell, resolver: Resolver, costs: Costs) -> PlannedCell:
-    reason, counted = _no_training(cell), costs.of(cell)
-    if counted is not None:
-        return PlannedCell(cell, counted, None, Read("final"), ())
-    if reason is not None:
-        return PlannedCell(cell, None, reason, cell.read, ())
+def _planned(cell: Cell, resolver: Resolver, costs: CostRuns) -> PlannedCell:
+    reason = _no_training(cell)
     try:
+        counted = costs.of(cell)
+        if counted is not None:
+            return PlannedCell(cell, counted, None, Readout("final"), ())
+        if reason is not None:
+            return PlannedCell(cell, None, reason, cell.read, ())
         found = resolver.resolve(cell, cell.metric)
     except SpecError as error:
         raise SpecError(f"table {cell.table}, {cell.label}: {error}") from error
@@ -220,7 +221,7 @@ def _matches(pattern: str, label: Sequence[str]) -> bool:
 def _check_claims(paper: Paper) -> None:
     for table in paper.tables:
         for claim in table.claims:
-            bind_claim(claim, table, paper)
+            bind(claim, table, paper)
         for relation in table.relations:
             tuple(instances(relation, table, paper))
 

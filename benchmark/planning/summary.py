@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.planning.estimate import TrialTimeEstimator, duration, elapsed
+from fedrepro.benchmark.planning.duration import duration, elapsed
 from fedrepro.benchmark.planning.plan import Plan
 from fedrepro.benchmark.store.store import Store
+
+if TYPE_CHECKING:
+    # Its measurements need torch, which a plan without missing trials does not.
+    from fedrepro.benchmark.planning.estimate import TrialTimeEstimator
 
 Trial = tuple[RunConfig, int]
 """A run and a seed."""
@@ -44,15 +47,11 @@ class Estimate:
 
 @dataclass(frozen=True)
 class TimeEstimator:
-    """Estimates trials; the times of stored ones are read when the first estimate is asked for."""
+    """Estimates how long trials take with `workers` on `device`."""
 
-    for_trials: Callable[[], TrialTimeEstimator]
+    of_one: TrialTimeEstimator
     device: str
     workers: int
-
-    @cached_property
-    def _known(self) -> TrialTimeEstimator:
-        return self.for_trials()
 
     def of(self, missing: Iterable[Trial]) -> Estimate | None:
         """The time for trials, each counted once; None where there are none."""
@@ -60,9 +59,9 @@ class TimeEstimator:
         if not runs:
             return None
         return Estimate(
-            seconds=elapsed([(run, self._known.seconds(run)) for run in runs], self.workers),
+            seconds=elapsed([(run, self.of_one.seconds(run)) for run in runs], self.workers),
             trials=len(runs),
-            learned=sum(map(self._known.has_learned, runs)),
+            learned=sum(map(self.of_one.has_learned, runs)),
             workers=self.workers,
             device=self.device,
         )
@@ -142,8 +141,11 @@ class Summary:
         }
 
 
-def summarize(plan: Plan, store: Store, estimator: TimeEstimator) -> Summary:
-    """A plan in numbers; the time is for what `store` lacks."""
+def summarize(plan: Plan, store: Store, estimator: Callable[[], TimeEstimator]) -> Summary:
+    """A plan in numbers; the time is for what `store` lacks.
+
+    estimator: called only if a trial is missing.
+    """
     trials = plan.trials_to_run()
     missing = tuple((run, seed) for run, seed in trials if store.find(run, seed) is None)
     reasons = Counter(one.reason for one in plan.cells if one.reason is not None)
@@ -153,6 +155,6 @@ def summarize(plan: Plan, store: Store, estimator: TimeEstimator) -> Summary:
         missing=missing,
         sharing=plan.sharing(),
         reasons=dict(reasons.most_common()),
-        estimate=estimator.of(missing),
+        estimate=estimator().of(missing) if missing else None,
         root=store.root,
     )

@@ -21,7 +21,7 @@ from fedrepro.benchmark.spec.model import (
     Override,
     Paper,
     Profile,
-    Read,
+    Readout,
     Relation,
     Table,
     Unstated,
@@ -38,7 +38,7 @@ from fedrepro.benchmark.spec.schema import (
     RawTable,
     RawUnstated,
 )
-from fedrepro.benchmark.spec.shared import Shared
+from fedrepro.benchmark.spec.settings import merge
 
 
 def expand_paper(raw: RawPaper, tables: tuple[Table, ...], file: Path) -> Paper:
@@ -66,9 +66,9 @@ def expand_paper(raw: RawPaper, tables: tuple[Table, ...], file: Path) -> Paper:
     )
 
 
-def expand_table(raw: RawTable, paper: RawPaper, file: Path, shared: Shared) -> Table:
-    """The table with its cells in print order, row by row; `shared` is for all of its paper."""
-    defaults = shared.merged(*(shared.layer(_plain(one.experiment)) for one in (paper, raw)))
+def expand_table(raw: RawTable, paper: RawPaper, file: Path) -> Table:
+    """The table with its cells in print order, row by row."""
+    defaults = merge(_plain(paper.experiment), _plain(raw.experiment))
     return Table(
         paper=paper.id,
         id=raw.table,
@@ -77,7 +77,7 @@ def expand_table(raw: RawTable, paper: RawPaper, file: Path, shared: Shared) -> 
         kind=cast(Kind, raw.kind),
         metric=raw.metric,
         unit=raw.unit,
-        cells=tuple(_cells(raw, paper.id, defaults, shared)),
+        cells=tuple(_cells(raw, paper.id, defaults)),
         claims=tuple(
             Claim(c.id, c.says, c.holds, c.where, c.note, c.vague, c.reading_of) for c in raw.claims
         ),
@@ -86,7 +86,7 @@ def expand_table(raw: RawTable, paper: RawPaper, file: Path, shared: Shared) -> 
         sd_runs=None if raw.sd is None else raw.sd.runs,
         unstated=_unstated(raw.unstated),
         notes=tuple(raw.notes),
-        figure=None if raw.figure is None else _figure(raw, raw.figure, defaults, shared),
+        figure=None if raw.figure is None else _figure(raw, raw.figure, defaults),
         file=file,
         relations=tuple(
             Relation(r.id, r.says, r.holds, tuple(r.rows), tuple(r.columns), r.where, r.note)
@@ -102,18 +102,18 @@ Bound = tuple[Experiment, Changes]
 _NOTHING: Mapping[str, Any] = {}
 
 
-def _cells(raw: RawTable, paper: str, defaults: Experiment, shared: Shared) -> Iterator[Cell]:
-    settings = [shared.layer(_plain(column.experiment)) for column in raw.columns]
+def _cells(raw: RawTable, paper: str, defaults: Experiment) -> Iterator[Cell]:
+    settings = [_plain(column.experiment) for column in raw.columns]
     changes, by_column = _changes(raw), map(_changes, raw.columns)
     columns = list(zip(raw.columns, settings, by_column, strict=True))
     for row in raw.rows:
-        own, own_changes = shared.layer(_plain(row.experiment)), _changes(row)
+        own, own_changes = _plain(row.experiment), _changes(row)
         published = zip(columns, row.published or [], strict=False)
         for (column, given, given_changes), (printed, note) in published:
             all_changes = changes
             if given_changes or own_changes:
-                all_changes = _joined(shared, changes, given_changes, own_changes)
-            bound = shared.merged(defaults, given, own), all_changes
+                all_changes = _joined(changes, given_changes, own_changes)
+            bound = merge(defaults, given, own), all_changes
             yield _cell(raw, paper, row, column, printed, note, bound)
 
 
@@ -153,7 +153,7 @@ def _margin(raw: RawMargin | None) -> Margin | None:
     return None if raw is None else Margin(float(raw.value), raw.reason)
 
 
-def _figure(raw: RawTable, figure: RawFigure, defaults: Experiment, shared: Shared) -> Figure:
+def _figure(raw: RawTable, figure: RawFigure, defaults: Experiment) -> Figure:
     options = figure.model_dump(exclude={"plot"}, exclude_none=True)
     changes = _changes(raw)
     runs = []
@@ -163,26 +163,26 @@ def _figure(raw: RawTable, figure: RawFigure, defaults: Experiment, shared: Shar
         columns: list[RawColumn | None] = [one for one in raw.columns if one.binds] or [None]
         for column in columns:
             bindings: tuple[RawBinding, ...] = (row,) if column is None else (column, row)
-            layers = (shared.layer(_plain(binding.experiment)) for binding in bindings)
+            layers = (_plain(binding.experiment) for binding in bindings)
             runs.append(
                 DrawnRun(
                     label=row.label + (() if column is None else column.label),
-                    experiment=shared.merged(defaults, *layers),
+                    experiment=merge(defaults, *layers),
                     read=_read(*reversed(bindings)),
-                    overrides=_joined(shared, changes, *map(_changes, bindings)),
+                    overrides=_joined(changes, *map(_changes, bindings)),
                     metric=_first(*(b.metric for b in reversed(bindings)), raw.metric),
                 )
             )
     return Figure(figure.plot, options, tuple(runs))
 
 
-def _read(*bindings: RawBinding) -> Read:
+def _read(*bindings: RawBinding) -> Readout:
     return _read_at(_first(*[binding.at for binding in bindings]))
 
 
 @cache
-def _read_at(at: int | Literal["final", "best"] | None) -> Read:
-    return Read() if at is None else Read(at)
+def _read_at(at: int | Literal["final", "best"] | None) -> Readout:
+    return Readout() if at is None else Readout(at)
 
 
 def _first(*values: Any) -> Any:
@@ -197,14 +197,14 @@ def _changes(place: RawTable | RawBinding) -> Changes:
     return made or _NOTHING
 
 
-def _joined(shared: Shared, *layers: Changes) -> Changes:
+def _joined(*layers: Changes) -> Changes:
     """By profile, the overrides of all layers in order."""
     given = list(filter(None, layers))
     if len(given) < 2:
         return given[0] if given else _NOTHING
     names = dict.fromkeys(name for layer in given for name in layer)
     joined = ((name, chain.from_iterable(layer.get(name, ()) for layer in given)) for name in names)
-    return shared.one({name: tuple(overrides) for name, overrides in joined})
+    return {name: tuple(overrides) for name, overrides in joined}
 
 
 def _overrides(raw: list[RawOverride]) -> tuple[Override, ...]:

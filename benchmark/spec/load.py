@@ -17,7 +17,6 @@ from fedrepro.benchmark.spec.messages import validate
 from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.spec.problems import InvalidSpecError, Problem, Reporter, suggestion
 from fedrepro.benchmark.spec.schema import RawPaper, RawTable
-from fedrepro.benchmark.spec.shared import Shared
 
 PAPER_FILE = "paper.toml"
 
@@ -90,8 +89,7 @@ def load_paper(id: str, root: Path | None = None) -> Paper:
     if problems or raw is None:
         raise InvalidSpecError(problems)
     in_order = sorted(tables.values(), key=lambda found: _print_order(found[1].table))
-    shared = Shared()
-    expanded = tuple(expand_table(table, raw, path, shared) for path, table in in_order)
+    expanded = tuple(expand_table(table, raw, path) for path, table in in_order)
     return expand_paper(raw, expanded, file)
 
 

@@ -21,7 +21,7 @@ Experiment = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class Readout:
     """Which number of a run a cell shows.
 
     at: a round counted from 1, `final` or `best` (the best round of the mean over clients).
@@ -86,7 +86,7 @@ class Cell:
     metric: str | None
     unit: str | None
     printed: Printed
-    read: Read
+    read: Readout
     experiment: Experiment
     overrides: Mapping[str, tuple[Override, ...]] = field(default_factory=dict)
     trial: int | None = None
@@ -148,7 +148,7 @@ class DrawnRun:
 
     label: tuple[str, ...]
     experiment: Experiment
-    read: Read
+    read: Readout
     overrides: Mapping[str, tuple[Override, ...]] = field(default_factory=dict)
     metric: str | None = None
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
 from fedrepro.benchmark.spec.problems import nearest
 from fedrepro.benchmark.spec.settings import get
-from fedrepro.methods import registry
+from fedrepro.methods import declared, registry
 
 NO_PRETRAINING = "none"
 NO_PART = "none"
@@ -59,9 +58,11 @@ def slip(what: str, name: str) -> str | None:
 
 def _metrics() -> Iterator[str]:
     package = "fedrepro.methods.metrics"
-    for name in registry.names_in(package):
-        module = importlib.import_module(f"{package}.{name.replace('-', '_')}")
-        yield from getattr(module, "METRICS", (name,))
+    for name, module in registry.modules_in(package).items():
+        if declared.binds(module, "METRICS"):
+            yield from declared.value(module, "METRICS")
+        else:
+            yield name
 
 
 def used(experiment: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:

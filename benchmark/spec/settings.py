@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import importlib
-import importlib.util
 import typing
 from collections.abc import Collection, Iterator, Mapping
 from functools import cache
@@ -19,7 +17,7 @@ from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.spec.coercion import WRONG, coerced
 from fedrepro.benchmark.spec.coercion import coerce as coerce
 from fedrepro.benchmark.spec.model import Experiment
-from fedrepro.methods import registry
+from fedrepro.methods import declared, registry
 
 FIXED: Mapping[str, Any] = {
     "method": str,
@@ -100,13 +98,6 @@ def _keys(path: str) -> tuple[str, ...]:
     return tuple(path.split("."))
 
 
-def with_value(experiment: Experiment, path: str, value: Any) -> dict[str, Any]:
-    """The experiment with `value` at a dotted path; the given one is left as it is."""
-    changed = copied(experiment)
-    put(changed, path, value)
-    return changed
-
-
 def put(experiment: dict[str, Any], path: str, value: Any) -> None:
     """Gives a path of `experiment` itself a value; a group of keys joins the one that is there."""
     *groups, last = _keys(path)
@@ -127,29 +118,19 @@ def leaves(experiment: Experiment, prefix: str = "") -> Iterator[tuple[str, Any]
             yield prefix + key, value
 
 
-@cache
 def found(kind: str, name: str) -> Any:
-    """The class registered as `name`, looked for on the disk once: a plan asks for every cell.
+    """The class registered as `name`, as far as its options go (`methods.declared`).
 
     Raises `UnknownNameError` if nothing implements `name`.
     """
-    return registry.find(kind, name)
-
-
-def options_for(kind: str, name: str, mapping: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of class `name` of a registered kind that `mapping` gives, in their own types.
-
-    Other keys of `mapping` are left out: they belong to other methods. Lists become tuples, whole
-    numbers become floats where a float is wanted, decimals become floats.
-
-    Raises `SpecError` for a value of the wrong type, and `UnknownNameError` (a `LookupError`) if
-    nothing implements `name`.
-    """
-    return options_of(found(kind, name), mapping, f"{kind} '{name}'")
+    return declared.find(kind, name)
 
 
 def options_of(cls: type, mapping: Mapping[str, Any], where: str) -> dict[str, Any]:
     """The fields of a dataclass that `mapping` gives, in their own types; `where` names it.
+
+    Other keys of `mapping` are left out: they belong to other methods. Lists become tuples, whole
+    numbers become floats where a float is wanted, decimals become floats.
 
     Raises `SpecError` for a value of the wrong type.
     """
@@ -160,18 +141,31 @@ def options_of(cls: type, mapping: Mapping[str, Any], where: str) -> dict[str, A
     }
 
 
-def build(kind: str, name: str, mapping: Mapping[str, Any]) -> Any:
-    """The registered class made with its own options in `mapping`, defaults for the others.
+def made(cls: type, mapping: Mapping[str, Any], where: str) -> Any:
+    """A dataclass made with its own options in `mapping`, defaults for the others.
 
-    Raises `SpecError` for an option of the wrong type or one that the class refuses, and
-    `UnknownNameError` if nothing implements `name`.
+    Raises `SpecError` that begins with `where` for an option of the wrong type or one that the
+    class refuses.
     """
-    cls = found(kind, name)
-    options = options_of(cls, mapping, f"{kind} '{name}'")
+    options = options_of(cls, mapping, where)
     try:
-        return cls(**options)
+        return registry.with_options(cls, options)
     except (TypeError, ValueError) as error:
-        raise SpecError(f"{kind} '{name}': {error}") from error
+        raise SpecError(f"{where}: {error}") from error
+
+
+def build(kind: str, name: str, mapping: Mapping[str, Any]) -> Any:
+    """The registered class made with its own options in `mapping`.
+
+    Raises `SpecError` as `made`, and `UnknownNameError` (a `LookupError`) if nothing implements
+    `name`.
+    """
+    return made(registry.find(kind, name), mapping, f"{kind} '{name}'")
+
+
+def declare(kind: str, name: str, mapping: Mapping[str, Any]) -> Any:
+    """As `build`, but what is made cannot compute: it has options and decisions alone."""
+    return made(found(kind, name), mapping, f"{kind} '{name}'")
 
 
 @cache
@@ -225,7 +219,7 @@ def _hint(path: str, known: Collection[str]) -> str:
 def _option_classes() -> Iterator[tuple[str, type]]:
     for section, kinds in SECTIONS.items():
         for kind in kinds:
-            yield section, registry.base(kind)
+            yield section, declared.base(kind)
             for name in registry.names(kind):
                 yield section, found(kind, name)
     yield from section_classes().items()
@@ -234,9 +228,4 @@ def _option_classes() -> Iterator[tuple[str, type]]:
 @cache
 def section_classes() -> Mapping[str, type]:
     """Sections whose options are the fields of one class, with that class."""
-    classes = {}
-    for section, place in CLASSES.items():
-        module, name = place.split(":")
-        if importlib.util.find_spec(module) is not None:
-            classes[section] = getattr(importlib.import_module(module), name)
-    return classes
+    return {section: declared.value(*place.split(":")) for section, place in CLASSES.items()}

@@ -20,10 +20,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from fedrepro.benchmark.config import RunConfig
@@ -42,7 +41,9 @@ from fedrepro.benchmark.store.files import (
 )
 from fedrepro.benchmark.store.record import SCHEMA, TrialRecord, check_schema
 from fedrepro.methods.outcome import Curve, Outcome
-from fedrepro.methods.state import State
+
+if TYPE_CHECKING:
+    from fedrepro.methods.state import State
 
 _KEPT = 8192
 """Records that a store remembers as sound; of larger stores the earliest are read again."""
@@ -134,7 +135,7 @@ class Store:
         if record.encoder is None:
             raise StoreError(f"trial {record.seed} of run {record.run} stored no encoder")
         loaded = self._load(record, record.encoder)
-        return {name: torch.from_numpy(value) for name, value in loaded.items()}
+        return _tensors(loaded)
 
     def encoder_path(self, record: TrialRecord) -> Path | None:
         """Where the encoder lies, for a worker that reads it itself (`read_encoder`)."""
@@ -353,7 +354,7 @@ def read_encoder(path: Path) -> State:
 
     Raises `StoreError` if it cannot be read.
     """
-    return {name: torch.from_numpy(value) for name, value in read_npz(path).items()}
+    return _tensors(read_npz(path))
 
 
 def weights_from(content: bytes) -> State:
@@ -361,7 +362,13 @@ def weights_from(content: bytes) -> State:
 
     Raises `StoreError` if there are none.
     """
-    return {name: torch.from_numpy(value) for name, value in arrays_from(content).items()}
+    return _tensors(arrays_from(content))
+
+
+def _tensors(arrays: Mapping[str, NDArray[Any]]) -> State:
+    import torch  # here, because finding trials needs none of it
+
+    return {name: torch.from_numpy(value) for name, value in arrays.items()}
 
 
 def _json(plain: Mapping[str, Any]) -> bytes:

@@ -14,7 +14,7 @@ import torch
 
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.planning.plan_run import resolve
-from fedrepro.benchmark.spec.model import Cell, Paper, Profile, Read, Table
+from fedrepro.benchmark.spec.model import Cell, Paper, Profile, Readout, Table
 from fedrepro.benchmark.spec.printed import Printed
 from fedrepro.benchmark.spec.settings import merge
 from fedrepro.benchmark.store.store import Store
@@ -61,7 +61,7 @@ def tiny_config() -> Callable[..., RunConfig]:
     """Makes the tiny experiment's config, changed by nested mappings."""
 
     def make(*changes: dict[str, Any], metric: str = "accuracy") -> RunConfig:
-        resolved = resolve(merge(TINY, *changes), Read(), metric, (), "test")
+        resolved = resolve(merge(TINY, *changes), Readout(), metric, ())
         assert resolved.config is not None, resolved.reason
         return resolved.config
 
@@ -78,7 +78,7 @@ def tiny_paper() -> Callable[..., Paper]:
         cells = tuple(
             Cell(
                 paper="p", table="1", row=(label,), column=(f"at {a}",), kind="empirical",
-                metric="accuracy", unit="%", printed=Printed.parse("50.00"), read=Read(a),
+                metric="accuracy", unit="%", printed=Printed.parse("50.00"), read=Readout(a),
                 experiment=merge(TINY, changes),
             )
             for label, changes in rows.items()

@@ -19,7 +19,7 @@ from fedrepro.benchmark.data._torchvision import ensure_torchvision
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.model import Cell
 from fedrepro.benchmark.spec.printed import Printed
-from fedrepro.benchmark.spec.settings import with_value
+from fedrepro.benchmark.spec.settings import merge
 from fedrepro.methods.encoders.resnet import ResNet
 from fedrepro.methods.encoders.vgg import VGG
 from fedrepro.methods.nn.mfcl_modules import Convolution, Pooling, client_autoencoder
@@ -381,7 +381,7 @@ def test_a_missing_setting_and_a_method_without_equation_are_named() -> None:
     lacking = judge_analytic(dataclasses.replace(cell, experiment=without))
     assert lacking.word == "ERROR"
     assert "costs.images" in lacking.reason
-    other = dataclasses.replace(cell, experiment=with_value(cell.experiment, "method", "heterofl"))
+    other = dataclasses.replace(cell, experiment=merge(cell.experiment, {"method": "heterofl"}))
     assert judge_analytic(other).word == "NOT RUN"
 
 

@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from fedrepro.benchmark.claims.bind_cells import resolve
+from fedrepro.benchmark.claims.bind_cells import bind
 from fedrepro.benchmark.claims.grammar import Cells, Function, Number, Operation, parse
 from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.spec.model import Cell, Claim, Paper, Read, Table
+from fedrepro.benchmark.spec.model import Cell, Claim, Paper, Readout, Table
 from fedrepro.benchmark.spec.printed import Printed
 
 
@@ -24,7 +24,7 @@ def table(id, rows, columns, values, units=None):
                 metric="accuracy",
                 unit=unit,
                 printed=Printed.parse(text),
-                read=Read(),
+                read=Readout(),
                 experiment={},
             )
             cells.append(cell)
@@ -48,12 +48,12 @@ PAPER = Paper("p", "t", "a", 2023, (MAIN, OTHER, MIXED, WORDS, FIGURE), {}, (), 
 
 
 def texts(holds, of=MAIN):
-    return [one.text for one in resolve(Claim("c", "says", holds), of, PAPER)]
+    return [one.text for one in bind(Claim("c", "says", holds), of, PAPER)]
 
 
 def refused(holds, of=MAIN):
     with pytest.raises(SpecError) as caught:
-        resolve(Claim("the-claim", "says", holds), of, PAPER)
+        bind(Claim("the-claim", "says", holds), of, PAPER)
     assert "the-claim" in str(caught.value)
     assert "\n" not in str(caught.value)
     return str(caught.value)

@@ -7,16 +7,25 @@ import numpy as np
 import pytest
 
 from fedrepro.benchmark.claims import printed
-from fedrepro.benchmark.claims.bind_cells import resolve
+from fedrepro.benchmark.claims.bind_cells import bind
 from fedrepro.benchmark.claims.printed import support, support_one
-from fedrepro.benchmark.spec.model import Cell, Claim, Paper, Read, Table
+from fedrepro.benchmark.spec.model import Cell, Claim, Paper, Readout, Table
 from fedrepro.benchmark.spec.printed import Printed
 
 
 def comparisons(holds, **values):
     cells = tuple(
         Cell(
-            "p", "3", (row,), ("c",), "empirical", "accuracy", "%", Printed.parse(text), Read(), {}
+            "p",
+            "3",
+            (row,),
+            ("c",),
+            "empirical",
+            "accuracy",
+            "%",
+            Printed.parse(text),
+            Readout(),
+            {},
         )
         for row, text in values.items()
     )
@@ -25,7 +34,7 @@ def comparisons(holds, **values):
         None, Path("3.toml"),
     )  # fmt: skip
     paper = Paper("p", "t", "a", 2023, (table,), {}, (), Path("paper.toml"))
-    return resolve(Claim("c", "s", holds), table, paper)
+    return bind(Claim("c", "s", holds), table, paper)
 
 
 def word(holds, **values):

@@ -6,14 +6,14 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import DescrStatsW
 
-from fedrepro.benchmark.claims.bind_cells import resolve
+from fedrepro.benchmark.claims.bind_cells import bind
 from fedrepro.benchmark.claims.trials import Setting, judge_claims
-from fedrepro.benchmark.spec.model import Cell, Claim, Paper, Read, Table
+from fedrepro.benchmark.spec.model import Cell, Claim, Paper, Readout, Table
 from fedrepro.benchmark.spec.printed import Printed
 
 ROWS = ("a", "b", "c", "d")
 CELLS = tuple(
-    Cell("p", "3", (r,), ("x",), "empirical", "accuracy", "%", Printed.parse("50.0"), Read(), {})
+    Cell("p", "3", (r,), ("x",), "empirical", "accuracy", "%", Printed.parse("50.0"), Readout(), {})
     for r in ROWS
 )
 TABLE = Table(
@@ -38,7 +38,7 @@ def judged(holds, *, margin=2.0, scaled=(), reasons=None, **trials):
         for row, given in trials.items()
     }
     setting = Setting(values, margin, "%", frozenset(map(key, scaled)), reasons or {})
-    return judge_claims([(claim, resolve(claim, TABLE, PAPER)) for claim in claims], setting)
+    return judge_claims([(claim, bind(claim, TABLE, PAPER)) for claim in claims], setting)
 
 
 def one(holds, **given):

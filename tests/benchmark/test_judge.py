@@ -9,7 +9,7 @@ import pytest
 
 from fedrepro.benchmark.commands._options import parse_sets
 from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.judging.departures import Numbered
+from fedrepro.benchmark.judging.departures import DepartureTable
 from fedrepro.benchmark.judging.judge import judge
 from fedrepro.benchmark.planning.plan import Plan, PlannedCell, PlannedDrawing
 from fedrepro.benchmark.results import Departure, as_plain
@@ -22,7 +22,7 @@ from fedrepro.benchmark.spec.model import (
     Override,
     Paper,
     Profile,
-    Read,
+    Readout,
     Table,
     Unstated,
 )
@@ -49,7 +49,7 @@ def cell(row, text, *, table="3", column="T = 2", unit="%", metric="accuracy", *
         metric=metric,
         unit=unit,
         printed=Printed.parse(text),
-        read=Read(),
+        read=Readout(),
         experiment={},
         **more,
     )
@@ -138,7 +138,7 @@ def judged(plan, store, **more):
 def single(text, values, *, read=None, departures=(), margin=2.0, own=None, store=None, **more):
     """The result of one cell whose run has these curves."""
     run, one = config("ours"), cell("A|B", text, margin=own, **more)
-    planned = PlannedCell(one, run, None, read or Read(), departures)
+    planned = PlannedCell(one, run, None, read or Readout(), departures)
     shelf = (store or Shelf()).put(run, values)
     report = judged(plan_of([table([one], margin=margin)], [planned]), shelf)
     return report.tables[0].cells[0]
@@ -154,14 +154,14 @@ def test_a_cell_shows_its_reading_in_its_unit_by_trial():
     assert found.sd == pytest.approx(0.1)
     assert found.interval[0] == pytest.approx(70.1 - 4.302653 * 0.1 / np.sqrt(3))
     assert (found.published, found.verdict.word) == ("70.10", "REPRODUCED")
-    early = single("20.00", CLOSE, read=Read(1))
+    early = single("20.00", CLOSE, read=Readout(1))
     assert early.trials == pytest.approx((10.0, 20.0, 30.0))
     fraction = single("0.70", CLOSE, unit="")
     assert fraction.trials == pytest.approx((0.70, 0.701, 0.702))
 
 
 def test_best_is_the_best_round():
-    found = single("90.00", [[0.9, 0.1], [0.8, 0.2]], read=Read("best"))
+    found = single("90.00", [[0.9, 0.1], [0.8, 0.2]], read=Readout("best"))
     assert found.trials[:2] == pytest.approx((90.0, 80.0))
 
 
@@ -173,7 +173,7 @@ def test_a_run_with_a_departure_is_never_judged():
 
 
 def test_equal_departures_of_a_table_are_shown_once_in_the_order_of_its_cells():
-    numbered, equal = Numbered(), replace(SCALED)
+    numbered, equal = DepartureTable(), replace(SCALED)
     other = Departure("clients.count", "100", "5", "time")
     assert numbered.positions([SCALED, other]) == (0, 1)
     assert numbered.positions([other, equal]) == (1, 0)
@@ -192,7 +192,7 @@ def test_pretraining_on_data_that_are_not_the_release_scales_the_run_that_starts
     shelf = Shelf().put(run, CLOSE)
     shelf.released = False
     shelf.put(before, CLOSE)
-    planned = PlannedCell(one, run, None, Read(), ())
+    planned = PlannedCell(one, run, None, Readout(), ())
     report = judged(plan_of([table([one])], [planned]), shelf)
     assert report.tables[0].cells[0].verdict.word == "SCALED"
     assert report.scaled
@@ -200,7 +200,7 @@ def test_pretraining_on_data_that_are_not_the_release_scales_the_run_that_starts
 
 def test_nothing_stored_is_not_run_and_a_failure_is_an_error():
     run, one = config("ours"), cell("A|B", "70.10")
-    plan = plan_of([table([one])], [PlannedCell(one, run, None, Read(), ())])
+    plan = plan_of([table([one])], [PlannedCell(one, run, None, Readout(), ())])
 
     def verdict(store, **more):
         return judged(plan, store, **more).tables[0].cells[0].verdict
@@ -217,7 +217,7 @@ def test_nothing_stored_is_not_run_and_a_failure_is_an_error():
 def test_failed_pretraining_is_named_by_the_cell_that_starts_from_it():
     before = config("simclr")
     run, one = config("ours", start=before), cell("A|B", "70.10")
-    plan = plan_of([table([one])], [PlannedCell(one, run, None, Read(), ())])
+    plan = plan_of([table([one])], [PlannedCell(one, run, None, Readout(), ())])
     found = judged(plan, Shelf(errors={(before, 0): "diverged at round 1"})).tables[0].cells[0]
     assert found.verdict.word == "ERROR"
     assert "simclr on digits" in found.verdict.reason
@@ -225,7 +225,7 @@ def test_failed_pretraining_is_named_by_the_cell_that_starts_from_it():
 
 def test_a_missing_trial_leaves_a_gap_and_a_note():
     run, one = config("ours"), cell("A|B", "70.10")
-    plan = plan_of([table([one])], [PlannedCell(one, run, None, Read(), ())])
+    plan = plan_of([table([one])], [PlannedCell(one, run, None, Readout(), ())])
     shelf = Shelf(errors={(run, 0): "diverged at round 7"}).put(run, CLOSE[1:], first=1)
     found = judged(plan, shelf).tables[0].cells[0]
     assert found.trials == pytest.approx((None, 70.1, 70.2))
@@ -235,7 +235,7 @@ def test_a_missing_trial_leaves_a_gap_and_a_note():
 
 def test_a_metric_or_round_that_was_not_measured_is_an_error():
     assert single("70.10", CLOSE, metric="f1_macro").verdict.word == "ERROR"
-    found = single("70.10", CLOSE, read=Read(9))
+    found = single("70.10", CLOSE, read=Readout(9))
     assert found.verdict.word == "ERROR"
     assert "round 9" in found.verdict.reason
 
@@ -246,12 +246,12 @@ def test_cells_that_are_no_experiment_keep_their_words():
         "NOT RUN": cell("A|B", "70.1", skip="quoted from another paper"),
     }
     for word, one in words.items():
-        planned = PlannedCell(one, None, one.skip or "descriptive", Read(), ())
+        planned = PlannedCell(one, None, one.skip or "descriptive", Readout(), ())
         found = judged(plan_of([table([one])], [planned]), Shelf()).tables[0].cells[0]
         assert found.verdict.word == word
         assert (found.run, found.command) == (None, None)
     dash = cell("A|B", "—")
-    planned = PlannedCell(dash, None, "nothing is printed", Read(), ())
+    planned = PlannedCell(dash, None, "nothing is printed", Readout(), ())
     found = judged(plan_of([table([dash])], [planned]), Shelf()).tables[0].cells[0]
     assert "dash" in found.verdict.reason
 
@@ -283,14 +283,14 @@ def test_a_columns_own_margin_goes_before_the_tables_and_holds_in_its_unit():
 def test_a_spread_that_the_paper_does_not_explain_costs_no_report(ddof, runs, words):
     run, one = config("ours"), cell("A|B", "70.10 ± 0.50")
     whole = table([one], ddof=ddof, runs=runs)
-    plan = plan_of([whole], [PlannedCell(one, run, None, Read(), ())])
+    plan = plan_of([whole], [PlannedCell(one, run, None, Readout(), ())])
     found = judged(plan, Shelf().put(run, CLOSE)).tables[0].cells[0]
     assert {found.verdict.word} == words
 
 
 def test_commands_re_run_a_cell_as_the_plan_did():
     run, one = config("ours"), cell("A b|B", "70.10")
-    planned = PlannedCell(one, run, None, Read(), ())
+    planned = PlannedCell(one, run, None, Readout(), ())
     plan = plan_of([table([one])], [planned], trials=5, on="mnist")
     found = judged(plan, Shelf()).tables[0]
     assert found.command == "fedrepro run p --tables 3 --profile paper --on mnist --trials 5"
@@ -299,7 +299,7 @@ def test_commands_re_run_a_cell_as_the_plan_did():
 
 def test_commands_repeat_what_was_set_on_the_command_line():
     run, one = config("ours"), cell("A", "70.10")
-    planned = PlannedCell(one, run, None, Read(), ())
+    planned = PlannedCell(one, run, None, Readout(), ())
     sets = (("training.rounds", 3), ("clients.data", "mnist"), ("pretraining.shared", True))
     plan = replace(plan_of([table([one])], [planned]), sets=sets)
     words = shlex.split(judged(plan, Shelf()).tables[0].command)
@@ -318,11 +318,12 @@ def claims_report(selected=("3",)):
     )
     main = table(cells, claims=[Claim("better", "s", "'Ours' > 'Base'")])
     planned = [
-        PlannedCell(one, run, None, Read(), (SCALED,))
+        PlannedCell(one, run, None, Readout(), (SCALED,))
         for one, run in zip(cells, (ours, base), strict=True)
     ]
     label = ("a", "Ours")
-    drawing = PlannedDrawing("figure-4", DrawnRun(label, {}, Read()), ours, None, Read(), (SCALED,))
+    drawn = DrawnRun(label, {}, Readout())
+    drawing = PlannedDrawing("figure-4", drawn, ours, None, Readout(), (SCALED,))
     plan = plan_of([main, figure], planned if "3" in selected else [], drawings=[drawing], trials=3)
     shelf = Shelf().put(ours, CLOSE).put(base, [[0.1, 0.60], [0.2, 0.61], [0.1, 0.604]])
     return judged(plan, shelf)
@@ -344,7 +345,7 @@ def test_claims_on_tables_that_were_not_selected_say_so():
 def drawn(figure, labels, **shelf):
     run = config("ours")
     drawings = [
-        PlannedDrawing("figure-4", DrawnRun(label, {}, Read()), run, None, Read(), ())
+        PlannedDrawing("figure-4", DrawnRun(label, {}, Readout()), run, None, Readout(), ())
         for label in labels
     ]
     plan = plan_of([table([], id="figure-4", figure=figure)], [], drawings=drawings)
@@ -411,7 +412,7 @@ def test_printed_spreads_are_pooled_within_one_metric_only():
         cell("B", "70.10 ± 0.60"),
         replace(cell("C", "70.10 ± 9.00"), metric="f1_macro"),
     ]
-    planned = [PlannedCell(one, run, None, Read(), ()) for one in cells]
+    planned = [PlannedCell(one, run, None, Readout(), ()) for one in cells]
     shelf = Shelf().put(run, CLOSE)
     for key, record in shelf.records.items():
         both = {**record.metrics, "f1_macro": record.metrics["accuracy"]}

@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.planning.overrides import Change, Overridden, Overrides
-from fedrepro.benchmark.spec.model import Experiment, Override, Read
-from fedrepro.benchmark.spec.settings import get, with_value
-from fedrepro.benchmark.spec.shared import Shared
+from fedrepro.benchmark.planning.overrides import Change, Overridden, override
+from fedrepro.benchmark.spec.model import Experiment, Override, Readout
+from fedrepro.benchmark.spec.settings import get, merge
 
 CELL: dict[str, Any] = {
     "method": "cpcfl",
@@ -26,31 +25,7 @@ overrides = st.builds(Override, paths, st.integers(1, 3), st.just("w")) | st.bui
 
 
 def applied(experiment: Experiment, *overrides: Override) -> Overridden:
-    return Overrides(overrides).apply(experiment, Read())
-
-
-@given(
-    st.lists(overrides, max_size=6),
-    st.lists(st.tuples(paths, st.integers(1, 3), st.integers(1, 2)), min_size=1, max_size=4),
-)
-def test_experiments_are_changed_together_as_each_alone(
-    overrides: list[Override], cells: list[tuple[str, int, int]]
-) -> None:
-    shared = Shared()
-    given = [
-        (shared.merged(shared.layer(with_value(CELL, path, value))), Read(at))
-        for path, value, at in cells
-    ]
-    before, together = copy.deepcopy(given), Overrides(overrides, shared)
-    for experiment, read in given:
-        found, alone = (
-            together.apply(experiment, read),
-            Overrides(overrides).apply(experiment, read),
-        )
-        assert (found.experiment, found.read) == (alone.experiment, alone.read)
-        assert found.changes == alone.changes
-        assert found.effective == alone.effective
-    assert given == before
+    return override(experiment, Readout(), overrides)
 
 
 @given(st.lists(overrides, max_size=4), st.lists(overrides, max_size=4))
@@ -58,25 +33,17 @@ def test_overrides_in_order_are_one_after_the_other(
     some: list[Override], more: list[Override]
 ) -> None:
     first = applied(CELL, *some)
-    second = Overrides(more).apply(first.experiment, first.read)
+    second = override(first.experiment, first.read, more)
     both = applied(CELL, *some, *more)
     assert (both.experiment, both.read) == (second.experiment, second.read)
-
-
-def test_equal_sections_are_one_object_after_overrides() -> None:
-    overrides = Overrides([Override("training.rounds", 3, "w")])
-    some, other = (
-        overrides.apply(with_value(CELL, "training.rounds", rounds), Read()).experiment
-        for rounds in (50, 100)
-    )
-    assert some["training"] is other["training"]
 
 
 @given(st.integers(1, 500), st.integers(1, 60))
 def test_division_rounds_half_up_and_stays_at_least_one(value: int, by: int) -> None:
     paths = ("training.rounds", "at")
-    overrides = Overrides([Override(path, divide=by, why="w") for path in paths])
-    changed = overrides.apply(with_value(CELL, "training.rounds", value), Read(value))
+    overrides = [Override(path, divide=by, why="w") for path in paths]
+    longer = merge(CELL, {"training": {"rounds": value}})
+    changed = override(longer, Readout(value), overrides)
     expected = max(1, (2 * value + by) // (2 * by))
     assert get(changed.experiment, "training.rounds") == expected
     assert changed.read.at == expected
@@ -89,17 +56,17 @@ def test_lists_are_divided_item_by_item() -> None:
 
 
 def test_replacing_depends_on_the_cells_own_value() -> None:
-    override = Override("clients.data", replace={"stl10": "digits"}, why="ships with scikit-learn")
-    changed = applied(CELL, override)
+    replaced = Override("clients.data", replace={"stl10": "digits"}, why="ships with scikit-learn")
+    changed = applied(CELL, replaced)
     assert get(changed.experiment, "clients.data") == "digits"
     assert changed.changes == [Change("clients.data", "stl10", "digits", "ships with scikit-learn")]
-    other = with_value(CELL, "clients.data", "mnist")
-    assert applied(other, override).experiment == other
+    other = merge(CELL, {"clients": {"data": "mnist"}})
+    assert applied(other, replaced).experiment == other
 
 
 def test_replacing_matches_numbers_by_their_text() -> None:
-    override = Override("clients.count", replace={"60": 12}, why="w")
-    assert get(applied(CELL, override).experiment, "clients.count") == 12
+    replaced = Override("clients.count", replace={"60": 12}, why="w")
+    assert get(applied(CELL, replaced).experiment, "clients.count") == 12
 
 
 def test_only_real_changes_are_reported_once_each_with_the_last_reason() -> None:
@@ -114,7 +81,7 @@ def test_only_real_changes_are_reported_once_each_with_the_last_reason() -> None
     ]
     changed = applied(CELL, *overrides)
     assert changed.changes == [Change("clients.data", "stl10", "mnist", "second")]
-    assert changed.read == Read("final")
+    assert changed.read == Readout("final")
     assert changed.effective == {2, 3, 4, 5}
 
 

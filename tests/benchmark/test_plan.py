@@ -107,6 +107,12 @@ def test_wrong_choices_are_one_line_with_a_suggestion(
     assert "\n" not in str(raised.value)
 
 
+def test_a_missing_setting_is_one_line_that_names_the_cell(tiny_paper: MakePaper) -> None:
+    paper = tiny_paper({"a": {"clients": {"data": None}}})
+    with pytest.raises(SpecError, match=r"^table 1, a @ at final: clients.data is not given$"):
+        make_plan(paper, "smoke")
+
+
 def test_a_claim_without_a_cell_is_found_before_anything_is_trained(tiny_paper: MakePaper) -> None:
     paper = tiny_paper({"a": {}})
     lost = replace(paper.tables[0], claims=(Claim("c", "says", "'b' > 'a'"),))
@@ -116,8 +122,8 @@ def test_a_claim_without_a_cell_is_found_before_anything_is_trained(tiny_paper: 
 
 def test_description_counts_runs_sharing_and_time(tiny_paper: MakePaper, tmp_path: Path) -> None:
     plan = make_plan(tiny_paper({"a": {}, "b": SHARED}, at=(1, 2), trials=2), "smoke")
-    estimator = TimeEstimator(lambda: TrialTimeEstimator("cpu", "cpu"), "cpu", workers=2)
-    lines = summarize(plan, Store(tmp_path), estimator).lines()
+    estimator = TimeEstimator(TrialTimeEstimator("cpu", "cpu"), "cpu", workers=2)
+    lines = summarize(plan, Store(tmp_path), lambda: estimator).lines()
     text = "\n".join(lines)
     assert "4 cells, 4 of them measured" in text
     assert "3 unique runs (2 federated, 1 pretraining); 4 cells share 2 of them" in text

@@ -8,7 +8,7 @@ import pytest
 
 from fedrepro.benchmark.spec.export import export
 from fedrepro.benchmark.spec.load import load_papers, paper_ids
-from fedrepro.benchmark.spec.model import Cell, Paper, Read, Table
+from fedrepro.benchmark.spec.model import Cell, Paper, Readout, Table
 from fedrepro.benchmark.spec.printed import Printed
 
 
@@ -22,7 +22,7 @@ def cell(printed: Printed, at: int | None = None) -> Cell:
         metric="accuracy",
         unit="%",
         printed=printed,
-        read=Read() if at is None else Read(at),
+        read=Readout() if at is None else Readout(at),
         experiment={} if printed.is_blank else {"method": "fedavg"},
     )
 

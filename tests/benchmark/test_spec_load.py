@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.spec import lines
 from fedrepro.benchmark.spec.load import load_paper, load_papers, paper_ids, tables_root
-from fedrepro.benchmark.spec.model import Cell, Override, Paper, Read
+from fedrepro.benchmark.spec.model import Cell, Override, Paper, Readout
 from fedrepro.benchmark.spec.settings import get
 
 PAPER = """
@@ -218,9 +218,9 @@ def test_settings_are_plain_numbers(paper: Paper) -> None:
 
 
 def test_reading_kind_metric_unit_and_notes_come_from_the_nearest_place(paper: Paper) -> None:
-    assert cell(paper, "FedAvg|None", "15 clients|T = 25").read == Read(25)
-    assert cell(paper, "FedAvg|None", "best").read == Read("best")
-    assert cell(paper, "FedAvg|None", "size").read == Read("final")
+    assert cell(paper, "FedAvg|None", "15 clients|T = 25").read == Readout(25)
+    assert cell(paper, "FedAvg|None", "best").read == Readout("best")
+    assert cell(paper, "FedAvg|None", "size").read == Readout("final")
     size = cell(paper, "CP-CFL", "size")
     assert (size.kind, size.metric, size.unit) == ("analytic", "parameters", "")
     assert cell(paper, "Words", "size").kind == "descriptive"

@@ -98,3 +98,17 @@ def test_an_unknown_name_lists_what_exists_and_the_nearest() -> None:
 def test_asking_for_a_module_does_not_import_it(package: str) -> None:
     assert names_in(package)
     assert f"{package}.one_thing" not in sys.modules
+
+
+def test_a_class_is_made_with_its_own_options_and_lists_become_tuples() -> None:
+    made = registry.make("encoder", "cnn", {"name": "cnn", "widths": [8, 16], "rounds": 3})
+    assert made == CNN(widths=(8, 16))
+    groups = registry.make(
+        "partition", "class-groups", {"groups": [[0, 1], [2]], "count": 2, "n_major": 1}
+    )
+    assert groups.groups == ((0, 1), (2,))
+
+
+def test_what_a_class_refuses_is_not_made() -> None:
+    with pytest.raises(ValueError, match="count = 1"):
+        registry.make("partition", "class-groups", {"count": 1})

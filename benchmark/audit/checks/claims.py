@@ -18,7 +18,7 @@ from fedrepro.benchmark.audit.expressions import (
     published_of,
 )
 from fedrepro.benchmark.audit.findings import Finding, Status, finding
-from fedrepro.benchmark.claims.bind_cells import resolve
+from fedrepro.benchmark.claims.bind_cells import bind
 from fedrepro.benchmark.claims.nodes import Elementary
 from fedrepro.benchmark.claims.printed import support, support_one
 from fedrepro.benchmark.results import SupportWord
@@ -55,7 +55,7 @@ def check(paper: Paper) -> Iterator[Finding]:
 
 
 def _read(claim: Claim, table: Table, paper: Paper) -> Read:
-    comparisons = resolve(claim, table, paper)
+    comparisons = bind(claim, table, paper)
     word, reason = support(comparisons)
     return Read(claim, word, reason, _decisive(comparisons), comparisons)
 

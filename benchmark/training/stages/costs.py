@@ -8,7 +8,8 @@ import torch
 
 from fedrepro.benchmark import data
 from fedrepro.benchmark.training.stages.federated import classifier
-from fedrepro.benchmark.training.stages.trial import Trial, made
+from fedrepro.benchmark.training.stages.trial import Trial
+from fedrepro.methods import registry
 from fedrepro.methods.costs.counting import count_costs
 from fedrepro.methods.data.federation import Federation, ImageSet
 from fedrepro.methods.federated.base import Task
@@ -42,7 +43,7 @@ def run(trial: Trial) -> Outcome:
         augmentation=trial.augmentation(),
         at_width=lambda share: classifier(config, *trial.network(share), n_classes),
     )
-    method = made("federated", config.method, config.options)
+    method = registry.make("federated", config.method, config.options)
     costs = count_costs(method, task, config.clients["images"])
     counted = {
         "bits": _BITS * costs.exchanged / Fraction(config.clients["code_rate"]),

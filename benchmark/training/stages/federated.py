@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.training.stages.trial import Trial, made
+from fedrepro.benchmark.training.stages.trial import Trial
+from fedrepro.methods import registry
 from fedrepro.methods.federated import loop
 from fedrepro.methods.federated.base import Task
 from fedrepro.methods.nn.classifier import Classifier, dense_head
@@ -30,7 +31,7 @@ def run(trial: Trial) -> Outcome:
         source=trial.source(),
         at_width=lambda share: classifier(config, *trial.network(share), federation.n_classes),
     )
-    return loop.run(made("federated", config.method, config.options), task, trial.progress)
+    return loop.run(registry.make("federated", config.method, config.options), task, trial.progress)
 
 
 def classifier(config: RunConfig, network: Layer, dim: int, n_classes: int) -> Classifier:

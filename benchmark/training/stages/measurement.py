@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fedrepro.benchmark.training.stages.trial import Trial, made
+from fedrepro.benchmark.training.stages.trial import Trial
+from fedrepro.methods import registry
 from fedrepro.methods.data.federation import ImageSet
 from fedrepro.methods.outcome import Outcome, mean_over_models
 from fedrepro.methods.protocols.base import Protocol, Subject
@@ -24,7 +25,7 @@ def run(trial: Trial) -> Outcome:
     def source() -> ImageSet:
         return trial.load(trained_on, trained_on["part"]).portion
 
-    protocol: Protocol = made("protocol", config.method, config.options)
+    protocol: Protocol = registry.make("protocol", config.method, config.options)
     network, dim = trial.network()
     train = trial.load(config.data, config.data["part"])
     tested = config.data["test_part"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fedrepro.benchmark.training.stages.trial import Trial, made, with_options
+from fedrepro.benchmark.training.stages.trial import Trial
+from fedrepro.methods import registry
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.outcome import Outcome
 from fedrepro.methods.training.pretraining import PretrainingOptions, pretrain
@@ -15,14 +16,14 @@ def run(trial: Trial) -> Outcome:
     """
     config = trial.config
     loaded = trial.load(config.data, config.data["part"])
-    encoder = made("encoder", config.encoder["name"], config.encoder)
+    encoder = registry.make("encoder", config.encoder["name"], config.encoder)
     outcome: Outcome = pretrain(
-        made("objective", config.method, config.options),
+        registry.make("objective", config.method, config.options),
         encoder,
         loaded.portion,
         loaded.n_classes,
-        with_options(PretrainingOptions, config.options),
-        with_options(Augmentation, config.augmentation or {}),
+        registry.with_options(PretrainingOptions, config.options),
+        registry.with_options(Augmentation, config.augmentation or {}),
         trial.seeds,
         trial.device,
         trial.progress,

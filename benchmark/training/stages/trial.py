@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -69,7 +69,7 @@ class Trial:
         wanted = config.data
         unlabeled = wanted.get("unlabeled_part")
         return data.build_federation(
-            made("partition", config.clients["partition"], config.clients),
+            registry.make("partition", config.clients["partition"], config.clients),
             self.load(wanted, wanted["part"], resized=False),
             self.load(wanted, wanted["test_part"], resized=False),
             self.seeds,
@@ -92,7 +92,7 @@ class Trial:
         share: of the channels of every layer that are kept.
         """
         chosen = self.config.encoder
-        encoder = made("encoder", chosen["name"], chosen)
+        encoder = registry.make("encoder", chosen["name"], chosen)
         if share != 1.0:
             encoder = encoder.narrowed(share)
         size, channels = self.config.data["image_size"], self.config.data["channels"]
@@ -103,7 +103,7 @@ class Trial:
         chosen = self.config.objective
         if chosen is None:
             return None
-        objective: Objective = made("objective", chosen["name"], chosen)
+        objective: Objective = registry.make("objective", chosen["name"], chosen)
         return objective
 
     def augmentation(self) -> Augmentation | None:
@@ -113,20 +113,5 @@ class Trial:
             return None
         # By name: a run without views must not depend on how they are drawn (`sources`).
         module = importlib.import_module("fedrepro.methods.data.views.augment")
-        made: Augmentation = with_options(module.Augmentation, options)
+        made: Augmentation = registry.with_options(module.Augmentation, options)
         return made
-
-
-def made(kind: str, name: str, options: Mapping[str, Any]) -> Any:
-    """The registered class, made with those of `options` that it has."""
-    return with_options(registry.find(kind, name), options)
-
-
-def with_options(cls: type, options: Mapping[str, Any]) -> Any:
-    """A dataclass made with those of `options` that it has; lists (from JSON) become tuples."""
-    own = {f.name for f in fields(cls) if f.init}
-    return cls(**{name: _tupled(value) for name, value in options.items() if name in own})
-
-
-def _tupled(value: Any) -> Any:
-    return tuple(map(_tupled, value)) if isinstance(value, (list, tuple)) else value

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from fedrepro.benchmark.spec.model import Cell, Claim, Paper, Read, Relation, Table
+from fedrepro.benchmark.spec.model import Cell, Claim, Paper, Readout, Relation, Table
 from fedrepro.benchmark.spec.printed import Printed
 
 ROUNDINGS = {"up": ROUND_HALF_UP, "even": ROUND_HALF_EVEN}
@@ -25,7 +25,7 @@ def _cell(text: str, row: str = "A", column: str = "C", **given: Any) -> Cell:
         "unit": "%",
         "experiment": {"method": "made-up", "name": row},
     }
-    read = Read(given.pop("at", "final"))
+    read = Readout(given.pop("at", "final"))
     return Cell(
         row=tuple(row.split("|")),
         column=tuple(column.split("|")),

@@ -19,7 +19,7 @@ from fedrepro.benchmark.audit.checks import (
 )
 from fedrepro.benchmark.audit.expressions import computed_of
 from fedrepro.benchmark.audit.findings import Finding, beside_cells, findings_for
-from fedrepro.benchmark.claims.bind_cells import resolve
+from fedrepro.benchmark.claims.bind_cells import bind
 from fedrepro.benchmark.planning.plan_run import Resolver
 from fedrepro.benchmark.spec.model import Cell, Claim, Relation
 
@@ -191,7 +191,7 @@ def test_the_arithmetic_of_a_statement_is_shown(
     holds: str, computed: str, cell: Make, paper: Make
 ) -> None:
     cells = [cell(text, row=row) for row, text in (("A", "30"), ("B", "40"), ("zero", "0"))]
-    (comparison,) = resolve(Claim("c", "s", holds), (made := paper(*cells)).tables[0], made)
+    (comparison,) = bind(Claim("c", "s", holds), (made := paper(*cells)).tables[0], made)
     assert computed_of(comparison) == computed
 
 

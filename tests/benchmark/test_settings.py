@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.spec import settings
 from fedrepro.benchmark.spec.coercion import coerce
-from fedrepro.benchmark.spec.settings import get, merge, with_value
+from fedrepro.benchmark.spec.settings import copied, get, merge, put
 from fedrepro.methods import registry
 
 keys = st.sampled_from(["a", "b", "c", "d"])
@@ -66,7 +66,10 @@ def test_merging_is_associative(a: dict[str, Any], b: dict[str, Any], c: dict[st
 
 @given(experiments, st.lists(keys, min_size=1, max_size=3).map(".".join), st.integers())
 def test_a_value_is_found_where_it_was_put(tree: dict[str, Any], path: str, value: int) -> None:
-    assert get(with_value(tree, path, value), path) == value
+    before, changed = copied(tree), copied(tree)
+    put(changed, path, value)
+    assert get(changed, path) == value
+    assert tree == before
 
 
 def test_a_path_that_leads_nowhere_gives_the_default() -> None:
@@ -129,18 +132,19 @@ def test_a_wrong_type_is_one_clear_line(value: Any, hint: Any, said: str) -> Non
 
 def test_options_are_those_of_the_class_and_of_no_other() -> None:
     mapping = {"name": "cnn", "widths": [8, 16], "dim": Decimal(32), "blocks": 4}
-    assert settings.options_for("encoder", "cnn", mapping) == {"widths": (8, 16), "dim": 32}
-    assert settings.build("encoder", "cnn", mapping).widths == (8, 16)
+    made = settings.build("encoder", "cnn", mapping)
+    assert (made.widths, made.dim) == ((8, 16), 32)
+    assert settings.options_of(type(made), mapping, "") == {"widths": (8, 16), "dim": 32}
 
 
 def test_option_errors_name_the_class_and_the_option() -> None:
     with pytest.raises(SpecError, match="encoder 'cnn': dim must be a whole number, not 'wide'"):
-        settings.options_for("encoder", "cnn", {"dim": "wide"})
+        settings.declare("encoder", "cnn", {"dim": "wide"})
 
 
 def test_what_a_class_refuses_is_a_spec_error() -> None:
     with pytest.raises(SpecError, match="partition 'class-groups': count = 1"):
-        settings.build("partition", "class-groups", {"count": 1})
+        settings.declare("partition", "class-groups", {"count": 1})
 
 
 @pytest.mark.parametrize("kind", ["federated", "objective", "encoder", "partition"])
