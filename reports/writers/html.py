@@ -16,6 +16,7 @@ from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
 from fedrepro.benchmark.judging.scoreboard import Scoreboard, scoreboard, why_not_run
+from fedrepro.benchmark.printable import printable
 from fedrepro.benchmark.results import Report, RunSummary, Series
 from fedrepro.reports import figures, layout, overview, strips
 from fedrepro.reports.pages import page
@@ -65,11 +66,12 @@ def _settings(run: RunSummary) -> Markup:
 
 def _lines(config: Mapping[str, Any]) -> str:
     """Settings without a value and the run that this one starts from are left out."""
-    return "".join(
+    lines = "".join(
         f"{name} = {json.dumps(value, sort_keys=True)}\n"
         for name, value in config.items()
         if name != "start" and value not in (None, {})
     )
+    return printable(lines)
 
 
 def _picture(series: Series) -> str:
