@@ -34,7 +34,8 @@ from fedrepro.reports.audit import markdown as audit_markdown
 HOSTILE = (
     # HTML
     "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "</title></style><script>",
-    "\" onclick='x' autofocus", "<!-- ", "]]>", "&lt;b&gt; &amp; &#60;script>", "{{ 7 * 7 }}{% x %}",
+    "\" onclick='x' autofocus", "<!-- ", "]]>", "&lt;b&gt; &amp; &#60;script>",
+    "{{ 7 * 7 }}{% x %}",
     # Markdown
     "![x](https://evil.example/x.png)", "[x](javascript:alert(1))", "[x]: https://evil.example",
     "<https://evil.example>", "https://evil.example", "www.evil.example", "a `b` ``c`` ```d",
