@@ -160,9 +160,9 @@ def lock(session: nox.Session) -> None:
             *("--no-header", "--no-annotate", "--no-emit-index-url", "--no-emit-find-links"),
             *(*limits, "--output-file", str(place / "locked.txt"), str(place / "wanted.in")),
         )
-        remarks = [line for line in file.read_text("utf-8").splitlines() if line.startswith("# ")]
+        remarks, _, _ = file.read_text("utf-8").partition("\n\n")
         locked = (place / "locked.txt").read_text("utf-8")
-        file.write_text("\n".join([*remarks, locked]), encoding="utf-8")
+        file.write_text(f"{remarks}\n\n{locked}", encoding="utf-8")
         (place / "locked.txt").unlink()
 
 
