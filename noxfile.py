@@ -1,13 +1,15 @@
-"""Sessions: `reproduce-<paper>` for each paper, `report`, `audit`, `docs`, `tests`, `lint`, `slow`,
-`cluster`, `faults`, `fuzz`, `licences`, `advisories`, `data`, `oracles`, `bench`, `bench-peers`,
-`regress`.
+"""Sessions: `reproduce-<paper>` for each paper, `report`, `audit`, `docs`, `picture`, `tests`,
+`lint`, `slow`, `cluster`, `faults`, `fuzz`, `data`, `oracles`, `regress`, `bench`, `bench-peers`,
+`licences`, `advisories`, `lock`, `sbom`.
 
-Sessions install the versions in `constraints.txt`, with which the suite was tried; pyproject.toml
-holds the ranges that it accepts. The virtualenv backend, because uv ignores pip's configuration.
+Sessions install the versions in `constraints.txt`, with which the suite was tried, and hold most of
+them to the hashes in `hashes.txt`; pyproject.toml holds the ranges that fedrepro accepts. The
+virtualenv backend, because uv ignores pip's configuration.
 """
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import nox
@@ -17,12 +19,27 @@ nox.options.default_venv_backend = "virtualenv"
 nox.options.reuse_existing_virtualenvs = True
 nox.options.sessions = ["tests"]
 
+OF_TORCH = ("filelock", "fsspec", "jinja2", "networkx", "pillow", "sympy", "typing-extensions")
+"""What torch and torchvision bring, whose own hashes depend on the build (see `hashes.txt`)."""
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+SHOW_TABLE_3 = """<script>
+document.getElementById("cpcfl-table-3").scrollIntoView();
+document.getElementById("cpcfl-table-3-c1-1").showPopover();
+</script>
+"""
+
 PAPERS = sorted(path.parent.name for path in Path(__file__).parent.glob("tables/*/paper.toml"))
 
 
-def install(session: nox.Session, extra: str = "") -> None:
-    """fedrepro from this folder, with the tried versions of its dependencies."""
-    session.install("--quiet", "--constraint", "constraints.txt", "--editable", f".{extra}")
+def install(session: nox.Session, extra: str = "", *, editable: bool = True) -> None:
+    """fedrepro from this folder, with the tried versions of its dependencies.
+
+    First what `hashes.txt` lists, setuptools among it, so that no newer one builds the package.
+    Then the rest under `constraints.txt`.
+    """
+    session.install("--quiet", "--no-deps", "--require-hashes", "--requirement", "hashes.txt")
+    pinned = ["--quiet", "--constraint", "constraints.txt", "--no-build-isolation"]
+    session.install(*pinned, *(["--editable"] if editable else []), f".{extra}")
 
 
 def define_reproduction(paper: str) -> None:
@@ -125,10 +142,55 @@ def advisories(session: nox.Session) -> None:
 
 
 @nox.session
+def lock(session: nox.Session) -> None:
+    """Writes `hashes.txt` and `.ci/requirements.txt` anew; asks the package index for hashes."""
+    session.install("--quiet", "pip-tools")
+    project = nox.project.load_toml("pyproject.toml")["project"]
+    asked = [*project["dependencies"], *project["optional-dependencies"]["test"], "setuptools"]
+    wanted = [*OF_TORCH, *(one for one in asked if not one.startswith("torch"))]
+    tried = ["--constraint", str(Path("constraints.txt").resolve())]
+    for file, names, limits in (
+        (Path("hashes.txt"), wanted, tried),
+        (Path(".ci/requirements.txt"), ["nox"], []),
+    ):
+        place = Path(session.create_tmp())
+        (place / "wanted.in").write_text("\n".join(names), encoding="utf-8")
+        session.run(
+            *("pip-compile", "--quiet", "--generate-hashes", "--allow-unsafe", "--strip-extras"),
+            *("--no-header", "--no-annotate", "--no-emit-index-url", "--no-emit-find-links"),
+            *(*limits, "--output-file", str(place / "locked.txt"), str(place / "wanted.in")),
+        )
+        remarks, _, _ = file.read_text("utf-8").partition("\n\n")
+        locked = (place / "locked.txt").read_text("utf-8")
+        file.write_text(f"{remarks}\n\n{locked}", encoding="utf-8")
+        (place / "locked.txt").unlink()
+
+
+@nox.session
+def sbom(session: nox.Session) -> None:
+    """What an installed fedrepro brings, as a CycloneDX document: results/sbom.cdx.json."""
+    # Not by `install`, which also brings what tests need.
+    session.install("--quiet", "--constraint", "constraints.txt", "setuptools")
+    session.install("--quiet", "--constraint", "constraints.txt", "--no-build-isolation", ".")
+    # The tool has an environment of its own, or it would list itself.
+    tool = Path(session.create_tmp()).resolve() / "tool"
+    session.run("python", "-m", "venv", str(tool))
+    python = str(tool / "bin" / "python")
+    session.run(python, "-m", "pip", "install", "--quiet", "cyclonedx-bom==7.5.0", external=True)
+    Path("results").mkdir(exist_ok=True)
+    session.run(
+        *(python, "-m", "cyclonedx_py", "environment", "--pyproject", "pyproject.toml"),
+        *("--output-reproducible", "--output-file", "results/sbom.cdx.json"),
+        str(Path(session.virtualenv.bin) / "python"),
+        external=True,
+    )
+
+
+@nox.session
 def lint(session: nox.Session) -> None:
     """ruff and mypy."""
-    # Not editable: mypy does not see where an editable install has its packages.
-    session.install("--quiet", "--constraint", "constraints.txt", ".[test,lint,cluster]")
+    # mypy does not see where an editable install has its packages.
+    install(session, "[test,lint,cluster]", editable=False)
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
     session.run("mypy")
@@ -159,6 +221,29 @@ def docs(session: nox.Session) -> None:
         "fedrepro.benchmark",
         "fedrepro.methods",
         "fedrepro.reports",
+    )
+
+
+@nox.session
+def picture(session: nox.Session) -> None:
+    """docs/architecture.svg from the imports, and docs/report.png from a report by Chromium.
+
+    The report is `results/reports/cpcfl-reduced/report.html`, or the file given after `--`.
+    """
+    install(session)
+    session.run("python", "-m", "tests.house", "--svg", "docs/architecture.svg")
+    page = Path(*(session.posargs or ["results/reports/cpcfl-reduced/report.html"]))
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if browser is None:
+        session.error(f"none of {', '.join(BROWSERS)} is installed")
+    if not page.is_file():
+        session.error(f"{page} is missing: run `nox -s reproduce-cpcfl` first")
+    shown = Path(session.create_tmp()).resolve() / "report.html"
+    shown.write_text(page.read_text("utf-8") + SHOW_TABLE_3, encoding="utf-8")
+    session.run(
+        *(browser, "--headless", "--no-sandbox", "--hide-scrollbars", "--window-size=1400,1000"),
+        *(f"--screenshot={Path('docs/report.png').resolve()}", shown.as_uri()),
+        external=True,
     )
 
 

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.house import arrows_of, drawn, reachable
+
 ROOT = Path(__file__).parents[1]
 FLOORS = {
     "methods": (
@@ -81,6 +83,16 @@ def test_every_room_has_its_floor(package: str) -> None:
         if (path.is_dir() and (path / "__init__.py").is_file()) or path.suffix == ".py"
     }
     assert rooms - {"__init__"} == set().union(*FLOORS[package])
+
+
+def test_no_rooms_import_each_other_in_a_circle() -> None:
+    assert [room for room, reach in reachable(arrows_of(ROOT)).items() if room in reach] == []
+
+
+def test_the_picture_of_the_house_is_that_of_its_imports() -> None:
+    picture = (ROOT / "docs/architecture.svg").read_text(encoding="utf-8")
+    renew = "python -m tests.house --svg docs/architecture.svg"
+    assert picture == drawn(arrows_of(ROOT)), f"renew it: {renew}"
 
 
 def test_no_file_outgrows_its_idea() -> None:

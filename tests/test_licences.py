@@ -1,4 +1,4 @@
-"""Every dependency is pinned in `constraints.txt`, and its licence is known and permissive.
+"""Every dependency is pinned in `constraints.txt`, most by hash, with a known permissive licence.
 
 `nox -s licences` prints the list.
 """
@@ -27,17 +27,25 @@ PERMISSIVE = re.compile(
 KNOWN = {"torch": "BSD-3-Clause", "py-cpuinfo2": "MIT", "optype": "BSD-3-Clause"}
 """Licences that the metadata do not name in a word."""
 
+CUDA_OF_TORCH = {
+    canonicalize_name(Requirement(text).name)
+    for text in distribution("torch").requires or ()
+    if text.startswith(("nvidia", "cuda", "triton"))
+}
+"""Packages that only torch's GPU builds bring, each pinned by torch itself."""
 
-def requirements() -> list[Requirement]:
-    """All that fedrepro and its extras ask for by name."""
+
+def requirements(*extras: str) -> list[Requirement]:
+    """What fedrepro and these extras ask for by name; all extras if none is given."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extras = [one for extra in project["optional-dependencies"].values() for one in extra]
-    return [Requirement(text) for text in (*project["dependencies"], *extras)]
+    optional = project["optional-dependencies"]
+    wanted = [one for extra in extras or optional for one in optional[extra]]
+    return [Requirement(text) for text in (*project["dependencies"], *wanted)]
 
 
-def installed() -> dict[str, Distribution]:
-    """The packages that these bring here, directly or not, but for extras that are not here."""
-    waiting, found = requirements(), dict[str, Distribution]()
+def installed(*extras: str) -> dict[str, Distribution]:
+    """The packages that these bring here, directly or not, but for those that are not here."""
+    waiting, found = requirements(*extras), dict[str, Distribution]()
     while waiting:
         wanted = waiting.pop()
         name = canonicalize_name(wanted.name)
@@ -75,6 +83,18 @@ def pinned() -> dict[str, str]:
     return {canonicalize_name(name): version for name, _, version in pairs}
 
 
+def hashed(file: str) -> dict[str, tuple[str, list[str]]]:
+    """Version and SHA-256 of every package that a file holds to its hashes."""
+    text = re.sub(r"^#.*\n", "", (ROOT / file).read_text(), flags=re.MULTILINE)
+    lines = text.replace("\\\n", " ").split("\n")
+    found = {}
+    for line in filter(None, lines):
+        pin, *hashes = line.split()
+        name, _, version = pin.partition("==")
+        found[canonicalize_name(name)] = version, hashes
+    return found
+
+
 def test_every_licence_is_known_and_permissive() -> None:
     listed = {name: licence_of(name, package) for name, package in installed().items()}
     for name, licence in listed.items():
@@ -96,3 +116,32 @@ def test_direct_dependencies_are_pinned_within_their_ranges() -> None:
         if name in versions and versions[name] not in one.specifier
     }
     assert lacking == {}
+
+
+@pytest.mark.parametrize("file", ["hashes.txt", ".ci/requirements.txt"])
+def test_every_line_of_a_locked_file_has_hashes(file: str) -> None:
+    for name, (version, hashes) in hashed(file).items():
+        assert version, name
+        assert hashes, name
+        assert all(re.fullmatch(r"--hash=sha256:[0-9a-f]{64}", one) for one in hashes), name
+
+
+def test_all_that_tests_install_is_held_by_hash_but_for_torch() -> None:
+    held, versions = hashed("hashes.txt"), pinned()
+    assert set(installed("test")) - set(held) <= {"torch", "torchvision"} | CUDA_OF_TORCH
+    assert {name: version for name, (version, _) in held.items()} == {
+        name: versions[name] for name in held
+    }
+
+
+def test_ci_installs_nox_and_the_build_backend_by_hash() -> None:
+    assert "nox" in hashed(".ci/requirements.txt")
+    assert "setuptools" in hashed("hashes.txt")
+    assert "--require-hashes --requirement .ci/requirements.txt" in (ROOT / ".ci/run").read_text()
+
+
+def test_actions_of_a_workflow_are_commits() -> None:
+    workflows = [path.read_text() for path in (ROOT / ".github/workflows").glob("*.yml")]
+    used = re.findall(r"uses: *(\S+)", "\n".join(workflows))
+    assert used
+    assert [one for one in used if not re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", one)] == []

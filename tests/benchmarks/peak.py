@@ -1,6 +1,6 @@
 """Peak memory of a round against what the engine should need at most.
 
-Bound, beside data and libraries: every client's model before, after and for the average (three
+Bound, without data and libraries: every client's model before, after and for the average (three
 stacks, of which the average is in double precision), and for the clients of one step weights,
 gradients and two moments, and twice `step_bytes` of activations and their gradients.
 """

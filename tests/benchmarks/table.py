@@ -95,7 +95,7 @@ def main(argv: list[str] | None = None) -> int:
         f"{platform.machine()}, {os.cpu_count()} cores. When it began, "
         f"{os.getloadavg()[0]:.0f} processes wanted a core, and caches were shared with them. "
         "Only ratios mean something elsewhere. No GPU was used. "
-        "Other simulators are run beside it by `nox -s bench-peers`.",
+        "Other simulators are run by `nox -s bench-peers`.",
         "",
         "![Rounds against the limit](benchmarks.svg)",
         "",

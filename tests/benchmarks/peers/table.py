@@ -92,7 +92,7 @@ def main(argv: list[str] | None = None) -> int:
     options.add_argument("--only", nargs="*", default=list(SIMULATORS), choices=list(SIMULATORS))
     chosen = options.parse_args(argv)
     lines = [
-        "# Beside other simulators",
+        "# Other simulators",
         "",
         f"Written by `nox -s bench-peers`. FedAvg: {chosen.clients} clients of 50 images, "
         "3 local epochs, batches of 32, Adam 1e-3; the same images and initial weights. Medians of "

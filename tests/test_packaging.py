@@ -1,0 +1,178 @@
+"""What is installed: an sdist, the wheel built from it, and its use far from the repository."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import shutil
+import subprocess
+import sys
+import tarfile
+import venv
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FOLDERS = ("benchmark", "methods", "reports")
+FACE = Path("benchmark/face")
+HOSTILE = "raise ImportError('the folder of a user was imported in place of fedrepro')\n"
+
+JUDGE = """
+from fedrepro import Store, judge, load_paper, make_plan, write_report
+
+plan = make_plan(load_paper("cpcfl"), "smoke", tables=["3"], rows="FedAvg|None")
+report = judge(plan, Store("results/store"), command="judge.py")
+write_report([report], "judged")
+cells = [cell for table in report.tables for cell in table.cells]
+print(len(cells), sum(cell.mean is not None for cell in cells))
+"""
+
+
+def run(command: Sequence[str | Path], folder: Path) -> str:
+    """What a command prints; it fails with all that it said."""
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "FEDREPRO"))}
+    done = subprocess.run(
+        list(map(str, command)),
+        cwd=folder,
+        env=clean | {"OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, f"{command}: {done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+    return done.stdout
+
+
+def installed_place(file: Path) -> str:
+    """Where a source file of the repository lies in a wheel."""
+    if file.is_relative_to(FACE):
+        return f"fedrepro/{file.relative_to(FACE)}"
+    if file.parts[0] == "tables":
+        return f"fedrepro/_tables/{file.relative_to('tables')}"
+    return f"fedrepro/{file}"
+
+
+def sources() -> set[Path]:
+    """Every file that an installed fedrepro needs, as it lies in the repository."""
+    code = {file for folder in FOLDERS for file in (ROOT / folder).rglob("*.py")}
+    data = {*(ROOT / "tables").rglob("*.toml"), *(ROOT / "reports/templates").iterdir()}
+    return {file.relative_to(ROOT) for file in code | data | {ROOT / FACE / "py.typed"}}
+
+
+def not_copied(folder: str, names: list[str]) -> set[str]:
+    """What lies in a checkout without belonging to it."""
+    if Path(folder) == ROOT:
+        own = {".git", ".nox", "build", "data", "dist"}
+        return {name for name in names if name in own or name.startswith(".venv")}
+    if Path(folder) == ROOT / "results":
+        return set(names) - {"baselines", "published"}
+    return {name for name in names if name == "__pycache__"}
+
+
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The unpacked sdist of a copy of this checkout."""
+    pytest.importorskip("build")
+    place = tmp_path_factory.mktemp("sdist")
+    shutil.copytree(ROOT, place / "checkout", ignore=not_copied)
+    here = [sys.executable, "-m", "build", "--no-isolation", "--outdir", place]
+    run([*here, "--sdist", place / "checkout"], place)
+    (packed,) = place.glob("*.tar.gz")
+    with tarfile.open(packed) as archive:
+        archive.extractall(place, filter="data")
+    return place / packed.name.removesuffix(".tar.gz")
+
+
+@pytest.fixture(scope="module")
+def wheel(sdist: Path) -> Path:
+    """The wheel that is built from the sdist."""
+    run([sys.executable, "-m", "build", "--no-isolation", "--wheel", sdist], sdist)
+    (built,) = (sdist / "dist").glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def scripts(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of commands of an environment with the wheel, and this one's dependencies."""
+    place = tmp_path_factory.mktemp("environment")
+    venv.create(place, with_pip=False, symlinks=True)
+    (inside,) = place.glob("lib/python*/site-packages")
+    shared = [path for path in sys.path if Path(path).name == "site-packages"]
+    (inside / "shared.pth").write_text("\n".join(shared))
+    target = ["--python", place / "bin/python"]
+    run([sys.executable, "-m", "pip", *target, "install", "--no-deps", wheel], place)
+    return place / "bin"
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Path:
+    """A research repository with folders of the same names as ours."""
+    for name in ("methods", "benchmark", "reports", "tests", "tables"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text(HOSTILE)
+    return tmp_path
+
+
+def test_every_folder_with_code_is_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, Any] = {}
+    monkeypatch.setattr("setuptools.setup", given.update)
+    monkeypatch.chdir(ROOT)
+    runpy.run_path("setup.py")
+    wanted = {str(Path(installed_place(file)).parent) for file in sources() if file.suffix == ".py"}
+    assert {name.replace(".", "/") for name in given["packages"]} == {*wanted, "fedrepro/_tables"}
+
+
+def test_the_public_names_load_no_torch_until_they_are_asked_for() -> None:
+    script = "import sys, fedrepro; assert 'torch' not in sys.modules; print(len(fedrepro.__all__))"
+    assert int(run([sys.executable, "-c", script], ROOT)) > 0
+
+
+def test_every_public_name_is_there_and_described() -> None:
+    import fedrepro
+
+    assert sorted(fedrepro.__all__) == fedrepro.__all__
+    for name in fedrepro.__all__:
+        assert getattr(fedrepro, name).__doc__
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        fedrepro.nonsense  # noqa: B018
+
+
+@pytest.mark.slow
+def test_a_wheel_holds_all_that_runs(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        held = {name for name in archive.namelist() if not name.split("/")[0].endswith("info")}
+    assert held == {installed_place(file) for file in sources()}
+
+
+@pytest.mark.slow
+def test_away_from_the_repository_a_folder_of_a_user_hides_nothing(
+    scripts: Path, elsewhere: Path
+) -> None:
+    python, command = scripts / "python", scripts / "fedrepro"
+    where = run([python, "-c", "import fedrepro; print(fedrepro.__file__)"], elsewhere)
+    assert Path(where.strip()).is_relative_to(scripts.parent)
+    assert "cpcfl" in run([command, "list"], elsewhere)
+    assert run([python, "-m", "fedrepro", "list"], elsewhere) == run([command, "list"], elsewhere)
+
+    one_row = ["--tables", "3", "--rows", "FedAvg|None"]
+    run([command, "run", "cpcfl", *one_row, "--profile", "smoke", "--jobs", "1"], elsewhere)
+
+    (elsewhere / "judge.py").write_text(JUDGE)
+    assert run([python, "judge.py"], elsewhere).split() == ["4", "4"]
+    assert (elsewhere / "judged/report.html").is_file()
+
+
+@pytest.mark.slow
+def test_the_tests_run_from_an_sdist(sdist: Path, scripts: Path) -> None:
+    some = [
+        "tests/test_house.py",
+        "tests/benchmark/test_printed.py",
+        "tests/methods/test_sinkhorn.py",
+    ]
+    told = run([scripts / "python", "-m", "pytest", "-q", "-p", "no:cacheprovider", *some], sdist)
+    assert " passed" in told
+    assert "failed" not in told
