@@ -1,9 +1,9 @@
-"""Central pre-training of an encoder with any objective, and its linear evaluation.
+"""Central pre-training of an encoder with any objective.
 
 Paper: CP-CFL, Algorithm 1 and Section 4.1 (300 epochs, batches of 500, Adam, learning rate 0.001).
 Unstated: what becomes of the last, smaller batch (it is trained on, unless it is a single image,
 which has neither negatives nor batch statistics); a schedule of the learning rate (none: "initial"
-may mean one); the settings of the linear evaluation (`linear_evaluation`).
+may mean one).
 Evidence: `tests/methods/test_pretraining.py`.
 """
 
@@ -14,14 +14,13 @@ from dataclasses import dataclass
 from itertools import islice
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from fedrepro.methods.data.federation import Portion, to_float
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.encoders.base import Encoder
-from fedrepro.methods.nn.layers import Layer, Linear, in_fast_layout, is_buffer
-from fedrepro.methods.nn.met import Places, met_places, trimmed, whole
+from fedrepro.methods.nn.layers import Layer, in_fast_layout, is_buffer
+from fedrepro.methods.nn.reached import Places, reached_places, restored, trimmed
 from fedrepro.methods.objectives.base import Objective
 from fedrepro.methods.optim.optimizers import make_optimizer, moves_by_gradients_alone
 from fedrepro.methods.outcome import Curve, DivergedError, Outcome
@@ -76,7 +75,7 @@ def pretrain(
     fresh = {name: value.to(device) for name, value in new.items()}
     places: Places = {}
     if moves_by_gradients_alone(options.optimizer):
-        places = met_places(network, fresh, to_float(portion.images[0]))
+        places = reached_places(network, fresh, to_float(portion.images[0]))
     state = in_fast_layout(trimmed(fresh, places))
     trained = [value.requires_grad_() for name, value in state.items() if not is_buffer(name)]
     memory = learner.memory(state)
@@ -105,7 +104,7 @@ def pretrain(
         if progress is not None:
             progress(epoch, options.epochs)
 
-    learnt = whole(part(clone(state), "encoder"), fresh, places)
+    learnt = restored(part(clone(state), "encoder"), fresh, places)
     return Outcome(
         metrics={"loss": Curve(tuple(range(1, options.epochs + 1)), tuple(losses))},
         counts={"parameters": _weights(fresh), "encoder_parameters": _weights(learnt)},
@@ -153,47 +152,3 @@ def encode(encoder: Layer, state: State, images: Tensor, batch_size: int = 500) 
     """Representations n x dim of uint8 images n x C x H x W by one model, in evaluation mode."""
     parts = [encoder(state, to_float(batch)[None])[0] for batch in torch.split(images, batch_size)]
     return torch.cat(parts)
-
-
-def linear_evaluation(
-    encoder: Layer,
-    state: State,
-    train: Portion,
-    test: Portion,
-    n_classes: int,
-    seeds: Seeds,
-    options: PretrainingOptions | None = None,
-    device: torch.device | str = "cpu",
-) -> float:
-    """Accuracy on `test` of a linear head trained on frozen representations of `train`.
-
-    CP-CFL selects its encoders by it (Section 4.1) and does not say how the head is trained.
-    Here (`options` None): no augmentation, features standardised by the training portion's mean
-    and SD, 100 epochs of Adam at 0.001 in batches of 256.
-
-    Raises `ValueError` if a portion has no labels.
-    """
-    options = options or PretrainingOptions(epochs=100, batch_size=256)
-    train, test = train.to(device), test.to(device)
-    if train.labels is None or test.labels is None:
-        raise ValueError("linear evaluation needs labels for training and test images")
-    weights = {name: value.to(device) for name, value in state.items()}
-    features, unseen = (encode(encoder, weights, p.images) for p in (train, test))
-    spread, mean = torch.std_mean(features, dim=0, correction=0)
-    # A unit that never fires has no spread; it stays at zero.
-    features, unseen = ((h - mean) / spread.clamp(min=1e-6) for h in (features, unseen))
-
-    layer = Linear("head", features.shape[1], n_classes)
-    fresh = layer.new(seeds.generator("weights", "linear evaluation"))
-    head = {name: value.to(device).requires_grad_() for name, value in fresh.items()}
-    optimizer = make_optimizer(options.optimizer, head.values(), options.learning_rate)
-    order = seeds.generator("linear evaluation", "order")
-    for _ in range(options.epochs):
-        for batch in batches(len(features), options.batch_size, order, device):
-            logits = layer(head, features[batch][None])[0]
-            optimizer.zero_grad(set_to_none=True)
-            torch.autograd.backward(F.cross_entropy(logits, train.labels[batch]))
-            optimizer.step()
-    with torch.no_grad():
-        predicted = layer(head, unseen[None])[0].argmax(dim=1)
-    return float((predicted == test.labels).double().mean())

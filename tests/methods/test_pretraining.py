@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from fedrepro.methods.data.federation import Portion
 from fedrepro.methods.data.views.augment import Augmentation
@@ -17,7 +17,6 @@ from fedrepro.methods.training.pretraining import (
     PretrainingOptions,
     batches,
     encode,
-    linear_evaluation,
     pretrain,
 )
 
@@ -174,34 +173,6 @@ def test_a_portion_that_cannot_be_trained_on_is_refused(
 
 def test_contrastive_training_needs_no_labels() -> None:
     assert trained("byol", portion=Portion(blobs().images)).encoder
-
-
-def class_as_feature(state: State, x: Tensor, training: bool = False) -> Tensor:
-    """A perfect encoder of blobs: the brightness of each quarter."""
-    return torch.nn.functional.avg_pool2d(x[0], 4).flatten(1)[None]
-
-
-def test_linear_evaluation_reads_classes_that_are_linear_in_the_features() -> None:
-    train, test = blobs(200), blobs(100, seed=1)
-    options = PretrainingOptions(epochs=60, batch_size=50, learning_rate=0.01)
-    accuracy = linear_evaluation(class_as_feature, {}, train, test, 4, Seeds(0), options)  # type: ignore[arg-type]
-    assert accuracy == 1.0
-
-
-def test_linear_evaluation_is_at_chance_where_labels_are_unrelated() -> None:
-    train, test = blobs(200), blobs(400, seed=1)
-    g = torch.Generator().manual_seed(0)
-    random = [Portion(p.images, torch.randint(4, (len(p),), generator=g)) for p in (train, test)]
-    accuracy = linear_evaluation(class_as_feature, {}, *random, 4, Seeds(0))  # type: ignore[arg-type, misc]
-    assert 0.1 < accuracy < 0.4
-
-
-def test_linear_evaluation_leaves_the_encoder_as_it_was() -> None:
-    layer, state = ENCODER.build(1, 8), weights(trained())
-    before = {name: value.clone() for name, value in state.items()}
-    linear_evaluation(layer, state, blobs(30), blobs(10), 4, Seeds(0))
-    for name, value in state.items():
-        assert torch.equal(value, before[name])
 
 
 def test_encoding_in_parts_equals_encoding_at_once() -> None:
