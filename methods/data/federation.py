@@ -15,7 +15,7 @@ UNLABELED = -1
 
 
 @dataclass(frozen=True)
-class Portion:
+class ImageSet:
     """Labelled (or unlabelled) images.
 
     images: uint8, n x channels x height x width. labels: int64, n, or None where unlabelled.
@@ -36,10 +36,10 @@ class Portion:
             raise ValueError(f"{what} needs labels, and these images have none")
         return self.labels
 
-    def to(self, device: torch.device | str) -> Portion:
+    def to(self, device: torch.device | str) -> ImageSet:
         """The same portion on `device`."""
         labels = None if self.labels is None else self.labels.to(device)
-        return Portion(self.images.to(device), labels)
+        return ImageSet(self.images.to(device), labels)
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,8 @@ class Federation:
     without labels; empty where there are none.
     """
 
-    train: Portion
-    test: Portion
+    train: ImageSet
+    test: ImageSet
     train_of: tuple[Tensor, ...]
     test_of: tuple[Tensor, ...]
     group: Tensor
@@ -99,7 +99,7 @@ class Federation:
         nothing = torch.empty(0, dtype=torch.int64)
         return replace(
             self,
-            train=Portion(
+            train=ImageSet(
                 torch.cat([self.train.images, images]), torch.cat([self.train.labels, labels])
             ),
             unlabeled_of=(*(hand.sort().values for hand in hands), *[nothing] * self.novel),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.data.federation import Portion
+from fedrepro.methods.data.federation import ImageSet
 from fedrepro.methods.metrics import Evaluation
 from fedrepro.methods.nn.layers import Layer
 from fedrepro.methods.state import State
@@ -20,12 +20,12 @@ METRICS = ("representation_std",)
 _IMAGES = 500
 
 
-def first_images(test: Portion) -> Tensor:
+def first_images(test: ImageSet) -> Tensor:
     """The images on which it is measured after a round: the first 500, uint8."""
     return test.images[:_IMAGES]
 
 
-def evaluate(encoder: Layer, weights: State, test: Portion) -> Evaluation:
+def evaluate(encoder: Layer, weights: State, test: ImageSet) -> Evaluation:
     """The metric on the `first_images` of `test`, by one model in evaluation mode."""
     h = encode(encoder, weights, first_images(test))  # images x dim
     return Evaluation({"representation_std": representation_std(h)})

@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.data.federation import Portion, to_float
+from fedrepro.methods.data.federation import ImageSet, to_float
 from fedrepro.methods.data.labels import labelled
 from fedrepro.methods.nn.classifier import ENCODER, HEAD, Classifier, dense_head
 from fedrepro.methods.nn.layers import is_buffer
@@ -63,7 +63,7 @@ class FineTuning(HeadOptions, Protocol):
         accuracy = float((predicted == wanted).double().mean())
         return Outcome(metrics=once({"accuracy": accuracy}), counts={"labels": len(train)})
 
-    def _train(self, model: Classifier, state: State, train: Portion, subject: Subject) -> None:
+    def _train(self, model: Classifier, state: State, train: ImageSet, subject: Subject) -> None:
         """Changes `state` in place."""
         labels = train.known_labels("fine-tuning")
         rates = {ENCODER: 1.0, HEAD: (self.head_learning_rate or self.learning_rate)}
@@ -86,7 +86,7 @@ class FineTuning(HeadOptions, Protocol):
             subject.progress(epoch + 1, self.epochs)
 
 
-def labelled_share(portion: Portion, share: float, seeds: Seeds) -> Portion:
+def labelled_share(portion: ImageSet, share: float, seeds: Seeds) -> ImageSet:
     """The images that keep their labels, `share` of each class.
 
     Raises `ValueError` if there are no labels.
@@ -94,7 +94,7 @@ def labelled_share(portion: Portion, share: float, seeds: Seeds) -> Portion:
     labels = portion.known_labels("fine-tuning")
     everything = torch.arange(len(portion), device=labels.device)
     chosen = labelled(everything, labels, share, seeds.generator("labels", "pooled"))
-    return Portion(portion.images[chosen], labels[chosen])
+    return ImageSet(portion.images[chosen], labels[chosen])
 
 
 def _trained(state: State) -> list[Tensor]:
