@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Arrays = Mapping[str, NDArray[Any]]
 
 PICTURE = "picture."
-"""Begins the names of arrays that are one picture: uint8, height x width x channels (1 or 3)."""
+"""Prefix of arrays that are a picture: uint8, height x width x channels (1 or 3)."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,12 @@ class Curve:
 class Outcome:
     """What training returns, before anything is written.
 
-    metrics: by name. counts: `parameters`, `downloaded_bytes`, `uploaded_bytes`, `restarts`,
-    `shared_images`, ... . arrays: `client_accuracy` (rounds x clients), `choice` (rounds x
-    clients, -1 where a client was away), `class_counts` (clients x classes), `group` (clients),
-    ... . encoder: weights `encoder.*` (and what else the method saved) of
-    one model, for runs that start from this one; of several, stacked, where clients trained alone.
+    metrics: by name.
+    counts: `parameters`, `downloaded_bytes`, `uploaded_bytes`, `restarts`, `shared_images`, ...
+    arrays: `client_accuracy` (rounds x clients), `choice` (rounds x clients, -1 where a client was
+        away), `class_counts` (clients x classes), `group` (clients), ...
+    encoder: weights `encoder.*`, and what else the method saves, for runs that start from this one;
+        of one model, or stacked where clients trained alone.
     """
 
     metrics: Mapping[str, Curve]
@@ -60,7 +61,7 @@ class Outcome:
 def mean_over_models(each: Sequence[Outcome]) -> Outcome:
     """Means of the metrics and counts of outcomes that measured the same things.
 
-    The final value of every single model stays in the arrays, as `model_<metric>`.
+    The arrays hold the final value of every model, as `model_<metric>`.
     """
     first = each[0]
     metrics: dict[str, Curve] = {}

@@ -1,8 +1,8 @@
 """Named random streams, so that trials are paired by construction.
 
-Asking for a generator names everything that it may depend on. Seed k therefore means the same
+The name of a stream says everything that it may depend on. Seed k therefore means the same
 partition, the same initial weights and the same batch order for every method of a trial, and a
-client's stream does not depend on which clients are trained beside it.
+client's stream does not depend on the clients that are trained with it.
 """
 
 from __future__ import annotations

@@ -49,11 +49,11 @@ if TYPE_CHECKING:
 class Message:
     """What is sent in one direction in one round.
 
-    shared: sent whole to (or from) every participant. each: stacked over participants, one slice
-    for each; where they send unequal amounts, concatenated in their order. log: facts for the
-    record (not sent), stacked over participants, integers or floats. streamed: bytes of what went
-    over in pieces within the round and is not kept, over all participants (smashed data). resident:
-    not sent: the server's half of a network that it trains together with the clients.
+    shared: sent whole to (or from) every participant.
+    each: one slice for each participant, stacked; unequal amounts are concatenated in their order.
+    log: facts for the record (not sent), stacked over participants, integers or floats.
+    streamed: bytes that all participants send in pieces within the round (smashed data).
+    resident: not sent: the server's half of a network that it trains together with the clients.
     """
 
     shared: Mapping[str, State] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class Message:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of all that is sent."""
+        """Names of all that is sent."""
         return (*self.shared, *self.each, *self.streamed)
 
     def bytes_exchanged(self, participants: int, only: str | None = None) -> int:
@@ -82,13 +82,13 @@ class Message:
 
 @dataclass(frozen=True)
 class Task:
-    """What a method is given: data, architecture, pre-trained weights, random streams.
+    """What a method works on: data, architecture, pre-trained weights, random streams.
 
     encoder: pre-trained encoder weights (one model), or None for a random start.
-    grouping: which clients are trained as one batched step; by default the engine chooses.
-    objective, augmentation: for methods that train without labels, else None. source: loads the
-    images on which `encoder` was trained, where it was pre-trained centrally. at_width: the model
-    with a share of the channels, for methods whose clients train parts of it.
+    grouping: which clients share steps; by default the engine chooses.
+    objective, augmentation: for methods that train without labels, else None.
+    source: loads the images on which `encoder` was trained, where it was pre-trained centrally.
+    at_width: the model with a share of the channels, for methods whose clients train parts of it.
     """
 
     federation: Federation
@@ -124,11 +124,14 @@ Memory = Any
 class FederatedMethod(ABC):
     """Options shared by every method; the fields of a subclass are its options in a spec.
 
-    rounds: T. local_epochs: passes over a client's data per round. batch_size: images.
-    learning_rate: of the local optimiser, which is made anew each round. optimizer: `adam` or
-    `sgd`. sgd_momentum, weight_decay: of the optimiser. schedule: `constant`, or `cosine` for a
-    rate that falls to zero over all rounds in half a period. participation: share of the clients
-    that take part in a round.
+    rounds: T.
+    local_epochs: passes over a client's data per round.
+    batch_size: images.
+    learning_rate: of the local optimiser, which is made anew each round.
+    optimizer: `adam` or `sgd`.
+    sgd_momentum, weight_decay: of the optimiser.
+    schedule: `constant`, or `cosine`: the rate falls to zero over all rounds in half a period.
+    participation: share of the clients that take part in a round.
     """
 
     draws_views: ClassVar[bool] = False
@@ -154,7 +157,7 @@ class FederatedMethod(ABC):
 
     @property
     def exchanges(self) -> int:
-        """Rounds of the loop: T, and more where something is exchanged after the last of them."""
+        """Rounds of the loop: T, and more where something is exchanged after the last one."""
         return self.rounds
 
     def local_options(self, t: int) -> LocalOptions:

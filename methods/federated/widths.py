@@ -1,4 +1,4 @@
-"""Models with a share of the channels, made once for a task."""
+"""Models with a share of a task's channels."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
 """Layers whose weights carry a leading dimension `models`.
 
-An input is `models x batch x ...`: every stacked model sees its own batch. The number of models is
-read from the weights at each call, so one module serves any stack (`methods.state`); the modules
-hold the shapes and the rules of initialisation, never the weights themselves.
+An input is `models x batch x ...`: every stacked model sees its own batch. A layer holds shapes and
+rules of initialisation, never weights. It reads the number of models from the weights at each call,
+so that one layer serves any stack (`methods.state`).
 
 A convolution of several models is a batched matrix product over patches
 (`methods.nn.convolution`), which leaves the batch innermost in memory; the other layers keep
 that layout. A single model takes the library's own convolution, channels innermost: on one CPU core
 a round of LeNet on 28x28 images takes about three quarters of a plain torch.nn loop's CPU time.
-Where one pixel comes out, or few from many weights, either is a plain matrix product.
+Where one pixel comes out, or few from many weights, both are a plain matrix product.
 Evidence: `tests/methods/test_layers.py` holds values and gradients of both against `torch.nn`.
 """
 
@@ -31,10 +31,10 @@ from fedrepro.methods.nn.convolution import (
 )
 from fedrepro.methods.state import State
 
-SEEN: ContextVar[dict[str, set[tuple[int, int, int] | None]] | None] = ContextVar(
-    "SEEN", default=None
+REACHED: ContextVar[dict[str, set[tuple[int, int, int] | None]] | None] = ContextVar(
+    "REACHED", default=None
 )
-"""What convolutions record of themselves for `methods.nn.met`."""
+"""Where convolutions record which part of their kernels is reached, for `methods.nn.reached`."""
 
 
 def glorot_uniform(shape: tuple[int, ...], fan_in: int, fan_out: int, g: torch.Generator) -> Tensor:
@@ -46,8 +46,8 @@ def glorot_uniform(shape: tuple[int, ...], fan_in: int, fan_out: int, g: torch.G
 def channels_last(x: Tensor) -> Tensor:
     """Images n x C x H x W with the channels innermost in memory, where convolutions are fastest.
 
-    The strides of a single channel are said outright, because PyTorch would take either layout for
-    it and go on in the slower one.
+    The strides of a single channel are set explicitly: both layouts fit it, and PyTorch would go on
+    in the slower one.
     """
     if x.shape[1] == 1:
         n, _, height, width = x.shape
@@ -58,8 +58,8 @@ def channels_last(x: Tensor) -> Tensor:
 def in_fast_layout(state: State) -> State:
     """A single model with its convolutions' weights in the layout that `channels_last` asks for.
 
-    Otherwise every step would bring the weights into that layout and their gradients back. Several
-    models, and everything else, are left as they are.
+    Otherwise every step would convert the weights, and their gradients back. Stacks of several
+    models, and all other tensors, are left as they are.
     """
     return {
         name: value.squeeze(0).contiguous(memory_format=torch.channels_last).unsqueeze(0)
@@ -70,7 +70,7 @@ def in_fast_layout(state: State) -> State:
 
 
 def _only(value: Tensor | None) -> Tensor | None:
-    """Without the dimension of a single model; a view, unlike the backward pass of an index."""
+    """Without the dimension of a single model: a view, whose backward pass is one too."""
     return None if value is None else value.squeeze(0)
 
 
@@ -142,13 +142,13 @@ class Conv2d(Layer):
         weight = state[f"{self.name}.weight"]
         bias = state[f"{self.name}.bias"] if self.bias else None
         height, width = (self.size(side) for side in x.shape[3:])
-        # Shapes alone are asked for to count a network's operations, as those of a convolution.
+        # On `meta` a network's operations are counted: those of an ordinary convolution.
         counted = x.device.type == "meta"
         alone = height == width == 1 and self.padding < self.kernel and not counted
         high, wide = (min(side, self.kernel - self.padding) for side in x.shape[3:])
-        if (seen := SEEN.get()) is not None:
+        if (recorded := REACHED.get()) is not None:
             place = (self.padding, high, wide) if alone else None
-            seen.setdefault(f"{self.name}.weight", set()).add(place)
+            recorded.setdefault(f"{self.name}.weight", set()).add(place)
             return x.new_zeros(*x.shape[:2], self.outputs, height, width)
         if alone:
             return single_pixel_conv2d(x, weight, bias, self.padding, high, wide)
@@ -208,7 +208,7 @@ class BatchNorm(Layer):
         return out.view(last.shape).movedim(-1, 1)
 
     def _lone(self, state: State, x: Tensor) -> Tensor:
-        """One value a channel: it is its own mean, and says nothing of the variance."""
+        """One value a channel: the mean is that value, and the running variance stays."""
         lone = x.detach().reshape(x.shape[0], self.channels)
         state[f"{self.name}.running_mean"].lerp_(lone, self.momentum)
         centred = x - x

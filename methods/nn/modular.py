@@ -24,12 +24,12 @@ OWN = "own"
 
 
 def with_own_modules(state: State, modules: State) -> State:
-    """One model together with all clients' own client modules (stacked), under `own.`."""
+    """One model, and the client modules (stacked) of all clients under `own.`."""
     return {**state, **{f"{OWN}.{name}": value.unsqueeze(0) for name, value in modules.items()}}
 
 
 def with_module_of(state: State, client: int) -> State:
-    """The model of `state` with that client's own module in the place of the averaged one.
+    """The model of `state` with that client's module instead of the averaged one.
 
     Raises `ValueError` if `state` holds no module of that client.
     """

@@ -3,8 +3,8 @@
 Papers: Kingma and Ba 2015; AdamW: Loshchilov and Hutter 2019. For a network of a few thousand
 weights `torch.optim.Adam` spends more time on its own bookkeeping than on numbers (130 µs a step
 of 14 small tensors, this one 52). Weights that lie in another order in memory than their dimensions
-(channels innermost) are handed over in that order, because the kernel would copy them first. A
-weight without a gradient is passed over, and counts its own steps, as in torch.
+(channels innermost) go to the kernel in that order, because it would copy them first. A weight
+without a gradient is skipped, and each weight counts its own steps, as in torch.
 Evidence: `tests/methods/test_optim.py` (the published rule, `torch.optim` step by step).
 """
 
@@ -32,7 +32,7 @@ def suits_fused_adam(weight: Tensor) -> bool:
 
 
 class _Held:
-    """What is kept for one weight: itself and its moments, in the order of memory."""
+    """One weight and its moments, in the order of memory."""
 
     def __init__(self, weight: Tensor) -> None:
         order = memory_order(weight)
@@ -50,8 +50,8 @@ class _Held:
 class FusedAdam:
     """Adam over leaf tensors on one device; `decoupled` makes it AdamW, with torch's decay of 0.01.
 
-    All of them suit it (`suits_fused_adam`), and their memory stays where it is. Of `torch.optim`
-    it has what training loops use: `param_groups`, `zero_grad`, `step`.
+    Every tensor must suit it (`suits_fused_adam`) and keep its memory. Of `torch.optim` it has what
+    training loops use: `param_groups`, `zero_grad`, `step`.
     """
 
     def __init__(

@@ -1,1 +1,1 @@
-"""Runs federated methods: the loop over rounds, local training, evaluation."""
+"""Local training and what is measured of models. The first page is `plain.py`."""

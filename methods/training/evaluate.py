@@ -1,8 +1,8 @@
 """What models give on clients' images: representations, class probabilities, losses.
 
-A pool of models and, for each client, the number of one of them: images of all clients that share a
-model go through it together, and models whose encoders are equal share one pass through it, so that
-a frozen or global encoder is paid for once, however many heads stand on it.
+Clients choose models from a pool. Images of all clients with the same model pass through it
+together, and models with equal encoders share one pass: a frozen or global encoder costs one pass,
+however many heads use it.
 Evidence: `tests/methods/test_local.py`, against one model and one client at a time.
 """
 
@@ -26,8 +26,8 @@ def features(
 ) -> list[Tensor]:
     """Representations, images x dim for each client, in evaluation mode.
 
-    choice: int64, clients; the model of `pool` whose encoder a client uses. index_of: per client
-    an int64 index into `portion`.
+    choice: int64, (clients,), the model of `pool` whose encoder a client uses.
+    index_of: per client an int64 index into `portion`.
     """
     encoders = part(pool, ENCODER)
 
@@ -80,7 +80,7 @@ def client_losses(
 
 
 def _encode(model: Classifier, encoder: State, portion: ImageSet, index: Tensor) -> Tensor:
-    """images x dim by a single encoder, as many images at a time as a step should hold."""
+    """Representations, images x dim, by a single encoder, in pieces of a step's size."""
     shape = portion.images.shape[1:]
     at_once = max(1, step_bytes(index.device) // image_bytes(model, *shape))
     return torch.cat(
@@ -92,7 +92,7 @@ def _encode(model: Classifier, encoder: State, portion: ImageSet, index: Tensor)
 
 
 def _first_equal(state: State) -> Tensor:
-    """int64, models: the first model of `state` that equals each one."""
+    """For each model the first of `state` that equals it, int64, (models,)."""
     models = n_models(state)
     first = list(range(models))
     for i in range(models):
@@ -106,10 +106,10 @@ def _first_equal(state: State) -> Tensor:
 def _by_model(
     choice: Tensor, rows_of: Sequence[Tensor], compute: Callable[[int, list[int]], Tensor]
 ) -> list[Tensor]:
-    """Calls `compute(model, members)` once for every model chosen; splits its rows by client.
+    """Calls `compute(model, members)` once for every chosen model; splits the result by client.
 
-    rows_of: per client a tensor with as many rows as it has images. Of clients with the same model
-    and the same tensor one computes, and the others share what it gets.
+    rows_of: per client a tensor with as many rows as it has images. Clients with the same model and
+    the same tensor share a result, which is computed once.
     """
     found: dict[tuple[int, int], Tensor] = {}
     names = [(model, id(rows)) for model, rows in zip(choice.tolist(), rows_of, strict=True)]

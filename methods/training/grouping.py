@@ -3,9 +3,9 @@
 Clients with equally many images can always share steps. Unlike clients can where padding is exact
 (`LocalLoss.is_batch_independent`): the batches of a smaller client are then padded to those of the
 largest in its chunk. The clients, ordered by size, are cut into chunks in the cheapest way, where a
-step costs as much as `STEP` bytes of images beside the images in it. Measured on one core,
-Adam, 8x8 to 28x28, of two to four convolutions: an image costs about 2 µs a KiB that training keeps
-of it, a step of stacked models 0.6 to 2.2 ms beside its images.
+step costs as much as its images and `STEP` bytes of images more. Measured on one core,
+Adam, 8x8 to 28x28, of two to four convolutions: an image costs about 2 µs a KiB of
+what autograd saves of it, a step of stacked models 0.6 to 2.2 ms more.
 Evidence: `tests/methods/test_grouping.py` (every way of cutting, tried).
 """
 
@@ -36,7 +36,7 @@ class Grouping:
     padded: bool | None = None
 
     def step_worth(self, image_bytes: int) -> int:
-        """As how many images a step counts, for networks that keep `image_bytes` of an image."""
+        """How many images cost as much as a step; image_bytes: of `memory.image_bytes`."""
         return _EVERYTHING if self.padded else max(1, STEP // image_bytes)
 
 
@@ -46,7 +46,7 @@ ENGINES_CHOICE = Grouping()
 def fitting(device: torch.device, client_bytes: int) -> int:
     """How many clients a step should hold that need `client_bytes` each."""
     at_once = step_bytes(device) // max(1, client_bytes)
-    # A single model runs the library's own convolution, which two or three stacked ones never beat.
+    # A single model runs the library's own convolution: two or three stacked models are slower.
     return at_once if at_once >= 4 else 1
 
 
@@ -66,12 +66,12 @@ def equal_chunks(sizes: Sequence[int], at_once: int) -> list[list[int]]:
 def padded_chunks(
     sizes: tuple[int, ...], at_once: int, batch_size: int, step_worth: int
 ) -> list[list[int]]:
-    """Positions of clients that share steps, at most `at_once`, the larger first in each chunk.
+    """Positions of clients that share steps, at most `at_once`; larger clients come first.
 
-    sizes: images of each client. step_worth: as how many images a step counts.
+    sizes: images of each client. step_worth: how many images cost as much as a step.
     """
     order = sorted(range(len(sizes)), key=lambda position: -sizes[position])
-    # cheapest[i]: the least cost of all clients from the i-th in order on, and where it cuts next.
+    # cheapest[i]: the least cost of the clients from the i-th in order on, and the next cut.
     cheapest = [(0, 0)] * (len(sizes) + 1)
     for first in reversed(range(len(sizes))):
         most = sizes[order[first]]

@@ -1,7 +1,7 @@
-"""Whether a network treats each image of a training batch by itself, found by trying it.
+"""Whether what a network makes of an image in training depends on the rest of the batch.
 
-Batch normalisation does not, nor does twin normalisation; convolutions, dense layers and group
-normalisation do. An architecture need not say so, and cannot say it wrongly.
+With batch or twin normalisation it does; with convolutions, dense layers and group normalisation it
+does not. The network is tried on random images, so that no architecture has to declare it.
 Evidence: `tests/methods/test_independence.py`.
 """
 
@@ -18,13 +18,13 @@ from fedrepro.methods.training.memory import Network
 @lru_cache(maxsize=16)
 @torch.no_grad()
 def is_batch_independent(model: Network, *shape: int) -> bool:
-    """Whether what a model makes of an image in training does not depend on the others.
+    """Whether a model's output for an image does not depend on the other images of the batch.
 
     shape: of one input (channels, height, width of an image, or the width of a representation).
-    False, too, where nothing that the model gives depends on the image.
+    Also false where the output depends on no image at all.
     """
     stream = torch.Generator().manual_seed(0)
-    # Weights of which none is zero, because a zero could hide what the images do to each other.
+    # No weight is zero: a zero could hide an influence of one image on another.
     state = {
         name: torch.ones_like(value)
         if is_buffer(name)
@@ -32,11 +32,12 @@ def is_batch_independent(model: Network, *shape: int) -> bool:
         for name, value in model.new(stream).items()
     }
     one, other = torch.rand(2, 1, 4, *shape, generator=stream)
-    beside, instead = one.clone(), one.clone()
-    beside[:, 1:], instead[:, :1] = other[:, 1:], other[:, :1]
+    others_changed, itself_changed = one.clone(), one.clone()
+    others_changed[:, 1:], itself_changed[:, :1] = other[:, 1:], other[:, :1]
 
     def of_first(x: torch.Tensor) -> torch.Tensor:
         return model({name: value.clone() for name, value in state.items()}, x, training=True)[:, 0]
 
-    alone = of_first(one)
-    return torch.equal(alone, of_first(beside)) and not torch.equal(alone, of_first(instead))
+    before = of_first(one)
+    independent = torch.equal(before, of_first(others_changed))
+    return independent and not torch.equal(before, of_first(itself_changed))

@@ -1,7 +1,6 @@
 """Supervised local training of many clients: cross-entropy on their own labelled images.
 
-Evidence: `tests/methods/test_local.py` (plain torch.nn and torch.optim, one client after the
-other).
+Evidence: `tests/methods/test_local.py` (torch.nn and torch.optim, one client after another).
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from fedrepro.methods.data.federation import Federation, ImageSet, to_float
 from fedrepro.methods.nn.classifier import HEAD, Classifier
-from fedrepro.methods.nn.met import Places, met_places, trimmed, whole
+from fedrepro.methods.nn.reached import Places, reached_places, restored, trimmed
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State, part, take
 from fedrepro.methods.training.evaluate import features
@@ -33,7 +32,7 @@ class Supervised(LocalLoss):
     """Mean cross-entropy of each model over its batch.
 
     From epoch `encoder_epochs` on the encoder is frozen, in evaluation mode, and each image is
-    encoded once; its representations stand in client_state as `encoded` (models x images x dim).
+    encoded once: `client_state[ENCODED]`, models x images x dim.
     """
 
     def __init__(self, model: Classifier, portion: ImageSet, encoder_epochs: int | None) -> None:
@@ -46,7 +45,7 @@ class Supervised(LocalLoss):
         return image_bytes(self.model, *self.portion.images.shape[1:])
 
     def is_batch_independent(self) -> bool:
-        """Where the network is; a subclass with a loss of its own says so for itself."""
+        """As the network is; a subclass whose loss mixes images overrides this."""
         return is_batch_independent(self.model, *self.portion.images.shape[1:])
 
     def _frozen(self, epoch: int) -> bool:
@@ -101,12 +100,13 @@ def train_clients(
     if encoder_epochs is None or encoder_epochs > 0:
         work = Supervised(model, federation.train, encoder_epochs)
         places: Places = {}
-        # One client alone is left whole: so are the weights that `methods.costs.counting` counts.
+        # A client alone trains all weights: `methods.costs.counting` counts them.
         if len(clients) > 1 and options.moves_by_gradients_alone:
-            places = met_places(model, start, to_float(federation.train.images[own_of[0][0]]))
-        met = trimmed(start, places)
-        trained = train_steps(work, met, {}, own_of, options, seeds, t, clients, grouping)
-        return whole(trained.state, start, places)
+            places = reached_places(model, start, to_float(federation.train.images[own_of[0][0]]))
+        trained = train_steps(
+            work, trimmed(start, places), {}, own_of, options, seeds, t, clients, grouping
+        )
+        return restored(trained.state, start, places)
     encoded = features(model, pool, choice, federation.train, own_of)
     heads = train_steps(
         _Heads(model, federation.train, encoded),

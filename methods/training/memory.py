@@ -1,7 +1,7 @@
 """How much memory a network needs for an image, and how much a batched step should use.
 
-Nothing is trained or allocated to find out: the network runs on torch's `meta` device, which
-carries shapes only, while a hook adds up what autograd would keep for the backward pass.
+The network runs on torch's `meta` device, which carries shapes only, while a hook adds up what
+autograd would save for the backward pass.
 Evidence: `tests/methods/test_memory.py`.
 """
 
@@ -42,11 +42,11 @@ class Network(Protocol):
 
 @lru_cache(maxsize=16)
 def image_bytes(model: Network, *shape: int) -> int:
-    """Bytes that training keeps for one input of `shape` of one of several stacked models.
+    """Bytes that autograd saves for one input of `shape` of one of several stacked models.
 
-    An upper estimate: a tensor that two layers keep counts twice.
+    An upper estimate: a tensor that two layers save counts twice.
     """
-    # Even batches, because views may come in pairs.
+    # Batches are even, because views may come in pairs.
     return max(1, (_saved_bytes(model, 4, shape) - _saved_bytes(model, 2, shape)) // 4)
 
 
@@ -64,7 +64,7 @@ def _saved_bytes(model: Network, batch: int, shape: tuple[int, ...]) -> int:
         saved += tensor.numel() * tensor.element_size()
         return tensor
 
-    # Callers that only evaluate have switched gradients off, and nothing would be kept.
-    with torch.enable_grad(), torch.autograd.graph.saved_tensors_hooks(keep, lambda kept: kept):
+    # With gradients switched off, as in evaluation, nothing would be saved.
+    with torch.enable_grad(), torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
         model(state, torch.empty(2, batch, *shape, device="meta"), training=True)
     return saved

@@ -20,7 +20,7 @@ from fedrepro.methods.data.federation import ImageSet, to_float
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.encoders.base import Encoder
 from fedrepro.methods.nn.layers import Layer, in_fast_layout, is_buffer
-from fedrepro.methods.nn.met import Places, met_places, trimmed, whole
+from fedrepro.methods.nn.reached import Places, reached_places, restored, trimmed
 from fedrepro.methods.objectives.base import Objective
 from fedrepro.methods.optim.optimizers import make_optimizer, moves_by_gradients_alone
 from fedrepro.methods.outcome import Curve, DivergedError, Outcome
@@ -75,7 +75,7 @@ def pretrain(
     fresh = {name: value.to(device) for name, value in new.items()}
     places: Places = {}
     if moves_by_gradients_alone(options.optimizer):
-        places = met_places(network, fresh, to_float(portion.images[0]))
+        places = reached_places(network, fresh, to_float(portion.images[0]))
     state = in_fast_layout(trimmed(fresh, places))
     trained = [value.requires_grad_() for name, value in state.items() if not is_buffer(name)]
     memory = learner.memory(state)
@@ -104,7 +104,7 @@ def pretrain(
         if progress is not None:
             progress(epoch, options.epochs)
 
-    learnt = whole(part(clone(state), "encoder"), fresh, places)
+    learnt = restored(part(clone(state), "encoder"), fresh, places)
     return Outcome(
         metrics={"loss": Curve(tuple(range(1, options.epochs + 1)), tuple(losses))},
         counts={"parameters": _weights(fresh), "encoder_parameters": _weights(learnt)},

@@ -1,4 +1,4 @@
-"""How far stacked models are from where they should stay (Ditto).
+"""The squared distance of stacked models from an anchor: Ditto.
 
 Evidence: `tests/methods/test_two_models.py` (by hand).
 """

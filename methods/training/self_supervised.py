@@ -1,7 +1,7 @@
 """Self-supervised local training of many clients: any objective on views of their own images.
 
-Views of a client are drawn from a stream of its own for each round, so that they do not depend on
-who else takes the step.
+A client's views come from its own random stream of the round, and so do not depend on the clients
+that share its steps.
 Evidence: `tests/methods/test_self_supervised.py` (batched against one by one, one client against
 central pre-training).
 """

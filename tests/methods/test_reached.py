@@ -8,7 +8,7 @@ from fedrepro.methods.encoders.cnn import CNN
 from fedrepro.methods.encoders.resnet import ResNet
 from fedrepro.methods.nn.classifier import Classifier, dense_head
 from fedrepro.methods.nn.layers import Layer
-from fedrepro.methods.nn.met import met_places, trimmed, whole
+from fedrepro.methods.nn.reached import reached_places, restored, trimmed
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State, concatenate
 from fedrepro.methods.training import local
@@ -22,45 +22,45 @@ def drawn(network: Layer | Classifier, models: int = 1) -> State:
     return concatenate(network.new(stream) for stream in streams)
 
 
-def test_what_8x8_images_meet_of_four_convolutions() -> None:
+def test_what_8x8_images_reach_of_four_convolutions() -> None:
     """Sides 8, 4, 2, 1, 1: the third sees two by two places of its kernel, the fourth one."""
     encoder = CNN(widths=(2, 3, 4, 5), dim=6, padding=1).build(1, 8)
-    places = met_places(encoder, drawn(encoder), torch.rand(1, 8, 8))
+    places = reached_places(encoder, drawn(encoder), torch.rand(1, 8, 8))
     assert places == {"encoder.conv2.weight": CORNER, "encoder.conv3.weight": CENTRE}
 
 
 @pytest.mark.parametrize("encoder", [CNN(widths=(2, 3, 4, 5), dim=6, padding=1), ResNet(width=2)])
-def test_what_is_left_out_has_no_gradient_and_what_is_met_has_all_of_it(
+def test_what_is_left_out_has_no_gradient_and_what_is_reached_has_all_of_it(
     encoder: CNN | ResNet,
 ) -> None:
     network = encoder.build(1, 8)
     state, x = drawn(network, 3), torch.rand(3, 4, 1, 8, 8)
-    places = met_places(network, state, x[0, 0])
+    places = reached_places(network, state, x[0, 0])
     assert places
     learning = {name: value.requires_grad_() for name, value in state.items() if name in places}
     torch.autograd.backward(network(state, x).square().sum())
-    met = {name: value.detach() for name, value in trimmed(state, places).items()}
+    reached = {name: value.detach() for name, value in trimmed(state, places).items()}
     for name in places:
-        met[name].requires_grad_()
-    torch.autograd.backward(network(met, x).square().sum())
+        reached[name].requires_grad_()
+    torch.autograd.backward(network(reached, x).square().sum())
     for name, place in places.items():
         there = torch.zeros_like(state[name])
-        there[(..., *place)] = met[name].grad
+        there[(..., *place)] = reached[name].grad
         assert learning[name].grad is not None
         torch.testing.assert_close(learning[name].grad, there, rtol=1e-5, atol=1e-6, msg=name)
         assert bool((learning[name].grad[there == 0] == 0).all())
 
 
-def test_a_kernel_that_images_of_one_size_meet_whole_is_left_out_of_the_places() -> None:
+def test_a_kernel_that_is_reached_as_a_whole_is_left_out_of_the_places() -> None:
     encoder = CNN(widths=(2, 3), dim=4, padding=1).build(1, 32)
-    assert met_places(encoder, drawn(encoder), torch.rand(1, 32, 32)) == {}
+    assert reached_places(encoder, drawn(encoder), torch.rand(1, 32, 32)) == {}
 
 
-def test_what_was_trimmed_is_whole_again_and_shares_no_memory() -> None:
+def test_what_was_trimmed_is_restored_and_shares_no_memory() -> None:
     encoder = CNN(widths=(2, 3, 4, 5), dim=6, padding=1).build(1, 8)
     before = drawn(encoder, 2)
-    places = met_places(encoder, before, torch.rand(1, 8, 8))
-    again = whole(trimmed(before, places), before, places)
+    places = reached_places(encoder, before, torch.rand(1, 8, 8))
+    again = restored(trimmed(before, places), before, places)
     assert all(torch.equal(again[name], before[name]) for name in before)
     again["encoder.conv3.weight"].zero_()
     assert before["encoder.conv3.weight"].any()
@@ -87,13 +87,13 @@ def test_clients_train_as_with_all_their_weights(
         )
 
     found = train()
-    monkeypatch.setattr(local, "met_places", lambda *_: {})
+    monkeypatch.setattr(local, "reached_places", lambda *_: {})
     expected = train()
     for name, value in expected.items():
         torch.testing.assert_close(found[name], value, rtol=1e-5, atol=1e-7, msg=name)
-    unmet = torch.ones(3, 3, dtype=torch.bool)
-    unmet[1, 1] = False
+    unreached = torch.ones(3, 3, dtype=torch.bool)
+    unreached[1, 1] = False
     stays = torch.equal(
-        found["encoder.conv3.weight"][..., unmet], start["encoder.conv3.weight"][..., unmet]
+        found["encoder.conv3.weight"][..., unreached], start["encoder.conv3.weight"][..., unreached]
     )
     assert stays is (weight_decay == 0.0)
