@@ -44,6 +44,8 @@ _START_S = 600.0
 """How long a worker may take until it is ready for its first trial."""
 _STOPPED_S = 600.0
 """How long a worker may be stopped while the driver runs."""
+_EXIT_S = 10.0
+"""How long a worker may take to end once its pipe is closed, until it is killed."""
 _STARTS = 3
 """How many workers in a row may end before they are ready."""
 
@@ -127,6 +129,7 @@ class Pool:
         if worker not in self._workers:
             return  # it was ended, but its last words came first
         if message is None:
+            worker.process.join(_EXIT_S)  # a pipe closes a little earlier
             self._replace_dead(worker)
             return
         kind, content = pickle.loads(message)

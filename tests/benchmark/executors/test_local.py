@@ -288,6 +288,14 @@ def _answers_half_a_second_later(pipe: Connection, *rest: object) -> None:
     time.sleep(300)
 
 
+def _closes_its_pipe_and_ends_with_three(pipe: Connection, *rest: object) -> None:
+    pipe.send(("ready", None))
+    pipe.recv()
+    pipe.close()
+    time.sleep(0.5)
+    os._exit(3)
+
+
 def pool(jobs: list[Job], heard: Listener, data_dir: Path | None = None) -> None:
     LocalExecutor(ExecutorOptions(data_dir, "cpu", 1)).train(Dispatch(Queue(jobs), heard))
 
@@ -299,6 +307,17 @@ def test_a_limit_beyond_what_a_poll_can_wait_is_kept(
     heard, job = Listening(), Job(tiny_config(), 0, limit_s=3_000_000.0)
     pool([job], heard.listener())
     assert heard.results[job.name] == ANSWER
+
+
+def test_the_exit_code_of_a_worker_that_ended_by_itself_is_said(
+    tiny_config: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_pool, "_work", _closes_its_pipe_and_ends_with_three)
+    heard, job = Listening(), Job(tiny_config(), 0)
+    pool([job], heard.listener())
+    failed = heard.results[job.name]
+    assert isinstance(failed, Failed)
+    assert "exit code 3" in failed.message
 
 
 def test_workers_import_nothing_from_the_working_folder(
