@@ -9,7 +9,6 @@ is large only where it is needed.
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import os
 import subprocess
@@ -32,16 +31,15 @@ _LOOK_S = 0.5
 def by_steps(folder: Path, profile: str) -> dict[str, object]:
     """Processor seconds by step, all of it in wall seconds, and the largest memory in MiB."""
     from fedrepro.benchmark.judging.judge import judge
+    from fedrepro.benchmark.judging.scoreboard import scoreboard
     from fedrepro.benchmark.planning.plan import make_plan
     from fedrepro.benchmark.store.store import Store
-    from fedrepro.methods.registry import names_in
+    from fedrepro.reports.publish import PAPERS, formats, render_overview
     from tests.benchmarks.peak import most_resident
 
-    writers = "fedrepro.reports.writers"
-    formats = {name: importlib.import_module(f"{writers}.{name}") for name in names_in(writers)}
     steps: dict[str, float] = {}
     size = dict.fromkeys(("papers", "cells", "runs", "trials"), 0)
-    bytes_of = dict.fromkeys(formats, 0)
+    boards = {}
     before, begun = most_resident() >> 20, time.perf_counter()
 
     def step(name: str, work: Callable[[], Made]) -> Made:
@@ -50,25 +48,32 @@ def by_steps(folder: Path, profile: str) -> dict[str, object]:
         steps[name] = steps.get(name, 0.0) + time.process_time() - clock
         return made
 
-    for i, id in enumerate(paper_ids(folder / "specs")):
-        paper = step("read", lambda: load_paper(id, folder / "specs"))  # noqa: B023
-        plan = step("plan", lambda: make_plan(paper, profile))  # noqa: B023
-        store = Store(folder / "store")
-        report = step("judge", lambda: judge(plan, store, command="fedrepro"))  # noqa: B023
-        for format, writer in formats.items():
-            text = step(format, lambda: writer.render([report]))  # noqa: B023
-            bytes_of[format] += len(text.encode())
-        counts = (1, len(plan.cells), len(plan.runs), len(plan.trials_to_run()))
-        for what, count in zip(size, counts, strict=True):
-            size[what] += count
-        if i == 0:
-            steps["of all, the first paper"] = sum(steps.values())
+    with TemporaryDirectory(dir=folder) as made:
+        out = Path(made)
+        for i, id in enumerate(paper_ids(folder / "specs")):
+            paper = step("read", lambda: load_paper(id, folder / "specs"))  # noqa: B023
+            plan = step("plan", lambda: make_plan(paper, profile))  # noqa: B023
+            store = Store(folder / "store")  # which remembers what it has read
+            report = step("judge", lambda: judge(plan, store, command="fedrepro"))  # noqa: B023
+            own = out / PAPERS / id
+            own.mkdir(parents=True)
+            for format, writer in formats().items():
+                text = step(format, lambda: writer.render([report]))  # noqa: B023
+                (own / writer.FILE).write_text(text, "utf-8", newline="")
+            boards[id] = scoreboard(report)
+            counts = (1, len(plan.cells), len(plan.runs), len(plan.trials_to_run()))
+            for what, count in zip(size, counts, strict=True):
+                size[what] += count
+            if i == 0:
+                steps["of all, the first paper"] = sum(steps.values())
+        step("join", lambda: render_overview(boards, out))
+        megabytes = {p.name: p.stat().st_size // 10**6 for p in out.iterdir() if p.is_file()}
     return {
         **size,
         "cpu_s": {name: round(seconds, 1) for name, seconds in steps.items()},
         "wall_s": round(time.perf_counter() - begun, 1),
         "MiB": [before, most_resident() >> 20],
-        "MB": {name: n // 10**6 for name, n in bytes_of.items()},
+        "MB": megabytes,
     }
 
 
@@ -76,7 +81,7 @@ def as_command(folder: Path, profile: str) -> dict[str, object]:
     """Wall seconds of the report as the command makes it, and the memory of all its processes."""
     ids = paper_ids(folder / "specs")
     given = argparse.Namespace(
-        profile=profile, trials=None, store=folder / "store", papers=list(ids), anew=True
+        profile=profile, trials=None, store=folder / "store", papers=list(ids)
     )
     begun = time.perf_counter()
     with _most_of_all() as largest:
