@@ -23,7 +23,9 @@ OF_TORCH = ("filelock", "fsspec", "jinja2", "networkx", "pillow", "sympy", "typi
 """What torch and torchvision bring, whose own hashes depend on the build (see `hashes.txt`)."""
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 SHOW_TABLE_3 = """
-<style>main > :not(.paper), .paper > :not(#cpcfl-table-3), header { display: none !important }</style>
+<style>
+header, main > :not(.paper), .paper > :not(#cpcfl-table-3) { display: none !important }
+</style>
 <script>document.getElementById("cpcfl-table-3-c1-1").showPopover();</script>
 """
 """A picture shows the top of a page, so all that stands above the table is hidden."""
