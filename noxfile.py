@@ -22,11 +22,13 @@ nox.options.sessions = ["tests"]
 OF_TORCH = ("filelock", "fsspec", "jinja2", "networkx", "pillow", "sympy", "typing-extensions")
 """What torch and torchvision bring, whose own hashes depend on the build (see `hashes.txt`)."""
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-SHOW_TABLE_3 = """<script>
-document.getElementById("cpcfl-table-3").scrollIntoView();
-document.getElementById("cpcfl-table-3-c1-1").showPopover();
-</script>
+SHOW_TABLE_3 = """
+<style>
+header, main > :not(.paper), .paper > :not(#cpcfl-table-3) { display: none !important }
+</style>
+<script>document.getElementById("cpcfl-table-3-c1-1").showPopover();</script>
 """
+"""A picture shows the top of a page, so all that stands above the table is hidden."""
 
 PAPERS = sorted(path.parent.name for path in Path(__file__).parent.glob("tables/*/paper.toml"))
 
@@ -238,13 +240,16 @@ def picture(session: nox.Session) -> None:
         session.error(f"none of {', '.join(BROWSERS)} is installed")
     if not page.is_file():
         session.error(f"{page} is missing: run `nox -s reproduce-cpcfl` first")
+    drawn = Path("docs/report.png").resolve()
     shown = Path(session.create_tmp()).resolve() / "report.html"
     shown.write_text(page.read_text("utf-8") + SHOW_TABLE_3, encoding="utf-8")
     session.run(
         *(browser, "--headless", "--no-sandbox", "--hide-scrollbars", "--window-size=1400,1000"),
-        *(f"--screenshot={Path('docs/report.png').resolve()}", shown.as_uri()),
+        *(f"--screenshot={drawn}", shown.as_uri()),
         external=True,
     )
+    if drawn.stat().st_size < 50_000:
+        session.error(f"{drawn} shows nothing: does the report still have Table 3 of CP-CFL?")
 
 
 @nox.session
