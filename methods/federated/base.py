@@ -281,7 +281,7 @@ class FederatedMethod(ABC):
         """The models of `clients` (int64) after they have minimised `local_loss` in round `t`.
 
         start: one model for each client. client_state: what `local_loss` needs of each client
-        beside its model; nothing by default. Both are stacked over `clients` and left as they are.
+        besides its model; nothing by default. Both are stacked over `clients` and left as they are.
         options: how clients train; by default `local_options(t)`.
         """
         return train_steps(
