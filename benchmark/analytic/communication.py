@@ -17,7 +17,7 @@ from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.spec import settings
 from fedrepro.benchmark.spec.model import Cell
 from fedrepro.methods.costs.model_costs import Exchange, communication
-from fedrepro.methods.data.federation import Federation, Portion
+from fedrepro.methods.data.federation import Federation, ImageSet
 from fedrepro.methods.encoders.cnn import CNN
 from fedrepro.methods.federated.base import FederatedMethod, Task
 from fedrepro.methods.nn.classifier import Classifier, dense_head
@@ -71,7 +71,7 @@ def _trained(method: FederatedMethod) -> Exchange:
 def _tiny_task() -> Task:
     everyone = torch.arange(_CLIENTS * _IMAGES)
     noise = torch.randint(0, 256, (len(everyone), 1, 8, 8), generator=Seeds(0).generator("noise"))
-    portion = Portion(noise.to(torch.uint8), everyone % 2)
+    portion = ImageSet(noise.to(torch.uint8), everyone % 2)
     index = tuple(everyone.reshape(_CLIENTS, _IMAGES))
     federation = Federation(portion, portion, index, index, torch.zeros(_CLIENTS).long(), 2)
     encoder = CNN(widths=(2,), dim=3)

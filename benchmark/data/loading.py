@@ -15,7 +15,7 @@ from fedrepro.benchmark.data.cache import key_of, remembered, stamp
 from fedrepro.benchmark.data.images import prepare
 from fedrepro.benchmark.data.selection import half, seven_tenths, subset
 from fedrepro.benchmark.errors import DataError
-from fedrepro.methods.data.federation import Federation, Portion, each_once
+from fedrepro.methods.data.federation import Federation, ImageSet, each_once
 from fedrepro.methods.data.partitions.base import Partition
 from fedrepro.methods.registry import UnknownNameError, class_in, names_in
 from fedrepro.methods.seeds import Seeds
@@ -35,7 +35,7 @@ class Loaded:
     source: where the images came from.
     """
 
-    portion: Portion
+    portion: ImageSet
     n_classes: int
     checksum: str
     is_release: bool
@@ -97,7 +97,7 @@ def load(
     labels = None if part == "unlabeled" else stored.labels
     index = _chosen(name, part, len(stored.images), labels, images)
     return Loaded(
-        Portion(
+        ImageSet(
             prepare(stored.images, index, image_size, channels),
             labels if labels is None or index is None else labels[index],
         ),
@@ -184,15 +184,15 @@ def build_federation(
 
 
 def _used(
-    portion: Portion,
+    portion: ImageSet,
     indices: Sequence[Tensor],
     image_size: int | None,
     channels: int | None,
-) -> tuple[Portion, tuple[Tensor, ...]]:
+) -> tuple[ImageSet, tuple[Tensor, ...]]:
     """The images that somebody holds, brought to size, and the indices into them."""
     held = torch.zeros(len(portion), dtype=torch.bool)
     held[torch.cat(list(indices))] = True
     used = held.nonzero().flatten()
     images = prepare(portion.images, used, image_size, channels)
     labels = None if portion.labels is None else portion.labels[used]
-    return Portion(images, labels), each_once(lambda i: torch.searchsorted(used, i), indices)
+    return ImageSet(images, labels), each_once(lambda i: torch.searchsorted(used, i), indices)

@@ -28,7 +28,7 @@ from fedrepro.benchmark.errors import DataError
 from fedrepro.benchmark.store.record import TrialRecord
 from fedrepro.benchmark.training.stages.trial import made
 from fedrepro.methods.costs.model_costs import network_cost, shapes_of
-from fedrepro.methods.data.federation import Portion
+from fedrepro.methods.data.federation import ImageSet
 from fedrepro.methods.nn.layers import Layer, is_buffer
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import repeat
@@ -253,7 +253,7 @@ class _Options(dict[str, Any]):
 @cache
 def _dealt_by(partition: str, options: _Options) -> tuple[int, int]:
     labels = torch.arange(_CLASSES * _PER_CLASS) % _CLASSES
-    fake = Portion(torch.zeros(len(labels), 1, 1, 1, dtype=torch.uint8), labels)
+    fake = ImageSet(torch.zeros(len(labels), 1, 1, 1, dtype=torch.uint8), labels)
     try:
         dealt = made("partition", partition, options).deal(fake, fake, _CLASSES, Seeds(0))
     except ValueError:

@@ -24,7 +24,7 @@ import torch
 from torch import Tensor
 
 from fedrepro.methods.costs.op_trace import watched
-from fedrepro.methods.data.federation import Federation, Portion, to_float
+from fedrepro.methods.data.federation import Federation, ImageSet, to_float
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.federated.base import FederatedMethod, Message, Server, Task
 from fedrepro.methods.training.grouping import Grouping
@@ -197,7 +197,7 @@ def _tiny(task: Task, images: int) -> Task:
     old = task.federation
     count = old.n_clients * images
     shape = (count, *old.train.images.shape[1:])
-    portion = Portion(
+    portion = ImageSet(
         torch.randint(0, 256, shape, dtype=torch.uint8, generator=task.seeds.generator("noise")),
         torch.arange(count) % old.n_classes,
     )

@@ -15,7 +15,7 @@ UNLABELED = -1
 
 
 @dataclass(frozen=True)
-class Portion:
+class ImageSet:
     """Labelled (or unlabelled) images.
 
     images: uint8, n x channels x height x width. labels: int64, n, or None where unlabelled.
@@ -27,10 +27,10 @@ class Portion:
     def __len__(self) -> int:
         return self.images.shape[0]
 
-    def to(self, device: torch.device | str) -> Portion:
+    def to(self, device: torch.device | str) -> ImageSet:
         """The same portion on `device`."""
         labels = None if self.labels is None else self.labels.to(device)
-        return Portion(self.images.to(device), labels)
+        return ImageSet(self.images.to(device), labels)
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class Federation:
     without labels; empty where there are none.
     """
 
-    train: Portion
-    test: Portion
+    train: ImageSet
+    test: ImageSet
     train_of: tuple[Tensor, ...]
     test_of: tuple[Tensor, ...]
     group: Tensor
@@ -90,7 +90,7 @@ class Federation:
         nothing = torch.empty(0, dtype=torch.int64)
         return replace(
             self,
-            train=Portion(
+            train=ImageSet(
                 torch.cat([self.train.images, images]), torch.cat([self.train.labels, labels])
             ),
             unlabeled_of=(*(hand.sort().values for hand in hands), *[nothing] * self.novel),

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fedrepro.methods.data.federation import Federation, Portion
+from fedrepro.methods.data.federation import Federation, ImageSet
 from fedrepro.methods.federated.client_memory import ClientMemory
 from fedrepro.methods.metrics import Evaluation, classification
 from fedrepro.methods.nn.classifier import Classifier
@@ -99,7 +99,7 @@ class Task:
     grouping: Grouping = ENGINES_CHOICE
     objective: Objective | None = None
     augmentation: Augmentation | None = None
-    source: Callable[[], Portion] | None = None
+    source: Callable[[], ImageSet] | None = None
     at_width: Callable[[float], Classifier] | None = None
 
     def new_model(self, *names: str | int) -> State:

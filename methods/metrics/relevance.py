@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.data.federation import Portion
+from fedrepro.methods.data.federation import ImageSet
 from fedrepro.methods.nn.layers import Layer
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State
@@ -25,8 +25,8 @@ from fedrepro.methods.training.pretraining import encode
 def relevance(
     encoder: Layer,
     state: State,
-    pretraining: Portion,
-    clients: Portion,
+    pretraining: ImageSet,
+    clients: ImageSet,
     seeds: Seeds,
     n: int = 300,
     device: torch.device | str = "cpu",
@@ -47,7 +47,7 @@ def relevance(
     return float((a @ b.t())[different].mean())
 
 
-def sample(portion: Portion, n: int, generator: torch.Generator) -> Tensor:
+def sample(portion: ImageSet, n: int, generator: torch.Generator) -> Tensor:
     """`n` different images of a portion, or all of them if there are fewer."""
     chosen = torch.randperm(len(portion), generator=generator)[:n]
     return portion.images[chosen.to(portion.images.device)]

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import torch
 
-from fedrepro.methods.data.federation import Federation, Portion
+from fedrepro.methods.data.federation import Federation, ImageSet
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.nn.layers import Layer
 from fedrepro.methods.outcome import Outcome
@@ -35,17 +35,17 @@ class Subject:
     network: Layer
     dim: int
     weights: State
-    train: Portion
-    test: Portion | None
+    train: ImageSet
+    test: ImageSet | None
     n_classes: int
     seeds: Seeds
     device: torch.device
-    source: Callable[[], Portion]
+    source: Callable[[], ImageSet]
     federation: Federation | None = None
     augmentation: Augmentation | None = None
     progress: Callable[[int, int], None] = lambda done, total: None
 
-    def held_out(self) -> Portion:
+    def held_out(self) -> ImageSet:
         """The test images.
 
         Raises `ValueError` if there are none.

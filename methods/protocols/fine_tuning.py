@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.data.federation import Portion, to_float
+from fedrepro.methods.data.federation import ImageSet, to_float
 from fedrepro.methods.data.labels import labelled
 from fedrepro.methods.nn.classifier import ENCODER, HEAD, Classifier, dense_head
 from fedrepro.methods.nn.layers import is_buffer
@@ -66,7 +66,7 @@ class FineTuning(HeadOptions, Protocol):
             metrics={"accuracy": Curve((1,), (accuracy,))}, counts={"labels": len(train)}
         )
 
-    def _train(self, model: Classifier, state: State, train: Portion, subject: Subject) -> None:
+    def _train(self, model: Classifier, state: State, train: ImageSet, subject: Subject) -> None:
         """Changes `state` in place."""
         assert train.labels is not None
         rates = {ENCODER: 1.0, HEAD: (self.head_learning_rate or self.learning_rate)}
@@ -89,7 +89,7 @@ class FineTuning(HeadOptions, Protocol):
             subject.progress(epoch + 1, self.epochs)
 
 
-def few_labels(portion: Portion, share: float, seeds: Seeds) -> Portion:
+def few_labels(portion: ImageSet, share: float, seeds: Seeds) -> ImageSet:
     """The images that keep their labels, `share` of each class.
 
     Raises `ValueError` if there are no labels.
@@ -98,7 +98,7 @@ def few_labels(portion: Portion, share: float, seeds: Seeds) -> Portion:
         raise ValueError("fine-tuning needs labels, and these images have none")
     everything = torch.arange(len(portion), device=portion.labels.device)
     kept = labelled(everything, portion.labels, share, seeds.generator("labels", "pooled"))
-    return Portion(portion.images[kept], portion.labels[kept])
+    return ImageSet(portion.images[kept], portion.labels[kept])
 
 
 def _trained(state: State) -> list[Tensor]:

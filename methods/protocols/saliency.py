@@ -22,7 +22,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from fedrepro.methods.data.federation import Portion, to_float
+from fedrepro.methods.data.federation import ImageSet, to_float
 from fedrepro.methods.metrics.saliency import left_share, saliency
 from fedrepro.methods.nn.modular import with_module_of
 from fedrepro.methods.outcome import PICTURE, Curve, Outcome
@@ -71,7 +71,7 @@ class Saliency(Protocol):
         )
 
 
-def halves(portion: Portion, left: int, right: int, most: int) -> Tensor:
+def halves(portion: ImageSet, left: int, right: int, most: int) -> Tensor:
     """Images whose left half is of class `left` and whose right half of class `right`.
 
     uint8, at most `most`; both classes' images are paired in their order.

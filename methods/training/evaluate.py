@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.data.federation import Federation, Portion, to_float
+from fedrepro.methods.data.federation import Federation, ImageSet, to_float
 from fedrepro.methods.nn.classifier import ENCODER, HEAD, Classifier
 from fedrepro.methods.state import State, n_models, part, take
 from fedrepro.methods.training.memory import image_bytes, step_bytes
@@ -22,7 +22,7 @@ from fedrepro.methods.training.memory import image_bytes, step_bytes
 
 @torch.no_grad()
 def features(
-    model: Classifier, pool: State, choice: Tensor, portion: Portion, index_of: Sequence[Tensor]
+    model: Classifier, pool: State, choice: Tensor, portion: ImageSet, index_of: Sequence[Tensor]
 ) -> list[Tensor]:
     """Representations, images x dim for each client, in evaluation mode.
 
@@ -41,7 +41,7 @@ def features(
 
 @torch.no_grad()
 def probabilities(
-    model: Classifier, pool: State, choice: Tensor, portion: Portion, index_of: Sequence[Tensor]
+    model: Classifier, pool: State, choice: Tensor, portion: ImageSet, index_of: Sequence[Tensor]
 ) -> list[Tensor]:
     """Class probabilities, images x classes for each client; arguments as for `features`."""
     encoded = features(model, pool, choice, portion, index_of)
@@ -80,7 +80,7 @@ def client_losses(
     return torch.stack([loss.mean(dim=1) for loss in per_client]).cpu()
 
 
-def _encode(model: Classifier, encoder: State, portion: Portion, index: Tensor) -> Tensor:
+def _encode(model: Classifier, encoder: State, portion: ImageSet, index: Tensor) -> Tensor:
     """Representations, images x dim, by a single encoder, in pieces of a step's size."""
     shape = portion.images.shape[1:]
     at_once = max(1, step_bytes(index.device) // image_bytes(model, *shape))

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from fedrepro.methods.data.federation import Federation, Portion, to_float
+from fedrepro.methods.data.federation import Federation, ImageSet, to_float
 from fedrepro.methods.nn.classifier import HEAD, Classifier
 from fedrepro.methods.nn.reached import Places, reached_places, restored, trimmed
 from fedrepro.methods.seeds import Seeds
@@ -35,7 +35,7 @@ class Supervised(LocalLoss):
     encoded once: `client_state[ENCODED]`, models x images x dim.
     """
 
-    def __init__(self, model: Classifier, portion: Portion, encoder_epochs: int | None) -> None:
+    def __init__(self, model: Classifier, portion: ImageSet, encoder_epochs: int | None) -> None:
         assert portion.labels is not None
         self.model, self.portion, self.labels = model, portion, portion.labels
         self.encoder_epochs = encoder_epochs
@@ -123,7 +123,7 @@ def train_clients(
 class _Heads(Supervised):
     """Heads alone; encoded: representations, images x dim, of each client."""
 
-    def __init__(self, model: Classifier, portion: Portion, encoded: Sequence[Tensor]) -> None:
+    def __init__(self, model: Classifier, portion: ImageSet, encoded: Sequence[Tensor]) -> None:
         super().__init__(model, portion, encoder_epochs=0)
         self.encoded = encoded
 

@@ -16,7 +16,7 @@ from itertools import islice
 import torch
 from torch import Tensor
 
-from fedrepro.methods.data.federation import Portion, to_float
+from fedrepro.methods.data.federation import ImageSet, to_float
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.encoders.base import Encoder
 from fedrepro.methods.nn.layers import Layer, in_fast_layout, is_buffer
@@ -44,7 +44,7 @@ class PretrainingOptions:
 def pretrain(
     objective: Objective,
     encoder: Encoder,
-    portion: Portion,
+    portion: ImageSet,
     n_classes: int,
     options: PretrainingOptions,
     augmentation: Augmentation,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from fedrepro.methods.data.federation import Portion, to_float
+from fedrepro.methods.data.federation import ImageSet, to_float
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.nn.layers import Layer
 from fedrepro.methods.objectives.base import Learner
@@ -24,7 +24,7 @@ class ClientViews:
     """Draws views of clients' images in one round, each client's from a stream of its own."""
 
     def __init__(
-        self, augmentation: Augmentation, portion: Portion, seeds: Seeds, t: int, clients: Tensor
+        self, augmentation: Augmentation, portion: ImageSet, seeds: Seeds, t: int, clients: Tensor
     ) -> None:
         self.augmentation, self.portion = augmentation, portion
         self._streams = [seeds.generator("views", t, client) for client in clients.tolist()]
@@ -47,7 +47,7 @@ class SelfSupervisedLoss(LocalLoss):
         self,
         learner: Learner,
         encoder: Layer,
-        portion: Portion,
+        portion: ImageSet,
         views: ClientViews | None,
         n_views: int = 2,
     ) -> None:

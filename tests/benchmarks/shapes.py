@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from fedrepro.methods.data.federation import Federation, Portion
+from fedrepro.methods.data.federation import Federation, ImageSet
 from fedrepro.methods.encoders.cnn import CNN
 from fedrepro.methods.nn.classifier import Classifier, dense_head
 from fedrepro.methods.nn.layers import Conv2d, Flatten, Linear, MaxPool2d, ReLU, Sequential
@@ -115,6 +115,6 @@ def federation(shape: Shape, sizes: list[int] | None = None) -> Federation:
     images = torch.randint(0, 256, size, generator=stream)
     labels = torch.randint(0, N_CLASSES, (total,), generator=stream)
     means = torch.randint(0, 256, (N_CLASSES, *size[1:]), generator=stream)
-    portion = Portion(((images + means[labels]) // 2).to(torch.uint8), labels)
+    portion = ImageSet(((images + means[labels]) // 2).to(torch.uint8), labels)
     own = torch.arange(total).split(sizes)
     return Federation(portion, portion, own, own, torch.zeros(len(sizes)).long(), N_CLASSES)

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from fedrepro.methods.data.federation import Federation, Portion
+from fedrepro.methods.data.federation import Federation, ImageSet
 from fedrepro.methods.encoders.cnn import CNN
 from fedrepro.methods.federated.base import Task
 from fedrepro.methods.nn.classifier import Classifier, dense_head
@@ -22,10 +22,10 @@ from fedrepro.methods.training.grouping import Grouping
 MakeTask = Callable[..., Task]
 
 
-def _portion(sizes: Sequence[int], classes: int, stream: torch.Generator) -> Portion:
+def _portion(sizes: Sequence[int], classes: int, stream: torch.Generator) -> ImageSet:
     total = sum(sizes)
     noise = torch.randint(0, 256, (total, 1, 6, 6), generator=stream).to(torch.uint8)
-    return Portion(noise, torch.randint(0, classes, (total,), generator=stream))
+    return ImageSet(noise, torch.randint(0, classes, (total,), generator=stream))
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def two_rules(make_task: MakeTask) -> Callable[..., Task]:
         bright[side == 1, :, :, 3:] = 180.0
         noise = torch.rand(bright.shape, generator=torch.Generator().manual_seed(3)) * 70
         labels = (side + group.repeat_interleave(images)) % 2
-        portion = Portion((bright + noise).to(torch.uint8), labels)
+        portion = ImageSet((bright + noise).to(torch.uint8), labels)
         index = federation.train_of
         return replace(task, federation=Federation(portion, portion, index, index, group, 2))
 

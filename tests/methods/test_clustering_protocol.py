@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from fedrepro.benchmark.training.stages.measurement import measure
-from fedrepro.methods.data.federation import Portion
+from fedrepro.methods.data.federation import ImageSet
 from fedrepro.methods.metrics.clustering import agreement, silhouette
 from fedrepro.methods.nn.layers import Layer
 from fedrepro.methods.protocols.base import Subject
@@ -29,12 +29,12 @@ class Pixels(Layer):
         return x.flatten(2) * state["encoder.scale"].unsqueeze(2)
 
 
-def corners(n: int, spread: float) -> Portion:
+def corners(n: int, spread: float) -> ImageSet:
     """Three classes: one of three pixels is bright."""
     labels = torch.arange(n) % 3
     noise = spread * torch.rand(n, 4, generator=torch.Generator().manual_seed(1))
     bright = (torch.eye(4)[labels] * (1 - spread) + noise) * 255
-    return Portion(bright.to(torch.uint8).view(n, 1, 2, 2), labels)
+    return ImageSet(bright.to(torch.uint8).view(n, 1, 2, 2), labels)
 
 
 @pytest.fixture
@@ -118,7 +118,7 @@ def test_models_of_clients_that_trained_alone_are_measured_one_by_one(subject: S
 def test_images_without_labels_are_refused(
     subject: Subject, protocol: Clustering | Silhouette
 ) -> None:
-    bare = replace(subject, test=Portion(subject.held_out().images))
+    bare = replace(subject, test=ImageSet(subject.held_out().images))
     with pytest.raises(ValueError, match=r"needs? labels"):
         protocol.measure(bare)
 

@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedrepro.methods.data.federation import Federation, Portion
+from fedrepro.methods.data.federation import Federation, ImageSet
 from fedrepro.methods.data.partitions.base import Partition
 from fedrepro.methods.data.partitions.counted import Counted
 from fedrepro.methods.data.partitions.data_split import DataSplit
@@ -18,9 +18,9 @@ from fedrepro.methods.seeds import Seeds
 PER_CLASS, CLASSES = 30, 10
 
 
-def portion(per_class: int = PER_CLASS) -> Portion:
+def portion(per_class: int = PER_CLASS) -> ImageSet:
     labels = torch.arange(CLASSES * per_class) % CLASSES
-    return Portion(torch.zeros(len(labels), 1, 1, 1, dtype=torch.uint8), labels)
+    return ImageSet(torch.zeros(len(labels), 1, 1, 1, dtype=torch.uint8), labels)
 
 
 def deal(partition: Partition, trial: int = 0) -> Federation:

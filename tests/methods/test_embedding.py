@@ -10,7 +10,7 @@ import torch
 from sklearn.neighbors import NearestNeighbors
 from torch import Tensor
 
-from fedrepro.methods.data.federation import Federation, Portion
+from fedrepro.methods.data.federation import Federation, ImageSet
 from fedrepro.methods.nn.layers import Layer
 from fedrepro.methods.protocols.base import Subject
 from fedrepro.methods.protocols.embedding import Embedding, tsne
@@ -29,11 +29,11 @@ class Pixels(Layer):
         return x.flatten(2) * state["encoder.scale"].unsqueeze(2)
 
 
-def three_classes(n: int) -> Portion:
+def three_classes(n: int) -> ImageSet:
     """Images of three brightnesses, with a little noise."""
     labels = torch.arange(n) % 3
     noise = torch.randint(0, 20, (n, 1, 3, 3), generator=torch.Generator().manual_seed(0))
-    return Portion((noise + 100 * labels.view(-1, 1, 1, 1)).to(torch.uint8), labels)
+    return ImageSet((noise + 100 * labels.view(-1, 1, 1, 1)).to(torch.uint8), labels)
 
 
 @pytest.fixture

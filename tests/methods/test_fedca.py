@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from fedrepro.methods.data.federation import Portion
+from fedrepro.methods.data.federation import ImageSet
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.federated import loop
 from fedrepro.methods.federated.base import Task
@@ -38,7 +38,7 @@ def with_base(task: Task) -> Task:
         objective=SimCLR(**NETWORK),
         augmentation=Augmentation(crop_scale=(0.5, 1.0)),
         encoder=base,
-        source=lambda: Portion(PUBLIC),
+        source=lambda: ImageSet(PUBLIC),
     )
 
 

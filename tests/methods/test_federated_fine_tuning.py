@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from fedrepro.methods.data.federation import Portion
+from fedrepro.methods.data.federation import ImageSet
 from fedrepro.methods.federated import loop
 from fedrepro.methods.federated.base import Task
 from fedrepro.methods.federated.reference.untrained import Untrained
@@ -21,7 +21,7 @@ OPTIONS = {"rounds": 3, "local_epochs": 2, "batch_size": 4}
 
 
 def subject_of(task: Task, weights: State) -> Subject:
-    def nothing() -> Portion:
+    def nothing() -> ImageSet:
         raise AssertionError
 
     return Subject(
@@ -92,7 +92,7 @@ def test_clients_learn_from_their_labelled_images_alone(make_task: MakeTask) -> 
 
 def test_labels_are_needed(make_task: MakeTask) -> None:
     task = make_task()
-    blind = replace(task.federation, train=Portion(task.federation.train.images))
+    blind = replace(task.federation, train=ImageSet(task.federation.train.images))
     with pytest.raises(ValueError, match="needs labels"):
         few_labels(blind, 0.5, Seeds(0))
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from fedrepro.methods.data.federation import Portion
+from fedrepro.methods.data.federation import ImageSet
 from fedrepro.methods.encoders.cnn import CNN
 from fedrepro.methods.nn.classifier import dense_head
 from fedrepro.methods.outcome import DivergedError
@@ -20,14 +20,14 @@ from fedrepro.methods.state import State
 ENCODER = CNN(widths=(3, 4), dim=5, padding=1)
 
 
-def portion(n: int, seed: int) -> Portion:
+def portion(n: int, seed: int) -> ImageSet:
     """Three classes that are bright in one corner each."""
     stream = torch.Generator().manual_seed(seed)
     images = torch.randint(0, 120, (n, 1, 6, 6), generator=stream)
     labels = torch.arange(n) % 3
     for image, label in zip(images, labels.tolist(), strict=True):
         image[0, 3 * (label // 2) :, 3 * (label % 2) :][:3, :3] += 100
-    return Portion(images.to(torch.uint8), labels)
+    return ImageSet(images.to(torch.uint8), labels)
 
 
 @pytest.fixture
@@ -134,4 +134,4 @@ def test_a_rate_that_explodes_is_divergence(subject: Subject) -> None:
 
 def test_labels_are_needed(subject: Subject) -> None:
     with pytest.raises(ValueError, match="needs labels"):
-        FineTuning().measure(replace(subject, train=Portion(subject.train.images)))
+        FineTuning().measure(replace(subject, train=ImageSet(subject.train.images)))

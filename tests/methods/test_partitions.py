@@ -8,18 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from fedrepro.methods.data.federation import Federation, Portion
+from fedrepro.methods.data.federation import Federation, ImageSet
 from fedrepro.methods.data.partitions._piles import proportional
 from fedrepro.methods.data.partitions.class_groups import ClassGroups
 from fedrepro.methods.registry import find
 from fedrepro.methods.seeds import Seeds
 
 
-def portion(per_class: int, n_classes: int = 10, seed: int = 0) -> Portion:
+def portion(per_class: int, n_classes: int = 10, seed: int = 0) -> ImageSet:
     """Tiny images whose labels come in no particular order."""
     order = torch.randperm(per_class * n_classes, generator=torch.Generator().manual_seed(seed))
     labels = torch.arange(n_classes).repeat(per_class)[order]
-    return Portion(torch.zeros(len(labels), 1, 1, 1, dtype=torch.uint8), labels)
+    return ImageSet(torch.zeros(len(labels), 1, 1, 1, dtype=torch.uint8), labels)
 
 
 STL_TRAIN, STL_TEST = portion(500), portion(800, seed=1)
@@ -173,7 +173,7 @@ def test_data_that_do_not_fit_the_groups_are_refused() -> None:
     with pytest.raises(ValueError, match="class 9 does not exist, the data have 5 classes"):
         ClassGroups().deal(portion(500, 5), STL_TEST, 5, Seeds(0))
     with pytest.raises(ValueError, match="the training images have none"):
-        ClassGroups().deal(Portion(STL_TRAIN.images), STL_TEST, 10, Seeds(0))
+        ClassGroups().deal(ImageSet(STL_TRAIN.images), STL_TEST, 10, Seeds(0))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from fedrepro.methods.data.federation import Portion, to_float
+from fedrepro.methods.data.federation import ImageSet, to_float
 from fedrepro.methods.federated import loop
 from fedrepro.methods.federated.base import Memory, Task
 from fedrepro.methods.federated.personalized._personalized import Personalized
@@ -101,7 +101,7 @@ def test_novel_clients_data_are_not_touched_before_personalisation(
     assert labels is not None
     other = labels.clone()
     images[held], other[held] = 255 - images[held], (other[held] + 1) % 3
-    changed = replace(task, federation=replace(task.federation, train=Portion(images, other)))
+    changed = replace(task, federation=replace(task.federation, train=ImageSet(images, other)))
 
     m = method(name)
     (server, memory), (same, kept) = trained(m, task), trained(m, changed)

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from fedrepro.methods.data.federation import Federation, Portion
+from fedrepro.methods.data.federation import Federation, ImageSet
 from fedrepro.methods.nn.classifier import dense_head
 from fedrepro.methods.nn.layers import Layer
 from fedrepro.methods.protocols.base import Subject
@@ -31,14 +31,14 @@ class Pixels(Layer):
         return x.flatten(2) * state["encoder.scale"].unsqueeze(2)
 
 
-def portion(n: int, seed: int) -> Portion:
+def portion(n: int, seed: int) -> ImageSet:
     """Two classes, bright on the left and bright on the right."""
     stream = torch.Generator().manual_seed(seed)
     labels = torch.arange(n) % 2
     images = torch.rand(n, 1, 2, 4, generator=stream) * 120
     images[labels == 0, :, :, :2] += 100
     images[labels == 1, :, :, 2:] += 100
-    return Portion(images.to(torch.uint8), labels)
+    return ImageSet(images.to(torch.uint8), labels)
 
 
 def subject(scale: float = 1.0) -> Subject:

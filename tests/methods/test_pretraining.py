@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from fedrepro.methods.data.federation import Portion
+from fedrepro.methods.data.federation import ImageSet
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.encoders.cnn import CNN
 from fedrepro.methods.outcome import DivergedError, Outcome
@@ -28,14 +28,14 @@ OPTIONS = PretrainingOptions(epochs=2, batch_size=16)
 OBJECTIVES = names("objective")
 
 
-def blobs(n: int = 40, classes: int = 4, seed: int = 0) -> Portion:
+def blobs(n: int = 40, classes: int = 4, seed: int = 0) -> ImageSet:
     """Dim noise with a bright quarter that tells the class."""
     g = torch.Generator().manual_seed(seed)
     images = torch.randint(90, (n, 1, 8, 8), generator=g, dtype=torch.uint8)
     labels = torch.randint(classes, (n,), generator=g)
     for image, label in zip(images, labels.tolist(), strict=True):
         image[:, 4 * (label // 2) :, 4 * (label % 2) :][:, :4, :4] += 120
-    return Portion(images, labels)
+    return ImageSet(images, labels)
 
 
 def trained(
@@ -160,19 +160,19 @@ def test_an_incomplete_batch_is_used_unless_it_is_a_single_image(n: int, sizes: 
 @pytest.mark.parametrize(
     ("name", "portion", "words"),
     [
-        ("simclr", Portion(blobs(1).images), "at least two images, has 1"),
-        ("supervised", Portion(blobs(9).images), "'supervised' pre-training needs labels"),
+        ("simclr", ImageSet(blobs(1).images), "at least two images, has 1"),
+        ("supervised", ImageSet(blobs(9).images), "'supervised' pre-training needs labels"),
     ],
 )
 def test_a_portion_that_cannot_be_trained_on_is_refused(
-    name: str, portion: Portion, words: str
+    name: str, portion: ImageSet, words: str
 ) -> None:
     with pytest.raises(ValueError, match=words):
         trained(name, portion=portion)
 
 
 def test_contrastive_training_needs_no_labels() -> None:
-    assert trained("byol", portion=Portion(blobs().images)).encoder
+    assert trained("byol", portion=ImageSet(blobs().images)).encoder
 
 
 def test_encoding_in_parts_equals_encoding_at_once() -> None:

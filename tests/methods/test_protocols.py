@@ -9,7 +9,7 @@ import torch
 from sklearn.linear_model import LogisticRegression
 from torch import Tensor
 
-from fedrepro.methods.data.federation import Portion
+from fedrepro.methods.data.federation import ImageSet
 from fedrepro.methods.nn.layers import Layer
 from fedrepro.methods.protocols.base import Subject
 from fedrepro.methods.protocols.linear_probe import LinearProbe
@@ -27,12 +27,12 @@ class Pixels(Layer):
         return x.flatten(2) * state["encoder.scale"].unsqueeze(2)
 
 
-def noisy(n: int, seed: int) -> Portion:
+def noisy(n: int, seed: int) -> ImageSet:
     """Four classes that a linear map of 9 pixels tells apart, most of the time."""
     stream = torch.Generator().manual_seed(seed)
     x = torch.rand(n, 9, generator=stream)
     corner = x[:, [0, 2, 6, 8]] + 0.15 * torch.randn(n, 4, generator=stream)
-    return Portion((x * 255).to(torch.uint8).view(n, 1, 3, 3), corner.argmax(dim=1))
+    return ImageSet((x * 255).to(torch.uint8).view(n, 1, 3, 3), corner.argmax(dim=1))
 
 
 @pytest.fixture
@@ -79,6 +79,6 @@ def test_rates_follow_their_schedules() -> None:
 
 
 def test_labels_are_needed(subject: Subject) -> None:
-    blind = replace(subject, train=Portion(subject.train.images))
+    blind = replace(subject, train=ImageSet(subject.train.images))
     with pytest.raises(ValueError, match="needs labels"):
         LinearProbe().measure(blind)

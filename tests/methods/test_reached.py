@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from fedrepro.methods.data.federation import Federation, Portion
+from fedrepro.methods.data.federation import Federation, ImageSet
 from fedrepro.methods.encoders.cnn import CNN
 from fedrepro.methods.encoders.resnet import ResNet
 from fedrepro.methods.nn.classifier import Classifier, dense_head
@@ -75,7 +75,7 @@ def test_clients_train_as_with_all_their_weights(
     model = Classifier(encoder.build(1, 8), 6, dense_head(6, [], 3))
     stream = torch.Generator().manual_seed(0)
     images = torch.randint(0, 256, (20, 1, 8, 8), generator=stream, dtype=torch.uint8)
-    portion = Portion(images, torch.randint(0, 3, (20,), generator=stream))
+    portion = ImageSet(images, torch.randint(0, 3, (20,), generator=stream))
     halves = torch.arange(20).split(10)
     federation = Federation(portion, portion, halves, halves, torch.zeros(2).long(), 3)
     options = LocalOptions(2, 4, 0.01, weight_decay=weight_decay)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from fedrepro.methods.data.federation import Portion
+from fedrepro.methods.data.federation import ImageSet
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.encoders.resnet import ResNet
 from fedrepro.methods.metrics.reconstruction import pixel_error
@@ -32,7 +32,7 @@ def subject(norm: str = "twin", modular: bool = True) -> Subject:
     network = encoder.build(1, 8)
     stream = torch.Generator().manual_seed(0)
     images = torch.randint(0, 256, (9, 1, 8, 8), generator=stream).to(torch.uint8)
-    portion = Portion(images)
+    portion = ImageSet(images)
     return Subject(
         network=network,
         dim=encoder.out_dim,

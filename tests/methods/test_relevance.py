@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from fedrepro.methods.data.federation import Portion
+from fedrepro.methods.data.federation import ImageSet
 from fedrepro.methods.metrics.relevance import relevance
 from fedrepro.methods.nn.layers import Flatten, Layer, Linear, ReLU, Sequential
 from fedrepro.methods.seeds import Seeds
@@ -20,9 +20,9 @@ class Pixels(Layer):
         return x.flatten(2)
 
 
-def noise(n: int, seed: int = 0) -> Portion:
+def noise(n: int, seed: int = 0) -> ImageSet:
     g = torch.Generator().manual_seed(seed)
-    return Portion(torch.randint(256, (n, 1, 4, 4), generator=g, dtype=torch.uint8))
+    return ImageSet(torch.randint(256, (n, 1, 4, 4), generator=g, dtype=torch.uint8))
 
 
 def test_the_score_equals_a_plain_loop_over_equation_7() -> None:
@@ -40,13 +40,13 @@ def test_the_score_equals_a_plain_loop_over_equation_7() -> None:
 
 def test_a_pair_of_identical_images_is_left_out() -> None:
     axes = torch.eye(4, dtype=torch.uint8).reshape(4, 1, 2, 2)
-    assert relevance(Pixels(), {}, Portion(axes), Portion(axes), Seeds(0)) == 0.0
-    twice = Portion(axes[:1] * 255)
-    assert relevance(Pixels(), {}, Portion(axes[:1]), twice, Seeds(0)) == pytest.approx(1.0)
+    assert relevance(Pixels(), {}, ImageSet(axes), ImageSet(axes), Seeds(0)) == 0.0
+    twice = ImageSet(axes[:1] * 255)
+    assert relevance(Pixels(), {}, ImageSet(axes[:1]), twice, Seeds(0)) == pytest.approx(1.0)
 
 
 def test_portions_that_overlap_are_scored_on_their_other_pairs() -> None:
-    a, b = Portion(noise(9).images[:6]), Portion(noise(9).images[3:])
+    a, b = ImageSet(noise(9).images[:6]), ImageSet(noise(9).images[3:])
     pairs = [
         torch.cosine_similarity(a.images[i].double().flatten(), b.images[j].double().flatten(), 0)
         for i in range(6)

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from fedrepro.methods.data.federation import Federation, Portion, to_float
+from fedrepro.methods.data.federation import Federation, ImageSet, to_float
 from fedrepro.methods.encoders.resnet import ResNet
 from fedrepro.methods.metrics.saliency import left_share, saliency
 from fedrepro.methods.nn.layers import Layer
@@ -71,11 +71,11 @@ def test_shares_by_hand() -> None:
 def test_halves_are_of_the_classes_asked_for() -> None:
     labels = torch.tensor([0, 1, 1, 0, 2])
     images = torch.arange(5, dtype=torch.uint8).view(5, 1, 1, 1).expand(5, 1, 2, 4)
-    made = halves(Portion(images, labels), 1, 0, 9)
+    made = halves(ImageSet(images, labels), 1, 0, 9)
     assert made[:, 0, 0].tolist() == [[1, 1, 0, 0], [2, 2, 3, 3]]
-    assert len(halves(Portion(images, labels), 1, 0, 1)) == 1
+    assert len(halves(ImageSet(images, labels), 1, 0, 1)) == 1
     with pytest.raises(ValueError, match="no image"):
-        halves(Portion(images, labels), 1, 7, 9)
+        halves(ImageSet(images, labels), 1, 7, 9)
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def subject() -> Subject:
     stream = torch.Generator().manual_seed(0)
     images = torch.randint(1, 256, (40, 2, 4, 6), generator=stream).to(torch.uint8)
     labels = torch.tensor([0] * 9 + [1] * 11 + [0] * 10 + [1] * 10)
-    train = Portion(images, labels)
+    train = ImageSet(images, labels)
     own = (torch.arange(10), torch.arange(10, 40))
     w = torch.ones(1, 1, 2, 4, 6)
     left, right = w.clone(), w.clone()

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from fedrepro.methods.data.federation import Federation, Portion
+from fedrepro.methods.data.federation import Federation, ImageSet
 from fedrepro.methods.data.partitions._sampled import Sampled
 from fedrepro.methods.data.partitions.dirichlet_samples import DirichletSamples
 from fedrepro.methods.data.partitions.quantity import Quantity
@@ -22,10 +22,10 @@ BOTH: list[Sampled] = [
 ]
 
 
-def portion(per_class: int, n_classes: int = 10, seed: int = 0) -> Portion:
+def portion(per_class: int, n_classes: int = 10, seed: int = 0) -> ImageSet:
     order = torch.randperm(per_class * n_classes, generator=torch.Generator().manual_seed(seed))
     labels = torch.arange(n_classes).repeat(per_class)[order]
-    return Portion(torch.zeros(len(labels), 1, 1, 1, dtype=torch.uint8), labels)
+    return ImageSet(torch.zeros(len(labels), 1, 1, 1, dtype=torch.uint8), labels)
 
 
 def deal(partition: Sampled, train: int = 60, test: int = 50, trial: int = 0) -> Federation:

@@ -10,7 +10,7 @@ from fedrepro.benchmark import data
 from fedrepro.benchmark.training.stages.federated import classifier
 from fedrepro.benchmark.training.stages.trial import Trial, made
 from fedrepro.methods.costs.counting import count_costs
-from fedrepro.methods.data.federation import Federation, Portion
+from fedrepro.methods.data.federation import Federation, ImageSet
 from fedrepro.methods.federated.base import Task
 from fedrepro.methods.outcome import Curve, Outcome
 
@@ -30,7 +30,7 @@ def run(trial: Trial) -> Outcome:
     n_classes = data.classes_of(wanted["name"])
     size = wanted["image_size"]
     empty = torch.zeros(count, wanted["channels"], size, size, dtype=torch.uint8)
-    portion = Portion(empty, torch.zeros(count, dtype=torch.int64))
+    portion = ImageSet(empty, torch.zeros(count, dtype=torch.int64))
     own = torch.split(torch.arange(count), 1)
     network, dim = trial.network()
     task = Task(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fedrepro.benchmark.training.stages.trial import Trial, made
-from fedrepro.methods.data.federation import Portion
+from fedrepro.methods.data.federation import ImageSet
 from fedrepro.methods.outcome import Outcome, mean_over_models
 from fedrepro.methods.protocols.base import Protocol, Subject
 from fedrepro.methods.state import n_models, take
@@ -21,7 +21,7 @@ def run(trial: Trial) -> Outcome:
     assert trial.encoder is not None
     trained_on = config.start.data
 
-    def source() -> Portion:
+    def source() -> ImageSet:
         return trial.load(trained_on, trained_on["part"]).portion
 
     protocol: Protocol = made("protocol", config.method, config.options)

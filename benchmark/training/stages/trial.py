@@ -13,7 +13,7 @@ import torch
 
 from fedrepro.benchmark import data
 from fedrepro.methods import registry
-from fedrepro.methods.data.federation import Federation, Portion
+from fedrepro.methods.data.federation import Federation, ImageSet
 from fedrepro.methods.federated.base import Progress
 from fedrepro.methods.nn.layers import Layer
 from fedrepro.methods.seeds import Seeds
@@ -78,7 +78,7 @@ class Trial:
             None if unlabeled is None else self.load(wanted, unlabeled, resized=False),
         ).to(self.device)
 
-    def source(self) -> Callable[[], Portion] | None:
+    def source(self) -> Callable[[], ImageSet] | None:
         """Loads, once, the images on which the encoder was pre-trained; None where it was not."""
         start = self.config.start
         if start is None or start.stage != "pretraining":

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import torch
 
-from fedrepro.methods.data.federation import Federation, Portion
+from fedrepro.methods.data.federation import Federation, ImageSet
 from fedrepro.methods.data.partitions._piles import deal_by_class, proportional
 from fedrepro.methods.data.partitions.base import Partition
 from fedrepro.methods.seeds import Seeds
@@ -50,7 +50,7 @@ class Sampled(Partition):
     def wanted(self, n_classes: int, seeds: Seeds) -> list[dict[int, int]]:
         """Training images by class of every client, novel ones last; each sums to `samples`."""
 
-    def deal(self, train: Portion, test: Portion, n_classes: int, seeds: Seeds) -> Federation:
+    def deal(self, train: ImageSet, test: ImageSet, n_classes: int, seeds: Seeds) -> Federation:
         """The clients' data for one trial; see the module for the rule.
 
         Raises `ValueError` if the data have no labels or fewer images of a class than one client

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from fedrepro.methods.data.federation import Federation, Portion
+from fedrepro.methods.data.federation import Federation, ImageSet
 
 
 def federation_of(
-    train: Portion, test: Portion, hands: Sequence[Tensor], n_classes: int
+    train: ImageSet, test: ImageSet, hands: Sequence[Tensor], n_classes: int
 ) -> Federation:
     """A federation of clients with training images `hands` (int64 each).
 
@@ -27,7 +27,7 @@ def federation_of(
     return Federation(train, test, tuple(hands), (everything,) * len(hands), group, n_classes)
 
 
-def labels_of(portion: Portion) -> Tensor:
+def labels_of(portion: ImageSet) -> Tensor:
     """Labels on the CPU.
 
     Raises `ValueError` if the portion has none.

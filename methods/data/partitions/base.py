@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
-from fedrepro.methods.data.federation import Federation, Portion
+from fedrepro.methods.data.federation import Federation, ImageSet
 from fedrepro.methods.seeds import Seeds
 
 
@@ -16,7 +16,7 @@ class Partition(ABC):
     count: int = 60
 
     @abstractmethod
-    def deal(self, train: Portion, test: Portion, n_classes: int, seeds: Seeds) -> Federation:
+    def deal(self, train: ImageSet, test: ImageSet, n_classes: int, seeds: Seeds) -> Federation:
         """The clients' data for one trial.
 
         Raises `ValueError` with one clear sentence if the data cannot be dealt that way.

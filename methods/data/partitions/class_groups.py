@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import torch
 
-from fedrepro.methods.data.federation import Federation, Portion
+from fedrepro.methods.data.federation import Federation, ImageSet
 from fedrepro.methods.data.partitions._piles import deal_by_class, proportional
 from fedrepro.methods.data.partitions.base import Partition
 from fedrepro.methods.seeds import Seeds
@@ -67,7 +67,7 @@ class ClassGroups(Partition):
                 "need 0 <= minor <= major, major >= 1 and test_size >= 1"
             )
 
-    def deal(self, train: Portion, test: Portion, n_classes: int, seeds: Seeds) -> Federation:
+    def deal(self, train: ImageSet, test: ImageSet, n_classes: int, seeds: Seeds) -> Federation:
         """The clients' data for one trial; see the module for the rule.
 
         Raises `ValueError` if the data have no labels, lack a class of `groups`, or hold fewer

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fedrepro.methods.data.federation import Federation, Portion
+from fedrepro.methods.data.federation import Federation, ImageSet
 from fedrepro.methods.data.partitions._piles import deal_by_class
 from fedrepro.methods.data.partitions._whole import federation_of
 from fedrepro.methods.data.partitions.base import Partition
@@ -32,7 +32,7 @@ class Counted(Partition):
         if any(min(own, default=-1) < 0 or sum(own) == 0 for own in self.counts):
             raise ValueError(f"counts = {self.counts}: every client needs images, none negative")
 
-    def deal(self, train: Portion, test: Portion, n_classes: int, seeds: Seeds) -> Federation:
+    def deal(self, train: ImageSet, test: ImageSet, n_classes: int, seeds: Seeds) -> Federation:
         """The clients' data for one trial; everybody is measured on the whole test set.
 
         Raises `ValueError` if the data have no labels, or too few classes or images of one.

@@ -15,7 +15,7 @@ from fractions import Fraction
 import torch
 from torch import Tensor
 
-from fedrepro.methods.data.federation import Federation, Portion
+from fedrepro.methods.data.federation import Federation, ImageSet
 from fedrepro.methods.data.partitions._whole import federation_of, labels_of
 from fedrepro.methods.data.partitions.base import Partition
 from fedrepro.methods.seeds import Seeds
@@ -25,7 +25,7 @@ from fedrepro.methods.seeds import Seeds
 class DataSplit(Partition):
     """count: K, clients."""
 
-    def deal(self, train: Portion, test: Portion, n_classes: int, seeds: Seeds) -> Federation:
+    def deal(self, train: ImageSet, test: ImageSet, n_classes: int, seeds: Seeds) -> Federation:
         """The clients' data for one trial.
 
         Raises `ValueError` if the data have no labels or a client would hold no image.

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fedrepro.methods.data.federation import Federation, Portion
+from fedrepro.methods.data.federation import Federation, ImageSet
 from fedrepro.methods.data.partitions._whole import federation_of, labels_of
 from fedrepro.methods.data.partitions.base import Partition
 from fedrepro.methods.seeds import Seeds
@@ -42,7 +42,7 @@ class Dirichlet(Partition):
                 "need alpha > 0, smallest >= 1 and count >= 1"
             )
 
-    def deal(self, train: Portion, test: Portion, n_classes: int, seeds: Seeds) -> Federation:
+    def deal(self, train: ImageSet, test: ImageSet, n_classes: int, seeds: Seeds) -> Federation:
         """The clients' data for one trial.
 
         Raises `ValueError` if the data have no labels, or fewer than `smallest` images a client.

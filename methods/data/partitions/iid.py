@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import torch
 
-from fedrepro.methods.data.federation import Federation, Portion
+from fedrepro.methods.data.federation import Federation, ImageSet
 from fedrepro.methods.data.partitions._whole import federation_of
 from fedrepro.methods.data.partitions.base import Partition
 from fedrepro.methods.seeds import Seeds
@@ -22,7 +22,7 @@ from fedrepro.methods.seeds import Seeds
 class IID(Partition):
     """count: clients."""
 
-    def deal(self, train: Portion, test: Portion, n_classes: int, seeds: Seeds) -> Federation:
+    def deal(self, train: ImageSet, test: ImageSet, n_classes: int, seeds: Seeds) -> Federation:
         """The clients' data for one trial.
 
         Raises `ValueError` if there are fewer images than clients.

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from fedrepro.methods.data.federation import Portion, to_float
+from fedrepro.methods.data.federation import ImageSet, to_float
 from fedrepro.methods.federated.base import Server, Task
 from fedrepro.methods.federated.personalized._personalized import Personalized
 from fedrepro.methods.nn.classifier import Classifier
@@ -39,7 +39,7 @@ def common(state: State) -> State:
 class TwoModels(Supervised):
     """Sum of the losses of both models; of the personal one alone where a client adapts."""
 
-    def __init__(self, model: Classifier, portion: Portion, adapting: bool) -> None:
+    def __init__(self, model: Classifier, portion: ImageSet, adapting: bool) -> None:
         super().__init__(model, portion, None)
         self.adapting = adapting
 

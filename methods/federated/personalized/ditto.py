@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from fedrepro.methods.data.federation import Portion
+from fedrepro.methods.data.federation import ImageSet
 from fedrepro.methods.federated.base import Task
 from fedrepro.methods.federated.personalized._two_models import (
     TwoModels,
@@ -30,7 +30,7 @@ class _Proximal(TwoModels):
     """F(v) + λ/2 |v - w|²; `anchor` is w, one model."""
 
     def __init__(
-        self, model: Classifier, portion: Portion, adapting: bool, anchor: State, proximity: float
+        self, model: Classifier, portion: ImageSet, adapting: bool, anchor: State, proximity: float
     ) -> None:
         super().__init__(model, portion, adapting)
         self.anchor, self.proximity = anchor, proximity

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fedrepro.methods.data.federation import Portion
+from fedrepro.methods.data.federation import ImageSet
 from fedrepro.methods.federated.base import Task
 from fedrepro.methods.federated.personalized._personalized import Personalized
 from fedrepro.methods.nn.classifier import ENCODER, Classifier
@@ -24,7 +24,7 @@ from fedrepro.methods.training.local_loss import LocalLoss
 class _Alternating(Supervised):
     """The head for `head_epochs`, then the encoder."""
 
-    def __init__(self, model: Classifier, portion: Portion, head_epochs: int) -> None:
+    def __init__(self, model: Classifier, portion: ImageSet, head_epochs: int) -> None:
         super().__init__(model, portion, None)
         self.head_epochs = head_epochs
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from fedrepro.methods.data.federation import Portion, to_float
+from fedrepro.methods.data.federation import ImageSet, to_float
 from fedrepro.methods.federated.base import Server, Task
 from fedrepro.methods.federated.personalized._personalized import Personalized
 from fedrepro.methods.nn.classifier import Classifier
@@ -41,7 +41,7 @@ def stepped(state: State, losses: Tensor, step_size: float) -> State:
 class _Meta(Supervised):
     """The loss after one step on the other half of the batch."""
 
-    def __init__(self, model: Classifier, portion: Portion, step_size: float) -> None:
+    def __init__(self, model: Classifier, portion: ImageSet, step_size: float) -> None:
         super().__init__(model, portion, None)
         self.step_size = step_size
 

@@ -22,7 +22,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from fedrepro.methods.data.federation import Portion, to_float
+from fedrepro.methods.data.federation import ImageSet, to_float
 from fedrepro.methods.federated.base import Memory, Message, Server, Task
 from fedrepro.methods.federated.self_supervised._features import (
     Banks,
@@ -68,7 +68,7 @@ def alignment(h: Tensor, target: Tensor) -> Tensor:
 class Public:
     """Public images, and the encoder that was trained on them (one model)."""
 
-    portion: Portion
+    portion: ImageSet
     encoder: State
 
 

@@ -13,7 +13,7 @@ from fedrepro.benchmark.data import Loaded, build_federation, load
 from fedrepro.benchmark.data.base import data_folder
 from fedrepro.benchmark.data.images import prepare
 from fedrepro.benchmark.errors import DataError
-from fedrepro.methods.data.federation import Federation, Portion
+from fedrepro.methods.data.federation import Federation, ImageSet
 from fedrepro.methods.data.partitions.base import Partition
 from fedrepro.methods.data.partitions.class_groups import ClassGroups
 from fedrepro.methods.seeds import Seeds
@@ -21,7 +21,7 @@ from fedrepro.methods.seeds import Seeds
 SMALL = ClassGroups(count=6, major=4, minor=2, test_size=6)
 
 
-def pixels(portion: Portion) -> list[bytes]:
+def pixels(portion: ImageSet) -> list[bytes]:
     return [image.numpy().tobytes() for image in portion.images]
 
 
@@ -177,7 +177,7 @@ def test_data_that_cannot_be_dealt_are_an_error_that_names_them() -> None:
 
 @dataclass(frozen=True)
 class _Nothing(Partition):
-    def deal(self, train: Portion, test: Portion, n_classes: int, seeds: Seeds) -> Federation:
+    def deal(self, train: ImageSet, test: ImageSet, n_classes: int, seeds: Seeds) -> Federation:
         empty = (torch.zeros(0, dtype=torch.int64), torch.arange(2))
         return Federation(train, test, empty, empty, torch.zeros(2, dtype=torch.int64), n_classes)
 
