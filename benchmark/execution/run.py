@@ -20,7 +20,6 @@ from fedrepro.benchmark.execution.progress import Progress
 from fedrepro.benchmark.planning.estimate import Estimator, duration
 from fedrepro.benchmark.planning.plan import Plan
 from fedrepro.benchmark.store import fingerprint
-from fedrepro.benchmark.store.index import Index
 from fedrepro.benchmark.store.store import Store
 from fedrepro.benchmark.training.training import device_name
 
@@ -86,7 +85,6 @@ def execute(
     chosen = executors.find(executor)(Setting(data_dir, device, jobs, cluster, threads))
     with store.writing():
         driver = _Driver(plan, store, data_dir, shown)
-        driver.index.refresh()
         todo = driver.sort_out(download)
         driver.train(todo, chosen, time_limit)
     return driver.execution(time.perf_counter() - clock)
@@ -129,9 +127,6 @@ class _Driver:
     not_run: dict[str, str] = field(default_factory=dict)
     errors: dict[tuple[str, int], str] = field(default_factory=dict)
     seconds: dict[tuple[str, int], float] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.index = Index(self.store)
 
     def sort_out(self, download: bool) -> list[Job]:
         """The trials to train, those to start from first; says what is reused, stale, missing."""
@@ -216,13 +211,10 @@ class _Driver:
                 result = Failed("its source was edited while it was trained; run again")
             else:
                 try:
-                    record = self.store.save(
-                        job.config, job.seed, result.outcome, result.provenance
-                    )
+                    self.store.save(job.config, job.seed, result.outcome, result.provenance)
                 except ValueError as error:
                     result = Failed(str(error))
                 else:
-                    self.index.add(record)
                     self.trained += 1
                     return True
         self.errors[job.name] = result.message

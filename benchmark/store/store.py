@@ -5,7 +5,6 @@
     errors/<run key>-seed<k>.json                   why a trial failed; never taken as a result
     quarantine/                                     damaged files, kept for inspection
     unfinished/                                     what is being written; a kill leaves it there
-    index.sqlite                                    numbers for queries (`benchmark.store.index`)
 
 Files appear whole or not at all (`benchmark.store.files`) and the record comes last, so where it
 exists all of the trial does. Anyone may read; one process at a time writes (`writing`).

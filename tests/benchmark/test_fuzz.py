@@ -40,7 +40,6 @@ from fedrepro.benchmark.execution.executors._cluster import read_cluster
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.store.files import sha256_of
-from fedrepro.benchmark.store.index import Index
 from fedrepro.benchmark.store.record import _canonical
 from fedrepro.benchmark.store.store import Store, weights_from
 from fedrepro.methods.outcome import Outcome
@@ -232,7 +231,6 @@ def stores(inside: Path, config: RunConfig, outcome: Outcome) -> Reader:
         if draw.random() < 0.1:
             writer = Store(root, source)
             with writer.writing():
-                Index(writer).refresh()
                 assert writer.find(config, 0) is None or not said
         if said:
             raise StoreError(said[0])

@@ -21,7 +21,6 @@ from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.results import Report
 from fedrepro.benchmark.spec.load import load_paper, tables_root
 from fedrepro.benchmark.spec.model import Paper
-from fedrepro.benchmark.store.index import Index
 from fedrepro.benchmark.store.record import TrialRecord
 from fedrepro.benchmark.store.store import Store
 from fedrepro.methods.outcome import Outcome
@@ -106,7 +105,6 @@ def test_a_paper_takes_as_many_steps_however_many_were_judged_before_it(tmp_path
         "plan",
         "estimate",
         "queue",
-        pytest.param("index", marks=pytest.mark.slow),
         pytest.param("judge", marks=pytest.mark.slow),
     ],
 )
@@ -131,8 +129,6 @@ def test_four_times_the_suite_takes_four_times_the_steps(
             jobs = [Job(config, seed, float(seed)) for config, seed in plan.trials_to_run()]
             return calls_of(lambda: emptied(Queue(jobs)))
         fill(plan, store, outcome)
-        if what == "index":
-            return calls_of(Index(store).refresh)
         # The audit compares the values of one paper in pairs, on purpose.
         return calls_of(lambda: judge(plan, store, command="", audit=False))
 
