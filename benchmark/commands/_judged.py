@@ -20,7 +20,7 @@ from fedrepro.benchmark.commands._terminal import paint
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.judging.scoreboard import Scoreboard, exit_code, scoreboard
 from fedrepro.benchmark.results import Report
-from fedrepro.benchmark.store.files import Look, write_whole
+from fedrepro.benchmark.store.files import FileReader, write_whole
 
 if TYPE_CHECKING:
     from fedrepro.benchmark.planning.plan import Plan
@@ -34,12 +34,12 @@ _ROOT = Path("results/reports")
 
 def store_at(
     folder: Path,
-    look: Look | None = None,
+    read: FileReader | None = None,
     also_warn: Callable[[str], None] = lambda sentence: None,
 ) -> Store:
     """The store in `folder`, which complains on the terminal about damaged files.
 
-    look: as `Store` has it. also_warn: told as well.
+    read: as `Store` has it. also_warn: told as well.
     """
     from fedrepro.benchmark.store.store import Store
 
@@ -47,7 +47,7 @@ def store_at(
         print(f"fedrepro: {sentence}", file=sys.stderr)
         also_warn(sentence)
 
-    return Store(folder, warn=warn, look=look)
+    return Store(folder, warn=warn, read=read)
 
 
 def command_line() -> str:

@@ -28,7 +28,8 @@ from fedrepro.benchmark.judging.kept import Made, code, keep, kept, noting, ques
 from fedrepro.benchmark.judging.scoreboard import Scoreboard, scoreboard
 from fedrepro.benchmark.spec.load import tables_root
 from fedrepro.benchmark.spec.problems import InvalidSpecError, Problem
-from fedrepro.benchmark.store.files import locked, looking_into
+from fedrepro.benchmark.store.files import reader_of
+from fedrepro.benchmark.store.folder import try_lock
 
 PARTS = ".parts"
 """The folder of what is kept, in that of the report."""
@@ -138,7 +139,7 @@ def _tasks(
 
 def _as_it_was(task: _Task) -> _Answer | None:
     """A paper whose parts are kept and stand; None where it has to be judged."""
-    made = kept(task.place, task.question(), looking_into(task.store))
+    made = kept(task.place, task.question(), reader_of(task.store))
     return None if made is None else _Answer(made.board)
 
 
@@ -182,7 +183,7 @@ def _judge(task: _Task) -> _Answer | tuple[Problem, ...]:
     board = None
     if task.must_have_profile or task.profile in paper.profiles:
         plan = make_plan(paper, task.profile, trials=task.trials)
-        store = store_at(task.store, noting(looking_into(task.store), seen), warnings.append)
+        store = store_at(task.store, noting(reader_of(task.store), seen), warnings.append)
         wall_s = time.time() - task.started
         report = judge(plan, store, command=task.command, wall_s=wall_s)
         written = parts().write_parts(report, task.place)
@@ -202,7 +203,7 @@ def _alone(folder: Path) -> Iterator[Path]:
     kept_at = folder / PARTS
     kept_at.mkdir(exist_ok=True)
     with (folder / f"{PARTS}.lock").open("a") as lock:
-        if not locked(lock.fileno()):
+        if not try_lock(lock.fileno()):
             raise FedreproError(
                 f"another fedrepro is writing the report in {folder}; wait for it or give "
                 "another --out"

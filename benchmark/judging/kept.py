@@ -18,7 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
 
 from fedrepro.benchmark.judging.scoreboard import Scoreboard
-from fedrepro.benchmark.store.files import Look, sha256_of
+from fedrepro.benchmark.store.files import FileReader, sha256_of
 from fedrepro.benchmark.store.fingerprint import folder_of
 
 _NOTE = "made-from.json"
@@ -67,7 +67,7 @@ def code() -> str:
     return _digest([sys.version, *sorted(files), *sorted(installed)])
 
 
-def noting(look: Look, seen: dict[str, str | None]) -> Look:
+def noting(look: FileReader, seen: dict[str, str | None]) -> FileReader:
     """Looks as `look` does, and notes in `seen` what it saw."""
 
     def noted(name: str) -> bytes | None:
@@ -90,7 +90,7 @@ def keep(place: Path, made: Made) -> None:
     (place / _NOTE).write_bytes(sha256_of(content).encode() + b"\n" + content)
 
 
-def kept(place: Path, asked: str, look: Look) -> Made | None:
+def kept(place: Path, asked: str, look: FileReader) -> Made | None:
     """What is noted in `place`, if the parts and all that they were made from are as they were.
 
     Raises what `look` raises.

@@ -191,7 +191,7 @@ def kill_at_a_file_operation(campaign: Campaign, root: Path, draw: random.Random
             if half and args and isinstance(args[0], Path) and len(args) > 2:
                 _, content, aside = args[:3]
                 aside.mkdir(exist_ok=True)
-                (aside / "x.part").write_bytes(content[: len(content) // 2])
+                (aside / "store.json.0123abcd.part").write_bytes(content[: len(content) // 2])
             os.kill(os.getpid(), signal.SIGKILL)
 
         _on_operation(at, die, whole_files=half)
