@@ -165,6 +165,10 @@ def print_scoreboard(board: Scoreboard) -> None:
         print(f"  NOT RUN, {n} cell{'' if n == 1 else 's'}: {reason}")
     if len(board.reasons) > _REASONS:
         print(f"  NOT RUN, {len(board.reasons) - _REASONS} more reasons: see the report")
+    for failed in board.failed[:_REASONS]:
+        print(f"  FAILED, {failed}")
+    if len(board.failed) > _REASONS:
+        print(f"  FAILED, {len(board.failed) - _REASONS} more trials: see the report")
     if board.scaled:
         print("  scaled numbers are shown beside the published ones and never count as reproduced")
 
