@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import os
 import pkgutil
 import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 
 from fedrepro import __version__
 from fedrepro.benchmark import commands
+from fedrepro.benchmark.commands._terminal import Output, open_standard_streams
 from fedrepro.benchmark.errors import FedreproError
+from fedrepro.benchmark.printable import printable
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -47,35 +49,30 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit code."""
-    given = build_parser().parse_args(arguments)
-    try:
-        code = int(given.execute(given))
-        # What waits in the buffer may still be refused; at exit nobody could say so in one line.
-        sys.stdout.flush()
-        return code
-    except FedreproError as error:
-        print(f"fedrepro: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print(
-            "fedrepro: interrupted; finished trials are kept, and the same command goes on",
-            file=sys.stderr,
-        )
-        return 130
-    except BrokenPipeError:
-        # The reader of our output has left (`| head`): nothing is wrong, and nothing can be said.
-        _discard_output()
-        return 0
-    except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
-        print(f"fedrepro: {place}{error.strerror or error}", file=sys.stderr)
-        _discard_output()
-        return 2
+    open_standard_streams()
+    output = Output(sys.stdout)
+    with redirect_stdout(output):  # type: ignore[type-var]
+        try:
+            given = build_parser().parse_args(arguments)
+            code = int(given.execute(given))
+            # What waits in the buffer may still be refused; at exit nobody could say so.
+            output.flush()
+            return code
+        except FedreproError as error:
+            return _failed(str(error))
+        except KeyboardInterrupt:
+            _failed("interrupted; finished trials are kept, and the same command goes on")
+            return 130
+        except OSError as error:
+            place = f"{error.filename}: " if error.filename else ""
+            output.discard()
+            return _failed(f"{place}{error.strerror or error}")
 
 
-def _discard_output() -> None:
-    """Sends what standard output still holds to nowhere, or Python would complain at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _failed(sentence: str) -> int:
+    if sys.stderr is not None:
+        print(f"fedrepro: {printable(sentence)}", file=sys.stderr)
+    return 2
 
 
 if __name__ == "__main__":

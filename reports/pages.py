@@ -6,6 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from markupsafe import Markup
+
+from fedrepro.benchmark.printable import printable
 
 
 def page(
@@ -23,11 +26,15 @@ def page(
         loader=PackageLoader("fedrepro.reports", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
-        # Templates do not change while a report is made.
-        auto_reload=False,
+        finalize=_shown,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters.update(filters or {})
     environment.globals.update(names or {})
     return environment.get_template(template)
+
+
+def _shown(value: object) -> object:
+    """What a page shows of a value; `autoescape` then escapes it as HTML."""
+    return value if isinstance(value, Markup) or value is None else printable(str(value))

@@ -8,8 +8,8 @@ PALETTE = (
 )  # fmt: skip
 MARKERS = ("o", "s", "^")
 """For more series than there are colours."""
-INK = "#808080"
-"""Of text and axes; the page's own colour takes its place."""
+INK = "#565f68"
+"""Of text and axes."""
 
 
 def colour(i: int) -> str:

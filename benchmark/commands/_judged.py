@@ -1,6 +1,6 @@
 """From a plan and a store to a report on disk, a scoreboard on the terminal and an exit code.
 
-What loads torch is imported where it is needed: a driver of other processes only writes.
+What loads torch is imported where it is needed: the driver of a report on many papers needs none.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ import argparse
 import importlib
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from textwrap import shorten
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -20,34 +20,25 @@ from fedrepro.benchmark.commands._terminal import paint
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.judging.scoreboard import Scoreboard, exit_code, scoreboard
 from fedrepro.benchmark.results import Report
-from fedrepro.benchmark.store.files import FileReader, write_whole
+from fedrepro.benchmark.store.names import path_segment
 
 if TYPE_CHECKING:
     from fedrepro.benchmark.planning.plan import Plan
     from fedrepro.benchmark.store.store import Store
 
 TOGETHER = 12
-"""Papers in one page; five make several MB, of which a browser holds a dozen with ease."""
+"""Papers on one page; five make several MB, and a browser holds a dozen with ease."""
 _REASONS = 5
+_SENTENCE = 300
+"""Letters of a reason; one of many edited files would fill a screen."""
 _ROOT = Path("results/reports")
 
 
-def store_at(
-    folder: Path,
-    read: FileReader | None = None,
-    also_warn: Callable[[str], None] = lambda sentence: None,
-) -> Store:
-    """The store in `folder`, which complains on the terminal about damaged files.
-
-    read: as `Store` has it. also_warn: told as well.
-    """
+def store_at(folder: Path) -> Store:
+    """The store in `folder`, which complains on the terminal about damaged files."""
     from fedrepro.benchmark.store.store import Store
 
-    def warn(sentence: str) -> None:
-        print(f"fedrepro: {sentence}", file=sys.stderr)
-        also_warn(sentence)
-
-    return Store(folder, warn=warn, read=read)
+    return Store(folder, warn=lambda sentence: print(f"fedrepro: {sentence}", file=sys.stderr))
 
 
 def command_line() -> str:
@@ -72,87 +63,79 @@ def trained(plan: Plan, store: Store, given: argparse.Namespace) -> Mapping[str,
     return execution.not_run
 
 
-def finish(
-    plan: Plan,
-    store: Store,
-    given: argparse.Namespace,
-    wall_s: float,
-    not_run: Mapping[str, str],
-) -> int:
-    """Judges, writes the report in every format, prints the scoreboard; the exit code."""
-    from fedrepro.benchmark.judging.judge import judge
-
-    report = judge(plan, store, command=command_line(), wall_s=wall_s, not_run=not_run)
-    return show([report], given.out or default_folder(plan, given))
-
-
 def show(reports: Sequence[Report], folder: Path) -> int:
     """Writes reports to `folder`, prints their scoreboards; the exit code."""
-    write(reports, folder)
-    return tell(list(map(scoreboard, reports)), folder)
+    with reporting_to(folder):
+        failed = publishing().write(reports, folder)
+    return print_result(list(map(scoreboard, reports)), failed, folder)
 
 
-def tell(boards: Sequence[Scoreboard], folder: Path) -> int:
-    """Prints the scoreboards of a report that lies in `folder`; the exit code."""
+def print_result(boards: Sequence[Scoreboard], failed: Mapping[str, str], folder: Path) -> int:
+    """Prints the scoreboards of a report that lies in `folder`; the exit code.
+
+    failed: by the name of a file, why it could not be made.
+    """
     for board in boards:
         print_scoreboard(board)
     print(f"report: {folder / 'report.html'}")
-    return exit_code(boards)
+    for name, why in failed.items():
+        print(f"fedrepro: {_without(name, why)}", file=sys.stderr)
+    return 2 if failed else exit_code(boards)
 
 
 def default_folder(plan: Plan, given: argparse.Namespace) -> Path:
     """`results/reports/<paper>-<profile>[-on-<set>]`, another one for what is not the whole of it.
 
     A selection or a changed setting must not replace the report of the whole profile.
+
+    Raises `FedreproError` for a name that would lead out of `results/reports`.
     """
     parts = [plan.paper.id, plan.profile.name]
     parts += ["on", plan.on] if plan.on else []
     parts += ["tables", *given.tables] if given.tables else []
     parts += ["some-rows"] if given.rows else []
     parts += ["changed"] if plan.sets or plan.trials != plan.profile.trials else []
-    return _ROOT / "-".join(parts)
+    return _ROOT / path_segment("-".join(parts))
 
 
 def folder_of_all(profile: str) -> Path:
-    """Where one report on several papers goes."""
-    return _ROOT / f"all-{profile}"
+    """Where one report on several papers goes.
+
+    Raises `FedreproError` for a name that would lead out of `results/reports`.
+    """
+    return _ROOT / path_segment(f"all-{profile}")
 
 
 def write(reports: Sequence[Report], folder: Path) -> None:
-    """The reports in every format, in `folder`; of many papers each has a page there.
+    """The reports in every format, in `folder`.
 
-    Raises `FedreproError` if the folder cannot be written.
+    Raises `FedreproError` if the folder cannot be written, or a format cannot be made; the other
+    formats are written then.
     """
     with reporting_to(folder):
-        if len(reports) <= TOGETHER:
-            for writer in parts().formats().values():
-                write_whole(folder / writer.FILE, writer.render(reports).encode())
-            return
-        with TemporaryDirectory(dir=folder, prefix=".parts-") as unfinished:
-            places = [Path(unfinished, str(i)) for i in range(len(reports))]
-            for report, place in zip(reports, places, strict=True):
-                parts().write_parts(report, place)
-            parts().join(places, list(map(scoreboard, reports)), folder)
+        failed = publishing().write(reports, folder)
+    if failed:
+        raise FedreproError("; ".join(_without(name, why) for name, why in failed.items()))
 
 
-def parts() -> ModuleType:
-    """The module `reports.parts`: reports know the harness, the harness does not know reports."""
-    return importlib.import_module("fedrepro.reports.parts")
+def _without(name: str, why: str) -> str:
+    return f"{name} could not be made: {why}"
+
+
+def publishing() -> ModuleType:
+    """The module `reports.publish`: reports know the harness, the harness does not know reports."""
+    return importlib.import_module("fedrepro.reports.publish")
 
 
 @contextmanager
 def reporting_to(folder: Path) -> Iterator[None]:
-    """Makes the folder of a report.
-
-    Raises `FedreproError` if it cannot be made, or for an `OSError` within the block.
-    """
+    """For a block that writes a report to `folder`: raises `FedreproError` for an `OSError`."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         yield
     except OSError as error:
         raise FedreproError(
             f"the report cannot be written to {folder}: {error.strerror or error}; "
-            "the trials are stored, so `fedrepro report` can write it elsewhere (--out)"
+            "no trial is lost, and --out names another folder"
         ) from None
 
 
@@ -162,15 +145,15 @@ def print_scoreboard(board: Scoreboard) -> None:
     print("  cells:  " + _counted(board.verdicts))
     print("  claims: " + (_counted(board.claims) or "none"))
     for reason, n in list(board.reasons.items())[:_REASONS]:
-        print(f"  NOT RUN, {n} cell{'' if n == 1 else 's'}: {reason}")
+        print(f"  NOT RUN, {n} cell{'' if n == 1 else 's'}: {shorten(reason, _SENTENCE)}")
     if len(board.reasons) > _REASONS:
         print(f"  NOT RUN, {len(board.reasons) - _REASONS} more reasons: see the report")
     for failed in board.failed[:_REASONS]:
-        print(f"  FAILED, {failed}")
+        print(f"  FAILED, {shorten(failed, _SENTENCE)}")
     if len(board.failed) > _REASONS:
         print(f"  FAILED, {len(board.failed) - _REASONS} more trials: see the report")
     if board.scaled:
-        print("  scaled numbers are shown beside the published ones and never count as reproduced")
+        print("  scaled numbers are shown for comparison and never count as reproduced")
 
 
 def _counted(words: Mapping[str, int]) -> str:

@@ -60,21 +60,21 @@ def add_places(parser: argparse.ArgumentParser) -> None:
     default_data = os.environ.get("FEDREPRO_DATA")
     parser.add_argument(
         "--data-dir",
-        type=Path,
+        type=folder,
         default=Path(default_data) if default_data else None,
         metavar="DIR",
         help="folder of real data sets (default: $FEDREPRO_DATA)",
     )
     parser.add_argument(
         "--store",
-        type=Path,
+        type=folder,
         default=Path("results/store"),
         metavar="DIR",
         help="where finished trials are kept (default: results/store)",
     )
     parser.add_argument(
         "--out",
-        type=Path,
+        type=folder,
         metavar="DIR",
         help="where the report goes (default: results/reports/PAPER-PROFILE)",
     )
@@ -119,6 +119,13 @@ def add_execution(parser: argparse.ArgumentParser) -> None:
         help="seconds after which a trial counts as hung; 0 for never "
         "(default: 20 times its estimate, at least 1800)",
     )
+
+
+def folder(text: str) -> Path:
+    """The path of a folder; the empty text, which would be the working folder, is refused."""
+    if not text:
+        raise argparse.ArgumentTypeError("the empty text names no folder")
+    return Path(text)
 
 
 def positive(text: str) -> int:
@@ -190,8 +197,8 @@ def chosen_papers(ids: Sequence[str]) -> tuple[Paper, ...]:
     return tuple(load_paper(id) for id in ids) if ids else load_papers()
 
 
-def tell_left_out(paper: str, profile: str) -> None:
-    """Of all papers, those without a profile are named and left out."""
+def print_skipped(paper: str, profile: str) -> None:
+    """Says of one of all papers that it lacks the profile."""
     print(f"{paper} has no profile '{profile}': left out", file=sys.stderr)
 
 

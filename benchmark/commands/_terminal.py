@@ -1,9 +1,15 @@
-"""Colours on a terminal, and none in a pipe or where NO_COLOR asks for none."""
+"""Standard output: colours on a terminal, and nothing that a text could do to one."""
 
 from __future__ import annotations
 
+import codecs
 import os
+import re
 import sys
+from contextlib import suppress
+from typing import TextIO
+
+from fedrepro.benchmark.printable import printable
 
 _COLOURS = {
     "REPRODUCED": 32, "EXACT": 32, "HOLDS": 32, "supported": 32, "consistent": 32,
@@ -11,6 +17,8 @@ _COLOURS = {
     "inconsistent": 31, "missing": 31, "damaged": 31,
     "SHIFTED": 33, "MISPRINT?": 33, "INCONCLUSIVE": 33, "UNRESOLVED": 33, "undecidable": 33,
 }  # fmt: skip
+_OWN = re.compile("(\x1b\\[(?:0|31|32|33)m)")
+"""The only sequences that `paint` writes."""
 
 
 def paint(word: str, as_word: str | None = None) -> str:
@@ -24,3 +32,71 @@ def paint(word: str, as_word: str | None = None) -> str:
 def coloured() -> bool:
     """Whether standard output is a terminal and nobody asked for no colours."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+
+class Output:
+    """A stream in the place of standard output, for what commands print.
+
+    Text from specs, paths and records is shown `printable`. A letter that the stream's encoding
+    lacks is written as JSON spells it, \\u00e9, so that JSON stays JSON. A reader who has left
+    (`| head`) does not end the command, which has an exit code to find.
+    """
+
+    def __init__(self, stream: TextIO | None) -> None:
+        self._stream = open(os.devnull, "w") if stream is None else stream  # noqa: SIM115, PTH123
+
+    @property
+    def encoding(self) -> str:
+        return getattr(self._stream, "encoding", None) or "utf-8"
+
+    def isatty(self) -> bool:
+        return self._stream.isatty()
+
+    def write(self, text: str) -> int:
+        if self.isatty():
+            parts = _OWN.split(text)
+            parts[::2] = map(printable, parts[::2])
+            shown = "".join(parts)
+        else:
+            shown = printable(text)
+        shown = shown.encode(self.encoding, "json-escape").decode(self.encoding)
+        try:
+            self._stream.write(shown)
+        except BrokenPipeError:
+            self.discard()
+        return len(text)
+
+    def flush(self) -> None:
+        try:
+            self._stream.flush()
+        except BrokenPipeError:
+            self.discard()
+
+    def discard(self) -> None:
+        """Sends what the stream still holds to nowhere, or Python would complain at exit."""
+        with suppress(OSError, ValueError):  # no file behind the stream
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+
+
+def _as_json_escapes(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    halves = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
+    codes = (halves[i : i + 2].hex() for i in range(0, len(halves), 2))
+    return "".join(f"\\u{code}" for code in codes), error.end
+
+
+codecs.register_error("json-escape", _as_json_escapes)
+
+
+def open_standard_streams() -> None:
+    """Gives nowhere to standard streams that were closed (`>&-`).
+
+    Otherwise the next file that is opened takes the number of a stream, and receives what children
+    print.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number

@@ -71,15 +71,14 @@ def _write(
     """Reports are imported by name: what is in `benchmark` does not depend on them."""
     import importlib
 
-    from fedrepro.benchmark.errors import FedreproError
+    from fedrepro.benchmark.commands._judged import publishing, reporting_to
 
-    for name in ("audit_html", "audit_markdown"):
-        report = importlib.import_module(f"reports.{name}")
-        path = folder / f"audit{report.SUFFIX}"
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            report.write(audited, path)
-        except OSError as error:
-            raise FedreproError(f"cannot write {path}: {error.strerror}") from error
-        if not quiet:
-            print(f"wrote {path}")
+    formats = [importlib.import_module(f"fedrepro.reports.audit.{n}") for n in ("html", "markdown")]
+    names = [one.FILE for one in formats]
+    with reporting_to(folder), publishing().replacing(folder, names) as aside:
+        for one in formats:
+            text = one.render(audited)
+            (aside / one.FILE).write_text(text, encoding="utf-8", errors="replace")
+    if not quiet:
+        for name in names:
+            print(f"wrote {folder / name}")

@@ -1,62 +1,38 @@
-"""`fedrepro completion`: a script that completes commands, options, papers and tables."""
+"""`fedrepro completion`: a script that completes commands, options, papers and paths."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 
-HELP = "print a completion script for bash or zsh"
+HELP = "print a completion script for a shell"
 EXAMPLE = 'eval "$(fedrepro completion bash)"'
-_SCRIPT = """\
-{zsh}_fedrepro() {{
-  local word="${{COMP_WORDS[COMP_CWORD]}}" words
-  if [ "$COMP_CWORD" -eq 1 ]; then
-    words="{commands}"
-  else
-    case "${{COMP_WORDS[1]}}" in
-{cases}
-    esac
-    words="$words {papers}"
-  fi
-  COMPREPLY=($(compgen -W "$words" -- "$word"))
-}}
-complete -o default -F _fedrepro fedrepro
-"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The shell."""
-    parser.add_argument("shell", choices=("bash", "zsh"), help="which shell reads the script")
+    parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="which shell reads it")
 
 
 def execute(given: argparse.Namespace) -> int:
     """Prints the script; it is made anew from the parser, so it cannot be out of date."""
+    import shtab
+
     from fedrepro.benchmark.spec.load import paper_ids
 
-    verbs = next(
-        action.choices
-        for action in given.parser._actions
-        if isinstance(action, argparse._SubParsersAction)
-    )
-    cases = [
-        f'      {name}) words="{" ".join(sorted(_options(parser)))}" ;;'
-        for name, parser in verbs.items()
-    ]
-    zsh = "autoload -U +X bashcompinit && bashcompinit\n" if given.shell == "zsh" else ""
-    print(
-        _SCRIPT.format(
-            zsh=zsh,
-            commands=" ".join(verbs),
-            cases="\n".join(cases),
-            papers=" ".join(paper_ids()),
-        ),
-        end="",
-    )
+    for action in _arguments(given.parser):
+        if action.metavar == "PAPER":
+            action.choices = paper_ids()
+        elif action.metavar in ("DIR", "FILE"):
+            action.complete = shtab.DIRECTORY if action.metavar == "DIR" else shtab.FILE  # type: ignore[attr-defined]
+    print(shtab.complete(given.parser, given.shell))
     return 0
 
 
-def _options(parser: argparse.ArgumentParser) -> list[str]:
-    found: list[str] = []
+def _arguments(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    """Those of a parser and of its subcommands."""
     for action in parser._actions:
-        found += [option for option in action.option_strings if option.startswith("--")]
-        found += [str(choice) for choice in action.choices or ()]
-    return found
+        yield action
+        if isinstance(action, argparse._SubParsersAction):
+            for verb in action.choices.values():
+                yield from _arguments(verb)

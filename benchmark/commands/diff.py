@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fedrepro.benchmark.judging.compare import Change
+    from fedrepro.benchmark.judging.report_diff import ReportRead
 
 HELP = "compare two reports (report.json or its folder) or two stores"
 EXAMPLE = "fedrepro diff results/reports/cpcfl-reduced old/cpcfl-reduced"
@@ -31,16 +36,23 @@ def execute(given: argparse.Namespace) -> int:
 
     found = differences(_read(given.before, given), _read(given.after, given))
     if given.json:
-        print(json.dumps([one.as_plain() for one in found], indent=1, ensure_ascii=False))
+        print(json.dumps([asdict(one) for one in found], indent=1, ensure_ascii=False))
         return 1 if found else 0
     for one in found:
         before, after = paint(one.before), paint(one.after)
-        print(f"{one.what:<8} {one.where}: {before} -> {after}{one.size}")
+        print(f"{one.what:<8} {one.where}: {before} -> {after}{_size(one)}")
     print(f"{len(found)} difference{'' if len(found) == 1 else 's'}")
     return 1 if found else 0
 
 
-def _read(place: Path, given: argparse.Namespace) -> list[dict[str, Any]]:
+def _size(one: Change) -> str:
+    """How far a value moved, in words; empty for words."""
+    if one.difference is None:
+        return ""
+    return f" ({one.difference:+.3g}, beyond both 95 % intervals)"
+
+
+def _read(place: Path, given: argparse.Namespace) -> list[ReportRead]:
     from fedrepro.benchmark.judging.report_diff import read_reports
 
     if (place / "store.json").is_file():
@@ -48,16 +60,16 @@ def _read(place: Path, given: argparse.Namespace) -> list[dict[str, Any]]:
     return read_reports(place / "report.json" if place.is_dir() else place)
 
 
-def _judged(store: Path, given: argparse.Namespace) -> list[dict[str, Any]]:
+def _judged(store: Path, given: argparse.Namespace) -> list[ReportRead]:
     from fedrepro.benchmark.commands._judged import store_at
     from fedrepro.benchmark.commands._options import chosen_papers, comma_separated
     from fedrepro.benchmark.judging.judge import judge
+    from fedrepro.benchmark.judging.report_diff import as_read
     from fedrepro.benchmark.planning.plan import make_plan
-    from fedrepro.benchmark.results import as_plain
 
     named = comma_separated(given.papers) if given.papers else []
     return [
-        as_plain(judge(make_plan(paper, given.profile), store_at(store), command="", audit=False))
+        as_read(judge(make_plan(paper, given.profile), store_at(store), command="", audit=False))
         for paper in chosen_papers(named)
         if named or given.profile in paper.profiles
     ]

@@ -9,7 +9,12 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from fedrepro.benchmark.commands._options import add_execution, add_papers, add_places
+from fedrepro.benchmark.commands._options import (
+    add_execution,
+    add_papers,
+    add_places,
+    folder,
+)
 
 if TYPE_CHECKING:
     from fedrepro.benchmark.results import Report
@@ -26,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--on", metavar="SET", help="put the profile on this data set")
     parser.add_argument(
         "--baselines",
-        type=Path,
+        type=folder,
         default=Path("results/baselines"),
         metavar="DIR",
         help="where baselines lie (default: results/baselines)",
@@ -106,6 +111,6 @@ def _one(paper: Paper, given: argparse.Namespace) -> tuple[Report, int]:
         print(f"{paper.id}: baseline recorded in {path}")
         return report, int(bool(failed))
     movements = baseline.compare(recorded, report)
-    for line in baseline.told(paper.id, movements, paint):
+    for line in baseline.lines(paper.id, movements, paint):
         print(line)
     return report, int(bool(failed) or any(movement.regression for movement in movements))

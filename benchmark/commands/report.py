@@ -16,11 +16,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_papers(parser)
     add_cells(parser)
     add_places(parser)
-    parser.add_argument(
-        "--anew",
-        action="store_true",
-        help="judge every paper, also those of many whose parts of the last report still stand",
-    )
 
 
 def execute(given: argparse.Namespace) -> int:
@@ -28,43 +23,43 @@ def execute(given: argparse.Namespace) -> int:
     from fedrepro.benchmark.commands._judged import (
         TOGETHER,
         command_line,
-        finish,
+        default_folder,
         folder_of_all,
+        print_result,
         show,
         store_at,
-        tell,
     )
     from fedrepro.benchmark.commands._many import report_on
     from fedrepro.benchmark.commands._options import (
         chosen_papers,
         chosen_plan,
+        print_skipped,
         refuse_selection,
-        tell_left_out,
     )
     from fedrepro.benchmark.errors import FedreproError
     from fedrepro.benchmark.spec.load import paper_ids
 
     clock = perf_counter()
-    if len(given.papers) == 1:
-        (paper,) = chosen_papers(given.papers)
-        plan, store = chosen_plan(given, paper), store_at(given.store)
-        return finish(plan, store, given, perf_counter() - clock, {})
-    refuse_selection(given)
+    alone = len(given.papers) == 1
+    if not alone:
+        refuse_selection(given)
     ids = tuple(dict.fromkeys(given.papers)) or paper_ids()
     if len(ids) > TOGETHER:
         folder = given.out or folder_of_all(given.profile)
-        return tell(report_on(ids, given, folder, command=command_line()), folder)
+        return print_result(*report_on(ids, given, folder, command=command_line()), folder)
     from fedrepro.benchmark.judging.judge import judge
 
-    store = store_at(given.store)
-    reports = []
+    plans = []
     for paper in chosen_papers(ids):
-        if not given.papers and given.profile not in paper.profiles:
-            tell_left_out(paper.id, given.profile)
-            continue
-        plan = chosen_plan(given, paper)
-        seconds = perf_counter() - clock
-        reports.append(judge(plan, store, command=command_line(), wall_s=seconds))
-    if not reports:
+        if given.papers or given.profile in paper.profiles:
+            plans.append(chosen_plan(given, paper))
+        else:
+            print_skipped(paper.id, given.profile)
+    if not plans:
         raise FedreproError(f"no paper has a profile '{given.profile}'")
-    return show(reports, given.out or folder_of_all(given.profile))
+    folder = given.out or (
+        default_folder(plans[0], given) if alone else folder_of_all(given.profile)
+    )
+    store, command = store_at(given.store), command_line()
+    reports = [judge(plan, store, command=command, wall_s=perf_counter() - clock) for plan in plans]
+    return show(reports, folder)

@@ -23,9 +23,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(given: argparse.Namespace) -> int:
     """Runs, judges and reports."""
-    from fedrepro.benchmark.commands._judged import finish, store_at, trained
+    from fedrepro.benchmark.commands._judged import (
+        command_line,
+        default_folder,
+        show,
+        store_at,
+        trained,
+    )
     from fedrepro.benchmark.commands._options import chosen_plan, execution_options
     from fedrepro.benchmark.execution.run import rehearse
+    from fedrepro.benchmark.judging.judge import judge
 
     clock = perf_counter()
     plan = chosen_plan(given)
@@ -33,5 +40,9 @@ def execute(given: argparse.Namespace) -> int:
     if given.dry_run:
         print("\n".join(rehearse(plan, store, **execution_options(given))))
         return 0
+    # Before the training, so that a name that no folder can have costs no work.
+    folder = given.out or default_folder(plan, given)
     not_run = trained(plan, store, given)
-    return finish(plan, store, given, perf_counter() - clock, not_run)
+    wall_s = perf_counter() - clock
+    report = judge(plan, store, command=command_line(), wall_s=wall_s, not_run=not_run)
+    return show([report], folder)

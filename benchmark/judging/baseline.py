@@ -20,42 +20,81 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from dataclasses import dataclass as plain_dataclass
 from pathlib import Path
-from typing import Any, Literal
 
 import numpy as np
+from pydantic import TypeAdapter
+from pydantic.dataclasses import dataclass
 
 from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.results import CellResult, Report, RunSummary
+from fedrepro.benchmark.judging.compare import (
+    STRICT,
+    Change,
+    Means,
+    changed_cells,
+    changed_claims,
+    read_as,
+)
+from fedrepro.benchmark.results import Report
 from fedrepro.benchmark.stats.tost import t_quantile
 from fedrepro.benchmark.store.files import write_whole
 from fedrepro.benchmark.store.fingerprint import changed
+from fedrepro.benchmark.store.names import path_segment
 
 SCHEMA = 1
 LEVEL = 0.01
 _EXACT = 1e-9
 _GOOD = ("REPRODUCED", "COMPATIBLE", "EXACT")
-_HEAD = ("paper", "profile", "on")
-_TABLES = ("cells", "claims", "sources")
 
 
-@dataclass(frozen=True)
-class Movement:
-    """Something that differs from the baseline.
+@dataclass(frozen=True, config=STRICT)
+class RecordedCell:
+    """A cell of a baseline. trials: by seed in order, None where one is missing."""
 
-    what: `value`, `verdict` or `claim`. where: `3: CP-CFL|SimCLR @ T = 25`, or a claim's `3: id`.
-    difference, tolerance: of a value's mean, in the cell's unit. regression: beyond tolerance, or
-    a worse word; other movements are told, but pass. files: edited since the baseline.
+    trials: tuple[float | None, ...]
+    verdict: str
+    run: str | None
+
+    @property
+    def word(self) -> str:
+        return self.verdict
+
+    @property
+    def by_seed(self) -> dict[int, float]:
+        return {seed: value for seed, value in enumerate(self.trials) if value is not None}
+
+
+@dataclass(frozen=True, config=STRICT)
+class Baseline:
+    """What later reports are compared with.
+
+    cells, claims: by place. sources: by run key, the SHA-256 of each file of its code.
     """
 
-    what: Literal["value", "verdict", "claim"]
-    where: str
-    before: str
-    after: str
-    regression: bool
-    difference: float | None = None
+    paper: str
+    profile: str
+    on: str | None
+    created: str
+    commit: str | None
+    device: str
+    cells: dict[str, RecordedCell]
+    claims: dict[str, str]
+    sources: dict[str, dict[str, str]]
+    schema: int
+
+
+@plain_dataclass(frozen=True)
+class Movement(Change):
+    """Something that differs from the baseline.
+
+    regression: beyond tolerance, or a worse word; other movements are told, but pass. tolerance: of
+    a value's mean, in the cell's unit. files: edited since the baseline.
+    """
+
+    regression: bool = False
     tolerance: float | None = None
     files: tuple[str, ...] = ()
 
@@ -69,7 +108,7 @@ class Movement:
         return f"{self.where}: {self.what} {self.before} -> {self.after}{size}"
 
 
-def told(paper: str, movements: Sequence[Movement], paint: Callable[[str], str]) -> Iterator[str]:
+def lines(paper: str, movements: Sequence[Movement], paint: Callable[[str], str]) -> Iterator[str]:
     """Lines for a terminal: what moved, last what regressed, then the edits behind them.
 
     Hundreds of cells may hang on the same edited files, which are therefore named once.
@@ -85,61 +124,39 @@ def told(paper: str, movements: Sequence[Movement], paint: Callable[[str], str])
     yield f"{paper}: {regressed} regressed, {len(movements) - regressed} moved within tolerance"
 
 
-def record(report: Report) -> dict[str, Any]:
-    """What later reports are compared with, as plain data.
+def record(report: Report) -> Baseline:
+    """The baseline that a report gives.
 
     Raises `FedreproError` for a report without a single reproduced number.
     """
-    cells: dict[str, dict[str, Any]] = {
-        _place(table.id, cell): {
-            "trials": list(cell.trials),
-            "verdict": cell.verdict.word,
-            "run": cell.run,
-        }
-        for table in report.tables
-        for cell in table.cells
-    }
-    if not any(_values(cell["trials"]) for cell in cells.values()):
+    recorded = _recorded(report)
+    if not any(cell.by_seed for cell in recorded.cells.values()):
         raise FedreproError("a baseline needs trained cells; this report has none")
-    return {
-        "schema": SCHEMA,
-        **{name: getattr(report, name) for name in _HEAD},
-        "created": report.provenance.created,
-        "commit": report.provenance.commit,
-        "device": report.provenance.device,
-        "cells": cells,
-        "claims": dict(_claims(report)),
-        "sources": {run.key: dict(run.source) for run in report.runs if run.source},
-    }
+    return recorded
 
 
-def compare(baseline: Mapping[str, Any], report: Report) -> list[Movement]:
+def compare(baseline: Baseline, report: Report) -> list[Movement]:
     """How `report` differs from `baseline`; an empty list says that nothing moved.
 
-    Tables and rows that the report leaves out are not compared.
+    Tables and rows that either side leaves out are not compared.
 
     Raises `FedreproError` for a baseline of another paper, profile, data set or schema, or one
     that shares no trained cell with the report: a gate that measures nothing must not pass.
     """
     _check_head(baseline, report)
-    runs = {run.key: run for run in report.runs}
-    movements: list[Movement] = []
-    shared = 0
-    for table in report.tables:
-        for cell in table.cells:
-            old = baseline["cells"].get(_place(table.id, cell))
-            if old is None:
-                continue
-            shared += bool(_values(old["trials"]))
-            files = _edited(baseline, old["run"], runs.get(cell.run or ""))
-            movements += _moved(_place(table.id, cell), old, cell, files)
-    if not shared:
+    now = _recorded(report)
+    old = {place: cell for place, cell in baseline.cells.items() if place in now.cells}
+    new = {place: cell for place, cell in now.cells.items() if place in old}
+    if not any(cell.by_seed for cell in old.values()):
         raise FedreproError("the baseline shares no trained cell with this report")
-    for where, word in _claims(report):
-        before = baseline["claims"].get(where)
-        if before is not None and before != word:
-            worse = before == "HOLDS" or word == "REVERSED"
-            movements.append(Movement("claim", where, before, word, worse))
+    movements = [
+        _judged(one, old[one.where], new[one.where], _edited(baseline, now, one.where))
+        for one in changed_cells(old, new, _means)
+    ]
+    for one in changed_claims(baseline.claims, now.claims):
+        if one.where in baseline.claims and one.where in now.claims:
+            worse = one.before == "HOLDS" or one.after == "REVERSED"
+            movements.append(Movement(**asdict(one), regression=worse))
     return movements
 
 
@@ -156,8 +173,11 @@ def tolerance(old: Sequence[float], new: Sequence[float]) -> float:
 
 
 def path_for(root: Path, paper: str, profile: str, on: str | None) -> Path:
-    """Where a baseline lies: `<root>/cpcfl-reduced.json`, `<root>/cpcfl-reduced-mnist.json`."""
-    return root / ("-".join(filter(None, (paper, profile, on))) + ".json")
+    """Where a baseline lies: `<root>/cpcfl-reduced.json`, `<root>/cpcfl-reduced-mnist.json`.
+
+    Raises `FedreproError` for a name that would lead out of `root`.
+    """
+    return root / path_segment("-".join(filter(None, (paper, profile, on))) + ".json")
 
 
 def save(path: Path, report: Report) -> None:
@@ -165,91 +185,84 @@ def save(path: Path, report: Report) -> None:
 
     Raises `FedreproError` if nothing was trained or the file cannot be written.
     """
-    text = json.dumps(record(report), indent=1, sort_keys=True, allow_nan=False) + "\n"
+    plain = asdict(record(report))
     try:
-        write_whole(path, text.encode())
+        write_whole(path, (json.dumps(plain, indent=1, sort_keys=True) + "\n").encode())
     except OSError as error:
         raise FedreproError(f"cannot write the baseline {path}: {error.strerror}") from None
 
 
-def load(path: Path) -> dict[str, Any]:
+def load(path: Path) -> Baseline:
     """A recorded baseline.
 
-    Raises `FedreproError` if there is none, or it is damaged or of another schema.
+    Raises `FedreproError` if there is none, or it is damaged.
     """
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise FedreproError(f"there is no baseline {path}; record one first") from None
-    except (OSError, ValueError) as error:
-        raise FedreproError(f"cannot read the baseline {path}: {error}") from None
-    plain: dict[str, Any] = found if isinstance(found, dict) else {}
-    lacks = [key for key in _HEAD if key not in plain]
-    lacks += [key for key in _TABLES if not isinstance(plain.get(key), dict)]
-    if lacks:
-        raise FedreproError(f"{path} is no baseline: it lacks '{lacks[0]}'")
-    for place, cell in plain["cells"].items():
-        if not isinstance(cell, dict) or not cell.keys() >= {"trials", "verdict", "run"}:
-            raise FedreproError(f"{path} is damaged at cell '{place}'; record it again")
-    return plain
+    return read_as(_BASELINE, path, "baseline")
 
 
-def _check_head(baseline: Mapping[str, Any], report: Report) -> None:
-    if baseline.get("schema") != SCHEMA:
-        raise FedreproError(
-            f"the baseline has schema {baseline.get('schema')}, this version reads {SCHEMA}"
+def _recorded(report: Report) -> Baseline:
+    cells = {
+        f"{table.id}: {'|'.join(cell.row)} @ {'|'.join(cell.column)}": RecordedCell(
+            cell.trials, cell.verdict.word, cell.run
         )
-    for name in _HEAD:
-        recorded, here = baseline[name], getattr(report, name)
+        for table in report.tables
+        for cell in table.cells
+    }
+    return Baseline(
+        paper=report.paper,
+        profile=report.profile,
+        on=report.on,
+        created=report.provenance.created,
+        commit=report.provenance.commit,
+        device=report.provenance.device,
+        cells=cells,
+        claims={f"{t.id}: {claim.id}": claim.word for t in report.tables for claim in t.claims},
+        sources={run.key: dict(run.source) for run in report.runs if run.source},
+        schema=SCHEMA,
+    )
+
+
+def _check_head(baseline: Baseline, report: Report) -> None:
+    if baseline.schema != SCHEMA:
+        raise FedreproError(
+            f"the baseline has schema {baseline.schema}, this version reads {SCHEMA}"
+        )
+    for name in ("paper", "profile", "on"):
+        recorded, here = getattr(baseline, name), getattr(report, name)
         if recorded != here:
             raise FedreproError(f"the baseline's {name} is {recorded}, this report's is {here}")
 
 
-def _moved(
-    where: str, old: Mapping[str, Any], cell: CellResult, files: tuple[str, ...]
-) -> Iterator[Movement]:
-    word = cell.verdict.word
-    if old["verdict"] != word:
-        lost = bool(_values(old["trials"])) and not _values(cell.trials)
-        worse = lost or (old["verdict"] in _GOOD and word not in _GOOD) or word == "DISCREPANT"
-        yield Movement("verdict", where, old["verdict"], word, worse, files=files)
-    before, after = _values(old["trials"]), _values(cell.trials)
+def _judged(one: Change, old: RecordedCell, new: RecordedCell, files: tuple[str, ...]) -> Movement:
+    if one.what == "verdict":
+        lost = bool(old.by_seed) and not new.by_seed
+        worse = lost or (one.before in _GOOD and one.after not in _GOOD)
+        worse = worse or one.after == "DISCREPANT"
+        return Movement(**asdict(one), regression=worse, files=files)
+    allowed = tolerance(*_shared(old, new))
+    beyond = abs(one.difference or 0.0) > max(allowed, _EXACT)
+    return Movement(**asdict(one), regression=beyond, tolerance=allowed, files=files)
+
+
+def _means(old: RecordedCell, new: RecordedCell) -> Means | None:
+    """The means over the seeds of both sides, if any of these trials has moved."""
+    a, b = _shared(old, new)
+    if not a or max(abs(x - y) for x, y in zip(a, b, strict=True)) <= _EXACT:
+        return None
+    return float(np.mean(a)), float(np.mean(b))
+
+
+def _shared(old: RecordedCell, new: RecordedCell) -> tuple[list[float], list[float]]:
+    """The values of the seeds that both sides have."""
+    before, after = old.by_seed, new.by_seed
     seeds = sorted(before.keys() & after.keys())
-    if not seeds:
-        return
-    a, b = [before[seed] for seed in seeds], [after[seed] for seed in seeds]
-    if max(abs(x - y) for x, y in zip(a, b, strict=True)) <= _EXACT:
-        return
-    difference, allowed = float(np.mean(b) - np.mean(a)), tolerance(a, b)
-    yield Movement(
-        "value",
-        where,
-        f"{np.mean(a):.4g}",
-        f"{np.mean(b):.4g}",
-        abs(difference) > max(allowed, _EXACT),
-        difference,
-        allowed,
-        files,
-    )
+    return [before[seed] for seed in seeds], [after[seed] for seed in seeds]
 
 
-def _edited(
-    baseline: Mapping[str, Any], run: str | None, now: RunSummary | None
-) -> tuple[str, ...]:
+def _edited(then: Baseline, now: Baseline, where: str) -> tuple[str, ...]:
     """Files of the cell's run that differ; none where either side has no source on record."""
-    then = baseline["sources"].get(run, {})
-    return tuple(changed(then, now.source)) if then and now is not None and now.source else ()
+    before, after = (one.sources.get(one.cells[where].run or "", {}) for one in (then, now))
+    return tuple(changed(before, after)) if before and after else ()
 
 
-def _values(trials: Sequence[float | None]) -> dict[int, float]:
-    return {seed: value for seed, value in enumerate(trials) if value is not None}
-
-
-def _place(table: str, cell: CellResult) -> str:
-    return f"{table}: {'|'.join(cell.row)} @ {'|'.join(cell.column)}"
-
-
-def _claims(report: Report) -> Iterator[tuple[str, str]]:
-    for table in report.tables:
-        for claim in table.claims:
-            yield f"{table.id}: {claim.id}", claim.word
+_BASELINE = TypeAdapter(Baseline)

@@ -7,115 +7,124 @@ outside the later one. Cells and claims that only one side has are differences t
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+
+from pydantic import TypeAdapter
+from pydantic.dataclasses import dataclass
 
 from fedrepro.benchmark.errors import FedreproError
+from fedrepro.benchmark.judging.compare import (
+    STRICT,
+    Change,
+    Means,
+    changed_cells,
+    changed_claims,
+    read_as,
+)
+from fedrepro.benchmark.results import Report, as_plain
 
-Plain = Mapping[str, Any]
-_ABSENT = "absent"
+
+@dataclass(frozen=True, config=STRICT)
+class _Verdict:
+    word: str
 
 
-@dataclass(frozen=True)
-class Difference:
-    """One thing that is not the same on both sides.
-
-    where: `cpcfl reduced 3: CP-CFL|SimCLR @ T = 25`. before, after: words, or means as text.
-    difference: of the means, in the cell's unit.
-    """
-
-    what: Literal["value", "verdict", "claim"]
-    where: str
-    before: str
-    after: str
-    difference: float | None = None
+@dataclass(frozen=True, config=STRICT)
+class _Cell:
+    row: tuple[str, ...]
+    column: tuple[str, ...]
+    mean: float | None
+    interval: tuple[float, float] | None
+    verdict: _Verdict
 
     @property
-    def size(self) -> str:
-        """How far a value moved, in words; empty for words."""
-        if self.difference is None:
-            return ""
-        return f" ({self.difference:+.3g}, beyond both 95 % intervals)"
-
-    def as_plain(self) -> dict[str, Any]:
-        """The difference as JSON holds it."""
-        return asdict(self)
+    def word(self) -> str:
+        return self.verdict.word
 
 
-def read_reports(path: Path) -> list[dict[str, Any]]:
+@dataclass(frozen=True, config=STRICT)
+class _Claim:
+    id: str
+    word: str
+
+
+@dataclass(frozen=True, config=STRICT)
+class _Table:
+    id: str
+    cells: tuple[_Cell, ...]
+    claims: tuple[_Claim, ...]
+
+
+@dataclass(frozen=True, config=STRICT)
+class ReportRead:
+    """What is compared of a report, as `report.json` holds it among other things."""
+
+    paper: str
+    profile: str
+    tables: tuple[_Table, ...]
+    on: str | None = None
+
+
+def read_reports(path: Path) -> list[ReportRead]:
     """The reports in a `report.json`.
 
     Raises `FedreproError` if it cannot be read or is no report.
     """
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise FedreproError(
-            f"{path}: {error.strerror}; give a report.json, its folder, or a store"
-        ) from None
-    except ValueError as error:
-        raise FedreproError(f"{path} is no JSON: {error}") from None
-    reports = found if isinstance(found, list) else [found]
-    for one in reports:
-        if not isinstance(one, dict) or not one.keys() >= {"paper", "profile", "tables"}:
-            raise FedreproError(f"{path} is no fedrepro report")
-    return reports
+    found = read_as(_ONE_OR_MORE, path, "fedrepro report")
+    return found if isinstance(found, list) else [found]
 
 
-def differences(before: Sequence[Plain], after: Sequence[Plain]) -> list[Difference]:
-    """Everything that changed, table by table in the order of the papers.
+def as_read(report: Report) -> ReportRead:
+    """A report as if it had been read back."""
+    return _ONE.validate_json(json.dumps(as_plain(report)))
 
-    Raises `FedreproError` if the two sides have no table in common: that would compare nothing.
+
+def differences(before: Sequence[ReportRead], after: Sequence[ReportRead]) -> list[Change]:
+    """Everything that changed in the tables that both sides have.
+
+    Raises `FedreproError` if they have no table in common: that would compare nothing.
     """
     tables, later = _tables(before), _tables(after)
     shared = [place for place in tables if place in later]
     if not shared:
         raise FedreproError("the two sides share no table of one paper and profile")
-    return [one for place in shared for one in _table(place, tables[place], later[place])]
+    found: list[Change] = []
+    for place in shared:
+        old, new = tables[place], later[place]
+        found += changed_cells(_cells(place, old), _cells(place, new), _moved)
+        found += changed_claims(_claims(place, old), _claims(place, new))
+    return found
 
 
-def _tables(reports: Sequence[Plain]) -> dict[str, Plain]:
+def _tables(reports: Sequence[ReportRead]) -> dict[str, _Table]:
     return {
-        " ".join(filter(None, (one["paper"], one["profile"], one.get("on"), table["id"]))): table
+        " ".join(filter(None, (one.paper, one.profile, one.on, table.id))): table
         for one in reports
-        for table in one["tables"]
+        for table in one.tables
     }
 
 
-def _table(place: str, before: Plain, after: Plain) -> Iterator[Difference]:
-    old, new = _cells(before), _cells(after)
-    for name in dict.fromkeys((*old, *new)):
-        where = f"{place}: {name}"
-        a, b = old.get(name), new.get(name)
-        words = _word(a), _word(b)
-        if words[0] != words[1]:
-            yield Difference("verdict", where, *words)
-        if a is not None and b is not None and _moved(a, b):
-            means = a["mean"], b["mean"]
-            texts = f"{means[0]:.4g}", f"{means[1]:.4g}"
-            yield Difference("value", where, *texts, means[1] - means[0])
-    claims = [{one["id"]: one["word"] for one in table["claims"]} for table in (before, after)]
-    for name in dict.fromkeys((*claims[0], *claims[1])):
-        a_word, b_word = (side.get(name, _ABSENT) for side in claims)
-        if a_word != b_word:
-            yield Difference("claim", f"{place}: {name}", a_word, b_word)
+def _cells(place: str, table: _Table) -> Mapping[str, _Cell]:
+    return {f"{place}: {'|'.join(c.row)} @ {'|'.join(c.column)}": c for c in table.cells}
 
 
-def _cells(table: Plain) -> dict[str, Plain]:
-    return {f"{'|'.join(c['row'])} @ {'|'.join(c['column'])}": c for c in table["cells"]}
+def _claims(place: str, table: _Table) -> Mapping[str, str]:
+    return {f"{place}: {claim.id}": claim.word for claim in table.claims}
 
 
-def _word(cell: Plain | None) -> str:
-    return _ABSENT if cell is None else str(cell["verdict"]["word"])
+def _moved(a: _Cell, b: _Cell) -> Means | None:
+    if a.mean is None or b.mean is None or a.mean == b.mean:
+        return None
+    alike = _inside(a.mean, b.interval) or _inside(b.mean, a.interval)
+    return None if alike else (a.mean, b.mean)
 
 
-def _moved(a: Plain, b: Plain) -> bool:
-    if a["mean"] is None or b["mean"] is None or a["mean"] == b["mean"]:
-        return False
-    return not (_inside(a["mean"], b["interval"]) or _inside(b["mean"], a["interval"]))
-
-
-def _inside(value: float, interval: Sequence[float] | None) -> bool:
+def _inside(value: float, interval: tuple[float, float] | None) -> bool:
     return interval is not None and interval[0] <= value <= interval[1]
+
+
+_ONE = TypeAdapter(ReportRead)
+_ONE_OR_MORE: TypeAdapter[ReportRead | list[ReportRead]] = TypeAdapter(
+    ReportRead | list[ReportRead]
+)

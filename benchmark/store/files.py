@@ -12,7 +12,7 @@ import struct
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from io import FileIO
 from pathlib import Path
@@ -52,28 +52,6 @@ def read_whole(path: Path | str) -> bytes | None:
         if error.errno not in _NO_FILE:
             raise refused(path, error) from error
     raise NoFileError(f"{path} is no file")
-
-
-FileReader = Callable[[str], bytes | None]
-"""The content of a store's file by name; of a folder, whose name ends in '/', the names in it."""
-
-
-def reader_of(store: Path | str) -> FileReader:
-    """Reads files as they lie, with the errors of `read_whole`; None where there is none."""
-    before = f"{store}/"
-
-    def read(name: str) -> bytes | None:
-        path = before + name
-        if not name.endswith("/"):
-            return read_whole(path)
-        try:
-            return os.fsencode("\n".join(sorted(file.name for file in Path(path).iterdir())))
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise refused(path, error) from error
-
-    return read
 
 
 _NO_FILE = (errno.EISDIR, errno.ELOOP, errno.ENXIO)

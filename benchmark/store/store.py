@@ -29,13 +29,12 @@ from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import StoreError
 from fedrepro.benchmark.store import fingerprint
 from fedrepro.benchmark.store.files import (
-    FileReader,
     NoFileError,
     arrays_from,
     disk,
     npz_bytes,
     read_npz,
-    reader_of,
+    read_whole,
     sha256_of,
     write_whole,
 )
@@ -60,7 +59,6 @@ class Store:
 
     source_of: hashes of the code that a run depends on; results of other code are stale.
     warn: gets one sentence when a file is damaged.
-    read: how files are read; None for as they lie.
     """
 
     def __init__(
@@ -68,7 +66,6 @@ class Store:
         root: Path | str,
         source_of: Callable[[RunConfig], fingerprint.Source] = fingerprint.source_of,
         warn: Callable[[str], None] = lambda sentence: None,
-        read: FileReader | None = None,
     ) -> None:
         """Opens a store for reading; a folder that does not exist is an empty store.
 
@@ -76,7 +73,6 @@ class Store:
         """
         self.root, self.warn = Path(root), warn
         self.source_of = source_of
-        self._read = reader_of(self.root) if read is None else read
         self._writing = False
         description = object_in(self.root / DESCRIPTION)
         if description is not None:
@@ -91,7 +87,7 @@ class Store:
 
         Raises `StoreError` if the record cannot be read or is of a newer version.
         """
-        return self._sound_record(config.key, self._name(config, seed))
+        return self._sound_record(self._record_path(config, seed))
 
     def stale(self, config: RunConfig, seed: int) -> list[str]:
         """Files whose edit made the stored trial stale; empty if it is fresh or there is none."""
@@ -99,19 +95,17 @@ class Store:
             return []
         now = self.source_of(config)
         edits = []
-        files = os.fsdecode(self._read(f"trials/{config.key}/") or b"").split("\n")
-        for name in files:
-            if RECORD.fullmatch(name) and name.endswith(f"-seed{seed}.json"):
-                record = self._sound_record(config.key, name.removesuffix(".json"))
-                if record is not None:
-                    edits.append(fingerprint.changed(record.source, now))
+        for path in sorted(self._folder(config.key).glob(f"*-seed{seed}.json")):
+            record = self._sound_record(path) if RECORD.fullmatch(path.name) else None
+            if record is not None:
+                edits.append(fingerprint.changed(record.source, now))
         return min(edits, key=len, default=[])
 
     def records(self) -> Iterator[TrialRecord]:
         """Every sound record, stale ones included, in order of run, source and seed."""
         for path in sorted((self.root / "trials").glob("*/*.json")):
             if RUN.fullmatch(path.parent.name) and RECORD.fullmatch(path.name):
-                record = self._sound_record(path.parent.name, path.stem)
+                record = self._sound_record(path)
                 if record is not None:
                     yield record
 
@@ -128,12 +122,12 @@ class Store:
         """Where the encoder lies, for a worker that reads it itself (`read_encoder`)."""
         if record.encoder is None:
             return None
-        return self.root / "trials" / record.run / record.encoder["file"]
+        return self._folder(record.run) / record.encoder["file"]
 
     def error(self, config: RunConfig, seed: int) -> str | None:
         """One line on why the trial failed when it was last tried, or None."""
         try:
-            found = object_in(self.root / _error_name(config, seed))
+            found = object_in(self._error_path(config, seed))
         except NoFileError:
             return None
         return None if found is None else str(found.get("message"))
@@ -172,7 +166,7 @@ class Store:
         for name, curve in outcome.metrics.items():
             if not np.isfinite(curve.values).all():
                 raise ValueError(f"{name} is not a finite number in every round")
-        path = self.root / _place(config.key, f"{self._name(config, seed)}.json")
+        path = self._record_path(config, seed)
         arrays = self._write_arrays(path.with_suffix(".npz"), outcome.arrays)
         weights = {k: v.detach().cpu().numpy() for k, v in (outcome.encoder or {}).items()}
         encoder = self._write_arrays(path.with_suffix(".encoder.npz"), weights)
@@ -192,7 +186,7 @@ class Store:
         )
         self._write(path, record.as_file())
         with disk(self.root):
-            (self.root / _error_name(config, seed)).unlink(missing_ok=True)
+            self._error_path(config, seed).unlink(missing_ok=True)
         return record
 
     def save_error(self, config: RunConfig, seed: int, message: str, details: str = "") -> None:
@@ -207,46 +201,43 @@ class Store:
             "message": message,
             "details": details,
         }
-        self._write(self.root / _error_name(config, seed), _json(plain))
+        self._write(self._error_path(config, seed), _json(plain))
 
     # -- files -----------------------------------------------------------------------------------
 
-    def _name(self, config: RunConfig, seed: int) -> str:
-        """Of a trial's files, without their endings."""
-        return f"{fingerprint.digest(self.source_of(config))}-seed{seed}"
+    def _folder(self, run: str) -> Path:
+        return self.root / "trials" / run
 
-    def _sound_record(self, run: str, name: str) -> TrialRecord | None:
-        """The record in a file, if it and the arrays beside it are whole."""
-        file = _place(run, f"{name}.json")
-        damaged = [file]
+    def _record_path(self, config: RunConfig, seed: int) -> Path:
+        """Where the record of a trial lies that the present source made."""
+        version = fingerprint.digest(self.source_of(config))
+        return self._folder(config.key) / f"{version}-seed{seed}.json"
+
+    def _error_path(self, config: RunConfig, seed: int) -> Path:
+        return self.root / "errors" / f"{config.key}-seed{seed}.json"
+
+    def _sound_record(self, path: Path) -> TrialRecord | None:
+        """The record in a file, if it and its arrays are whole."""
+        damaged = [path]
         try:
-            content = self._read(file)
+            content = read_whole(path)
             if content is None:
                 return None
-            record = TrialRecord.from_file(content, run, name)
-            parts = ((record.arrays, ".npz"), (record.encoder, ".encoder.npz"))
+            record = TrialRecord.from_file(content, path.parent.name, path.stem)
+            arrays = ((record.arrays, ".npz"), (record.encoder, ".encoder.npz"))
             damaged = [
-                _place(run, f"{name}{ending}")
-                for part, ending in parts
-                if part is not None and self._sound_content(run, name + ending, part) is None
+                path.with_suffix(suffix)
+                for part, suffix in arrays
+                if part is not None and _sound_content(path.with_suffix(suffix), part) is None
             ]
         except (NoFileError, *NOT_A_RECORD):
             pass
         if damaged:
-            self._quarantine(self.root / file, damaged[0])
+            self._quarantine(path, damaged[0].relative_to(self.root))
             return None
         return record
 
-    def _sound_content(self, run: str, file: str, part: Mapping[str, str]) -> bytes | None:
-        """What is in a file of arrays; None where it is missing, damaged or another one."""
-        try:
-            content = self._read(_place(run, file))
-        except NoFileError:
-            return None
-        sound = content is not None and (part["file"], part["sha256"]) == (file, sha256_of(content))
-        return content if sound else None
-
-    def _quarantine(self, path: Path, damaged: str) -> None:
+    def _quarantine(self, path: Path, damaged: Path) -> None:
         if not self._writing:
             self.warn(f"{damaged} is damaged or missing; its trial is not used")
             return
@@ -271,8 +262,8 @@ class Store:
         raise AssertionError
 
     def _load(self, record: TrialRecord, part: Mapping[str, str]) -> dict[str, NDArray[Any]]:
-        path = self.root / _place(record.run, part["file"])
-        content = self._sound_content(record.run, part["file"], part)
+        path = self._folder(record.run) / part["file"]
+        content = _sound_content(path, part)
         if content is None:
             raise StoreError(f"{path} is damaged or missing; run again to renew it")
         try:
@@ -297,13 +288,17 @@ class Store:
             write_whole(path, content, self.root / UNFINISHED)
 
 
-def _place(run: str, file: str) -> str:
-    """Of a trial's file below the store, as text: there are hundreds of thousands."""
-    return f"trials/{run}/{file}"
-
-
-def _error_name(config: RunConfig, seed: int) -> str:
-    return f"errors/{config.key}-seed{seed}.json"
+def _sound_content(path: Path, part: Mapping[str, str]) -> bytes | None:
+    """What is in a file of arrays; None where it is missing, damaged or not what `part` names."""
+    try:
+        content = read_whole(path)
+    except NoFileError:
+        return None
+    sound = content is not None and (part["file"], part["sha256"]) == (
+        path.name,
+        sha256_of(content),
+    )
+    return content if sound else None
 
 
 def read_encoder(path: Path) -> State:

@@ -4,7 +4,9 @@ const all = (selector, within = document) => [...within.querySelectorAll(selecto
 
 // A link into a closed part opens it, and a sheet does not hide where it leads.
 function reveal() {
-  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  let name = location.hash.slice(1);
+  try { name = decodeURIComponent(name); } catch { /* an address that somebody has typed */ }
+  const target = document.getElementById(name);
   if (!target) return;
   all(":popover-open").forEach((sheet) => sheet.hidePopover());
   for (let at = target; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;

@@ -4,51 +4,58 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from fedrepro.benchmark.judging.scoreboard import Scoreboard
+from fedrepro.benchmark.printable import printable
 from fedrepro.benchmark.results import CellResult, Report, TableResult
-from fedrepro.reports.parts import Parts, parts_of
 
 FILE = "report.csv"
-PARTS = ("lines",)
 COLUMNS = (
     "paper", "profile", "table", "row", "column", "metric", "unit", "published", "published_sd",
     "mean", "sd", "low_95", "high_95", "trials", "difference", "margin", "verdict", "reason",
 )  # fmt: skip
+_FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20].|[\t\r\n]", re.DOTALL)
+_NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)*(?:[eE][+-]?\d+)?%?")
 
 
 def render(reports: Sequence[Report]) -> str:
     """A header and one line a cell; parts of a label are joined by `|`, trials by spaces."""
-    return "".join(whole(parts_of(reports, part), ()))
-
-
-def part(report: Report, name: str) -> str:
-    """The lines of one paper."""
-    return _lines(
-        (report.paper, report.profile, *_line(table, cell))
-        for table in report.tables
-        for cell in table.cells
-    )
-
-
-def whole(parts: Parts, boards: Sequence[Scoreboard]) -> Iterator[str]:
-    """The header and the lines of every paper."""
-    yield _lines([COLUMNS])
-    yield from parts("lines")
-
-
-def _lines(rows: Iterable[Sequence[object]]) -> str:
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow(COLUMNS)
+    for report in reports:
+        for table in report.tables:
+            lines.writerows(_line(report, table, cell) for cell in table.cells)
     return text.getvalue()
 
 
-def _line(table: TableResult, cell: CellResult) -> tuple[object, ...]:
+def join(boards: Sequence[Scoreboard], files: Iterable[str]) -> Iterator[str]:
+    """The lines of all papers below one header."""
+    for i, file in enumerate(files):
+        header, _, lines = file.partition("\n")
+        yield lines if i else f"{header}\n{lines}"
+
+
+def escape(text: str | None) -> str | None:
+    """Text that a spreadsheet shows and never computes; a number stays one.
+
+    An apostrophe stands before what would be a formula.
+    """
+    if text is None:
+        return None
+    text = printable(text)
+    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
+
+
+def _line(report: Report, table: TableResult, cell: CellResult) -> tuple[object, ...]:
     low, high = cell.interval or (None, None)
     trials = " ".join("" if value is None else f"{value:.6g}" for value in cell.trials)
+    names = (report.paper, report.profile, table.id, "|".join(cell.row), "|".join(cell.column))
+    printed = (cell.metric, cell.unit, cell.published, cell.published_sd)
     return (
-        table.id, "|".join(cell.row), "|".join(cell.column), cell.metric, cell.unit,
-        cell.published, cell.published_sd, cell.mean, cell.sd, low, high, trials,
-        cell.verdict.difference, cell.margin, cell.verdict.word, cell.verdict.reason,
+        *map(escape, (*names, *printed)),
+        cell.mean, cell.sd, low, high, trials, cell.verdict.difference, cell.margin,
+        cell.verdict.word, escape(cell.verdict.reason),
     )  # fmt: skip

@@ -6,20 +6,15 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from pydantic import TypeAdapter
-from pydantic_core import to_json
 
 from fedrepro.benchmark.judging.scoreboard import Scoreboard
-from fedrepro.benchmark.results import Report
-from fedrepro.reports.parts import Parts, parts_of
+from fedrepro.benchmark.results import Report, as_plain
 
 FILE = "report.json"
-PARTS = ("report",)
-_NOT_FINITE = (b"NaN", b"Infinity")
 
 
 def render(reports: Sequence[Report]) -> str:
@@ -29,25 +24,17 @@ def render(reports: Sequence[Report]) -> str:
 
     Raises `ValueError` for a number that is not finite.
     """
-    if len(reports) == 1:
-        return part(reports[0], "report") + "\n"
-    return "".join(whole(parts_of(reports, part), ()))
+    plain = [as_plain(report) for report in reports]
+    shown = plain[0] if len(plain) == 1 else plain
+    return json.dumps(shown, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def part(report: Report, name: str) -> str:
-    """One paper of several."""
-    content = to_json(report, indent=1)
-    # Such a number ends its line, where text has its quotation mark.
-    if any(word in content and re.search(word + rb",?\n", content) for word in _NOT_FINITE):
-        raise ValueError(f"a number in the report on {report.paper} is not finite: not JSON")
-    return content.decode()
-
-
-def whole(parts: Parts, boards: Sequence[Scoreboard]) -> Iterator[str]:
+def join(boards: Sequence[Scoreboard], files: Iterable[str]) -> Iterator[str]:
     """The list of all papers."""
     yield "["
-    for i, text in enumerate(parts("report")):
-        yield f",\n{text}" if i else text
+    for i, file in enumerate(files):
+        yield ",\n" if i else ""
+        yield file.rstrip()
     yield "]\n"
 
 

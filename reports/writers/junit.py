@@ -7,52 +7,53 @@ published protocol is a failure.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from xml.etree import ElementTree
 
 from fedrepro.benchmark.judging.scoreboard import Scoreboard
+from fedrepro.benchmark.printable import printable
 from fedrepro.benchmark.results import CellResult, ClaimResult, Report, TableResult
 from fedrepro.reports import layout
-from fedrepro.reports.parts import Parts, parts_of
 
 FILE = "report.junit.xml"
-PARTS = ("suites",)
 
 _PASSED = ("REPRODUCED", "EXACT", "COMPATIBLE", "HOLDS")
-_NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_BEGIN = "<?xml version='1.0' encoding='utf-8'?>\n<testsuites name=\"fedrepro\">\n"
+_END = "</testsuites>\n"
 
 
 def render(reports: Sequence[Report]) -> str:
     """The whole document; a suite is a table."""
-    return "".join(whole(parts_of(reports, part), ()))
-
-
-def part(report: Report, name: str) -> str:
-    """The suites of one paper, indented as within the document."""
     root = ElementTree.Element("testsuites")
-    for table in report.tables:
-        _suite(root, report, table)
+    for report in reports:
+        for table in report.tables:
+            _suite(root, report, table)
     ElementTree.indent(root, " ")
     suites = (ElementTree.tostring(suite, encoding="unicode").rstrip() for suite in root)
-    return "".join(f" {suite}\n" for suite in suites)
+    return _BEGIN + "".join(f" {suite}\n" for suite in suites) + _END
 
 
-def whole(parts: Parts, boards: Sequence[Scoreboard]) -> Iterator[str]:
-    """The document of every paper's suites."""
-    yield "<?xml version='1.0' encoding='utf-8'?>\n<testsuites name=\"fedrepro\">\n"
-    yield from parts("suites")
-    yield "</testsuites>\n"
+def join(boards: Sequence[Scoreboard], files: Iterable[str]) -> Iterator[str]:
+    """The suites of all papers in one document."""
+    yield _BEGIN
+    for file in files:
+        yield file.removeprefix(_BEGIN).removesuffix(_END)
+    yield _END
+
+
+def escape(text: str) -> str:
+    """Text without what XML 1.0 cannot hold; `ElementTree` escapes the rest."""
+    return printable(text)
 
 
 def _suite(root: ElementTree.Element, report: Report, table: TableResult) -> None:
     name = f"{report.paper}.{report.profile}.{table.id.replace('.', '-')}"
     suite = ElementTree.SubElement(
-        root, "testsuite", name=name, timestamp=report.provenance.created[:19], time="0"
+        root, "testsuite", name=escape(name), timestamp=report.provenance.created[:19], time="0"
     )
     for cell in table.cells:
         case = _case(suite, name, layout.cell_name(cell))
-        _outcome(case, cell.verdict.word, _told(cell), cell.verdict.word == "DISCREPANT")
+        _outcome(case, cell.verdict.word, _reason(cell), cell.verdict.word == "DISCREPANT")
     for claim in table.claims:
         case = _case(suite, name, f"claim {claim.id}")
         refuted = claim.word == "REVERSED" and not table.departures
@@ -64,7 +65,7 @@ def _suite(root: ElementTree.Element, report: Report, table: TableResult) -> Non
 
 def _case(suite: ElementTree.Element, classname: str, name: str) -> ElementTree.Element:
     return ElementTree.SubElement(
-        suite, "testcase", classname=classname, name=_clean(name), time="0"
+        suite, "testcase", classname=escape(classname), name=escape(name), time="0"
     )
 
 
@@ -72,12 +73,12 @@ def _outcome(case: ElementTree.Element, word: str, why: str, failed: bool) -> No
     if word in _PASSED:
         return
     tag = "failure" if failed else "error" if word == "ERROR" else "skipped"
-    outcome = ElementTree.SubElement(case, tag, message=_clean(f"{word}: {why}"))
+    outcome = ElementTree.SubElement(case, tag, message=escape(f"{word}: {why}"))
     if tag != "skipped":
         outcome.set("type", word)
 
 
-def _told(cell: CellResult) -> str:
+def _reason(cell: CellResult) -> str:
     again = f" Again: {cell.command}" if cell.command else ""
     here = "" if cell.mean is None else f" Here: {layout.number(cell.mean, layout.places(cell))}."
     return f"{cell.verdict.reason} Printed: {layout.published(cell) or 'nothing'}.{here}{again}"
@@ -85,8 +86,3 @@ def _told(cell: CellResult) -> str:
 
 def _evidence(claim: ClaimResult) -> str:
     return f"{claim.says} {claim.reason}"
-
-
-def _clean(text: str) -> str:
-    """Text without the control characters that XML cannot hold."""
-    return _NOT_XML.sub("?", text)

@@ -6,40 +6,45 @@ ones can be copied out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 
 from fedrepro.benchmark.judging.scoreboard import Scoreboard
+from fedrepro.benchmark.printable import one_line
 from fedrepro.benchmark.results import CellResult, Report, TableResult
 from fedrepro.reports import layout
-from fedrepro.reports.parts import Parts, parts_of
 
 FILE = "report.tex"
-PARTS = ("tables",)
-
+_HEAD = "% needs \\usepackage{booktabs,amssymb}\n"
 _SIGNS = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "&": r"\&", "%": r"\%", "$": r"\$",
     "#": r"\#", "_": r"\_", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
     "±": r"$\pm$", "−": r"$-$", "≈": r"$\approx$", "—": "---", "×": r"$\times$", "→": r"$\to$",
     "✓": r"$\checkmark$",
+    # After the end of a row or a rule, these would begin an option of it; `"` and `` ` `` are
+    # active in some languages.
+    "[": "{[}", "]": "{]}", "*": "{*}", '"': r"\symbol{34}", "`": r"\symbol{96}",
+    "\ufffd": "?",
 }  # fmt: skip
 
 
 def render(reports: Sequence[Report]) -> str:
     """All tables that have cells."""
-    return "".join(whole(parts_of(reports, part), ()))
+    tables = [render_table(one, table) for one in reports for table in one.tables if table.cells]
+    return "\n".join([_HEAD, *tables])
 
 
-def part(report: Report, name: str) -> str:
-    """The tables of one paper."""
-    return "\n".join(render_table(report, table) for table in report.tables if table.cells)
+def join(boards: Sequence[Scoreboard], files: Iterable[str]) -> Iterator[str]:
+    """The tables of all papers."""
+    yield _HEAD
+    for file in files:
+        yield file.removeprefix(_HEAD)
 
 
-def whole(parts: Parts, boards: Sequence[Scoreboard]) -> Iterator[str]:
-    """The tables of every paper that has some."""
-    yield "% needs \\usepackage{booktabs,amssymb}\n\n"
-    for i, tables in enumerate(filter(None, parts("tables"))):
-        yield f"\n{tables}" if i else tables
+def escape(text: str) -> str:
+    """Text in which nothing is a command, an argument or the end of a cell."""
+    return "".join(_SIGNS.get(sign, sign) for sign in one_line(text))
 
 
 def render_table(report: Report, table: TableResult) -> str:
@@ -63,7 +68,7 @@ def render_table(report: Report, table: TableResult) -> str:
             r"\begin{table}",
             r"\centering",
             rf"\caption{{{escape(caption)}}}",
-            rf"\label{{tab:{layout.anchor(report, table)}}}",
+            rf"\label{{tab:{_name(layout.anchor(report, table))}}}",
             rf"\begin{{tabular}}{{{columns}}}",
             r"\toprule",
             *lines,
@@ -75,11 +80,6 @@ def render_table(report: Report, table: TableResult) -> str:
             "",
         ]
     )
-
-
-def escape(text: str) -> str:
-    """Text in which nothing is a command."""
-    return "".join(_SIGNS.get(sign, sign) for sign in text)
 
 
 def _header(laid: layout.Grid, depth: int) -> str:
@@ -105,3 +105,8 @@ def _here(cell: CellResult | None) -> str:
     if cell.mean is None:
         return word
     return f"{escape(layout.number(cell.mean, layout.places(cell)))} {word}"
+
+
+def _name(anchor: str) -> str:
+    """A label, of letters that have no meaning to TeX."""
+    return re.sub(r"[^A-Za-z0-9:-]", "-", anchor)

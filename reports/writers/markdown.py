@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 
 from fedrepro.benchmark.judging.scoreboard import Scoreboard, scoreboard
+from fedrepro.benchmark.printable import one_line
 from fedrepro.benchmark.results import CellResult, ClaimResult, Report, TableResult
 from fedrepro.reports import layout, overview
-from fedrepro.reports.parts import Parts, parts_of
 
 FILE = "report.md"
-PARTS = ("whole", "tables", "overview")
 LIMIT = 1_000_000
 """Bytes that a job summary of a code host holds (1 MiB), with room to spare."""
+_DEPTHS = ("whole", "tables", "overview")
+_PUNCTUATION = re.compile(r"[\\`*_{}\[\]<>|~!#$&]")
+_BLOCK = re.compile(r"[-+](?=[\s-]|$)|=|\d+[.)](?=\s|$)")
+"""What begins a list, a rule or a heading where it begins a line."""
 
 
 def render(reports: Sequence[Report], limit: int = LIMIT) -> str:
@@ -20,40 +24,74 @@ def render(reports: Sequence[Report], limit: int = LIMIT) -> str:
 
     What is left out is said: first the trials of every cell, then everything but the overview.
     """
-    return "".join(whole(parts_of(reports, part), list(map(scoreboard, reports)), limit))
+    for depth in _DEPTHS:
+        text = _document(reports, depth)
+        if len(text.encode("utf-8", "replace")) <= limit:
+            break
+    return text
 
 
-def part(report: Report, name: str) -> str:
-    """One paper at the depth `name`."""
-    return "\n\n".join(block for block in _paper(report, name) if block)
+def join(boards: Sequence[Scoreboard], files: Iterable[str]) -> Iterator[str]:
+    """The counts of all papers, and where their own reports lie."""
+    yield "\n\n".join(_overview(boards)) + "\n\n"
+    yield "Each paper has a report of its own in `papers/<paper>/report.md`.\n"
 
 
-def whole(parts: Parts, boards: Sequence[Scoreboard], limit: int = LIMIT) -> Iterator[str]:
-    """The overview, and every paper at the greatest depth that `limit` bytes hold."""
-    for depth in PARTS[:-1]:
-        text: list[str] = []
-        size = 0
-        for piece in _document(parts, boards, depth):
-            text.append(piece)
-            size += len(piece.encode())
-            if size > limit:
-                break
-        else:
-            yield from text
-            return
-    yield from _document(parts, boards, PARTS[-1])
+def escape(text: str) -> str:
+    """Text as text: no markup, no address that becomes a link, and one line.
+
+    What is written already (`_Written`) stays.
+    """
+    if isinstance(text, _Written):
+        return text
+    text = one_line(text)
+    begin = _BLOCK.match(text)
+    text = _PUNCTUATION.sub(r"\\\g<0>", text)
+    if begin:
+        text = f"{text[: begin.end() - 1]}\\{text[begin.end() - 1 :]}"
+    # Code hosts make links of bare addresses, and tell people whose names follow an @.
+    for sign, entity in (("://", ":&#47;&#47;"), ("www.", "www&#46;"), ("@", "&#64;")):
+        text = text.replace(sign, entity)
+    return text
 
 
-def _document(parts: Parts, boards: Sequence[Scoreboard], depth: str) -> Iterator[str]:
-    before = []
-    if len(boards) > 1:
-        before = ["# fedrepro", f"> **{_escape(overview.headline(boards))}**", _papers(boards)]
-    if depth != PARTS[0]:
-        before.append(f"*Shortened to the {depth} to fit; the HTML and JSON reports hold all.*")
-    yield from (f"{block}\n\n" for block in before)
-    for i, paper in enumerate(parts(depth)):
-        yield f"\n\n{paper}" if i else paper
-    yield "\n"
+class _Written(str):
+    """Text that is Markdown already."""
+
+    __slots__ = ()
+
+
+def code(text: str) -> str:
+    """A code span, within a table as well; its fence is longer than any in the text."""
+    text = one_line(text).replace("|", "\\|")
+    fence = "`" * (1 + _longest(text))
+    return _Written(f"{fence} {text} {fence}" if "`" in text else f"{fence}{text}{fence}")
+
+
+def block(text: str) -> str:
+    """A block of code."""
+    fence = "`" * max(3, 1 + _longest(text))
+    return f"{fence}\n{one_line(text)}\n{fence}"
+
+
+def _longest(text: str) -> int:
+    """The longest run of backticks."""
+    return max(map(len, re.findall("`+", text)), default=0)
+
+
+def _document(reports: Sequence[Report], depth: str) -> str:
+    blocks = []
+    if len(reports) > 1:
+        blocks += _overview(list(map(scoreboard, reports)))
+    if depth != "whole":
+        blocks.append(f"*Shortened to the {depth} to fit; the HTML and JSON reports hold all.*")
+    for report in reports:
+        blocks += filter(None, _paper(report, depth))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _overview(boards: Sequence[Scoreboard]) -> list[str]:
+    return ["# fedrepro", f"> **{escape(overview.headline(boards))}**", _papers(boards)]
 
 
 def _papers(boards: Sequence[Scoreboard]) -> str:
@@ -61,17 +99,17 @@ def _papers(boards: Sequence[Scoreboard]) -> str:
     for one in boards:
         counts = (overview.verdicts([one]), overview.claims([one]), overview.findings([one]))
         told = [", ".join(f"{n} {word}" for word, n in count.items()) or "none" for count in counts]
-        rows.append([f"`{one.paper}`", one.profile, *told])
+        rows.append([code(one.paper), one.profile, *told])
     return _table(["paper", "profile", "cells", "claims", "audit"], rows)
 
 
 def _paper(report: Report, depth: str) -> list[str]:
     board = scoreboard(report)
     blocks = [
-        f"# {_escape(report.title)}",
-        f"{_escape(report.authors)} ({report.year}) · `{report.paper}` · profile `{report.profile}`"
-        + (f" on `{report.on}`" if report.on else ""),
-        f"> **{_escape(layout.headline(board))}**",
+        f"# {escape(report.title)}",
+        f"{escape(report.authors)} ({report.year}) · {code(report.paper)} · "
+        f"profile {code(report.profile)}" + (f" on {code(report.on)}" if report.on else ""),
+        f"> **{escape(layout.headline(board))}**",
         _scoreboard(board),
     ]
     if depth == "overview":
@@ -98,7 +136,13 @@ def _claims_overview(report: Report, board: Scoreboard) -> str:
     if not claims:
         return ""
     rows = [
-        [layout.title(table), claim.says, claim.support, f"**{claim.word}**", claim.reason]
+        [
+            layout.title(table),
+            claim.says,
+            claim.support,
+            _Written(f"**{claim.word}**"),
+            claim.reason,
+        ]
         for table, claim in claims
     ]
     summary = ", ".join(f"{n} {word}" for word, n in overview.claims([board]).items())
@@ -107,8 +151,11 @@ def _claims_overview(report: Report, board: Scoreboard) -> str:
 
 
 def _section(table: TableResult, with_trials: bool) -> str:
-    parts = [f"## {layout.title(table)}: {_escape(table.title)}", f"{layout.section(table)}."]
-    parts += [f"*{_escape(note)}*" for note in table.notes]
+    parts = [
+        f"## {escape(layout.title(table))}: {escape(table.title)}",
+        f"{escape(layout.section(table))}.",
+    ]
+    parts += [f"*{escape(note)}*" for note in table.notes]
     if table.cells:
         parts.append(_grid(table))
         if with_trials:
@@ -120,11 +167,13 @@ def _section(table: TableResult, with_trials: bool) -> str:
     if table.claims:
         parts.append(_details("Evidence for the claims", _evidence(table.claims)))
     if table.departures:
-        named = ", ".join(f"`{setting}`" for setting in layout.settings(table))
+        named = ", ".join(code(setting) for setting in layout.settings(table))
         parts.append(f"Departs from the paper in {named} (see [departures](#departures)).")
     if table.margin is not None:
-        parts.append(f"Margin: ±{table.margin:g} {table.unit or ''} ({table.margin_reason})")
-    parts.append(f"```\n{table.command}\n```")
+        parts.append(
+            escape(f"Margin: ±{table.margin:g} {table.unit or ''} ({table.margin_reason})")
+        )
+    parts.append(block(table.command))
     return "\n\n".join(parts)
 
 
@@ -171,7 +220,7 @@ def _evidence(claims: tuple[ClaimResult, ...]) -> str:
         for comparison in claim.comparisons:
             rows.append(
                 [
-                    f"`{claim.id}`",
+                    code(claim.id),
                     comparison.text,
                     f"{comparison.published_left} / {comparison.published_right}",
                     layout.number(comparison.mean, sign=True),
@@ -202,7 +251,7 @@ def _provenance(report: Report) -> str:
             "fedrepro",
             f"{p.version}, commit {p.commit or 'unknown'}{' (changed)' if p.dirty else ''}",
         ],
-        ["command", f"`{p.command}`"],
+        ["command", code(p.command)],
         ["made", p.created],
         ["device", p.device],
         ["versions", ", ".join(f"{name} {version}" for name, version in p.versions.items())],
@@ -215,16 +264,11 @@ def _provenance(report: Report) -> str:
 
 
 def _table(header: list[str], rows: list[list[str]]) -> str:
-    lines = ["| " + " | ".join(_escape(text) or " " for text in header) + " |"]
+    lines = ["| " + " | ".join(escape(text) or " " for text in header) + " |"]
     lines.append("|" + "---|" * len(header))
-    lines += ["| " + " | ".join(_escape(text) for text in row) + " |" for row in rows]
+    lines += ["| " + " | ".join(escape(text) for text in row) + " |" for row in rows]
     return "\n".join(lines)
 
 
 def _details(summary: str, body: str) -> str:
-    return f"<details><summary>{_escape(summary)}</summary>\n\n{body}\n\n</details>"
-
-
-def _escape(text: str) -> str:
-    """Text that cannot open a tag, end a table cell or break its line."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|").replace("\n", " ")
+    return f"<details><summary>{summary}</summary>\n\n{body}\n\n</details>"

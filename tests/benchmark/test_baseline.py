@@ -1,5 +1,5 @@
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -53,8 +53,11 @@ def report(trials=OLD, *, word="SCALED", claim="HOLDS", source="1", rows=("A",),
     return replace(whole, **more)
 
 
+PLAIN = asdict(baseline.record(report()))
+
+
 def moved(new, old=None):
-    return baseline.compare(json.loads(json.dumps(baseline.record(old or report()))), new)
+    return baseline.compare(baseline.record(old or report()), new)
 
 
 def test_the_same_numbers_have_not_moved():
@@ -71,11 +74,11 @@ def test_a_systematic_drop_is_a_regression_and_names_the_edited_file():
 
 def test_regressions_are_told_last_and_edited_files_once():
     movements = [
-        Movement("value", "3: A @ x", "50", "40", True, -10.0, 2.0, ("a.py", "b.py")),
-        Movement("value", "3: B @ x", "50", "51", False, 1.0, 2.0, ("b.py",)),
-        Movement("claim", "3: c", "HOLDS", "UNRESOLVED", True),
+        Movement("value", "3: A @ x", "50", "40", -10.0, True, 2.0, ("a.py", "b.py")),
+        Movement("value", "3: B @ x", "50", "51", 1.0, False, 2.0, ("b.py",)),
+        Movement("claim", "3: c", "HOLDS", "UNRESOLVED", regression=True),
     ]
-    lines = list(baseline.told("p", movements, str.lower))
+    lines = list(baseline.lines("p", movements, str.lower))
     assert [line.split()[0] for line in lines] == ["moved", "regressed", "regressed", "p:", "p:"]
     assert (
         lines[3] == "p: edited since the baseline, and behind how many of these: b.py (2), a.py (1)"
@@ -164,27 +167,39 @@ def test_a_baseline_survives_the_file(tmp_path):
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
+@pytest.mark.parametrize("name", ["../../p", "a/b", "x" * 300])
+def test_a_baseline_lies_in_its_folder_whatever_the_profile_is_called(tmp_path, name):
+    with pytest.raises(FedreproError, match="cannot be the name"):
+        baseline.path_for(tmp_path, "p", name, None)
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
         (None, "no baseline"),
-        ("{", "cannot read"),
+        ("{", "no baseline: Invalid JSON"),
         ("{}", "no baseline"),
         ("3", "no baseline"),
-        (json.dumps(baseline.record(report()) | {"cells": []}), "lacks 'cells'"),
-        (json.dumps(baseline.record(report()) | {"cells": {"3: A": 5}}), "damaged at cell '3: A'"),
+        (PLAIN | {"cells": []}, "no baseline: cells: "),
+        (PLAIN | {"cells": {"3: A": 5}}, "no baseline: cells.3: A: "),
+        (PLAIN | {"cells": {"3: A": {"trials": "x", "verdict": "SCALED", "run": None}}}, "trials"),
+        (PLAIN | {"cells": {"3: A": {"trials": [1e999], "verdict": "E", "run": None}}}, "finite"),
+        (PLAIN | {"sources": {"run": {"a.py": 5}}}, "no baseline: sources.run.a.py: "),
+        ("[" * 100_000, "recursion limit"),
+        ('{"cells": ' * 100_000, "recursion limit"),
     ],
 )
 def test_a_missing_or_damaged_baseline_is_one_clear_line(tmp_path, content, said):
     path = tmp_path / "b.json"
     if content is not None:
-        path.write_text(content)
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
     with pytest.raises(FedreproError, match=said) as caught:
         baseline.load(path)
     assert str(path) in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1
 
 
 def test_a_baseline_of_a_newer_schema_is_refused():
-    old = baseline.record(report()) | {"schema": 99}
+    old = replace(baseline.record(report()), schema=99)
     with pytest.raises(FedreproError, match="schema 99"):
         baseline.compare(old, report())

@@ -77,7 +77,7 @@ def test_a_report_that_cannot_be_written_leaves_the_one_before(
     assert main(arguments) == 2
     assert "No space left on device" in one_line(capsys)
     assert (tmp_path / "out" / "report.html").read_bytes() == before
-    assert not list((tmp_path / "out").glob(".*"))
+    assert not list((tmp_path / "out").glob(".unfinished*"))
 
 
 def test_cells_that_were_not_run_are_counted_with_their_reason(

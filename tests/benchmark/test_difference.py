@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from fedrepro.benchmark.cli import main
-from fedrepro.benchmark.judging.report_diff import differences
+from fedrepro.benchmark.judging.compare import Change
+from fedrepro.benchmark.judging.report_diff import differences, read_reports
 
 CELL: dict[str, Any] = {
     "row": ["A"], "column": ["last"], "mean": 50.0, "interval": [48.0, 52.0],
@@ -20,14 +21,21 @@ REPORT: dict[str, Any] = {
 }
 
 
+def differing(folder: Path, *sides: dict[str, Any]) -> list[Change]:
+    """What differs between two reports in files."""
+    for i, side in enumerate(sides):
+        (folder / f"{i}.json").write_text(json.dumps(side), "utf-8")
+    return differences(*(read_reports(folder / f"{i}.json") for i in range(2)))
+
+
 def changed(**changes: Any) -> dict[str, Any]:
     report = copy.deepcopy(REPORT)
     report["tables"][0]["cells"][0] |= changes
     return report
 
 
-def test_a_report_does_not_differ_from_itself() -> None:
-    assert differences([REPORT], [REPORT]) == []
+def test_a_report_does_not_differ_from_itself(tmp_path: Path) -> None:
+    assert differing(tmp_path, REPORT, REPORT) == []
 
 
 @pytest.mark.parametrize(
@@ -41,19 +49,19 @@ def test_a_report_does_not_differ_from_itself() -> None:
     ],
 )
 def test_a_value_has_moved_if_each_mean_lies_outside_the_others_interval(
-    mean: float, interval: list[float] | None, moved: bool
+    mean: float, interval: list[float] | None, moved: bool, tmp_path: Path
 ) -> None:
-    found = differences([REPORT], [changed(mean=mean, interval=interval)])
+    found = differing(tmp_path, REPORT, changed(mean=mean, interval=interval))
     assert [one.what for one in found] == (["value"] if moved else [])
 
 
-def test_words_cells_and_claims_that_change_are_told() -> None:
+def test_words_cells_and_claims_that_change_are_told(tmp_path: Path) -> None:
     after = changed(verdict={"word": "ERROR"}, mean=None, interval=None)
     after["tables"][0]["claims"] = [{"id": "d", "word": "HOLDS"}]
     extra = copy.deepcopy(CELL) | {"row": ["B"]}
     after["tables"][0]["cells"].append(extra)
-    told = [(one.what, one.where, one.before, one.after) for one in differences([REPORT], [after])]
-    assert told == [
+    found = differing(tmp_path, REPORT, after)
+    assert [(one.what, one.where, one.before, one.after) for one in found] == [
         ("verdict", "toy reduced 3: A @ last", "SCALED", "ERROR"),
         ("verdict", "toy reduced 3: B @ last", "absent", "SCALED"),
         ("claim", "toy reduced 3: c", "HOLDS", "absent"),
@@ -86,10 +94,19 @@ def test_stores_are_judged_and_compared(tmp_path: Path, capsys: pytest.CaptureFi
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        (None, "No such file"),
-        ("{", "no JSON"),
+        (None, "no fedrepro report"),
+        ("{", "Invalid JSON"),
         ("{}", "no fedrepro report"),
         ("[]", "share no table"),
+        ("[" * 100_000, "recursion limit"),
+        ('{"tables": ' * 100_000, "recursion limit"),
+        (json.dumps(REPORT).replace("50.0", "NaN"), "finite"),
+        (json.dumps(REPORT).replace("50.0", "1e999"), "finite"),
+        (json.dumps(REPORT).replace("50.0", '"50"'), "mean"),
+        (json.dumps(REPORT).replace('"row": ["A"]', '"row": "A"'), "row"),
+        (json.dumps(changed(interval=[1.0])), "interval"),
+        (json.dumps({**REPORT, "tables": 5}), "tables"),
+        (json.dumps({**REPORT, "on": ["x"]}), "on"),
     ],
 )
 def test_what_cannot_be_compared_is_one_line(
@@ -103,3 +120,4 @@ def test_what_cannot_be_compared_is_one_line(
     error = capsys.readouterr().err.strip()
     assert named in error
     assert len(error.splitlines()) == 1
+    assert len(error) < 500

@@ -49,7 +49,7 @@ def cell(
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def report() -> Report:
     cells = (
         cell(("CP-CFL", "SimCLR"), ("15", "T = 40"), "76.80", "SCALED", (80.0, 82.0, None)),

@@ -73,16 +73,6 @@ def test_a_reversed_claim_fails_at_the_published_protocol_only(report: Report) -
     assert outcomes(with_claim(report, published)) == {"claim beats": "failure"}
 
 
-def test_junit_survives_what_xml_cannot_hold(report: Report) -> None:
-    cell = report.tables[0].cells[0]
-    odd = replace(cell, verdict=replace(cell.verdict, word="ERROR", reason="a\x00b\x1b <&>"))
-    table = replace(report.tables[0], cells=(odd,))
-    root = ElementTree.fromstring(junit.render([replace(report, tables=(table,))]))
-    error = root.find("testsuite/testcase/error")
-    assert error is not None
-    assert "a?b? <&>" in str(error.get("message"))
-
-
 def test_csv_has_a_line_for_every_cell_and_reads_back(report: Report) -> None:
     lines = list(csv.DictReader(io.StringIO(csv_format.render([report, report]))))
     assert len(lines) == 2 * sum(len(table.cells) for table in report.tables)
@@ -104,10 +94,6 @@ def test_latex_rows_have_the_columns_that_they_announce(report: Report) -> None:
         assert len(re.findall(r"(?<!\\)&", row)) + 1 + sum(spans) == columns
     assert r"\toprule" in text
     assert "81.00" in text
-
-
-def test_latex_holds_no_command_of_a_spec() -> None:
-    assert latex.escape(r"50% of \x_1 & {y}") == r"50\% of \textbackslash{}x\_1 \& \{y\}"
 
 
 def test_a_finding_about_two_tables_counts_once(report: Report) -> None:

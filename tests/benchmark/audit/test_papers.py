@@ -13,7 +13,7 @@ from fedrepro.benchmark.audit.findings import Finding, findings_for
 from fedrepro.benchmark.cli import main
 from fedrepro.benchmark.spec.load import load_papers
 from fedrepro.benchmark.spec.model import Paper
-from fedrepro.reports import audit_html, audit_markdown
+from fedrepro.reports.audit import html, markdown
 
 Found = Mapping[str, Sequence[Finding]]
 
@@ -114,14 +114,14 @@ def test_json_holds_the_promised_keys(capsys: pytest.CaptureFixture[str]) -> Non
 def test_strict_alone_turns_findings_into_an_exit_code(tmp_path: Path) -> None:
     assert main(["audit", "fedrlc", "--out", str(tmp_path)]) == 0
     assert main(["audit", "fedrlc", "--strict"]) == 1
-    assert {path.name for path in tmp_path.iterdir()} == {"audit.html", "audit.md"}
+    assert {path.name for path in tmp_path.glob("[!.]*")} == {"audit.html", "audit.md"}
 
 
 def test_reports_put_what_is_wrong_first_and_load_nothing(
     papers: Mapping[str, Paper], found: Found
 ) -> None:
     audited = [(papers["fedrlc"], found["fedrlc"])]
-    page, text = audit_html.render(audited), audit_markdown.render(audited)
+    page, text = html.render(audited), markdown.render(audited)
     for shown in (page, text):
         assert shown.index("49.5 - 44.7 = 4.6") < shown.index("For all values that print so")
         assert all(one.id in shown for one in found["fedrlc"])
@@ -132,5 +132,5 @@ def test_reports_put_what_is_wrong_first_and_load_nothing(
 def test_labels_are_shown_as_text(papers: Mapping[str, Paper]) -> None:
     evil = Finding("i", "p", ("1",), "new-check", "<b>|x|</b>", "1", "2", "inconsistent")
     audited = [(papers["fcl"], [evil])]
-    assert "&lt;b&gt;|x|" in audit_html.render(audited)
-    assert r"\<b\>\|x\|" in audit_markdown.render(audited)
+    assert "&lt;b&gt;|x|" in html.render(audited)
+    assert r"\<b\>\|x\|" in markdown.render(audited)

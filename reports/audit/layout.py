@@ -1,15 +1,17 @@
-"""What both forms of the audit report show, and in which order."""
+"""What both formats of the audit report show, and in which order."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from fedrepro.benchmark.audit.findings import STATUSES, Finding, Status
 from fedrepro.benchmark.spec.model import Paper
 
 Audited = Sequence[tuple[Paper, Sequence[Finding]]]
 """Papers with their findings."""
+Counts = Mapping[Status, int]
+"""How many findings have each status."""
 
 MEANINGS: dict[Status, str] = {
     "inconsistent": "no values that print like the published ones satisfy the statement",
@@ -31,13 +33,13 @@ KINDS = {
 """Kinds of findings in words; a kind that is not here shows its own name."""
 
 
-def counts(findings: Sequence[Finding]) -> dict[Status, int]:
+def counts(findings: Sequence[Finding]) -> Counts:
     """How many findings have each status, all three named."""
     found = Counter(one.status for one in findings)
     return {status: found[status] for status in STATUSES}
 
 
-def kind_counts(findings: Sequence[Finding]) -> list[tuple[str, dict[Status, int]]]:
+def kind_counts(findings: Sequence[Finding]) -> list[tuple[str, Counts]]:
     """By kind in words, how many findings have each status."""
     kinds = dict.fromkeys(one.kind for one in findings)
     return [

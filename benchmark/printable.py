@@ -1,0 +1,24 @@
+"""Text that shows what it holds: nothing in it moves a cursor, reverses a line or breaks XML."""
+
+from __future__ import annotations
+
+import re
+
+_HIDDEN = re.compile(
+    "["
+    "\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters but tab and line feed; escape sequences
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # marks that change the direction of writing
+    "\u2028\u2029"  # line ends that few programs know
+    "\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff"  # half characters and no characters
+    "]"
+)
+
+
+def printable(text: str) -> str:
+    """Text with U+FFFD for every character that controls a device or is none."""
+    return _HIDDEN.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def one_line(text: str) -> str:
+    """`printable` text in which every run of white space is one space."""
+    return " ".join(printable(text).split())

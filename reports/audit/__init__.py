@@ -1,0 +1,1 @@
+"""The audit of the printed numbers as a report: its layout, and one format a file."""

@@ -1,0 +1,230 @@
+"""Reports on disk: whole, one at a time, whatever happens to one format or to another process."""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from fedrepro.benchmark.commands._judged import show, write
+from fedrepro.benchmark.errors import FedreproError
+from fedrepro.benchmark.judging.scoreboard import scoreboard
+from fedrepro.benchmark.results import Report
+from fedrepro.reports import publish
+from fedrepro.reports.writers import csv, junit, latex, markdown
+
+
+class Links(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found += [str(value) for name, value in attrs if name == "href"]
+
+
+def papers_in(folder: Path) -> dict[str, set[str]]:
+    """By file of a report, which of the papers that a test writes it is about."""
+    return {
+        name: {
+            paper
+            for paper in ("first", "second")
+            if f"paper-{paper}" in (folder / name).read_text("utf-8")
+        }
+        for name in publish.names()
+    }
+
+
+@pytest.fixture
+def small(report: Report) -> Report:
+    """A report whose files all name the paper, and that is quickly written."""
+    table = replace(report.tables[0], panels=())
+    return replace(report, tables=(table,), title="paper-x", paper="paper-x")
+
+
+def test_two_reports_at_once_never_mix_in_one_folder(small: Report, tmp_path: Path) -> None:
+    reports = [replace(small, paper=f"paper-{n}", title=f"paper-{n}") for n in ("first", "second")]
+    problems: list[BaseException] = []
+
+    def write_often(report: Report) -> None:
+        try:
+            for _ in range(15):
+                write([report], tmp_path)
+        except BaseException as error:
+            problems.append(error)
+
+    threads = [threading.Thread(target=write_often, args=(one,)) for one in reports]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert problems == []
+    found = list(papers_in(tmp_path).values())
+    assert found in ([{"first"}] * len(found), [{"second"}] * len(found))
+    assert {path.name for path in tmp_path.glob("[!.]*")} == set(publish.names())
+    assert not list(tmp_path.glob(".unfinished*"))
+
+
+def test_a_reader_always_finds_every_file_whole(small: Report, tmp_path: Path) -> None:
+    write([small], tmp_path)
+    done = threading.Event()
+
+    def write_often() -> None:
+        for _ in range(10):
+            write([small], tmp_path)
+        done.set()
+
+    thread = threading.Thread(target=write_often)
+    thread.start()
+    while not done.is_set():
+        assert json.loads((tmp_path / "report.json").read_text("utf-8"))["paper"] == small.paper
+    thread.join()
+
+
+def test_a_format_that_fails_costs_no_other_and_is_one_line(
+    small: Report,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write([replace(small, title="earlier")], tmp_path)
+
+    def fail(reports: object) -> str:
+        raise RecursionError("too\ndeep")
+
+    monkeypatch.setattr(latex, "render", fail)
+    assert show([small], tmp_path) == 2
+    error = capsys.readouterr().err.splitlines()
+    assert error == ["fedrepro: report.tex could not be made: RecursionError: too deep"]
+    left = {path.name for path in tmp_path.glob("[!.]*")}
+    assert left == set(publish.names()) - {"report.tex"}
+    assert "earlier" not in (tmp_path / "report.md").read_text("utf-8")
+    with pytest.raises(FedreproError, match=r"report\.tex could not be made"):
+        write([small], tmp_path)
+
+
+def test_a_disk_that_refuses_leaves_the_earlier_report(
+    small: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write([replace(small, title="paper-first")], tmp_path)
+    before = {name: (tmp_path / name).read_bytes() for name in publish.names()}
+    calls = iter(range(100))
+
+    def full(descriptor: int) -> None:
+        if next(calls) > 4:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(FedreproError, match="No space left on device"):
+        write([small], tmp_path)
+    assert {name: (tmp_path / name).read_bytes() for name in publish.names()} == before
+    assert {path.name for path in tmp_path.glob("[!.]*")} == set(publish.names())
+
+
+def test_files_of_others_in_the_folder_stay(small: Report, tmp_path: Path) -> None:
+    mine = tmp_path / "papers" / "notes.md"
+    mine.parent.mkdir()
+    mine.write_text("mine")
+    (tmp_path / "target").write_text("mine")
+    (tmp_path / "report.md").symlink_to(tmp_path / "target")
+    write([small], tmp_path)
+    assert mine.read_text() == (tmp_path / "target").read_text() == "mine"
+    assert "paper-x" in (tmp_path / "report.md").read_text("utf-8")
+
+
+def joined(reports: list[Report], folder: Path) -> dict[str, str]:
+    """The report on many papers in `folder`: why which file failed."""
+    with publish.replacing(folder, publish.names()) as aside:
+        for one in reports:
+            own = aside / publish.PAPERS / one.paper
+            own.mkdir(parents=True)
+            publish.render([one], own)
+        return publish.render_overview({one.paper: scoreboard(one) for one in reports}, aside)
+
+
+def test_of_many_papers_each_has_a_report_and_the_overview_leads_to_it(
+    small: Report, tmp_path: Path
+) -> None:
+    many = [replace(small, paper=f"p {i}") for i in range(3)]
+    assert joined(many, tmp_path) == {}
+    links = Links()
+    whole = (tmp_path / "report.html").read_text("utf-8")
+    links.feed(whole)
+    pages = [link for link in links.found if not link.startswith("#")]
+    assert pages == [f"papers/p%20{i}/report.html" for i in range(3)]
+    assert "76.80" not in whole
+    assert "76.80" in (tmp_path / "papers" / "p 1" / "report.html").read_text("utf-8")
+
+
+def test_joined_files_hold_what_one_made_at_once_holds(small: Report, tmp_path: Path) -> None:
+    empty = replace(small, paper="empty", tables=(replace(small.tables[0], cells=()),))
+    several = [small, empty, replace(small, paper="other", title="line\nbreak")]
+    joined(several, tmp_path)
+    for writer in (csv, junit, latex):
+        assert (tmp_path / writer.FILE).read_text("utf-8") == writer.render(several)
+    found = json.loads((tmp_path / "report.json").read_text("utf-8"))
+    assert [one["paper"] for one in found] == ["paper-x", "empty", "other"]
+    text = (tmp_path / markdown.FILE).read_text("utf-8")
+    assert text.splitlines()[:3] == markdown.render(several).splitlines()[:3]
+
+
+def test_a_format_that_fails_for_one_of_many_papers_is_named(
+    small: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    render = junit.render
+
+    def fail(reports: list[Report]) -> str:
+        if reports[0].paper == "other":
+            raise ValueError("odd")
+        return render(reports)
+
+    monkeypatch.setattr(junit, "render", fail)
+    failed = joined([small, replace(small, paper="other")], tmp_path)
+    assert failed == {"report.junit.xml": "ValueError: other has none"}
+    assert not (tmp_path / "report.junit.xml").exists()
+    assert (tmp_path / "papers" / "paper-x" / "report.junit.xml").exists()
+
+
+def test_a_report_names_no_place_of_the_machine_where_it_was_made(
+    report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    home = Path.home()
+    cell = report.tables[0].cells[0]
+    reason = f"data set stl10 is not in {home}/my data/sets: get it, or see '{tmp_path}/store'"
+    odd = replace(cell, note="in /srv/nas/run 1/5", verdict=replace(cell.verdict, reason=reason))
+    run = replace(report.runs[0], errors=("cannot read /var/lib/jo/x.npz: no such file",))
+    command = f"fedrepro run toy --store=/srv/jo/store --out {tmp_path}/out --data-dir '{home}/d'"
+    provenance = replace(
+        report.provenance, command=command, data={"digits": {"source": "/opt/jo/digits"}}
+    )
+    table = replace(report.tables[0], cells=(odd,), title="loss/accuracy and /bin/sh")
+    report = replace(report, tables=(table,), runs=(run,), provenance=provenance)
+    write([report], tmp_path / "out")
+    for name in publish.names():
+        text = (tmp_path / "out" / name).read_text("utf-8")
+        assert "/jo/" not in text
+        assert f"{tmp_path}/" not in text
+        assert f"{home}/" not in text
+    shown = json.loads((tmp_path / "out" / "report.json").read_text("utf-8"))
+    assert shown["provenance"]["command"] == (
+        "fedrepro run toy --store=store --out out --data-dir '~/d'"
+    )
+    assert shown["tables"][0]["title"] == table.title
+    assert shown["tables"][0]["cells"][0]["verdict"]["reason"] == (
+        "data set stl10 is not in ~/my data/sets: get it, or see 'store'"
+    )
+
+
+def test_a_name_that_is_not_utf8_is_written(small: Report, tmp_path: Path) -> None:
+    command = "fedrepro run toy --out caf\udce9"
+    write([replace(small, provenance=replace(small.provenance, command=command))], tmp_path)
+    for name in publish.names():
+        (tmp_path / name).read_text("utf-8")
+    assert json.loads((tmp_path / "report.json").read_bytes())["provenance"]["command"].startswith(
+        "fedrepro run toy --out caf"
+    )
