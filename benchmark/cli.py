@@ -1,7 +1,8 @@
 """The command `fedrepro`: finds the subcommands in `benchmark.commands` and runs one.
 
-Exit codes: 0 nothing discrepant or regressed, 1 something is, 2 an error, 3 nothing was run,
-130 interrupted. An error that the user can act on is one line, never a traceback.
+Exit codes: 0 nothing discrepant or regressed, 1 something is or a trial failed, 2 an error,
+3 nothing was run, 130 interrupted. An error that the user can act on is one line, never a
+traceback.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="fedrepro",
         description="Re-run the tables of papers and say cell by cell what holds.",
-        epilog="Exit codes: 0 nothing discrepant or regressed, 1 something is, 2 an error, "
-        "3 nothing was run.",
+        epilog="Exit codes: 0 nothing discrepant or regressed, 1 something is or a trial failed, "
+        "2 an error, 3 nothing was run.",
     )
     parser.add_argument("--version", action="version", version=f"fedrepro {__version__}")
     verbs = parser.add_subparsers(metavar="COMMAND", required=True)

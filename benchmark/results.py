@@ -25,10 +25,10 @@ SupportWord = Literal["supported", "contradicted", "undecidable", "not printed"]
 class Verdict:
     """What may be said about a cell: the word, one sentence of reason, and its numbers.
 
-    difference: reproduced mean minus printed value, in the table's unit. interval: the 90 %
-    interval of the difference (two one-sided tests at 5 %). trials_needed: how many trials would
-    decide, None if none would or the question does not arise. working: lines of arithmetic for
-    analytic cells.
+    difference: reproduced mean minus printed value, in the table's unit.
+    interval: the 90 % interval of the difference (two one-sided tests at 5 %).
+    trials_needed: how many trials would decide, None if none would or the question does not arise.
+    working: lines of arithmetic for analytic cells.
     """
 
     word: VerdictWord
@@ -41,11 +41,14 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class CellResult:
-    """One cell: printed beside reproduced. Values are in the table's unit (percent or fraction).
+    """One cell, printed and reproduced. Values are in the table's unit (percent or fraction).
 
-    trials: by seed in order, None where a trial is missing. interval: 95 % confidence interval of
-    the mean. command: re-runs this cell. departures: positions, among those of its table, of the
-    departures of the run behind this cell. margin: that its difference is held against.
+    trials: by seed in order, None where a trial is missing.
+    interval: 95 % confidence interval of the mean.
+    command: re-runs this cell.
+    departures: positions, among those of its table, of the departures of the run behind this cell.
+    margin: that its difference is held against.
+    failed: `trial 3: diverged at round 7` for each trial behind this cell that failed.
     """
 
     row: tuple[str, ...]
@@ -65,14 +68,17 @@ class CellResult:
     note: str | None = None
     departures: tuple[int, ...] = ()
     margin: float | None = None
+    failed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """One elementary comparison of a claim: 'left op right' in the trials.
 
-    differences: left - right by seed. interval: 95 % confidence interval of their mean. p:
-    one-sided p-value that the comparison holds. p_reversed: that its opposite does.
+    differences: left - right by seed.
+    interval: 95 % confidence interval of their mean.
+    p: one-sided p-value that the comparison holds.
+    p_reversed: one-sided p-value that its opposite holds.
     """
 
     text: str
@@ -104,8 +110,8 @@ class ClaimResult:
 class AuditFinding:
     """What the printed numbers say of each other (`benchmark.audit`); it changes no verdict.
 
-    published, computed: the two sides, with the arithmetic. cells: (row, column) of the printed
-    values of this table that it is about.
+    published, computed: the two sides, with the arithmetic.
+    cells: (row, column) of the printed values of this table that it is about.
     """
 
     id: str
@@ -131,10 +137,11 @@ class Departure:
 class Series:
     """Data of one figure panel, taken from stored trials; `kind` says how to draw it.
 
-    kind `curves`: lines maps a label to a list (trials) of (rounds, values). kind `choices`:
-    matrix is rounds x clients of cluster numbers of one trial. kind `counts`: matrix is
-    clients x classes. kind `points`: lines maps a class to one pair of (x, y) of its images. kind
-    `scatter`: lines maps a label to its point in each trial, as lists of length one. kind
+    `curves`: lines maps a label to a list (trials) of (rounds, values).
+    `choices`: matrix is rounds x clients of cluster numbers of one trial.
+    `counts`: matrix is clients x classes.
+    `points`: lines maps a class to one pair of (x, y) of its images.
+    `scatter`: lines maps a label to its point in each trial, as lists of length one.
     `pictures`: pictures maps a label to rows of pixels of 1 or 3 channels from 0 to 255.
     """
 
@@ -174,8 +181,9 @@ class TableResult:
 class RunSummary:
     """One unique run behind the cells.
 
-    config: its settings; `start` is the key of the run that it starts from. source: SHA-256 by file
-    of the code that trained it.
+    config: its settings; `start` is the key of the run that it starts from.
+    errors: `trial 3: diverged at round 7` for each trial that failed.
+    source: SHA-256 by file of the code that trained it.
     """
 
     key: str

@@ -6,6 +6,8 @@
   comparisons). Both are Holm-corrected over the claims of the table.
 - `~ t` is shown by two one-sided tests, `=` by the same against the table's margin, the rounding of
   the printed number held against it; `=` is never judged on scaled runs.
+- A claim on a cell that lacks a trial is UNRESOLVED: which trials fail may hang on what they would
+  have given, so those that are left show nothing.
 - Where all differences are equal, t has no spread to work with: the sign test's 2^-n stands in (1
   where a strict comparison ties in every trial).
 """
@@ -14,7 +16,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -40,6 +42,7 @@ from fedrepro.benchmark.stats.samples import Sample, describe
 from fedrepro.benchmark.stats.tost import p_beyond, p_equivalent, t_upper
 
 LEVEL = 0.05
+TOO_FEW = "Fewer trials than planned decide nothing."
 Values = Mapping[CellKey, Mapping[int, float]]
 """By cell: its trials by seed, in the unit of the table; no entry where nothing was run."""
 
@@ -48,9 +51,12 @@ Values = Mapping[CellKey, Mapping[int, float]]
 class Setting:
     """What judging a table's claims needs beside the claims.
 
-    values: all trials of the paper. margin: of the claims' own table, None if it has none. unit:
-    the unit of that margin. scaled: cells whose runs depart from the published protocol. reasons:
-    why a cell has no trials.
+    values: all trials of the paper.
+    margin: of the claims' own table, None if it has none.
+    unit: the unit of that margin.
+    scaled: cells whose runs depart from the published protocol.
+    reasons: why a cell has no trials.
+    incomplete: of a cell that has fewer trials than planned, how many and why.
     """
 
     values: Values
@@ -58,6 +64,7 @@ class Setting:
     unit: str | None
     scaled: frozenset[CellKey]
     reasons: Mapping[CellKey, str]
+    incomplete: Mapping[CellKey, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -95,18 +102,15 @@ def compare(comparisons: Sequence[Elementary], setting: Setting) -> list[Compari
 
     P-values are None below two trials, and where a difference is not finite.
     """
-    differences = list(paired_differences(comparisons, setting.values))
+    differences = paired_differences(comparisons, setting.values)
     return [
-        _compared(comparison, values, sample, setting)
-        for comparison, values, sample in zip(
-            comparisons, differences, describe(differences), strict=True
-        )
+        _compared(comparison, values, setting)
+        for comparison, values in zip(comparisons, differences, strict=True)
     ]
 
 
-def _compared(
-    comparison: Elementary, differences: Sequence[float], sample: Sample | None, setting: Setting
-) -> Comparison:
+def _compared(comparison: Elementary, differences: Sequence[float], setting: Setting) -> Comparison:
+    sample = describe(differences)
     p = p_reversed = None
     if sample is not None and sample.n >= 2:
         p, p_reversed = _p_values(comparison, sample, setting)
@@ -174,6 +178,11 @@ def _judge(
             if not setting.values.get(leaf.key):
                 why = setting.reasons.get(leaf.key, "nothing was trained for it")
                 return _Judged(evidence, not_run=f"{leaf.cell.label}: {why}")
+    for one in comparisons:
+        for leaf in _leaves(one):
+            if leaf.key in setting.incomplete:
+                why = f"{leaf.cell.label}: {setting.incomplete[leaf.key]}"
+                return _Judged(evidence, unresolved=f"{TOO_FEW} {why}.")
     if any(one.relation == "=" for one in comparisons):
         blocked = _cannot_equal(comparisons, evidence, setting)
         if blocked is not None:

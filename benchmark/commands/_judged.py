@@ -153,6 +153,10 @@ def print_scoreboard(board: Scoreboard) -> None:
         print(f"  NOT RUN, {n} cell{'' if n == 1 else 's'}: {shorten(reason, _SENTENCE)}")
     if len(board.reasons) > _REASONS:
         print(f"  NOT RUN, {len(board.reasons) - _REASONS} more reasons: see the report")
+    for failed in board.failed[:_REASONS]:
+        print(f"  FAILED, {shorten(failed, _SENTENCE)}")
+    if len(board.failed) > _REASONS:
+        print(f"  FAILED, {len(board.failed) - _REASONS} more trials: see the report")
     if board.scaled:
         print("  scaled numbers are shown for comparison and never count as reproduced")
 

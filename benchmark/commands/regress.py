@@ -44,7 +44,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(given: argparse.Namespace) -> int:
-    """1 if anything has regressed, 2 without a baseline, else 0; with --out, a report as well."""
+    """1 if anything has regressed or a trial failed, 2 without a baseline, else 0.
+
+    With --out it writes a report as well.
+    """
     from fedrepro.benchmark.commands._judged import write
     from fedrepro.benchmark.commands._options import chosen_papers
 
@@ -83,6 +86,7 @@ def _one(paper: Paper, given: argparse.Namespace) -> tuple[Report, int]:
     from fedrepro.benchmark.commands._terminal import paint
     from fedrepro.benchmark.judging import baseline
     from fedrepro.benchmark.judging.judge import judge
+    from fedrepro.benchmark.judging.scoreboard import scoreboard
     from fedrepro.benchmark.planning.plan import make_plan
 
     clock = perf_counter()
@@ -99,11 +103,14 @@ def _one(paper: Paper, given: argparse.Namespace) -> tuple[Report, int]:
         not_run=not_run,
         audit=given.out is not None,
     )
+    failed = scoreboard(report).failed
+    for trial in failed:
+        print(f"{paper.id}: FAILED, {trial}")
     if recorded is None:
         baseline.save(path, report)
         print(f"{paper.id}: baseline recorded in {path}")
-        return report, 0
+        return report, int(bool(failed))
     movements = baseline.compare(recorded, report)
     for line in baseline.lines(paper.id, movements, paint):
         print(line)
-    return report, int(any(movement.regression for movement in movements))
+    return report, int(bool(failed) or any(movement.regression for movement in movements))

@@ -7,7 +7,7 @@ import importlib
 import json
 from pathlib import Path
 
-from fedrepro.benchmark.commands._options import add_cells
+from fedrepro.benchmark.commands._options import add_cells, folder
 
 HELP = "show a table: printed beside reproduced, with verdict and the command that runs it again"
 EXAMPLE = "fedrepro show cpcfl 3 --rows 'CP-CFL|*'"
@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_cells(parser)
     parser.add_argument(
         "--store",
-        type=Path,
+        type=folder,
         default=Path("results/store"),
         metavar="DIR",
         help="where finished trials are kept (default: results/store)",

@@ -25,7 +25,6 @@ from fedrepro.benchmark.planning.duration import duration
 from fedrepro.benchmark.planning.estimate import TrialTimeEstimator
 from fedrepro.benchmark.planning.plan import Plan
 from fedrepro.benchmark.store import fingerprint
-from fedrepro.benchmark.store.index import Index
 from fedrepro.benchmark.store.store import Store
 from fedrepro.benchmark.training.training import device_name
 
@@ -94,7 +93,6 @@ def execute(
     chosen = executors.find(executor)(ExecutorOptions(data_dir, device, jobs, cluster))
     with store.writing():
         driver = _Driver(plan, store, data_dir, shown)
-        driver.index.refresh()
         todo = driver.sort_out(download)
         driver.train(todo, chosen, time_limit)
     return driver.execution(time.perf_counter() - clock)
@@ -136,9 +134,6 @@ class _Driver:
     not_run: dict[str, str] = field(default_factory=dict)
     errors: dict[tuple[str, int], str] = field(default_factory=dict)
     seconds: dict[tuple[str, int], float] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.index = Index(self.store)
 
     def sort_out(self, download: bool) -> list[Job]:
         """The trials to train, each after its start; says why the others are not trained."""
@@ -223,13 +218,10 @@ class _Driver:
                 result = Failed("its source was edited while it was trained; run again")
             else:
                 try:
-                    record = self.store.save(
-                        job.config, job.seed, result.outcome, result.provenance
-                    )
+                    self.store.save(job.config, job.seed, result.outcome, result.provenance)
                 except ValueError as error:
                     result = Failed(str(error))
                 else:
-                    self.index.add(record)
                     self.trained += 1
                     return True
         self.errors[job.name] = result.message

@@ -20,5 +20,4 @@ class DepartureTable:
 
     def positions(self, departures: Iterable[Departure]) -> tuple[int, ...]:
         """Where departures stand among `all`, which they join."""
-        known = self._positions
-        return tuple(known.setdefault(one, len(known)) for one in departures)
+        return tuple(self._positions.setdefault(one, len(self._positions)) for one in departures)

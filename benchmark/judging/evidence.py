@@ -30,14 +30,18 @@ class Trials(Protocol):
 class CellTrials:
     """One cell's trials in its unit, by seed; None where a trial is missing.
 
-    missing: why there is no value at all. failed: that this is an error, not just not yet run.
-    incomplete: why some of the trials are missing.
+    missing: why there is no value at all.
+    is_error: whether that is an error, and not just not yet run.
+    incomplete: how many of the trials are there, and why not all; None if all are, or none is.
+    failed: `trial 3: diverged at round 7` for each trial that failed, of the cell's run or of the
+    run that it starts from.
     """
 
     values: tuple[float | None, ...] = ()
     missing: str | None = None
-    failed: bool = False
+    is_error: bool = False
     incomplete: str | None = None
+    failed: tuple[str, ...] = ()
 
     @property
     def found(self) -> tuple[float, ...]:
@@ -97,8 +101,7 @@ class Evidence:
     @cached_property
     def samples(self) -> Mapping[CellKey, Sample | None]:
         """The trials of every planned cell in numbers; None where there are none."""
-        described = describe([trials.found for trials in self.cells.values()])
-        return dict(zip(self.cells, described, strict=True))
+        return {key: describe(trials.found) for key, trials in self.cells.items()}
 
     def departures(self, planned: PlannedCell | PlannedDrawing) -> tuple[Departure, ...]:
         """How what a cell shows differs from the published protocol, its data included."""
@@ -119,35 +122,50 @@ class Evidence:
             if record is None:
                 values.append(None)
             elif cell.metric is None or cell.metric not in record.metrics:
-                return CellTrials(missing=f"its run reports no '{cell.metric}'", failed=True)
+                return CellTrials(missing=f"its run reports no '{cell.metric}'", is_error=True)
             else:
                 try:
                     values.append(record.metrics[cell.metric].read(planned.read.at) * scale)
                 except KeyError as error:
-                    return CellTrials(missing=str(error.args[0]), failed=True)
-        if values and None not in values:
+                    return CellTrials(missing=str(error.args[0]), is_error=True)
+        lacking = values.count(None)
+        if values and not lacking:
             return CellTrials(tuple(values))
-        lacking = self._why_lacking(config)
-        if all(value is None for value in values):
-            return CellTrials(tuple(values), *lacking)
-        return CellTrials(tuple(values), incomplete=lacking[0])
+        failed = self._failed(config)
+        if lacking == len(values):
+            why = "; ".join(failed) or self._why_not_tried(config)
+            return CellTrials(tuple(values), why, is_error=bool(failed), failed=failed)
+        why = f"failed: {'; '.join(failed)}" if failed else self._why_not_tried(config)
+        finished = f"{len(values) - lacking} of {len(values)} trials finished; {why}"
+        return CellTrials(tuple(values), incomplete=finished, failed=failed)
 
-    def _why_lacking(self, config: RunConfig) -> tuple[str, bool]:
-        """Why trials of a run are missing, and whether that is an error."""
+    def _failed(self, config: RunConfig) -> tuple[str, ...]:
+        """The failed trials of a run, or of the nearest run before it that has some."""
         run: RunConfig | None = config
         while run is not None:
             errors = self.errors(run)
             if errors:
                 before = "" if run == config else f"{run.description} failed: "
-                return before + "; ".join(errors), True
+                return (before + errors[0], *errors[1:])
+            run = run.start
+        return ()
+
+    def _why_not_tried(self, config: RunConfig) -> str:
+        """Why trials of a run are missing that did not fail."""
+        run: RunConfig | None = config
+        while run is not None:
             if run.key in self.not_run:
-                return self.not_run[run.key], False
+                return self.not_run[run.key]
             run = run.start
         lacking = [seed for seed, record in self.trials(config).items() if record is None]
         edited = sorted({file for seed in lacking for file in self.store.stale(config, seed)})
         if edited:
-            return f"stored trials are stale, edited since: {', '.join(edited)}", False
-        return "no finished trial is stored", False
+            return f"stored trials are stale, edited since: {', '.join(edited)}"
+        return (
+            "no finished trial is stored"
+            if len(lacking) == len(self.trials(config))
+            else ("the others are not stored")
+        )
 
     def _not_released(self, config: RunConfig) -> Iterator[Departure]:
         run: RunConfig | None = config

@@ -16,9 +16,11 @@ from fedrepro.benchmark.results import Report, TableResult
 class Scoreboard:
     """One paper in counts.
 
-    verdicts, claims: how many cells and claims carry each word. findings: how many audit findings
-    have each status; one that concerns two tables counts once. reasons: why cells were not run,
-    with how many each, the commonest first. has_results: whether anything of ours is shown.
+    verdicts, claims: how many cells and claims carry each word.
+    findings: how many audit findings have each status; one that concerns two tables counts once.
+    reasons: why cells were not run, with how many each, the commonest first.
+    has_results: whether anything of ours is shown.
+    failed: every failed trial, such as `fedavg on digits, trial 3: diverged at round 7`.
     """
 
     paper: str
@@ -31,6 +33,7 @@ class Scoreboard:
     findings: Mapping[str, int]
     reasons: Mapping[str, int]
     has_results: bool
+    failed: tuple[str, ...] = ()
 
 
 def scoreboard(report: Report) -> Scoreboard:
@@ -49,6 +52,7 @@ def scoreboard(report: Report) -> Scoreboard:
         findings=Counter(findings.values()),
         reasons=dict(why_not_run(report.tables)),
         has_results=drawn or any(cell.mean is not None for cell in cells),
+        failed=tuple(f"{run.description}, {error}" for run in report.runs for error in run.errors),
     )
 
 
@@ -64,11 +68,14 @@ def why_not_run(tables: Iterable[TableResult]) -> list[tuple[str, int]]:
 
 
 def exit_code(boards: Sequence[Scoreboard]) -> int:
-    """0 nothing discrepant, 1 something is, 2 an error, 3 nothing was run."""
+    """0 nothing discrepant, 1 something is or a trial failed, 2 a cell has no trial, 3 nothing run.
+
+    2 is for cells whose trials all failed.
+    """
     words = {word for board in boards for word in board.verdicts}
     if "ERROR" in words:
         return 2
-    if "DISCREPANT" in words:
+    if "DISCREPANT" in words or any(board.failed for board in boards):
         return 1
     shown = any(board.has_results for board in boards)
     return 0 if shown or words & {"EXACT", "MISPRINT?"} else 3

@@ -1,6 +1,6 @@
 """Verdicts: what may be said about a printed number, given our trials and a margin.
 
-Pure functions over numbers, as DESIGN.md's table of verdicts defines them. Choices made here:
+Pure functions over numbers; `docs/verdicts.md` defines the words. Choices made here:
 
 - Rounding is held against whatever is claimed: equivalence must hold for the farthest value that
   prints like the published one, discrepancy for the nearest. A printed deviation counts with its
@@ -27,7 +27,7 @@ from fedrepro.benchmark.spec.printed import Printed, half_unit
 from fedrepro.benchmark.stats.holm import holm
 from fedrepro.benchmark.stats.intervals import replication_half_width
 from fedrepro.benchmark.stats.power import MOST_TRIALS, trials_needed
-from fedrepro.benchmark.stats.samples import Sample, describe
+from fedrepro.benchmark.stats.samples import describe
 from fedrepro.benchmark.stats.spread import Spread, borrow, standard_error, unbiased_sd
 from fedrepro.benchmark.stats.tost import p_beyond, p_equivalent, t_quantile
 
@@ -36,9 +36,10 @@ LEVEL = 0.05
 
 @dataclass(frozen=True)
 class Published:
-    """The published side of a cell: its value, the bounds of what prints so, and its spread.
+    """The published side of a cell.
 
-    spread: None where the paper prints none for this value (it is then a single run).
+    low, high: bounds of what rounds to the printed value.
+    spread: None where the paper prints none for this value, which is then a single run.
     """
 
     value: float
@@ -48,7 +49,7 @@ class Published:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class JudgedCell:
     """All that a judged cell's verdict rests on. Values are in the table's unit."""
 
     published: Published
@@ -60,9 +61,11 @@ class Evidence:
 class Assessment:
     """The numbers behind one verdict, before any word is chosen.
 
-    difference: mean of the trials minus published value. nearest, farthest: the smallest and
-    largest |difference| that rounding allows. error, df: standard error of the difference.
-    p_equivalent: that it is inside the margin. p_beyond: that it is outside, not yet corrected.
+    difference: mean of the trials minus published value.
+    nearest, farthest: the smallest and the largest |difference| that rounding allows.
+    error, df: standard error of the difference and its degrees of freedom.
+    p_equivalent: p-value that the difference is inside the margin.
+    p_beyond: p-value that it is outside, not yet corrected.
     """
 
     difference: float
@@ -104,15 +107,12 @@ def _unbiased(printed: Printed, ddof: int | None, runs: int | None) -> float:
     return unbiased_sd(float(printed.sd + half_unit(printed.sd)), ddof=ddof or 0, runs=runs)
 
 
-def assess(evidence: Evidence) -> Assessment | None:
-    """The numbers behind a verdict; None where the trials have no spread to reckon with."""
-    return _assess(evidence, *describe([evidence.trials]))
-
-
-def _assess(evidence: Evidence, trials: Sample | None) -> Assessment | None:
+def assess(cell: JudgedCell) -> Assessment | None:
+    """The numbers behind a verdict; None where the trials have no spread to work with."""
+    trials = describe(cell.trials)
     if trials is None or trials.n < 2 or trials.flat:
         return None
-    published, mean = evidence.published, trials.mean
+    published, mean = cell.published, trials.mean
     nearest = max(0.0, published.low - mean, mean - published.high)
     farthest = max(abs(mean - published.low), abs(mean - published.high))
     ours = Spread(trials.sd, trials.n - 1, trials.n)
@@ -123,18 +123,17 @@ def _assess(evidence: Evidence, trials: Sample | None) -> Assessment | None:
         farthest=farthest,
         error=error,
         df=df,
-        p_equivalent=p_equivalent(farthest, error, df, evidence.margin),
-        p_beyond=p_beyond(nearest, error, df, evidence.margin),
+        p_equivalent=p_equivalent(farthest, error, df, cell.margin),
+        p_beyond=p_beyond(nearest, error, df, cell.margin),
     )
 
 
-def judge_table(cells: Sequence[Evidence], suffix: str = "") -> list[Verdict]:
+def judge_table(cells: Sequence[JudgedCell], suffix: str = "") -> list[Verdict]:
     """Verdicts of the judged cells of one table, DISCREPANT corrected over all of them (Holm).
 
-    suffix: written behind a number in the reasons, such as " points".
+    suffix: follows a number in the reasons, such as " points".
     """
-    samples = describe([cell.trials for cell in cells])
-    assessed = [_assess(cell, sample) for cell, sample in zip(cells, samples, strict=True)]
+    assessed = list(map(assess, cells))
     adjusted = iter(holm([one.p_beyond for one in assessed if one is not None]))
     return [
         _undecided(cell) if one is None else _word(cell, one, next(adjusted), suffix)
@@ -142,7 +141,7 @@ def judge_table(cells: Sequence[Evidence], suffix: str = "") -> list[Verdict]:
     ]
 
 
-def _undecided(cell: Evidence) -> Verdict:
+def _undecided(cell: JudgedCell) -> Verdict:
     n = len(cell.trials)
     difference = float(np.mean(cell.trials)) - cell.published.value if n else None
     if n < 2:
@@ -152,7 +151,7 @@ def _undecided(cell: Evidence) -> Verdict:
     return Verdict("INCONCLUSIVE", reason, difference=difference)
 
 
-def _word(cell: Evidence, one: Assessment, p_discrepant: float, suffix: str) -> Verdict:
+def _word(cell: JudgedCell, one: Assessment, p_discrepant: float, suffix: str) -> Verdict:
     margin = cell.margin
     half = t_quantile(1 - LEVEL, one.df) * one.error
     interval = (one.difference - half, one.difference + half)

@@ -1,16 +1,10 @@
-"""Mean and standard deviation of many small samples at once.
-
-A report has thousands of two to a dozen values each; one by one, calling NumPy takes longer than
-its sums. Rows of a matrix give the very bits that each sample gives alone.
-"""
+"""Mean and standard deviation of one small sample."""
 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -22,8 +16,8 @@ _EQUAL = 1e-9
 class Sample:
     """What intervals and tests need of `n` finite values.
 
-    sd: with ddof = 1, not a number below two values. flat: whether all values are equal, so that
-    there is no spread to reckon with.
+    sd: with ddof = 1; not a number below two values.
+    flat: whether all values are equal, so that there is no spread to work with.
     """
 
     n: int
@@ -37,23 +31,14 @@ class Sample:
         return self.sd / math.sqrt(self.n)
 
 
-def describe(samples: Sequence[Sequence[float]]) -> list[Sample | None]:
-    """Each sample in numbers; None for one that is empty or holds a value that is not finite."""
-    by_size: dict[int, list[int]] = defaultdict(list)
-    for place, values in enumerate(samples):
-        by_size[len(values)].append(place)
-    found: list[Sample | None] = [None] * len(samples)
-    for size, places in by_size.items():
-        if size == 0:
-            continue
-        rows = np.array([samples[place] for place in places], dtype=np.float64)
-        with np.errstate(invalid="ignore"):
-            means = rows.mean(axis=1)
-            sds = rows.std(axis=1, ddof=1) if size > 1 else np.full(len(rows), np.nan)
-            flat = np.ptp(rows, axis=1) <= _EQUAL * np.maximum(1.0, np.abs(rows).max(axis=1))
-        finite = np.isfinite(rows).all(axis=1)
-        columns: list[Any] = [one.tolist() for one in (finite, means, sds, flat)]
-        for place, is_finite, mean, sd, is_flat in zip(places, *columns, strict=True):
-            if is_finite:
-                found[place] = Sample(size, mean, sd, is_flat)
-    return found
+def describe(values: Sequence[float]) -> Sample | None:
+    """A sample in numbers; None if it is empty or holds a value that is not finite."""
+    found = np.array(values, dtype=np.float64)
+    if found.size == 0 or not np.isfinite(found).all():
+        return None
+    return Sample(
+        n=found.size,
+        mean=float(found.mean()),
+        sd=float(found.std(ddof=1)) if found.size > 1 else math.nan,
+        flat=bool(np.ptp(found) <= _EQUAL * max(1.0, np.abs(found).max())),
+    )

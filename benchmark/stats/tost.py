@@ -6,14 +6,7 @@ hypothesis |difference| <= margin at its least favourable point.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from functools import lru_cache
-
-import numpy as np
 from scipy import special
-
-from fedrepro.benchmark.stats.spread import Spread, standard_error
 
 
 def t_upper(statistic: float, df: float) -> float:
@@ -21,7 +14,6 @@ def t_upper(statistic: float, df: float) -> float:
     return float(special.stdtr(df, -statistic))
 
 
-@lru_cache(maxsize=1024)
 def t_quantile(level: float, df: float) -> float:
     """The quantile of Student's t: level 0.95 is the one-sided 5 % bound."""
     return float(special.stdtrit(df, level))
@@ -44,17 +36,3 @@ def p_beyond(difference: float, error: float, df: float, margin: float) -> float
     near = t_upper((abs(difference) - margin) / error, df)
     far = t_upper((abs(difference) + margin) / error, df)
     return min(1.0, near + far)
-
-
-def tost_one_sample(values: Sequence[float], center: float, margin: float) -> float:
-    """P-value that the mean of `values` lies within `margin` of `center`."""
-    error = float(np.std(values, ddof=1)) / math.sqrt(len(values))
-    return p_equivalent(float(np.mean(values)) - center, error, len(values) - 1, margin)
-
-
-def tost_welch(
-    mean: float, spread: Spread, other_mean: float, other_spread: Spread, margin: float
-) -> float:
-    """P-value that two means lie within `margin`, from means, deviations and counts alone."""
-    error, df = standard_error(spread, other_spread)
-    return p_equivalent(mean - other_mean, error, df, margin)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import fcntl
+import errno
 import hashlib
 import io
 import lzma
 import os
+import stat
 import struct
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from io import FileIO
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import numpy as np
@@ -29,39 +31,35 @@ UNREADABLE = (
     zlib.error, lzma.LZMAError, zipfile.BadZipFile,
 )  # fmt: skip
 
-Look = Callable[[str], bytes | None]
-"""The content of a store's file by name; of a folder, whose name ends in '/', the names in it."""
+
+class NoFileError(StoreError):
+    """A folder, a pipe, a device or a loop of links in a file's place."""
 
 
-def looking_into(store: Path | str) -> Look:
-    """Looks at files as they lie; None where there is none, and raises `StoreError` as `disk`."""
-    before = f"{store}/"
+def read_whole(path: Path | str) -> bytes | None:
+    """The content of a file; None where there is none.
 
-    def look(name: str) -> bytes | None:
-        path = before + name
-        try:
-            if name.endswith("/"):
-                return os.fsencode("\n".join(sorted(file.name for file in Path(path).iterdir())))
-            with FileIO(path) as file:  # unbuffered: it is read whole
-                return file.readall()
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise refused(path, error) from error
-
-    return look
-
-
-def locked(file: int) -> bool:
-    """Whether this process has the lock of an open file, which no other one has then.
-
-    Raises `OSError` if the disk has no locks.
+    Raises `NoFileError` for what is no file, without waiting for the other end of a pipe, and
+    `StoreError` if the disk refuses.
     """
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+        with FileIO(path, opener=_without_waiting) as file:  # unbuffered: it is read whole
+            if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return file.readall()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        if error.errno not in _NO_FILE:
+            raise refused(path, error) from error
+    raise NoFileError(f"{path} is no file")
+
+
+_NO_FILE = (errno.EISDIR, errno.ELOOP, errno.ENXIO)
+"""What the disk says of a folder, a loop of links and a socket."""
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
 
 
 @contextmanager
@@ -89,17 +87,17 @@ def write_whole(path: Path, content: bytes | Iterable[bytes], aside: Path | None
 
     content: whole, or in parts where the whole would take much memory. aside: the folder of
     unfinished files, on the same disk; None for the file's own folder. A kill leaves the unfinished
-    file there.
+    file there, under a name that no other writer takes and that was never a link.
 
     Raises `OSError` if the disk refuses.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f".{path.name}.part")
-    if aside is not None:
-        aside.mkdir(exist_ok=True)
-        unfinished = aside / f"{path.parent.name}-{path.name}.part"
+    name = f"{path.name}.{token_hex(4)}.part"
+    unfinished = path.with_name(f".{name}") if aside is None else aside / name
+    unfinished.parent.mkdir(exist_ok=True)
+    file = unfinished.open("xb")
     try:
-        with unfinished.open("wb") as file:
+        with file:
             file.writelines([content] if isinstance(content, bytes) else content)
             file.flush()
             os.fsync(file.fileno())
@@ -138,8 +136,11 @@ def read_npz(path: Path) -> dict[str, NDArray[Any]]:
     Raises `StoreError` if it cannot be read.
     """
     try:
-        return arrays_from(path.read_bytes())
-    except (OSError, StoreError) as error:
+        content = read_whole(path)
+        if content is None:
+            raise StoreError("there is none")
+        return arrays_from(content)
+    except StoreError as error:
         raise StoreError(f"cannot read {path}: {error}") from error
 
 

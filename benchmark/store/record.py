@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 from fedrepro.benchmark.errors import StoreError
@@ -15,6 +14,9 @@ from fedrepro.methods.outcome import Curve
 
 SCHEMA = 2
 """Of what is written; 1, which had no `sha256`, is still read."""
+
+NOT_A_RECORD = (KeyError, TypeError, ValueError, AttributeError, RecursionError)
+"""What reading raises for content that is no record, or not the one that was written."""
 
 
 @dataclass(frozen=True)
@@ -58,15 +60,22 @@ class TrialRecord:
 
     @classmethod
     def from_file(cls, content: bytes, run: str, name: str) -> TrialRecord:
-        """The record of a run in a file without its ending, in whatever form JSON was written.
+        """The record of a run in a file without its ending, however its JSON is laid out.
 
-        Raises `StoreError` for a record of a newer version; `ValueError`, `KeyError`, `TypeError`,
-        `AttributeError` or `RecursionError` if a part is missing, unknown or changed, if the config
-        is not that of the run, or if the record is another trial's.
+        Raises `StoreError` for a record of a newer version, and one of `NOT_A_RECORD` if a part is
+        missing, unknown or changed, if the config is not that of the run, or if the record is
+        another trial's.
         """
-        plain, version = _as_written(content) or _as_found(content)
+        plain = json.loads(content.decode())
+        check_schema(plain)
+        seal = plain.pop("sha256", None)
+        if seal != (None if plain["schema"] == 1 else sha256_of(_canonical(plain))):
+            raise ValueError("the content is not what was written")
+        # What is stored, not `RunConfig.key`: a config of an older version has fewer fields.
+        made_by = sha256_of(_canonical(plain["config"]))[:16]
         record = cls.from_dict(plain)
-        if (record.run, f"{version}-seed{record.seed}") != (run, name):
+        trial = f"{fingerprint.digest(record.source)}-seed{record.seed}"
+        if (record.run, made_by, trial) != (run, run, name):
             raise ValueError("the record is another trial's")
         return record
 
@@ -98,63 +107,8 @@ def check_schema(plain: Mapping[str, Any]) -> None:
         )
 
 
-def _as_written(content: bytes) -> tuple[dict[str, Any], str] | None:
-    """The sealed content of a file, and its source's digest, if byte for byte as `as_file` wrote.
-
-    Such a file is what was sealed with the seal put in, so its own bytes are hashed; nothing is
-    written out anew. Keys are sorted: the config stands before the counts, the seal before the
-    source, and that comes last. Config and source, which records share, are parsed apart. None for
-    any other file, and for any doubt: `_as_found` decides then.
-    """
-    head, _, source = content.rpartition(_SOURCE)
-    before, _, behind = head.partition(_CONFIG)
-    config, _, own = behind.partition(_COUNTS)
-    try:
-        plain = json.loads((before + _COUNTS + own + b"}").decode())
-        seal = plain.pop("sha256")
-        if sha256_of(head.removesuffix(_SEAL % seal.encode()) + _SOURCE + source[:-1]) != seal:
-            return None
-        plain["config"], run = _config(config)
-        plain["source"], version = _source(source[:-2])
-        if (plain["schema"], plain["run"]) == (SCHEMA, run):
-            return plain, version
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        pass
-    return None
-
-
-def _as_found(content: bytes) -> tuple[dict[str, Any], str]:
-    """The sealed content of a file, and its source's digest, however its JSON is laid out."""
-    plain = json.loads(content.decode())
-    check_schema(plain)
-    seal = plain.pop("sha256", None)
-    if seal != (None if plain["schema"] == 1 else sha256_of(_canonical(plain))):
-        raise ValueError("the content is not what was written")
-    # What is stored, not `RunConfig.key`: a config of an older version has fewer fields.
-    plain["config"], run = _config(_canonical(plain["config"]))
-    if run != plain["run"]:
-        raise ValueError("the config is another run's")
-    plain["source"], version = _source(_canonical(plain["source"]))
-    return plain, version
-
-
-# What stands around the parts of a canonical text that are looked at apart.
-_CONFIG, _COUNTS, _SEAL, _SOURCE = b',"config":', b',"counts":', b',"sha256":"%s"', b',"source":'
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def _canonical(plain: Mapping[str, Any]) -> bytes:
     return _ENCODER.encode(plain).encode()
-
-
-@lru_cache(maxsize=64)
-def _config(canonical: bytes) -> tuple[Mapping[str, Any], str]:
-    """A config and the key of its run; kept, since a run's trials are read one after another."""
-    return json.loads(canonical), sha256_of(canonical)[:16]
-
-
-@lru_cache(maxsize=1024)
-def _source(canonical: bytes) -> tuple[fingerprint.Source, str]:
-    """A source and its digest; kept, since thousands of records share a few fingerprint."""
-    source = json.loads(canonical)
-    return source, fingerprint.digest(source)

@@ -7,12 +7,17 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fedrepro.benchmark.cli import main
 from fedrepro.benchmark.commands._terminal import Output
+from fedrepro.benchmark.config import RunConfig
+from fedrepro.benchmark.execution.executors import _work
 from fedrepro.benchmark.spec.load import tables_root
+from fedrepro.benchmark.training.training import train_trial
+from fedrepro.methods.outcome import DivergedError
 
 
 def one_line(capsys: pytest.CaptureFixture[str]) -> str:
@@ -236,3 +241,62 @@ def test_the_smoke_profile_goes_from_tables_to_a_report_and_is_never_called_repr
     assert main([*command, *fresh]) == 0
     one = json.loads((tmp_path / "one" / "report.json").read_text())
     assert one["tables"][0]["cells"][0]["trials"] == cell_of_report["trials"]
+
+
+def test_a_trial_that_fails_is_named_in_the_report_and_on_the_terminal_and_ends_with_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def diverging(config: RunConfig, seed: int, **more: Any) -> Any:
+        if config.stage == "federated" and seed == 1:
+            raise DivergedError(1)
+        return train_trial(config, seed, **more)
+
+    monkeypatch.setattr(_work, "train_trial", diverging)
+    places = ["--store", str(tmp_path / "store"), "--out", str(tmp_path / "out"), "--jobs", "0"]
+    selection = ["cpcfl", "--profile", "smoke", "--tables", "3", "--rows", "FedAvg|None"]
+    assert main(["run", *selection, *places]) == 1
+    said = capsys.readouterr()
+    assert "1 failed" in said.err
+    assert "FAILED, fedavg on digits, trial 1: diverged at round 1" in said.out
+    plain = json.loads((tmp_path / "out" / "report.json").read_text())
+    for cell in plain["tables"][0]["cells"]:
+        assert cell["failed"] == ["trial 1: diverged at round 1"]
+        assert cell["trials"][0] is not None
+        assert cell["trials"][1] is None
+    for name in ("report.md", "report.html"):
+        text = (tmp_path / "out" / name).read_text()
+        assert "1 of 2 trials finished; failed: trial 1: diverged at round 1." in text
+    assert main(["run", *selection, *places]) == 1  # it fails again, the others are reused
+    assert main(["report", *selection, *places[:4]]) == 1
+    monkeypatch.undo()
+    assert main(["run", *selection, *places]) == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        ("run", "--store"),
+        ("run", "--out"),
+        ("report", "--store"),
+        ("report", "--out"),
+        ("show", "--store"),
+    ],
+)
+def test_the_empty_text_is_no_folder(
+    command: str, option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([command, "cpcfl", *(["3"] if command == "show" else []), option, ""])
+    assert ended.value.code == 2
+    assert f"argument {option}: the empty text names no folder" in capsys.readouterr().err
+
+
+def test_a_run_leaves_a_folder_of_other_files_as_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "unfinished").mkdir()
+    (tmp_path / "unfinished" / "thesis.tex").write_text("all of it")
+    places = ["--store", str(tmp_path), "--out", str(tmp_path / "out"), "--jobs", "0"]
+    assert main(["run", "cpcfl", "--profile", "smoke", "--tables", "3", *places]) == 2
+    assert "is no store of fedrepro" in one_line(capsys)
+    assert [path.name for path in tmp_path.rglob("*")] == ["unfinished", "thesis.tex"]

@@ -40,9 +40,8 @@ from fedrepro.benchmark.execution.executors._cluster import read_cluster
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.store.files import sha256_of
-from fedrepro.benchmark.store.index import Index
 from fedrepro.benchmark.store.record import _canonical
-from fedrepro.benchmark.store.store import Store, weights_from
+from fedrepro.benchmark.store.store import Store, read_encoder, weights_from
 from fedrepro.methods.outcome import Outcome
 
 Make = Callable[..., RunConfig]
@@ -225,14 +224,12 @@ def stores(inside: Path, config: RunConfig, outcome: Outcome) -> Reader:
         store.error(config, 1)
         store.stale(config, 0)
         for found in store.records():
-            store.is_current(found)
             store.load_arrays(found)
-            if found.encoder is not None:
-                store.load_encoder(found)
+            if (encoder := store.encoder_path(found)) is not None:
+                read_encoder(encoder)
         if draw.random() < 0.1:
             writer = Store(root, source)
             with writer.writing():
-                Index(writer).refresh()
                 assert writer.find(config, 0) is None or not said
         if said:
             raise StoreError(said[0])

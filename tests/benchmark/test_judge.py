@@ -11,6 +11,7 @@ from fedrepro.benchmark.commands._options import parse_sets
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.judging.departures import DepartureTable
 from fedrepro.benchmark.judging.judge import judge
+from fedrepro.benchmark.judging.scoreboard import exit_code, scoreboard
 from fedrepro.benchmark.planning.plan import Plan, PlannedCell, PlannedDrawing
 from fedrepro.benchmark.results import Departure, as_plain
 from fedrepro.benchmark.spec.model import (
@@ -223,14 +224,76 @@ def test_failed_pretraining_is_named_by_the_cell_that_starts_from_it():
     assert "simclr on digits" in found.verdict.reason
 
 
-def test_a_missing_trial_leaves_a_gap_and_a_note():
-    run, one = config("ours"), cell("A|B", "70.10")
+@pytest.mark.parametrize("text", ["70.10", "70.10 ± 0.50", "90.00"])
+def test_a_cell_that_lost_a_trial_names_it_and_is_not_judged_by_the_others(text):
+    run, one = config("ours"), cell("A|B", text)
     plan = plan_of([table([one])], [PlannedCell(one, run, None, Readout(), ())])
     shelf = Shelf(errors={(run, 0): "diverged at round 7"}).put(run, CLOSE[1:], first=1)
-    found = judged(plan, shelf).tables[0].cells[0]
+    report = judged(plan, shelf)
+    found = report.tables[0].cells[0]
     assert found.trials == pytest.approx((None, 70.1, 70.2))
-    assert found.note == "trial 0: diverged at round 7"
-    assert found.verdict.word in ("REPRODUCED", "COMPATIBLE", "INCONCLUSIVE")
+    assert found.verdict.word == "INCONCLUSIVE"
+    assert "2 of 3 trials finished; failed: trial 0: diverged at round 7." in found.verdict.reason
+    assert found.verdict.difference == pytest.approx(found.mean - float(text.split()[0]))
+    assert found.failed == ("trial 0: diverged at round 7",)
+    assert as_plain(found)["failed"] == ["trial 0: diverged at round 7"]
+
+
+def test_a_cell_whose_trials_are_not_all_made_yet_is_not_judged_either():
+    run, one = config("ours"), cell("A|B", "70.10")
+    plan = plan_of([table([one])], [PlannedCell(one, run, None, Readout(), ())])
+    found = judged(plan, Shelf().put(run, CLOSE[:2])).tables[0].cells[0]
+    assert found.verdict.word == "INCONCLUSIVE"
+    assert "2 of 3 trials finished; the others are not stored." in found.verdict.reason
+    assert found.failed == ()
+    stale = Shelf(stale={(run, 2): ["methods/a.py"]}).put(run, CLOSE[:2])
+    assert "methods/a.py" in judged(plan, stale).tables[0].cells[0].verdict.reason
+    assert judged(plan, Shelf().put(run, CLOSE)).tables[0].cells[0].verdict.word == "REPRODUCED"
+
+
+def test_a_scaled_cell_that_lost_a_trial_says_so():
+    run, one = config("ours"), cell("A|B", "70.10")
+    plan = plan_of([table([one])], [PlannedCell(one, run, None, Readout(), (SCALED,))])
+    shelf = Shelf(errors={(run, 2): "diverged at round 7"}).put(run, CLOSE[:2])
+    found = judged(plan, shelf).tables[0].cells[0]
+    assert found.verdict.word == "SCALED"
+    assert "2 of 3 trials finished; failed: trial 2: diverged at round 7." in found.verdict.reason
+
+
+@pytest.mark.parametrize("lost", ["ours", "base"])
+def test_a_claim_never_holds_on_the_trials_that_are_left(lost):
+    ours, base = config("ours"), config("base")
+    cells = [cell("Ours", "70.10"), cell("Base", "60.00")]
+    main = table(
+        cells,
+        claims=[Claim("better", "s", "'Ours' > 'Base'"), Claim("worse", "s", "'Base' > 'Ours'")],
+    )
+    planned = [
+        PlannedCell(one, run, None, Readout(), ())
+        for one, run in zip(cells, (ours, base), strict=True)
+    ]
+    shelf = Shelf().put(ours, CLOSE).put(base, [[0.1, 0.60], [0.2, 0.61], [0.1, 0.604]])
+    plan = plan_of([main], planned)
+    words = [claim.word for claim in judged(plan, shelf).tables[0].claims]
+    assert words == ["HOLDS", "REVERSED"]
+    run = ours if lost == "ours" else base
+    del shelf.records[run, 1]
+    shelf.errors[run, 1] = "diverged at round 7"
+    for claim in judged(plan, shelf).tables[0].claims:
+        assert claim.word == "UNRESOLVED"
+        assert lost in claim.reason.lower()
+        assert "2 of 3 trials finished; failed: trial 1: diverged at round 7." in claim.reason
+
+
+@pytest.mark.parametrize("departures", [(), (SCALED,)])
+def test_a_failed_trial_is_counted_and_makes_the_exit_code_1(departures):
+    run, one = config("ours"), cell("A|B", "70.10")
+    plan = plan_of([table([one])], [PlannedCell(one, run, None, Readout(), departures)])
+    assert exit_code([scoreboard(judged(plan, Shelf().put(run, CLOSE)))]) == 0
+    shelf = Shelf(errors={(run, 2): "diverged at round 7"}).put(run, CLOSE[:2])
+    board = scoreboard(judged(plan, shelf))
+    assert board.failed == ("ours on digits, trial 2: diverged at round 7",)
+    assert exit_code([board]) == 1
 
 
 def test_a_metric_or_round_that_was_not_measured_is_an_error():

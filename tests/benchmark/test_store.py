@@ -4,7 +4,9 @@ import errno
 import json
 import multiprocessing
 import os
-from collections.abc import Callable, Mapping
+import signal
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,9 +18,9 @@ import torch
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import StoreError
 from fedrepro.benchmark.store import record as records
-from fedrepro.benchmark.store.files import sha256_of
+from fedrepro.benchmark.store.files import sha256_of, write_whole
 from fedrepro.benchmark.store.record import SCHEMA
-from fedrepro.benchmark.store.store import Store
+from fedrepro.benchmark.store.store import Store, read_encoder
 from fedrepro.methods.outcome import Curve, Outcome
 
 Make = Callable[..., RunConfig]
@@ -39,7 +41,9 @@ def test_what_is_saved_is_found_by_another_reader(
     assert RunConfig.from_dict(record.config) == config
     np.testing.assert_array_equal(reader.load_arrays(record)["choice"], outcome.arrays["choice"])
     assert outcome.encoder is not None
-    encoder = reader.load_encoder(record)
+    path = reader.encoder_path(record)
+    assert path is not None
+    encoder = read_encoder(path)
     torch.testing.assert_close(encoder, dict(outcome.encoder), rtol=0, atol=0)
     assert reader.find(config, 4) is None
     assert list(reader.records()) == [record]
@@ -85,7 +89,8 @@ def test_edited_source_makes_a_trial_stale_and_names_the_file(
         assert store.stale(config, 1) == []
         store.save(config, 0, outcome, {})
     assert store.stale(config, 0) == []
-    assert [store.is_current(record) for record in store.records()].count(True) == 1
+    sources = [record.source for record in store.records()]
+    assert sorted(source["methods/b.py"] for source in sources) == ["1", "2"]
 
 
 def test_errors_are_kept_apart_and_forgotten_on_success(
@@ -287,24 +292,15 @@ def test_settings_may_have_the_names_of_a_records_own_parts(
     assert Store(store.root, store.source_of).find(config, 0) is not None
 
 
-def test_records_as_they_were_written_are_held_against_their_seal_without_writing_them_anew(
-    store: Store, tiny_config: Make, outcome: Outcome, monkeypatch: pytest.MonkeyPatch
+def test_a_record_changed_byte_for_byte_is_found_by_its_seal(
+    store: Store, tiny_config: Make, outcome: Outcome
 ) -> None:
-    config, made = tiny_config(), list[Any]()
+    config = tiny_config()
     with store.writing():
-        store.save(config, 0, outcome, {})
         store.save(config, 1, outcome, {})
-    canonical = records._canonical
-    monkeypatch.setattr(records, "_canonical", lambda plain: made.append(plain) or canonical(plain))
-    one, other = (Store(store.root, store.source_of).find(config, seed) for seed in range(2))
-    assert one is not None
-    assert other is not None
-    assert one.source is other.source
-    assert not made
     file = next((store.root / "trials").glob("*/*seed1.json"))
     file.write_bytes(file.read_bytes().replace(b'"seed":1', b'"seed":0'))
     assert Store(store.root, store.source_of).find(config, 1) is None
-    assert made
 
 
 @pytest.mark.parametrize(
@@ -342,8 +338,265 @@ def test_a_second_damaged_file_does_not_overwrite_the_first_in_quarantine(
 
 def test_what_a_killed_writer_left_unfinished_is_cleared_by_the_next(store: Store) -> None:
     with store.writing():
-        left = store.root / "unfinished" / "x.part"
+        left = store.root / "unfinished" / "0123456789ab-seed3.encoder.npz.89abcdef.part"
         left.write_bytes(b"half")
     assert left.exists()
     with store.writing():
         assert not left.exists()
+
+
+# -- other people's files ------------------------------------------------------------------------
+
+
+def everything_in(folder: Path) -> dict[str, bytes | None]:
+    """All files and folders below a folder, links not followed."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
+        for path in folder.rglob("*")
+    }
+
+
+@contextmanager
+def writing_to(root: Path) -> Iterator[Store]:
+    store = Store(root)
+    with store.writing():
+        yield store
+
+
+@pytest.mark.parametrize(
+    "foreign",
+    [
+        "notes.txt",
+        "unfinished/notes.txt",
+        "unfinished/thesis.part",
+        "trials/notes.txt",
+        "errors/log.json",
+        "lock",
+        ".git/config",
+        "store.json",
+    ],
+)
+def test_a_folder_of_somebody_elses_files_is_refused_and_stays_as_it_is(
+    tmp_path: Path, foreign: str
+) -> None:
+    (tmp_path / foreign).parent.mkdir(exist_ok=True)
+    (tmp_path / foreign).write_text('{"name": "not yours"}')
+    before = everything_in(tmp_path)
+    with pytest.raises(StoreError, match="no store of fedrepro") as raised, writing_to(tmp_path):
+        pass
+    assert "\n" not in str(raised.value)
+    assert everything_in(tmp_path) == before
+
+
+def test_a_store_removes_nothing_but_what_it_left_unfinished(store: Store, tmp_path: Path) -> None:
+    with store.writing():
+        pass
+    mine = store.root / "unfinished" / "store.json.0123abcd.part"
+    theirs = store.root / "unfinished" / "thesis.tex"
+    linked = store.root / "unfinished" / "store.json.4567abcd.part"
+    mine.write_text("half")
+    theirs.write_text("all of it")
+    (tmp_path / "away").write_text("far away")
+    linked.symlink_to(tmp_path / "away")
+    with store.writing():
+        assert not mine.exists()
+    assert theirs.read_text() == "all of it"
+    assert (tmp_path / "away").read_text() == "far away"
+
+
+@pytest.mark.parametrize("name", ["trials", "errors", "quarantine", "unfinished"])
+@pytest.mark.parametrize("kind", ["link", "file", "pipe"])
+def test_a_store_whose_folders_are_none_of_its_own_is_refused(
+    store: Store, tmp_path: Path, name: str, kind: str
+) -> None:
+    with store.writing():
+        pass
+    place, away = store.root / name, tmp_path / "away"
+    if place.exists():
+        place.rmdir()
+    away.mkdir()
+    (away / "x.part").write_text("theirs")
+    if kind == "link":
+        place.symlink_to(away)
+    elif kind == "file":
+        place.write_text("")
+    else:
+        os.mkfifo(place)
+    refusal = f"{name} is (a symbolic link|no folder)"
+    with pytest.raises(StoreError, match=refusal), store.writing():
+        pass
+    assert everything_in(away) == {"x.part": b"theirs"}
+
+
+def test_nothing_is_written_or_moved_through_a_link_in_place_of_a_runs_folder(
+    store: Store, tiny_config: Make, outcome: Outcome, tmp_path: Path
+) -> None:
+    config, away = tiny_config(), tmp_path / "away"
+    with store.writing():
+        store.save(config, 0, outcome, {})
+        (store.root / "trials" / config.key).rename(away)
+        (store.root / "trials" / config.key).symlink_to(away)
+        before = everything_in(away)
+        with pytest.raises(StoreError, match="is a symbolic link"):
+            store.save(config, 1, outcome, {})
+        next(away.glob("*.npz")).write_bytes(b"damaged")
+        with pytest.raises(StoreError, match="is a symbolic link"):
+            store.find(config, 0)
+    assert everything_in(away).keys() == before.keys()
+
+
+@pytest.mark.parametrize("left", [[], ["lock"], ["lock", "trials"], ["lock", "unfinished", "part"]])
+def test_a_store_that_was_only_begun_when_its_writer_was_killed_is_gone_on_with(
+    store: Store, left: list[str]
+) -> None:
+    store.root.mkdir()
+    for name in left:
+        if name == "part":
+            (store.root / "unfinished" / "store.json.0123abcd.part").write_bytes(b'{"sch')
+        elif name == "lock":
+            (store.root / name).touch()
+        else:
+            (store.root / name).mkdir()
+    with store.writing():
+        assert json.loads((store.root / "store.json").read_text()) == {"schema": SCHEMA}
+
+
+@pytest.mark.parametrize("damage", ["gone", "cut"])
+def test_a_store_that_lost_its_description_is_known_by_its_records(
+    store: Store, tiny_config: Make, outcome: Outcome, damage: str
+) -> None:
+    with store.writing():
+        store.save(tiny_config(), 0, outcome, {})
+    description = store.root / "store.json"
+    description.unlink() if damage == "gone" else description.write_text('{"sch')
+    with store.writing():
+        assert store.find(tiny_config(), 0) is not None
+    assert json.loads(description.read_text()) == {"schema": SCHEMA}
+
+
+# -- what is no file -----------------------------------------------------------------------------
+
+
+def put(kind: str, path: Path) -> None:
+    """Something that is no file, in a file's place."""
+    path.unlink(missing_ok=True)
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    elif kind == "loop":
+        path.symlink_to(path.name)
+    elif kind == "device":
+        path.symlink_to("/dev/null")
+    else:
+        path.symlink_to("nowhere")
+
+
+@pytest.fixture
+def impatience() -> Iterator[None]:
+    """Fails a test that waits for the other end of a pipe."""
+
+    def give_up(*_: Any) -> None:
+        raise TimeoutError("it hangs")
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(20)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+KINDS = ["pipe", "folder", "loop", "device"]
+
+
+@pytest.mark.usefixtures("impatience")
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("suffix", [".json", ".npz", ".encoder.npz"])
+def test_what_is_no_file_in_a_trials_place_counts_as_damaged(
+    store: Store, tiny_config: Make, outcome: Outcome, suffix: str, kind: str
+) -> None:
+    config, said = tiny_config(), list[str]()
+    with store.writing():
+        store.save(config, 0, outcome, {})
+    file = next((store.root / "trials").glob("*/*.json")).with_suffix(suffix)
+    put(kind, file)
+    again = Store(store.root, store.source_of, warn=said.append)
+    assert list(again.records()) == []
+    assert file.name in said[0]
+    with again.writing():
+        assert again.find(config, 0) is None
+        again.save(config, 0, outcome, {})
+        assert again.find(config, 0) is not None
+
+
+@pytest.mark.usefixtures("impatience")
+@pytest.mark.parametrize("kind", [*KINDS, "nowhere"])
+@pytest.mark.parametrize("name", ["store.json", "lock"])
+def test_what_is_no_file_in_the_place_of_description_or_lock_is_one_line(
+    store: Store, tiny_config: Make, outcome: Outcome, name: str, kind: str
+) -> None:
+    with store.writing():
+        store.save(tiny_config(), 0, outcome, {})
+    put(kind, store.root / name)
+    if (name, kind) == ("store.json", "nowhere"):
+        with store.writing():  # a link to nothing is as good as nothing, and replaced
+            pass
+        assert (store.root / name).is_file()
+        return
+    with pytest.raises(StoreError, match=name) as raised, writing_to(store.root):
+        pass
+    assert "\n" not in str(raised.value)
+    assert not (store.root / "nowhere").exists()
+
+
+@pytest.mark.usefixtures("impatience")
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_no_file_in_the_place_of_an_error_is_no_error(
+    store: Store, tiny_config: Make, kind: str
+) -> None:
+    config = tiny_config()
+    with store.writing():
+        store.save_error(config, 0, "diverged at round 2")
+    put(kind, next((store.root / "errors").iterdir()))
+    assert store.error(config, 0) is None
+
+
+@pytest.mark.usefixtures("impatience")
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_encoder_that_is_no_file_is_one_line(tmp_path: Path, kind: str) -> None:
+    put(kind, tmp_path / "encoder.npz")
+    with pytest.raises(StoreError, match="cannot read"):
+        read_encoder(tmp_path / "encoder.npz")
+
+
+def test_a_record_names_no_arrays_but_its_own(
+    store: Store, tiny_config: Make, outcome: Outcome, tmp_path: Path
+) -> None:
+    config = tiny_config()
+    with store.writing():
+        saved = store.save(config, 0, outcome, {})
+    (tmp_path / "theirs.npz").write_bytes(b"secret")
+    elsewhere = {"file": "../../../theirs.npz", "sha256": sha256_of(b"secret")}
+    file = next((store.root / "trials").glob("*/*.json"))
+    file.write_bytes(replace(saved, arrays=elsewhere).as_file())
+    assert Store(store.root, store.source_of).find(config, 0) is None
+
+
+def test_files_are_never_written_through_a_link_that_was_laid_before(tmp_path: Path) -> None:
+    theirs = tmp_path / "theirs"
+    theirs.write_text("theirs")
+    (tmp_path / ".report.json.part").symlink_to(theirs)
+    (tmp_path / "report.json").symlink_to(theirs)
+    write_whole(tmp_path / "report.json", b"ours")
+    assert theirs.read_text() == "theirs"
+    assert (tmp_path / "report.json").read_bytes() == b"ours"
+
+
+def test_a_store_in_a_folder_whose_name_is_not_utf8_keeps_its_trials(
+    tmp_path: Path, tiny_config: Make, outcome: Outcome
+) -> None:
+    root = Path(os.fsdecode(os.fsencode(tmp_path) + b"/stor\xe9"))
+    store = Store(root, lambda config: {"methods/a.py": "1"})
+    with store.writing():
+        store.save(tiny_config(), 0, outcome, {})
+    assert store.find(tiny_config(), 0) is not None

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from fedrepro.benchmark.judging.verdicts import Evidence, judge_table, published_sides
+from fedrepro.benchmark.judging.verdicts import JudgedCell, judge_table, published_sides
 from fedrepro.benchmark.spec.printed import Printed
 
 SIZES = [400, pytest.param(10_000, marks=pytest.mark.slow)]
@@ -29,7 +29,7 @@ def words(rng, *, offsets, sds, runs, n, digits, margin):
     trials = [
         tuple(rng.normal(70.0 + offset, sd, n)) for offset, sd in zip(offsets, sds, strict=True)
     ]
-    cells = [Evidence(side, one, margin) for side, one in zip(sides, trials, strict=True)]
+    cells = [JudgedCell(side, one, margin) for side, one in zip(sides, trials, strict=True)]
     return [verdict.word for verdict in judge_table(cells)]
 
 

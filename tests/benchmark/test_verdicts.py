@@ -6,7 +6,7 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import DescrStatsW
 
 from fedrepro.benchmark.judging.verdicts import (
-    Evidence,
+    JudgedCell,
     Published,
     assess,
     judge_table,
@@ -27,7 +27,7 @@ def spread(center: float, sd: float, n: int = 5) -> tuple[float, ...]:
 
 
 def verdict(text: str, trials: tuple[float, ...], margin: float = 2.0):
-    return judge_table([Evidence(single(text), trials, margin)])[0]
+    return judge_table([JudgedCell(single(text), trials, margin)])[0]
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_reproduced_agrees_with_statsmodels_on_the_difference_and_the_noise_of_o
         error = sd * np.sqrt(1 / 5 + 1)
         data = DescrStatsW(np.array(spread(0.4 + 0.005, error * np.sqrt(5))))
         p = max(data.ttest_mean(2.0, "smaller")[1], data.ttest_mean(-2.0, "larger")[1])
-        one = assess(Evidence(single("70.00"), trials, 2.0))
+        one = assess(JudgedCell(single("70.00"), trials, 2.0))
         assert one is not None
         assert one.p_equivalent == pytest.approx(p, abs=1e-10)
 
@@ -62,11 +62,11 @@ def test_reproduced_agrees_with_statsmodels_on_the_difference_and_the_noise_of_o
 def test_rounding_is_held_against_both_claims():
     exact, coarse = single("70.000"), single("70")
     trials = spread(70.0, 0.55)
-    assert judge_table([Evidence(exact, trials, 1.5)])[0].word == "REPRODUCED"
-    assert judge_table([Evidence(coarse, trials, 1.5)])[0].word != "REPRODUCED"
+    assert judge_table([JudgedCell(exact, trials, 1.5)])[0].word == "REPRODUCED"
+    assert judge_table([JudgedCell(coarse, trials, 1.5)])[0].word != "REPRODUCED"
     far = spread(72.6, 0.3)
-    assert judge_table([Evidence(exact, far, 1.5)])[0].word == "DISCREPANT"
-    assert judge_table([Evidence(coarse, far, 1.5)])[0].word != "DISCREPANT"
+    assert judge_table([JudgedCell(exact, far, 1.5)])[0].word == "DISCREPANT"
+    assert judge_table([JudgedCell(coarse, far, 1.5)])[0].word != "DISCREPANT"
 
 
 def test_an_uncertain_print_counts_with_its_whole_range():
@@ -100,8 +100,8 @@ def test_a_printed_spread_is_used_only_by_its_own_cell():
 
 
 def test_holm_takes_a_discrepancy_back_where_many_cells_were_tested():
-    borderline = Evidence(single("70.00"), spread(73.55, 0.6), 2.0)
-    others = [Evidence(single("70.00"), spread(70.0, 0.1), 2.0)] * 9
+    borderline = JudgedCell(single("70.00"), spread(73.55, 0.6), 2.0)
+    others = [JudgedCell(single("70.00"), spread(70.0, 0.1), 2.0)] * 9
     assert judge_table([borderline])[0].word == "DISCREPANT"
     assert judge_table([borderline, *others])[0].word == "SHIFTED"
     one = assess(borderline)
@@ -119,13 +119,13 @@ def test_equal_trials_or_a_single_one_decide_nothing():
 
 def test_inconclusive_says_how_many_trials_would_decide_and_is_right():
     side = Published(70.0, 69.995, 70.005, Spread(0.4, 4, 5))
-    found = judge_table([Evidence(side, spread(70.3, 2.2, 4), 2.0)])[0]
+    found = judge_table([JudgedCell(side, spread(70.3, 2.2, 4), 2.0)])[0]
     assert found.word == "INCONCLUSIVE"
     assert found.trials_needed is not None
     assert f"about {found.trials_needed} trials" in found.reason
-    enough = Evidence(side, spread(70.3, 2.2, found.trials_needed), 2.0)
+    enough = JudgedCell(side, spread(70.3, 2.2, found.trials_needed), 2.0)
     assert judge_table([enough])[0].word == "REPRODUCED"
-    short = Evidence(side, spread(70.3, 2.2, found.trials_needed - 1), 2.0)
+    short = JudgedCell(side, spread(70.3, 2.2, found.trials_needed - 1), 2.0)
     assert judge_table([short])[0].word != "REPRODUCED"
 
 

@@ -18,7 +18,7 @@ from fedrepro.benchmark.audit.checks import (
     same_experiment,
 )
 from fedrepro.benchmark.audit.expressions import computed_of
-from fedrepro.benchmark.audit.findings import Finding, beside_cells, findings_for
+from fedrepro.benchmark.audit.findings import Finding, findings_for
 from fedrepro.benchmark.claims.bind_cells import bind
 from fedrepro.benchmark.planning.plan_run import Resolver
 from fedrepro.benchmark.spec.model import Cell, Claim, Relation
@@ -226,10 +226,3 @@ def test_formula_that_gives_another_number_is_left_to_the_reading(cell: Make, pa
         for text in ("2.378304", "2.5")
     ]
     assert [one.status for one in formulas.check(paper(*cells))] == ["consistent", "undecidable"]
-
-
-def test_only_what_is_not_consistent_is_shown_beside_cells(cell: Make, paper: Make) -> None:
-    last, best = cell("80.2", column="last", at=9), cell("80.1", column="best", at="best")
-    fine = cell("79.0", column="early", at=1)
-    beside = beside_cells(best_round.check(paper(last, best, fine)))
-    assert set(beside) == {("1", ("A",), ("last",)), ("1", ("A",), ("best",))}

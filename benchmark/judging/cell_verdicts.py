@@ -1,0 +1,106 @@
+"""The verdict of every cell of a table, whether its number is held against the print or not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from fedrepro.benchmark.analytic import judge_analytic
+from fedrepro.benchmark.claims.nodes import CellKey, key_of
+from fedrepro.benchmark.claims.trials import TOO_FEW
+from fedrepro.benchmark.judging.evidence import Evidence
+from fedrepro.benchmark.judging.verdicts import JudgedCell, Published, judge_table, published_sides
+from fedrepro.benchmark.planning.plan import PlannedCell
+from fedrepro.benchmark.results import Departure, Verdict
+from fedrepro.benchmark.spec.model import Cell, Table
+
+
+def cell_verdicts(
+    table: Table, cells: Sequence[PlannedCell], evidence: Evidence
+) -> dict[CellKey, Verdict]:
+    """The verdict of every planned cell of a table, each of which says which trials it lacks."""
+    verdicts: dict[CellKey, Verdict] = {}
+    judged: list[Cell] = []
+    for planned in cells:
+        verdict = _without_judging(table, planned, evidence)
+        if verdict is None:
+            judged.append(planned.cell)
+        else:
+            verdicts[key_of(planned.cell)] = _with_what_is_lacking(planned.cell, verdict, evidence)
+    if judged:
+        held = [
+            JudgedCell(side, evidence.cells[key_of(cell)].found, margin.value)
+            for side, cell in zip(_sides(table, judged), judged, strict=True)
+            if (margin := table.margin_of(cell)) is not None
+        ]
+        words = judge_table(held, " points" if table.unit == "%" else "")
+        verdicts |= {key_of(cell): word for cell, word in zip(judged, words, strict=True)}
+    return verdicts
+
+
+def _without_judging(table: Table, planned: PlannedCell, evidence: Evidence) -> Verdict | None:
+    """The verdict of a cell whose number is not held against the print, else None."""
+    cell, trials = planned.cell, evidence.cells[key_of(planned.cell)]
+    if cell.kind == "analytic" and cell.skip is None:
+        return judge_analytic(cell, trials.found[0] if trials.found else None)
+    if cell.kind == "descriptive":
+        return Verdict("DESCRIPTIVE", "Shown as printed; it is not a measurement of ours.")
+    if cell.skip is None and cell.printed.is_dash:
+        return Verdict("DESCRIPTIVE", "The paper prints a dash here.")
+    if not trials.found:
+        return Verdict("ERROR" if trials.is_error else "NOT RUN", _sentence(trials.missing or ""))
+    difference = _difference(cell, evidence)
+    departures = evidence.departures(planned)
+    if departures:
+        return Verdict("SCALED", f"Not judged: {_departing(departures)}.", difference)
+    if cell.printed.value is None:
+        return Verdict("DESCRIPTIVE", "The paper prints no value here; a claim needs ours.")
+    if trials.incomplete is not None:
+        return Verdict("INCONCLUSIVE", TOO_FEW, difference)
+    if table.margin_of(cell) is None:
+        why = "The spec gives no margin" + ("" if table.margin is None else " in this unit")
+        return Verdict("INCONCLUSIVE", f"{why} to judge by.", difference)
+    if cell.printed.sd is not None and (table.sd_runs or 0) < 2:
+        why = "The paper does not say of how many runs the printed spread is."
+        return Verdict("INCONCLUSIVE", why, difference)
+    return None
+
+
+def _with_what_is_lacking(cell: Cell, verdict: Verdict, evidence: Evidence) -> Verdict:
+    """A verdict whose reason says how many of the trials are there, where not all are."""
+    trials = evidence.cells[key_of(cell)]
+    lacking = trials.incomplete
+    if lacking is None and cell.kind == "analytic" and trials.failed:
+        lacking = f"The count failed: {trials.missing}"
+    return (
+        verdict
+        if lacking is None
+        else replace(verdict, reason=f"{verdict.reason} {_sentence(lacking)}")
+    )
+
+
+def _departing(departures: Sequence[Departure]) -> str:
+    settings = list(dict.fromkeys(one.setting for one in departures))
+    more = f" and {len(settings) - 4} more" if len(settings) > 4 else ""
+    return f"the run departs from the paper in {', '.join(settings[:4])}{more}"
+
+
+def _difference(cell: Cell, evidence: Evidence) -> float | None:
+    """The mean of the trials minus the printed value; None where one of them is not there."""
+    value, sample = cell.printed.value, evidence.samples[key_of(cell)]
+    return None if value is None or sample is None else sample.mean - float(value)
+
+
+def _sides(table: Table, cells: Sequence[Cell]) -> list[Published]:
+    """Published sides; spreads are pooled only among cells that show the same metric."""
+    sides: dict[CellKey, Published] = {}
+    for metric in dict.fromkeys(cell.metric for cell in cells):
+        group = [cell for cell in cells if cell.metric == metric]
+        printed = [cell.printed for cell in group]
+        found = published_sides(printed, ddof=table.sd_ddof, runs=table.sd_runs)
+        sides |= {key_of(cell): side for cell, side in zip(group, found, strict=True)}
+    return [sides[key_of(cell)] for cell in cells]
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith(".") else f"{text}."

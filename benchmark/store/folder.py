@@ -1,0 +1,155 @@
+"""The folder of a store: whether it is one, who may write to it, and what may be removed from it.
+
+A path given by mistake may hold anybody's files. So a store is only begun in a folder that is
+empty, files are only removed by names that a store alone gives, and no link is followed to where
+somebody else's files lie.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from fedrepro.benchmark.errors import StoreError
+from fedrepro.benchmark.store.files import disk, read_whole
+
+DESCRIPTION = "store.json"
+LOCK = "lock"
+UNFINISHED = "unfinished"
+FOLDERS = ("trials", "errors", "quarantine", UNFINISHED)
+
+RUN = re.compile(r"[0-9a-f]{16}")
+"""The folder of a run's trials."""
+RECORD = re.compile(r"[0-9a-f]{12}-seed[0-9]+\.json")
+_PART = re.compile(
+    r"(store\.json|[0-9a-f]{12,16}-seed[0-9]+\.(json|npz|encoder\.npz))\.[0-9a-f]{8}\.part"
+)
+"""A file of the store that is being written."""
+
+
+def object_in(path: Path) -> dict[str, Any] | None:
+    """The JSON object in a file; None where there is no file or no object in it.
+
+    Raises `StoreError` if the disk refuses, or for what is no file.
+    """
+    content = read_whole(path)
+    try:
+        found = None if content is None else json.loads(content.decode())
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def refuse_foreign(root: Path) -> None:
+    """Refuses a folder that holds something and is no store, or a store whose folders lead away.
+
+    A store that was only just begun counts as one, and so does one whose description is damaged as
+    long as it holds records.
+
+    Raises `StoreError`; nothing is created.
+    """
+    try:
+        entries = list(root.iterdir())
+    except FileNotFoundError:
+        return
+    for name in FOLDERS:
+        refuse_link(root / name)
+    if _is_described(root) or _has_records(root):
+        return
+    if not all(map(_is_begun, entries)):
+        raise StoreError(
+            f"{root} holds files and is no store of fedrepro; give an empty folder or another "
+            "--store"
+        )
+
+
+def refuse_link(folder: Path) -> None:
+    """Raises `StoreError` if one of the store's own folders is a link, or no folder at all."""
+    with suppress(FileNotFoundError):
+        mode = folder.lstat().st_mode
+        if not stat.S_ISDIR(mode):
+            what = "a symbolic link" if stat.S_ISLNK(mode) else "no folder"
+            raise StoreError(f"{folder} is {what}; a store's own folders must be folders")
+
+
+@contextmanager
+def only_writer(root: Path) -> Iterator[None]:
+    """Holds the lock of a store, which is released with the process at the latest.
+
+    Raises `StoreError` if another process holds it, the disk refuses, or no file can be the lock.
+    """
+    path = root / LOCK
+    with disk(path):
+        # Neither waits for a pipe's other end nor creates a file behind a link.
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        lock = os.open(path, flags, 0o666)
+    try:
+        if not stat.S_ISREG(os.fstat(lock).st_mode):
+            raise StoreError(f"{path} is no file; remove it or give another --store")
+        try:
+            alone = try_lock(lock)
+        except OSError as error:
+            raise StoreError(f"cannot lock {root}: {error.strerror}") from error
+        if not alone:
+            raise StoreError(
+                f"another fedrepro is writing to {root}; wait for it or give another --store"
+            )
+        yield
+    finally:
+        os.close(lock)
+
+
+def try_lock(file: int) -> bool:
+    """Whether this process now has the lock of an open file, which no other one has then.
+
+    Raises `OSError` if the disk has no locks.
+    """
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def clear_unfinished(root: Path) -> None:
+    """Removes what a killed writer left; only the one writer may.
+
+    Raises `OSError` if the disk refuses.
+    """
+    with suppress(FileNotFoundError):
+        for file in (root / UNFINISHED).iterdir():
+            if _is_part(file):
+                file.unlink()
+
+
+def _is_described(root: Path) -> bool:
+    description = object_in(root / DESCRIPTION)
+    return description is not None and isinstance(description.get("schema"), int)
+
+
+def _has_records(root: Path) -> bool:
+    return any(
+        RUN.fullmatch(path.parent.name) and RECORD.fullmatch(path.name)
+        for path in (root / "trials").glob("*/*.json")
+    )
+
+
+def _is_begun(path: Path) -> bool:
+    """Whether this may lie in a store of which nothing is finished yet."""
+    if path.name == LOCK:
+        status = path.lstat()
+        return stat.S_ISREG(status.st_mode) and status.st_size == 0
+    if path.name not in FOLDERS:
+        return False
+    return all(path.name == UNFINISHED and _is_part(file) for file in path.iterdir())
+
+
+def _is_part(file: Path) -> bool:
+    return _PART.fullmatch(file.name) is not None and stat.S_ISREG(file.lstat().st_mode)
