@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -101,16 +101,6 @@ def findings_for(paper: Paper, tables: Collection[str] | None = None) -> tuple[F
             seen = replace(paper, tables=tuple(one for one in paper.tables if one.id in tables))
         found += module.check(seen)
     return tuple(one for one in found if tables is None or not {*one.tables}.isdisjoint(tables))
-
-
-def beside_cells(findings: Iterable[Finding]) -> Mapping[CellKey, tuple[Finding, ...]]:
-    """By cell, the findings that are not `consistent`: what a report shows beside the cell."""
-    by_cell: dict[CellKey, tuple[Finding, ...]] = {}
-    for one in findings:
-        if one.status != "consistent":
-            for key in one.cells:
-                by_cell[key] = (*by_cell.get(key, ()), one)
-    return by_cell
 
 
 def _slug(text: str) -> str:

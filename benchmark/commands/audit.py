@@ -74,7 +74,7 @@ def _write(
     from fedrepro.benchmark.errors import FedreproError
 
     for name in ("audit_html", "audit_markdown"):
-        report = importlib.import_module(f"reports.{name}")
+        report = importlib.import_module(f"fedrepro.reports.{name}")
         path = folder / f"audit{report.SUFFIX}"
         try:
             folder.mkdir(parents=True, exist_ok=True)

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
 import tomli
 
 from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.spec import rules
+from fedrepro.benchmark.spec import limits, rules
 from fedrepro.benchmark.spec.expand import expand_paper, expand_table
 from fedrepro.benchmark.spec.messages import validate
 from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.spec.problems import InvalidSpecError, Problem, Reporter, suggestion
 from fedrepro.benchmark.spec.schema import RawPaper, RawTable
-from fedrepro.benchmark.spec.shared import Shared
 
 PAPER_FILE = "paper.toml"
 
@@ -90,8 +89,7 @@ def load_paper(id: str, root: Path | None = None) -> Paper:
     if problems or raw is None:
         raise InvalidSpecError(problems)
     in_order = sorted(tables.values(), key=lambda found: _print_order(found[1].table))
-    shared = Shared()
-    expanded = tuple(expand_table(table, raw, path, shared) for path, table in in_order)
+    expanded = tuple(expand_table(table, raw, path) for path, table in in_order)
     return expand_paper(raw, expanded, file)
 
 
@@ -106,6 +104,11 @@ def _read_table(report: Reporter, paper: Mapping[str, Any]) -> RawTable | None:
 
 def _read(file: Path) -> Reporter:
     try:
+        if not file.is_file():
+            raise InvalidSpecError([Problem(file, None, "is not a file")])
+        if file.stat().st_size > limits.FILE_BYTES:
+            message = f"is larger than {limits.FILE_BYTES:,} bytes"
+            raise InvalidSpecError([Problem(file, None, message)])
         return Reporter(file, file.read_text(encoding="utf-8"))
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
@@ -115,16 +118,40 @@ def _read(file: Path) -> Reporter:
 
 
 def _parse(report: Reporter) -> dict[str, Any] | None:
+    """The TOML of a file, unless it is none or exceeds a limit."""
     try:
-        return tomli.loads(report.text, parse_float=Decimal)
+        data = tomli.loads(report.text, parse_float=_decimal)
     except tomli.TOMLDecodeError as error:
         found = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
         line = int(found[1]) if found else max(1, len(report.text.splitlines()))
         said = re.sub(r" \(at .*\)$", "", str(error))
         report.problems.append(Problem(report.file, line, f"not valid TOML: {said}"))
+        return None
     except RecursionError:
         report.problems.append(Problem(report.file, 1, "is nested too deeply to be a spec"))
-    return None
+        return None
+    except ValueError:
+        report.problems.append(_endless_number(report))
+        return None
+    problems = list(limits.exceeded(data))
+    for path, problem in problems:
+        report.add(path, problem)
+    return None if problems else data
+
+
+def _decimal(text: str) -> Decimal:
+    """A number of a TOML file; what no decimal can hold is infinite, which `limits` refuses."""
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        return Decimal("inf")
+
+
+def _endless_number(report: Reporter) -> Problem:
+    """Python turns no text of thousands of digits into a whole number."""
+    found = re.search(r"[0-9_]{1000}", report.text)
+    line = report.text.count("\n", 0, found.start()) + 1 if found else 1
+    return Problem(report.file, line, f"a number has more than {limits.DIGITS} digits")
 
 
 def _print_order(id: str) -> tuple[bool, int, str]:

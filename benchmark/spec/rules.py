@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.spec import names, settings
+from fedrepro.benchmark.spec import limits, names, settings
 from fedrepro.benchmark.spec.lines import Path
 from fedrepro.benchmark.spec.printed import Printed
 from fedrepro.benchmark.spec.problems import Reporter, suggestion
@@ -127,22 +127,37 @@ def _check_binding(
 
 def _check_experiment(layer: Toml, at: Path, words: Collection[str], report: Reporter) -> None:
     for path, value in settings.leaves(layer):
-        try:
-            settings.check_key(path, value, words)
-        except SpecError as error:
-            report.add((*at, *path.split(".")), str(error))
-        else:
-            if path in names.PATHS:
-                here = (*at, *path.split("."))
-                _check_name(names.PATHS[path], value, here, words, report)
+        problem = _setting_problem(path, value, words)
+        if problem is not None:
+            report.add((*at, *path.split(".")), problem)
+
+
+def _setting_problem(path: str, value: Any, words: Collection[str]) -> str | None:
+    """What is wrong with a value at a path of an experiment."""
+    problem = limits.setting_problem(value)
+    if problem is not None:
+        return problem
+    try:
+        settings.check_key(path, value, words)
+    except SpecError as error:
+        return str(error)
+    if path in names.PATHS and isinstance(value, str):
+        return _name_problem(names.PATHS[path], value, words)
+    return None
 
 
 def _check_name(what: str, name: Any, at: Path, words: Collection[str], report: Reporter) -> None:
-    """Refuses names that look like slips; others may belong to methods still to be written."""
-    if isinstance(name, str) and name not in words:
-        near = names.slip(what, name)
-        if near is not None:
-            report.add(at, f"unknown {what} '{name}'; did you mean '{near}'?")
+    problem = _name_problem(what, name, words) if isinstance(name, str) else None
+    if problem is not None:
+        report.add(at, problem)
+
+
+def _name_problem(what: str, name: str, words: Collection[str]) -> str | None:
+    """Refuses what looks like a slip; another name may belong to a method still to be written."""
+    if not limits.is_name(name):
+        return f"{name!r} is no name of a {what}: letters, digits, dots, hyphens and underscores"
+    near = None if name in words else names.slip(what, name)
+    return None if near is None else f"unknown {what} '{name}'; did you mean '{near}'?"
 
 
 def _check_metric(data: Toml, at: Path, words: Collection[str], report: Reporter) -> None:
@@ -188,13 +203,9 @@ def _check_override(
         report.add((*at, "path"), f"unknown path '{path}'{near}")
         return
     for value in values:
-        try:
-            settings.check_key(path, value, words)
-        except SpecError as error:
-            report.add(at, f"{path} {error}")
-        else:
-            if path in names.PATHS:
-                _check_name(names.PATHS[path], value, at, words, report)
+        problem = _setting_problem(path, value, words)
+        if problem is not None:
+            report.add(at, f"{path}: {problem}")
 
 
 def _check_published(
@@ -205,6 +216,12 @@ def _check_published(
     report: Reporter,
 ) -> None:
     """Counts, kinds, spreads and the margin that published values call for."""
+    if len(rows) * len(columns) > limits.CELLS or len(columns) > limits.COLUMNS:
+        report.add(
+            ("columns",),
+            f"{_count(len(rows), 'row')} and {_count(len(columns), 'column')} are too many: at "
+            f"most {limits.COLUMNS} columns and {limits.CELLS} cells",
+        )
     has_spread = needs_margin = False
     for n, (path, row) in enumerate(rows):
         published = row.get("published")

@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from fedrepro.benchmark.planning.check import check
-from fedrepro.benchmark.spec import names, settings
-from fedrepro.benchmark.spec.load import load_paper, load_papers
+from fedrepro.benchmark.spec import names
+from fedrepro.benchmark.spec.load import load_papers
 
 PAPER = """\
 id = "made-up"
@@ -167,16 +165,3 @@ def test_known_names_are_modules_that_exist() -> None:
     assert {"none", "simclr", "fedavg"} <= names.known("objective")
     assert "class-groups" in names.known("partition")
     assert "cnn" in names.known("encoder")
-
-
-def test_what_cells_and_profiles_share_is_built_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    build, asked = settings.build, list[tuple[str, str, str]]()
-
-    def counted(kind: str, name: str, options: Mapping[str, Any]) -> Any:
-        asked.append((kind, name, repr(options)))
-        return build(kind, name, options)
-
-    paper = load_paper("cpcfl")
-    monkeypatch.setattr(settings, "build", counted)
-    assert check([paper])[0] == ()
-    assert len(asked) == len(set(asked)) > 0

@@ -6,7 +6,6 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedrepro.benchmark.spec.load import load_papers
 from fedrepro.benchmark.spec.settings import merge
 from fedrepro.benchmark.spec.shared import Shared
 
@@ -34,12 +33,3 @@ def test_equal_settings_are_one_object(
     for name in one.keys() & other.keys():
         assert (one[name] is other[name]) == (repr(one[name]) == repr(other[name]))
     assert (one is other) == (repr(one) == repr(other))
-
-
-def test_papers_have_only_dozens_of_sections() -> None:
-    for paper in load_papers():
-        cells = [cell for table in paper.tables for cell in table.cells if cell.experiment]
-        by_text = {repr(section) for cell in cells for section in cell.experiment.values()}
-        by_object = {id(section) for cell in cells for section in cell.experiment.values()}
-        assert len(by_object) == len(by_text)
-        assert len({id(cell.experiment) for cell in cells}) < len(cells)
