@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fedrepro.benchmark.commands._judged import TOGETHER, parts, reporting_to, store_at
-from fedrepro.benchmark.commands._options import tell_left_out
+from fedrepro.benchmark.commands._options import print_skipped
 from fedrepro.benchmark.commands._turns import in_turn
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.execution.processes import cores
@@ -100,7 +100,7 @@ def report_on(
             if board is not None:
                 boards[task.place] = board
             else:
-                tell_left_out(task.id, task.profile)
+                print_skipped(task.id, task.profile)
         if not boards:
             raise FedreproError(f"no paper has a profile '{given.profile}'")
         as_it_was = len(tasks) - len(open_tasks)

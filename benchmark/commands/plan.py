@@ -70,7 +70,7 @@ def execute(given: argparse.Namespace) -> int:
 
 def _summaries(given: argparse.Namespace, store: Store, foreseen: Foreseen) -> Iterator[Summary]:
     """One by one, since all plans of a large suite need not be held."""
-    from fedrepro.benchmark.commands._options import chosen_plan, refuse_selection, tell_left_out
+    from fedrepro.benchmark.commands._options import chosen_plan, print_skipped, refuse_selection
     from fedrepro.benchmark.planning.summary import summarize
     from fedrepro.benchmark.spec.load import load_paper, paper_ids
 
@@ -80,7 +80,7 @@ def _summaries(given: argparse.Namespace, store: Store, foreseen: Foreseen) -> I
         if given.papers or given.profile in paper.profiles:
             yield summarize(chosen_plan(given, paper), store, foreseen)
         else:
-            tell_left_out(paper.id, given.profile)
+            print_skipped(paper.id, given.profile)
 
 
 def _foreseen(given: argparse.Namespace, store: Store) -> Foreseen:

@@ -38,8 +38,8 @@ def execute(given: argparse.Namespace) -> int:
     from fedrepro.benchmark.commands._options import (
         chosen_papers,
         chosen_plan,
+        print_skipped,
         refuse_selection,
-        tell_left_out,
     )
     from fedrepro.benchmark.errors import FedreproError
     from fedrepro.benchmark.spec.load import paper_ids
@@ -60,7 +60,7 @@ def execute(given: argparse.Namespace) -> int:
     reports = []
     for paper in chosen_papers(ids):
         if not given.papers and given.profile not in paper.profiles:
-            tell_left_out(paper.id, given.profile)
+            print_skipped(paper.id, given.profile)
             continue
         plan = chosen_plan(given, paper)
         seconds = perf_counter() - clock

@@ -15,7 +15,7 @@ from fedrepro.benchmark.analytic import judge_analytic
 from fedrepro.benchmark.audit.findings import Finding, findings_for
 from fedrepro.benchmark.claims.bind_cells import resolve
 from fedrepro.benchmark.claims.nodes import CellKey, key_of
-from fedrepro.benchmark.claims.trials import Setting, judge_claims
+from fedrepro.benchmark.claims.trials import ClaimContext, judge_claims
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.judging.departures import Numbered
 from fedrepro.benchmark.judging.evidence import CellTrials, Evidence, Trials
@@ -282,7 +282,7 @@ class _Judging:
     def claims(self, table: Table) -> tuple[ClaimResult, ...]:
         paper = self.plan.paper
         resolved = [(claim, resolve(claim, table, paper)) for claim in table.claims]
-        setting = Setting(
+        setting = ClaimContext(
             values=self.values,
             margin=None if table.margin is None else table.margin.value,
             unit=table.unit,

@@ -34,6 +34,9 @@ class Costs:
 
 
 def _costs(cell: Cell) -> RunConfig | None:
+    images = get(cell.experiment, "costs.images")
+    if not isinstance(images, int):
+        return None
     settings = {name: value for name, value in cell.experiment.items() if name != "costs"}
     where = f"table {cell.table}, {cell.label}"
     found = resolve(settings, Read("final"), "accuracy", (), where).config
@@ -43,7 +46,7 @@ def _costs(cell: Cell) -> RunConfig | None:
     assert trained.clients is not None
     clients = {
         "count": trained.clients["count"],
-        "images": int(get(cell.experiment, "costs.images")),
+        "images": images,
         "code_rate": str(get(cell.experiment, "costs.code_rate")),
     }
     return dataclasses.replace(trained, stage="costs", clients=clients)

@@ -166,7 +166,7 @@ def _overrides(raw: list[RawOverride]) -> tuple[Override, ...]:
             path=override.path,
             value=override.value,
             why=override.why,
-            divide=None if override.divide is None else float(override.divide),
+            divide=override.divide,
             replace=override.replace,
         )
         for override in raw

@@ -41,11 +41,9 @@ def _one_of(what: str, known: tuple[str, ...]) -> PlainValidator:
 
 
 def _read_name(text: str) -> str:
-    if not limits.is_name(text):
-        raise wrong(
-            f"{text!r} is no name: letters, digits, single dots, hyphens and underscores, "
-            f"at most {limits.NAME}"
-        )
+    problem = limits.name_problem(text)
+    if problem is not None:
+        raise wrong(problem)
     return text
 
 
@@ -80,6 +78,13 @@ def read_number(value: Any) -> Decimal:
     return Decimal(value)
 
 
+def _read_divisor(value: Any) -> float:
+    least, most = limits.DIVISORS
+    if not least <= read_number(value) <= most:
+        raise wrong(f"must lie between {least} and {most}, not {value}")
+    return float(value)
+
+
 def plain(value: Any) -> Any:
     """A setting: decimals become floats, since settings are numbers and not print."""
     if isinstance(value, Decimal):
@@ -96,6 +101,7 @@ Name = Annotated[str, Field(min_length=1), AfterValidator(_read_name)]
 """Text that may become a file name or a module name."""
 Number = Annotated[Decimal, PlainValidator(read_number)]
 Above0 = Annotated[float, PlainValidator(read_number), Field(gt=0), AfterValidator(float)]
+Divisor = Annotated[float, PlainValidator(_read_divisor)]
 Label = Annotated[tuple[str, ...], PlainValidator(_read_label)]
 At = Annotated[int | str, PlainValidator(_read_at)]
 KindName = Annotated[str, _one_of("kind", KINDS)]

@@ -99,7 +99,7 @@ def setting_problem(value: Any) -> str | None:
     """Why a value is no setting of an experiment, or None if it may be one."""
     for path, problem in exceeded(value):
         return f"{'.'.join(map(str, path))} {problem}".lstrip()
-    if any(abs(number) > SETTING for number in _numbers(value)):
+    if any(abs(Decimal(number)) > SETTING for number in _numbers(value)):
         return f"must lie between -{SETTING:,} and {SETTING:,}"
     return None
 
@@ -112,6 +112,8 @@ def _numbers(value: Any) -> Iterator[float | Decimal]:
             yield from _numbers(item)
 
 
-def is_name(text: str) -> bool:
-    """Whether text may become a file name or a module name: no `/`, no `..`, not hidden."""
-    return len(text) <= NAME and _NAME.fullmatch(text) is not None
+def name_problem(text: str) -> str | None:
+    """Why text is no name that may become a file name or a module name, or None if it is one."""
+    if len(text) <= NAME and _NAME.fullmatch(text):
+        return None
+    return f"{text!r} is no name: letters, digits, hyphens, underscores and single dots, at most {NAME}"

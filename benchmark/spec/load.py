@@ -39,8 +39,8 @@ def paper_ids(root: Path | None = None) -> tuple[str, ...]:
     return tuple(sorted(file.parent.name for file in folder.glob(f"*/{PAPER_FILE}")))
 
 
-def load_papers(root: Path | None = None) -> tuple[Paper, ...]:
-    """All papers.
+def load_papers(root: Path | None = None, *, look_up: bool = True) -> tuple[Paper, ...]:
+    """All papers; `look_up` as in `load_paper`.
 
     Raises `InvalidSpecError`, a `SpecError` with one line for everything that is wrong in any file.
     """
@@ -48,7 +48,7 @@ def load_papers(root: Path | None = None) -> tuple[Paper, ...]:
     problems: list[Problem] = []
     for id in paper_ids(root):
         try:
-            papers.append(load_paper(id, root))
+            papers.append(load_paper(id, root, look_up=look_up))
         except InvalidSpecError as found:
             problems += found.problems
     if problems:
@@ -56,8 +56,11 @@ def load_papers(root: Path | None = None) -> tuple[Paper, ...]:
     return tuple(papers)
 
 
-def load_paper(id: str, root: Path | None = None) -> Paper:
+def load_paper(id: str, root: Path | None = None, *, look_up: bool = True) -> Paper:
     """The paper whose specs are in the folder `id`, its tables in print order.
+
+    look_up: whether settings and names are held against the code that implements them. It takes
+    seconds, since every method is imported; without it, a spec is good for its printed values.
 
     Raises `InvalidSpecError`, a `SpecError` with one line for each mistake in its files,
     and `SpecError` if there is no such paper.
@@ -72,14 +75,14 @@ def load_paper(id: str, root: Path | None = None) -> Paper:
     raw = None
     if data is not None:
         raw = validate(RawPaper, data, report)
-        rules.check_paper(data, id, report)
+        rules.check_paper(data, id, report, look_up=look_up)
     problems = list(report.problems)
     tables: dict[str, tuple[Path, RawTable]] = {}
     for table_file in sorted(file.parent.glob("*.toml")):
         if table_file.name == PAPER_FILE:
             continue
         table_report = _read(table_file)
-        table = _read_table(table_report, data or {})
+        table = _read_table(table_report, data or {}, look_up)
         if table is not None:
             if table.table in tables:
                 other = tables[table.table][0].name
@@ -93,12 +96,12 @@ def load_paper(id: str, root: Path | None = None) -> Paper:
     return expand_paper(raw, expanded, file)
 
 
-def _read_table(report: Reporter, paper: Mapping[str, Any]) -> RawTable | None:
+def _read_table(report: Reporter, paper: Mapping[str, Any], look_up: bool) -> RawTable | None:
     data = _parse(report)
     if data is None:
         return None
     table = validate(RawTable, data, report)
-    rules.check_table(data, paper, table, report)
+    rules.check_table(data, paper, table, report, look_up=look_up)
     return table
 
 

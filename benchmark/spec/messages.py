@@ -22,7 +22,7 @@ def validate(model: type[Model], data: Mapping[str, Any], report: Reporter) -> M
         return model.model_validate(data)
     except ValidationError as error:
         for details in error.errors():
-            path = tuple(details["loc"])
+            path = tuple(key for key in details["loc"] if key != "[key]")
             if details["type"] == "missing":
                 report.add(path[:-1], f"'{path[-1]}' is missing")
             else:

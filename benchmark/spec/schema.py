@@ -10,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidat
 from fedrepro.benchmark.spec import limits
 from fedrepro.benchmark.spec.fields import (
     At,
+    Divisor,
     KindName,
     Label,
     Name,
@@ -96,7 +97,7 @@ class RawOverride(Raw):
     path: Text
     why: Text
     value: Setting = None
-    divide: Annotated[Number, Field(ge=limits.DIVISORS[0], le=limits.DIVISORS[1])] | None = None
+    divide: Divisor | None = None
     replace: Settings | None = None
 
 

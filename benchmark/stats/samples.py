@@ -38,7 +38,7 @@ class Sample:
 
 
 def describe(samples: Sequence[Sequence[float]]) -> list[Sample | None]:
-    """Each sample in numbers; None for one that is empty or holds a value that is not finite."""
+    """Each sample in numbers; None where that is not finite, or the sample is empty."""
     by_size: dict[int, list[int]] = defaultdict(list)
     for place, values in enumerate(samples):
         by_size[len(values)].append(place)
@@ -47,11 +47,13 @@ def describe(samples: Sequence[Sequence[float]]) -> list[Sample | None]:
         if size == 0:
             continue
         rows = np.array([samples[place] for place in places], dtype=np.float64)
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
             means = rows.mean(axis=1)
             sds = rows.std(axis=1, ddof=1) if size > 1 else np.full(len(rows), np.nan)
             flat = np.ptp(rows, axis=1) <= _EQUAL * np.maximum(1.0, np.abs(rows).max(axis=1))
-        finite = np.isfinite(rows).all(axis=1)
+        finite = np.isfinite(rows).all(axis=1) & np.isfinite(means)
+        if size > 1:
+            finite &= np.isfinite(sds)
         columns: list[Any] = [one.tolist() for one in (finite, means, sds, flat)]
         for place, is_finite, mean, sd, is_flat in zip(places, *columns, strict=True):
             if is_finite:

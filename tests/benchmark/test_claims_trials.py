@@ -7,7 +7,7 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import DescrStatsW
 
 from fedrepro.benchmark.claims.bind_cells import resolve
-from fedrepro.benchmark.claims.trials import Setting, judge_claims
+from fedrepro.benchmark.claims.trials import ClaimContext, judge_claims
 from fedrepro.benchmark.spec.model import Cell, Claim, Paper, Read, Table
 from fedrepro.benchmark.spec.printed import Printed
 
@@ -37,7 +37,7 @@ def judged(holds, *, margin=2.0, scaled=(), reasons=None, **trials):
         key(row): dict(given if isinstance(given, dict) else enumerate(given))
         for row, given in trials.items()
     }
-    setting = Setting(values, margin, "%", frozenset(map(key, scaled)), reasons or {})
+    setting = ClaimContext(values, margin, "%", frozenset(map(key, scaled)), reasons or {})
     return judge_claims([(claim, resolve(claim, TABLE, PAPER)) for claim in claims], setting)
 
 
