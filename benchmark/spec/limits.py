@@ -116,4 +116,5 @@ def name_problem(text: str) -> str | None:
     """Why text is no name that may become a file name or a module name, or None if it is one."""
     if len(text) <= NAME and _NAME.fullmatch(text):
         return None
-    return f"{text!r} is no name: letters, digits, hyphens, underscores and single dots, at most {NAME}"
+    allowed = f"letters, digits, hyphens, underscores and single dots, at most {NAME}"
+    return f"{text!r} is no name: {allowed}"

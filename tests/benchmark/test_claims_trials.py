@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ from statsmodels.stats.weightstats import DescrStatsW
 
 from fedrepro.benchmark.claims.bind_cells import resolve
 from fedrepro.benchmark.claims.trials import ClaimContext, judge_claims
+from fedrepro.benchmark.results import as_plain
 from fedrepro.benchmark.spec.model import Cell, Claim, Paper, Read, Table
 from fedrepro.benchmark.spec.printed import Printed
 
@@ -188,8 +190,14 @@ def test_functions_are_taken_trial_by_trial():
     assert halves == (0.0, 2.0, 4.5)
 
 
-def test_a_zero_divisor_resolves_nothing():
-    assert "divisor" in one("'a' / 'b' > 2", a=[1.0, 2.0], b=[0.0, 1.0]).reason
+@pytest.mark.parametrize(
+    "holds",
+    ["'a' / 'b' > 2", "'a' / ('b' - 'b') > 1", "('a' - 'a') / ('b' - 'b') = 1", "'a' / 0 ~ 1 2"],
+)
+def test_a_zero_divisor_resolves_nothing_and_leaves_only_finite_numbers(holds):
+    found = one(holds, a=[1.0, 2.0], b=[0.0, 1.0])
+    assert (found.word, found.reason) == ("UNRESOLVED", "A divisor is zero in some trial.")
+    json.dumps(as_plain(found), allow_nan=False)
 
 
 def test_false_holds_of_a_conjunction_at_its_edge_are_at_most_five_percent():
