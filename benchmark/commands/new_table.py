@@ -62,9 +62,9 @@ def execute(given: argparse.Namespace) -> int:
     from fedrepro.benchmark.store.files import write_whole
 
     for option, name in (("--paper", given.paper), ("--table", given.table)):
-        problem = limits.name_problem(name)
-        if problem is not None:
-            raise FedreproError(f"{option}: {problem}")
+        refused = limits.name_problem(name)
+        if refused is not None:
+            raise FedreproError(f"{option}: {refused}")
     root = given.tables_dir or tables_root()
     folder = root / given.paper
     path = folder / f"{given.table}.toml"

@@ -5,7 +5,6 @@ The bounds lie far above what a printed paper needs; docs/spec-format.md lists t
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
 from decimal import Decimal
@@ -84,9 +83,9 @@ def number_problem(value: float | Decimal) -> str | None:
     """Why a number cannot be worked with, or None if it can."""
     if isinstance(value, int):
         return None if abs(value) < 10**DIGITS else f"has more than {DIGITS} digits"
-    if not math.isfinite(value):
+    number = Decimal(value)
+    if not number.is_finite():
         return "must be finite"
-    number = Decimal(value) if isinstance(value, float) else value
     if number.adjusted() >= DIGITS:
         return f"has more than {DIGITS} digits before the point"
     exponent = number.as_tuple().exponent

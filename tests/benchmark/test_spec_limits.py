@@ -123,7 +123,7 @@ def test_a_paper_beyond_a_limit_is_one_line(
         (CLAIM, "(" * 300 + "'A'" + ")" * 300 + " > 'B'", 22, "20 parentheses"),
         (CLAIM, "'A'" + " + 1" * 400 + " > 'B'", 22, "50 operations"),
         (CLAIM, "'A' > " + "1" * 1_000_000, 22, "1000006 characters"),
-        (CLAIM, "'A' > " + "1" * 1_000, 22, "more than 30 digits"),
+        (CLAIM, "'A' > " + "1" * 31, 22, "more than 30 digits"),
         (CLAIM, " + ".join(["'*'"] * 24) + " > 'A'", 22, "2,048 comparisons"),
         ('says = "s"', f"says = '''{'x' * 5000}'''", 21, "5000 characters"),
         ("[41.2]", "[" + "41.2," * 3000 + "]", 12, "3000 entries"),
