@@ -198,10 +198,14 @@ def _like(value: Decimal, printed: Decimal | None) -> str:
     return f"{value.scaleb(-power):,.2f}e{power}"
 
 
+_WIDE = Context(prec=200)
+"""A count of dozens of digits beside a print of dozens of decimals."""
+
+
 def _rounded(value: Decimal, printed: Decimal) -> str:
     """As the paper would print it: with as many digits where it prints powers of ten."""
     if int(printed.as_tuple().exponent) <= 0:
-        return str(value.quantize(printed))
+        return str(value.quantize(printed, context=_WIDE))
     power = value.adjusted() + 1 - len(printed.as_tuple().digits)
     return f"{value.scaleb(-power):.0f}e{power}"
 

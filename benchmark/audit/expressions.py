@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
-from fedrepro.benchmark.audit.rounding import Interval
+from fedrepro.benchmark.audit.rounding import Interval, digits
 from fedrepro.benchmark.claims.nodes import Arithmetic, Elementary, Leaf, Node, leaves
 from fedrepro.benchmark.claims.printed import range_over, shown
 from fedrepro.benchmark.spec.model import Cell
@@ -62,16 +62,16 @@ def computed_of(comparison: Elementary) -> str:
     if left and right:
         ratio = left / right
         if not 1 / FACTOR < ratio < FACTOR:
-            text += f"; left is {float(ratio):.3g} times right"
+            text += f"; left is {digits(ratio, 3)} times right"
     return text
 
 
 def _worked(side: Node, value: Fraction) -> str:
     low, high = range_of(side)
-    text = f"{float(low):.6g} to {float(high):.6g}"
+    text = f"{digits(low)} to {digits(high)}"
     if isinstance(side, Leaf):
         return f"{shown(side)} stands for {text}"
-    return f"{shown(side)} = {float(value):.6g}, with rounding {text}"
+    return f"{shown(side)} = {digits(value)}, with rounding {text}"
 
 
 def range_of(node: Node) -> Interval:

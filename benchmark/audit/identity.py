@@ -6,7 +6,6 @@ The audit compares what specs bind, so it knows a paper's tables only through th
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -23,7 +22,7 @@ SUBJECT = frozenset({"method", "training", "pretraining", "head", "augmentation"
 
 
 @dataclass(frozen=True, eq=False)
-class Number:
+class ComparableValue:
     """A printed number of an experiment, and what it is compared by.
 
     experiment: a key that two numbers share if they read the same run. Options that the run's own
@@ -64,41 +63,39 @@ class Number:
         return self.cell.printed.sd is not None
 
 
-def numbers(paper: Paper) -> tuple[Number, ...]:
-    """The numbers of experiments that bounds can be put on, in print order; worked out once."""
-    known = paper.worked_out
-    if numbers not in known:
-        known[numbers] = tuple(_numbers(paper))
-    found: tuple[Number, ...] = known[numbers]
-    return found
+def numbers(paper: Paper) -> tuple[ComparableValue, ...]:
+    """The numbers of experiments that bounds can be put on, in print order."""
+    resolver = Resolver(Profile("as published", 1, ()))
+    runs: dict[tuple[str, str | None], str] = {}
+    found = []
+    for cell in (cell for table in paper.tables for cell in table.cells):
+        if cell.experiment and is_exact_enough(cell.printed):
+            own = canonical(cell.experiment), cell.metric
+            if own not in runs:
+                runs[own] = _run(cell, resolver)
+            found.append(ComparableValue(cell, runs[own], _surroundings(cell)))
+    return tuple(found)
 
 
-def _numbers(paper: Paper) -> Iterator[Number]:
-    published = Resolver(Profile("as published", 1, ()))
-    for table in paper.tables:
-        for cell in table.cells:
-            if cell.experiment and is_exact_enough(cell.printed):
-                yield Number(cell, _run(cell, published), _surroundings(cell))
+def _surroundings(cell: Cell) -> str:
+    """Shared by cells whose sections other than `SUBJECT` are equal."""
+    return canonical({k: v for k, v in cell.experiment.items() if k not in SUBJECT})
 
 
-def _run(cell: Cell, published: Resolver) -> str:
-    """A key that cells share if they read one run."""
+def _run(cell: Cell, resolver: Resolver) -> str:
+    """Shared by cells that read one run."""
     # Accuracy stands for what is one more number of the same run.
     metric = cell.metric if cell.metric in MEASUREMENTS else "accuracy"
     for measured in dict.fromkeys((metric, "accuracy")):
         try:
-            config = published.resolve(cell, measured).config
+            config = resolver.resolve(cell, measured).config
         except SpecError:
             break
         if config is not None:
             return config.canonical
-    return _canonical(cell.experiment)
+    return canonical(cell.experiment)
 
 
-def _surroundings(cell: Cell) -> str:
-    """A key that cells share if their sections other than `SUBJECT` are equal."""
-    return _canonical({k: v for k, v in cell.experiment.items() if k not in SUBJECT})
-
-
-def _canonical(settings: Any) -> str:
+def canonical(settings: Any) -> str:
+    """Settings as text; equal ones have one text."""
     return json.dumps(settings, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

@@ -86,6 +86,15 @@ def show(value: Fraction | Decimal, places: int) -> str:
     return f"{float(value):,.{places}f}"
 
 
+def digits(value: Fraction, most: int = 6) -> str:
+    """A number with so many significant digits; products of a claim may be beyond all floats."""
+    try:
+        return f"{float(value):.{most}g}"
+    except OverflowError:
+        whole = Decimal(value.numerator) / Decimal(value.denominator)
+        return f"{whole:.{most - 1}e}"
+
+
 def places_of(value: Decimal) -> int:
     """How many decimals are printed."""
     exponent = value.as_tuple().exponent

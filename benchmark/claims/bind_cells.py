@@ -12,7 +12,7 @@ from __future__ import annotations
 import difflib
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from fedrepro.benchmark.claims.grammar import (
     Cells,
@@ -33,9 +33,11 @@ from fedrepro.benchmark.claims.nodes import (
     Leaf,
     Node,
     common_unit,
+    leaves,
     unit_of,
 )
 from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.spec import limits
 from fedrepro.benchmark.spec.model import Claim, Paper, Table
 
 
@@ -45,23 +47,16 @@ def bind(claim: Claim, table: Table, paper: Paper) -> tuple[Elementary, ...]:
     Raises `SpecError` for text that is no claim, a pattern without a cell, a cell that holds words,
     and units that cannot be compared.
     """
-    known = paper.worked_out.setdefault(bind, {})
-    of, found = known.get((table.id, claim), (None, ()))
-    comparisons: tuple[Elementary, ...] = found
-    if of is not table:
-        try:
-            comparisons = _Resolver(table, paper).chain(parse(claim.holds))
-        except SpecError as error:
-            raise SpecError(f"{table.file}, claim '{claim.id}': {error}") from None
-        known[table.id, claim] = table, comparisons
-    return comparisons
+    try:
+        return _Resolver(table, paper).chain(parse(claim.holds))
+    except SpecError as error:
+        raise SpecError(f"{table.file}, claim '{claim.id}': {error}") from None
 
 
+@dataclass(frozen=True)
 class _Resolver:
-    def __init__(self, table: Table, paper: Paper) -> None:
-        self.table, self.paper = table, paper
-        self.columns: dict[int, tuple[Cells, list[Label]]] = {}
-        self.matched = paper.worked_out.setdefault(matching, {})
+    table: Table
+    paper: Paper
 
     def chain(self, chain: Chain) -> tuple[Elementary, ...]:
         sides, nearest = [chain.first, *(step.right for step in chain.steps)], chain.trailing
@@ -75,6 +70,9 @@ class _Resolver:
         elementary: list[Elementary] = []
         for left, step, right in zip(sides, chain.steps, sides[1:], strict=False):
             elementary += self.step(left, step, right)
+        named_cells = sum(len([*leaves(one.left), *leaves(one.right)]) for one in elementary)
+        _bounded(len(elementary), "comparisons", limits.COMPARISONS)
+        _bounded(named_cells, "cells", limits.NAMED_CELLS)
         return tuple(elementary)
 
     def inherit(
@@ -109,11 +107,10 @@ class _Resolver:
 
     def step(self, left: Expression, step: Step, right: Expression) -> list[Elementary]:
         shared: Sequence[Label | None] = self.shared_columns((left, right)) or [None]
-        pairs = [
-            (a, b)
-            for column in shared
-            for a, b in itertools.product(self.expand(left, column), self.expand(right, column))
-        ]
+        pairs: list[tuple[Node, Node]] = []
+        for column in shared:
+            pairs += _pairs(self.expand(left, column), self.expand(right, column))
+            _bounded(len(pairs), "comparisons", limits.COMPARISONS)
         return [self.elementary(step, a, b) for a, b in pairs]
 
     def shared_columns(self, sides: Iterable[Expression]) -> list[Label] | None:
@@ -144,7 +141,7 @@ class _Resolver:
                 return [Aggregate(side.name, self.leaves(side.cells, column))]
             case Operation():
                 nodes: list[Node] = []
-                for left, right in itertools.product(
+                for left, right in _pairs(
                     self.expand(side.left, column), self.expand(side.right, column)
                 ):
                     node = Arithmetic(side.sign, left, right)
@@ -159,7 +156,7 @@ class _Resolver:
             columns = [column]
         rows, wild = dict[Label, None](), set[Label]()
         for pattern in cells.rows:
-            matched = self.matching(pattern, "row", table)
+            matched = matching(pattern, table.rows, "row", table)
             rows.update(dict.fromkeys(matched))
             if "*" in pattern:
                 wild.update(matched)
@@ -174,26 +171,11 @@ class _Resolver:
         return tuple(Leaf(cell, table.id == self.table.id) for cell in printed or found)
 
     def columns_of(self, cells: Cells) -> list[Label]:
-        if id(cells) not in self.columns:
-            self.columns[id(cells)] = cells, self.find_columns(cells)
-        return self.columns[id(cells)][1]
-
-    def find_columns(self, cells: Cells) -> list[Label]:
         table = self.find_table(cells)
-        every = table.columns
-        if cells.columns is None or cells.columns is every:
-            return list(every)
-        found = (self.matching(pattern, "column", table) for pattern in cells.columns)
+        if cells.columns is None or cells.columns is table.columns:
+            return list(table.columns)
+        found = (matching(pattern, table.columns, "column", table) for pattern in cells.columns)
         return list(dict.fromkeys(itertools.chain.from_iterable(found)))
-
-    def matching(self, pattern: Label, what: str, table: Table) -> list[Label]:
-        """As the function; claims of a table name the same rows and columns again and again."""
-        key = (what, pattern, id(table))
-        if key not in self.matched:
-            labels = table.rows if what == "row" else table.columns
-            self.matched[key] = table, matching(pattern, labels, what, table)
-        found: list[Label] = self.matched[key][1]
-        return found
 
     def find_table(self, cells: Cells) -> Table:
         if cells.table is None or cells.table == self.table.id:
@@ -251,6 +233,17 @@ def _lists(side: Expression) -> Iterator[Cells]:
             yield node
         elif isinstance(node, Function):
             yield node.cells
+
+
+def _pairs(left: Sequence[Node], right: Sequence[Node]) -> list[tuple[Node, Node]]:
+    """Each value of one side with each of the other."""
+    _bounded(len(left) * len(right), "comparisons", limits.COMPARISONS)
+    return list(itertools.product(left, right))
+
+
+def _bounded(count: int, what: str, most: int) -> None:
+    if count > most:
+        raise SpecError(f"stands for {count:,} {what}; at most {most:,} are made")
 
 
 def _as_printed(node: Node) -> Node:

@@ -21,14 +21,16 @@ from decimal import Decimal
 from typing import Literal, NamedTuple
 
 from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.spec import limits
 
 Relation = Literal[">", "<", "=", "~"]
 FunctionName = Literal["max", "min", "mean"]
 Label = tuple[str, ...]
 
 _TOKEN = re.compile(
-    r"\s*(?:(?P<number>\d+(?:\.\d+)?)|(?P<quoted>'[^']*')|(?P<word>[A-Za-z]+)|(?P<sign>[-+*/()<>=~,−]))"
+    r"\s*(?:(?P<number>[0-9]+(?:\.[0-9]+)?)|(?P<quoted>'[^']*')|(?P<word>[A-Za-z]+)|(?P<sign>[-+*/()<>=~,−]))"
 )
+_ONE_LINE = str.maketrans("\r\n\t", "   ")
 _FUNCTIONS: dict[str, FunctionName] = {"max": "max", "min": "min", "mean": "mean"}
 
 
@@ -105,8 +107,11 @@ class _Token(NamedTuple):
 def parse(text: str) -> Chain:
     """The syntax tree of a claim.
 
-    Raises `SpecError` with the position (counted from 1) for text that is not one.
+    Raises `SpecError` with the position (counted from 1) for text that is not one, and for one
+    that exceeds `spec.limits`.
     """
+    if len(text) > limits.CLAIM:
+        raise SpecError(f"a claim of {len(text)} characters; at most {limits.CLAIM} are read")
     return _Parser(text).claim()
 
 
@@ -128,14 +133,14 @@ def _tokens(text: str) -> list[_Token]:
 
 
 def _error(text: str, position: int, message: str) -> SpecError:
-    return SpecError(f'claim "{text}", position {position + 1}: {message}')
+    return SpecError(f'claim "{text.translate(_ONE_LINE)}", position {position + 1}: {message}')
 
 
 class _Parser:
     def __init__(self, text: str) -> None:
         self.text = text
         self.tokens = _tokens(text)
-        self.next = 0
+        self.next = self.nested = self.operations = 0
 
     @property
     def token(self) -> _Token:
@@ -183,7 +188,15 @@ class _Parser:
     def number(self) -> Decimal:
         if self.token.kind != "number":
             raise self.fail(f"expected the tolerance of '~', found {self.token.text}")
-        return Decimal(self.take().text)
+        return self.decimal()
+
+    def decimal(self) -> Decimal:
+        value = Decimal(self.token.text)
+        problem = limits.number_problem(value)
+        if problem is not None:
+            raise self.fail(f"the number {problem}")
+        self.take()
+        return value
 
     def sum(self) -> Expression:
         return self.chain(self.product, "+", "-")
@@ -194,18 +207,25 @@ class _Parser:
     def chain(self, part: Callable[[], Expression], *signs: str) -> Expression:
         left = part()
         while (sign := self.accept(*signs)) is not None:
+            self.operations += 1
+            if self.operations > limits.OPERATIONS:
+                raise self.fail(f"more than {limits.OPERATIONS} operations in one claim")
             left = Operation(_sign(sign), left, part())
         return left
 
     def atom(self) -> Expression:
         if self.token.kind == "number":
-            return Number(Decimal(self.take().text))
+            return Number(self.decimal())
         if self.token.text == "-" and self.tokens[self.next + 1].kind == "number":
             self.take()
-            return Number(-Decimal(self.take().text))
+            return Number(-self.decimal())
         if self.accept("("):
+            self.nested += 1
+            if self.nested > limits.NESTED:
+                raise self.fail(f"more than {limits.NESTED} parentheses inside each other")
             inside = self.sum()
             self.expect(")")
+            self.nested -= 1
             return inside
         if self.token.kind == "word":
             return self.function()

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 from fedrepro.benchmark.claims.grammar import FunctionName, Label, Relation
 from fedrepro.benchmark.errors import SpecError
@@ -30,11 +29,12 @@ class Leaf:
     cell: Cell
     own: bool
 
-    @cached_property
+    @property
     def key(self) -> CellKey:
+        """What tells the cell from others of its paper."""
         return key_of(self.cell)
 
-    @cached_property
+    @property
     def text(self) -> str:
         """The cell's label, with its table where that is another one."""
         return self.cell.label if self.own else f"{self.cell.label} (table {self.cell.table})"
@@ -69,11 +69,10 @@ class Elementary:
     left: Node
     right: Node
     unit: str | None
-    worked_out: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """What audit and verdicts both ask of this very comparison."""
 
     @property
     def text(self) -> str:
+        """The comparison with the labels of its cells."""
         relation = self.relation if self.tolerance is None else f"~ {self.tolerance}"
         return f"{show(self.left)} {relation} {show(self.right)}"
 

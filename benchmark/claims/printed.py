@@ -8,7 +8,9 @@ in decimals as far as these are, which is nearly always, else in fractions.
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Context, Decimal, Inexact, localcontext
 from fractions import Fraction
 from typing import Any
@@ -30,51 +32,64 @@ Interval = tuple[Fraction, Fraction]
 Box = Mapping[CellKey, tuple[Decimal, Decimal]]
 MOST_REPEATED = 12
 """More cells than this named twice in one comparison are bounded by interval arithmetic alone."""
+MOST_WORK = 2**14
+"""Corners times named cells: where more would be tried, fewer cells are set to their bounds."""
 
 
 def support(comparisons: Sequence[Elementary]) -> tuple[SupportWord, str]:
     """What the printed numbers say of a claim, and a sentence that names what decides."""
-    words = [(support_one(comparison), comparison) for comparison in comparisons]
-    order: list[SupportWord] = ["contradicted", "not printed", "undecidable"]
-    for word in order:
-        found = [comparison for one, comparison in words if one == word]
+    judged = [(_judged(comparison), comparison) for comparison in comparisons]
+    for word in _REASONS:
+        found = [(one, comparison) for one, comparison in judged if one.word == word]
         if found:
-            return word, f"{_REASONS[word]}: {written(found[0])}{_more(len(found), len(words))}."
-    tightest = min(comparisons, key=_slack)
+            one, comparison = found[0]
+            reason = "A divisor may be zero" if one.zero_divisor else _REASONS[word]
+            return word, f"{reason}: {written(comparison)}{_more(len(found), len(judged))}."
+    _, tightest = min(judged, key=lambda pair: pair[0].slack)
     return "supported", f"For all values that print so; the tightest is {written(tightest)}."
 
 
 def support_one(comparison: Elementary) -> SupportWord:
     """What the printed numbers say of one comparison."""
-    known = comparison.worked_out
-    if "support" not in known:
-        known["support"] = _support(comparison)
-    word: SupportWord = known["support"]
-    return word
+    return _judged(comparison).word
 
 
-def _support(comparison: Elementary) -> SupportWord:
+@dataclass(frozen=True)
+class _Judged:
+    """What the printed numbers say of a comparison.
+
+    slack: of a supported one, by how much the worst values that print so still agree.
+    """
+
+    word: SupportWord
+    slack: Fraction = Fraction(0)
+    zero_divisor: bool = False
+
+
+def _judged(comparison: Elementary) -> _Judged:
+    box = _box(comparison)
+    if box is None:
+        return _Judged("not printed")
     try:
-        found = _printed_difference(comparison)
+        low, high = difference(comparison, box)
     except ZeroDivisionError:
-        return "undecidable"
-    if found is None:
-        return "not printed"
-    low, high = found
+        return _Judged("undecidable", zero_divisor=True)
     match comparison.relation:
         case ">":
-            always, never = low > 0, high <= 0
+            slack, never = low, high <= 0
+            always = low > 0
         case "<":
-            always, never = high < 0, low >= 0
+            slack, never = -high, low >= 0
+            always = high < 0
         case "=":
-            always = low <= 0 <= high
+            slack = min(-low, high)
+            always = slack >= 0
             never = not always
         case "~":
-            assert comparison.tolerance is not None
-            tolerance = Fraction(comparison.tolerance)
-            always = max(-low, high) <= tolerance
-            never = max(low, -high) > tolerance
-    return "supported" if always else "contradicted" if never else "undecidable"
+            tolerance = Fraction(comparison.tolerance or 0)
+            slack, never = tolerance - max(-low, high), max(low, -high) > tolerance
+            always = slack >= 0
+    return _Judged("supported" if always else "contradicted" if never else "undecidable", slack)
 
 
 def written(comparison: Elementary) -> str:
@@ -113,7 +128,9 @@ def range_over(node: Node, box: Box) -> Interval:
     Raises `ZeroDivisionError` if a divisor may be zero.
     """
     named = [leaf.key for leaf in leaves(node)]
-    repeated = [key for key in dict.fromkeys(named) if named.count(key) > 1][:MOST_REPEATED]
+    affordable = (MOST_WORK // max(1, len(named))).bit_length() - 1
+    repeated = [key for key, times in Counter(named).items() if times > 1]
+    repeated = repeated[: max(0, min(MOST_REPEATED, affordable))]
     try:
         with localcontext(_EXACT):
             low, high = _extremes(node, box, repeated, Decimal)
@@ -142,19 +159,6 @@ def _corners(
     for bounds in itertools.product(*(box[key] for key in keys)):
         fixed = {key: (bound, bound) for key, bound in zip(keys, bounds, strict=True)}
         yield {**box, **fixed}
-
-
-def _printed_difference(comparison: Elementary) -> Interval | None:
-    """`difference` over what is printed, worked out once; None where a value is not printed.
-
-    Raises `ZeroDivisionError` if a divisor may be zero.
-    """
-    known = comparison.worked_out
-    if "difference" not in known:
-        box = _box(comparison)
-        known["difference"] = None if box is None else difference(comparison, box)
-    found: Interval | None = known["difference"]
-    return found
 
 
 def _box(comparison: Elementary) -> Box | None:
@@ -199,26 +203,12 @@ def _combine(sign: str, left: Range, right: Range) -> Range:
     return min(products), max(products)
 
 
-def _slack(comparison: Elementary) -> Fraction:
-    found = _printed_difference(comparison)
-    assert found is not None
-    low, high = found
-    match comparison.relation:
-        case ">":
-            return low
-        case "<":
-            return -high
-        case "=":
-            return min(-low, high)
-        case "~":
-            return Fraction(comparison.tolerance or 0) - max(-low, high)
-
-
-_REASONS = {
+_REASONS: Mapping[SupportWord, str] = {
     "contradicted": "No values that print so agree",
     "not printed": "A value is not printed",
     "undecidable": "Rounding leaves both answers open",
 }
+"""By word, in the order in which one comparison decides over the others."""
 
 
 def _more(found: int, of: int) -> str:

@@ -48,8 +48,8 @@ Values = Mapping[CellKey, Mapping[int, float]]
 
 
 @dataclass(frozen=True)
-class Setting:
-    """What judging a table's claims needs beside the claims.
+class ClaimContext:
+    """What judging a table's claims needs besides the claims.
 
     values: all trials of the paper.
     margin: of the claims' own table, None if it has none.
@@ -79,12 +79,12 @@ class _Judged:
 
 
 def judge_claims(
-    claims: Sequence[tuple[Claim, Sequence[Elementary]]], setting: Setting
+    claims: Sequence[tuple[Claim, Sequence[Elementary]]], context: ClaimContext
 ) -> tuple[ClaimResult, ...]:
     """The claims of one table, with words corrected over all of them that were tested."""
-    compared = iter(compare([one for _, comparisons in claims for one in comparisons], setting))
+    compared = iter(compare([one for _, comparisons in claims for one in comparisons], context))
     judged = [
-        _judge(comparisons, tuple(itertools.islice(compared, len(comparisons))), setting)
+        _judge(comparisons, tuple(itertools.islice(compared, len(comparisons))), context)
         for _, comparisons in claims
     ]
     shown_p = iter(holm([one.p for one in judged if one.p is not None]))
@@ -97,28 +97,31 @@ def judge_claims(
     return tuple(results)
 
 
-def compare(comparisons: Sequence[Elementary], setting: Setting) -> list[Comparison]:
+def compare(comparisons: Sequence[Elementary], context: ClaimContext) -> list[Comparison]:
     """Comparisons with their paired differences, tested one by one.
 
-    P-values are None below two trials, and where a difference is not finite.
+    P-values are None below two trials. Where a divisor is zero in some trial, there are no
+    differences either.
     """
-    differences = paired_differences(comparisons, setting.values)
+    differences = paired_differences(comparisons, context.values)
     return [
-        _compared(comparison, values, setting)
+        _compared(comparison, values, context)
         for comparison, values in zip(comparisons, differences, strict=True)
     ]
 
 
-def _compared(comparison: Elementary, differences: Sequence[float], setting: Setting) -> Comparison:
+def _compared(
+    comparison: Elementary, differences: Sequence[float], context: ClaimContext
+) -> Comparison:
     sample = describe(differences)
     p = p_reversed = None
     if sample is not None and sample.n >= 2:
-        p, p_reversed = _p_values(comparison, sample, setting)
+        p, p_reversed = _p_values(comparison, sample, context)
     return Comparison(
         text=comparison.text,
         published_left=shown(comparison.left),
         published_right=shown(comparison.right),
-        differences=tuple(differences),
+        differences=() if sample is None else tuple(differences),
         mean=None if sample is None else sample.mean,
         interval=mean_interval(sample),
         p=p,
@@ -127,18 +130,22 @@ def _compared(comparison: Elementary, differences: Sequence[float], setting: Set
 
 
 def paired_differences(comparisons: Sequence[Elementary], values: Values) -> Iterator[list[float]]:
-    """Left minus right for every seed that all cells of a comparison have, by seed."""
+    """Left minus right for every seed that all cells of a comparison have, by seed.
+
+    Not finite where a divisor is zero.
+    """
     known: Columns = {}
     for comparison in comparisons:
-        trials = [values.get(leaf.key, {}) for leaf in _leaves(comparison)]
-        if not trials:
-            yield []
-            continue
-        seeds = tuple(sorted(set(trials[0]).intersection(*trials[1:])))
+        seeds = _paired_seeds(comparison, values)
         left, right = (
             _evaluate(side, values, seeds, known) for side in (comparison.left, comparison.right)
         )
         yield np.asarray(left - right, dtype=np.float64).tolist()
+
+
+def _paired_seeds(comparison: Elementary, values: Values) -> tuple[int, ...]:
+    trials = [values.get(leaf.key, {}).keys() for leaf in _leaves(comparison)]
+    return tuple(sorted(set[int]().union(*trials[:1]).intersection(*trials[1:])))
 
 
 def one_sided(differences: Sample) -> tuple[float, float]:
@@ -171,51 +178,52 @@ def within(differences: Sample, tolerance: float, half: float = 0.0) -> tuple[fl
 
 
 def _judge(
-    comparisons: Sequence[Elementary], evidence: tuple[Comparison, ...], setting: Setting
+    comparisons: Sequence[Elementary], evidence: tuple[Comparison, ...], context: ClaimContext
 ) -> _Judged:
     for one in comparisons:
         for leaf in _leaves(one):
-            if not setting.values.get(leaf.key):
-                why = setting.reasons.get(leaf.key, "nothing was trained for it")
+            if not context.values.get(leaf.key):
+                why = context.reasons.get(leaf.key, "nothing was trained for it")
                 return _Judged(evidence, not_run=f"{leaf.cell.label}: {why}")
     for one in comparisons:
         for leaf in _leaves(one):
-            if leaf.key in setting.incomplete:
-                why = f"{leaf.cell.label}: {setting.incomplete[leaf.key]}"
+            if leaf.key in context.incomplete:
+                why = f"{leaf.cell.label}: {context.incomplete[leaf.key]}"
                 return _Judged(evidence, unresolved=f"{TOO_FEW} {why}.")
+    pairs = [len(_paired_seeds(one, context.values)) for one in comparisons]
+    if any(n and one.mean is None for n, one in zip(pairs, evidence, strict=True)):
+        return _Judged(evidence, unresolved="A divisor is zero in some trial.")
     if any(one.relation == "=" for one in comparisons):
-        blocked = _cannot_equal(comparisons, evidence, setting)
+        blocked = _cannot_equal(comparisons, evidence, context)
         if blocked is not None:
             return _Judged(evidence, unresolved=blocked)
-    fewest = min(len(one.differences) for one in evidence)
-    if fewest < 2:
-        return _Judged(evidence, unresolved=f"{fewest} paired trial(s); a test needs two or more.")
-    if any(one.p is None for one in evidence):
-        return _Judged(evidence, unresolved="A divisor is zero in some trial.")
+    if min(pairs) < 2:
+        few = f"{min(pairs)} paired trial(s); a test needs two or more."
+        return _Judged(evidence, unresolved=few)
     p = max(one.p for one in evidence if one.p is not None)
     opposite = min(one.p_reversed for one in evidence if one.p_reversed is not None)
     return _Judged(evidence, p, min(1.0, opposite * len(evidence)))
 
 
 def _cannot_equal(
-    comparisons: Sequence[Elementary], evidence: Sequence[Comparison], setting: Setting
+    comparisons: Sequence[Elementary], evidence: Sequence[Comparison], context: ClaimContext
 ) -> str | None:
-    if any(leaf.key in setting.scaled for one in comparisons for leaf in _leaves(one)):
+    if any(leaf.key in context.scaled for one in comparisons for leaf in _leaves(one)):
         sizes = [
             f"{one.text}: difference {one.mean:+.3g} from what is stated"
             for one in evidence
             if one.mean is not None
         ]
         return f"A stated size is not judged on scaled runs ({'; '.join(sizes)})."
-    if setting.margin is None:
+    if context.margin is None:
         return "The table has no margin to judge a stated size against."
-    if any(one.relation == "=" and one.unit != (setting.unit or "") for one in comparisons):
+    if any(one.relation == "=" and one.unit != (context.unit or "") for one in comparisons):
         return "The table's margin is in another unit than the stated size."
     return None
 
 
 def _p_values(
-    comparison: Elementary, differences: Sample, setting: Setting
+    comparison: Elementary, differences: Sample, context: ClaimContext
 ) -> tuple[float | None, float | None]:
     match comparison.relation:
         case ">":
@@ -227,10 +235,10 @@ def _p_values(
             assert comparison.tolerance is not None
             return within(differences, float(comparison.tolerance))
         case "=":
-            scaled = any(leaf.key in setting.scaled for leaf in _leaves(comparison))
-            if scaled or setting.margin is None or comparison.unit != (setting.unit or ""):
+            scaled = any(leaf.key in context.scaled for leaf in _leaves(comparison))
+            if scaled or context.margin is None or comparison.unit != (context.unit or ""):
                 return None, None
-            return within(differences, setting.margin, _half(comparison))
+            return within(differences, context.margin, _half(comparison))
 
 
 def _result(
@@ -315,7 +323,7 @@ def _evaluate(
             left, right = (
                 _evaluate(side, values, seeds, known) for side in (node.left, node.right)
             )
-            with np.errstate(divide="ignore", invalid="ignore"):
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
                 return _SIGNS[node.sign](left, right)
 
 

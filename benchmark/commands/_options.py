@@ -45,7 +45,7 @@ def add_cells(parser: argparse.ArgumentParser) -> None:
         help="how much is run: reduced (minutes), paper (the published protocol), smoke (seconds)",
     )
     parser.add_argument("--on", metavar="SET", help="put the profile on this data set (mnist, ...)")
-    parser.add_argument("--trials", type=positive, metavar="N", help="instead of the profile's")
+    parser.add_argument("--trials", type=trials, metavar="N", help="instead of the profile's")
     parser.add_argument(
         "--set",
         dest="sets",
@@ -129,6 +129,16 @@ def positive(text: str) -> int:
     return number
 
 
+def trials(text: str) -> int:
+    """A number of trials that a plan takes."""
+    from fedrepro.benchmark.spec import limits
+
+    number = positive(text)
+    if number > limits.TRIALS:
+        raise argparse.ArgumentTypeError(f"{text} is more than {limits.TRIALS}")
+    return number
+
+
 def not_negative(text: str) -> int:
     """A whole number of at least 0."""
     number = int(text)
@@ -163,31 +173,40 @@ def comma_separated(text: str) -> list[str]:
 def parse_sets(pairs: list[str]) -> list[tuple[str, object]]:
     """`training.rounds=3` as (path, value); the value is read as TOML, or as text.
 
-    Raises `FedreproError` for a pair without `=`.
+    Raises `FedreproError` for a pair without `=`, and for a value that exceeds `spec.limits`.
     """
+    import contextlib
     import tomllib
+
+    from fedrepro.benchmark.spec import limits
 
     parsed: list[tuple[str, object]] = []
     for pair in pairs:
         path, separator, text = pair.partition("=")
         if not separator or not path:
             raise FedreproError(f"--set {pair}: expected PATH=VALUE, such as training.rounds=3")
-        try:
-            value: object = tomllib.loads(f"value = {text}")["value"]
-        except tomllib.TOMLDecodeError:
-            value = text
+        value: object = text
+        # Besides wrong TOML: numbers of thousands of digits, and brackets by the thousand.
+        with contextlib.suppress(ValueError, RecursionError):
+            read = tomllib.loads(f"value = {text}")
+            value = read["value"] if len(read) == 1 else text
+        problem = limits.setting_problem(value)
+        if problem is not None:
+            raise FedreproError(f"--set {path.strip()}: {problem}")
         parsed.append((path.strip(), value))
     return parsed
 
 
-def chosen_papers(ids: Sequence[str]) -> tuple[Paper, ...]:
-    """The papers called `ids`, or all.
+def chosen_papers(ids: Sequence[str], *, look_up: bool = True) -> tuple[Paper, ...]:
+    """The papers called `ids`, or all; `look_up` as in `spec.load.load_paper`.
 
     Raises `SpecError` for a paper that has no spec.
     """
     from fedrepro.benchmark.spec.load import load_paper, load_papers
 
-    return tuple(load_paper(id) for id in ids) if ids else load_papers()
+    if not ids:
+        return load_papers(look_up=look_up)
+    return tuple(load_paper(id, look_up=look_up) for id in ids)
 
 
 def print_skipped(paper: str, profile: str) -> None:

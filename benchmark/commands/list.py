@@ -10,7 +10,7 @@ from fedrepro.benchmark.commands._options import add_papers
 HELP = "list papers and their tables, or export every printed value as JSON"
 EXAMPLE = "fedrepro list cpcfl --json"
 ALIASES = ("tables",)
-"""The name under which the export has always been asked for."""
+"""The older name of this command."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +24,7 @@ def execute(given: argparse.Namespace) -> int:
     from fedrepro.benchmark.commands._options import chosen_papers
     from fedrepro.benchmark.spec.export import export
 
-    papers = chosen_papers(given.papers)
+    papers = chosen_papers(given.papers, look_up=False)
     if given.json:
         print(json.dumps(export(papers), indent=1, ensure_ascii=False))
         return 0

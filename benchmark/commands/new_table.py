@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from pathlib import Path
 
@@ -57,13 +56,15 @@ def execute(given: argparse.Namespace) -> int:
     """Writes the draft and checks the paper; 2 if there are problems."""
     from fedrepro.benchmark.errors import FedreproError
     from fedrepro.benchmark.planning.check import check
+    from fedrepro.benchmark.spec import limits
     from fedrepro.benchmark.spec.load import PAPER_FILE, load_paper, tables_root
     from fedrepro.benchmark.spec.table_import import draft, parse
     from fedrepro.benchmark.store.files import write_whole
 
     for option, name in (("--paper", given.paper), ("--table", given.table)):
-        if not re.fullmatch(r"[A-Za-z0-9][\w.-]*", name):
-            raise FedreproError(f"{option} {name}: letters, digits, dots and hyphens only")
+        refused = limits.name_problem(name)
+        if refused is not None:
+            raise FedreproError(f"{option}: {refused}")
     root = given.tables_dir or tables_root()
     folder = root / given.paper
     path = folder / f"{given.table}.toml"
@@ -88,8 +89,12 @@ def execute(given: argparse.Namespace) -> int:
 
 def _read(source: Path) -> str:
     from fedrepro.benchmark.errors import FedreproError
+    from fedrepro.benchmark.spec import limits
 
     try:
-        return sys.stdin.read() if str(source) == "-" else source.read_text(encoding="utf-8")
+        if str(source) == "-":
+            return sys.stdin.read(limits.FILE_BYTES + 1)
+        with source.open(encoding="utf-8") as file:
+            return file.read(limits.FILE_BYTES + 1)
     except UnicodeDecodeError:
         raise FedreproError(f"{source} is not UTF-8 text") from None

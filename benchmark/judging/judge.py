@@ -12,7 +12,7 @@ from typing import TypeVar
 from fedrepro.benchmark.audit.findings import Finding, findings_for
 from fedrepro.benchmark.claims.bind_cells import bind
 from fedrepro.benchmark.claims.nodes import CellKey, key_of
-from fedrepro.benchmark.claims.trials import Setting, judge_claims
+from fedrepro.benchmark.claims.trials import ClaimContext, judge_claims
 from fedrepro.benchmark.judging.cell_verdicts import cell_verdicts
 from fedrepro.benchmark.judging.departures import DepartureTable
 from fedrepro.benchmark.judging.evidence import Evidence, Trials
@@ -214,7 +214,7 @@ class _Judging:
     def claims(self, table: Table) -> tuple[ClaimResult, ...]:
         paper = self.plan.paper
         resolved = [(claim, bind(claim, table, paper)) for claim in table.claims]
-        setting = Setting(
+        context = ClaimContext(
             values=self.values,
             margin=None if table.margin is None else table.margin.value,
             unit=table.unit,

@@ -27,6 +27,9 @@ class CostRuns:
         """
         if cell.kind != "analytic" or cell.skip is not None or cell.formula not in COUNTED:
             return None
+        images = get(cell.experiment, "costs.images")
+        if not isinstance(images, int):
+            return None
         settings = {name: value for name, value in cell.experiment.items() if name != "costs"}
         bound = dataclasses.replace(cell, experiment=settings, overrides={})
         found = self._published.resolve(bound, "accuracy").config
@@ -36,7 +39,7 @@ class CostRuns:
         assert trained.clients is not None
         clients = {
             "count": trained.clients["count"],
-            "images": int(get(cell.experiment, "costs.images")),
+            "images": images,
             "code_rate": str(get(cell.experiment, "costs.code_rate")),
         }
         return dataclasses.replace(trained, stage="costs", clients=clients)

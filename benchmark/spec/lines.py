@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 Path = tuple[str | int, ...]
@@ -24,8 +25,14 @@ _SCALAR = re.compile(r"[^,\]}#\n]+")
 
 
 def find_lines(text: str) -> Mapping[Path, int]:
-    """The line (from 1) on which each key, table and array item of a valid TOML text begins."""
-    return _Scanner(text).scan()
+    """The line (from 1) on which each key, table and array item of a valid TOML text begins.
+
+    Of a text that is nested too deeply to be followed, those before that place.
+    """
+    scanner = _Scanner(text)
+    with suppress(RecursionError):
+        scanner.scan()
+    return scanner.lines
 
 
 def line_of(lines: Mapping[Path, int], path: Path) -> int:
@@ -42,7 +49,7 @@ class _Scanner:
     lines: dict[Path, int] = field(default_factory=dict)
     counts: dict[Path, int] = field(default_factory=dict)
 
-    def scan(self) -> Mapping[Path, int]:
+    def scan(self) -> None:
         table: Path = ()
         self._blank()
         while self.at < len(self.text):
@@ -51,7 +58,6 @@ class _Scanner:
             else:
                 self._pair(table)
             self._blank()
-        return self.lines
 
     def _blank(self) -> None:
         match = _BLANK.match(self.text, self.at)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
 import tomli
 
 from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.spec import rules
+from fedrepro.benchmark.spec import limits, rules
 from fedrepro.benchmark.spec.expand import expand_paper, expand_table
 from fedrepro.benchmark.spec.messages import validate
 from fedrepro.benchmark.spec.model import Paper
@@ -39,8 +39,8 @@ def paper_ids(root: Path | None = None) -> tuple[str, ...]:
     return tuple(sorted(file.parent.name for file in folder.glob(f"*/{PAPER_FILE}")))
 
 
-def load_papers(root: Path | None = None) -> tuple[Paper, ...]:
-    """All papers.
+def load_papers(root: Path | None = None, *, look_up: bool = True) -> tuple[Paper, ...]:
+    """All papers; `look_up` as in `load_paper`.
 
     Raises `InvalidSpecError`, a `SpecError` with one line for everything that is wrong in any file.
     """
@@ -48,7 +48,7 @@ def load_papers(root: Path | None = None) -> tuple[Paper, ...]:
     problems: list[Problem] = []
     for id in paper_ids(root):
         try:
-            papers.append(load_paper(id, root))
+            papers.append(load_paper(id, root, look_up=look_up))
         except InvalidSpecError as found:
             problems += found.problems
     if problems:
@@ -56,8 +56,11 @@ def load_papers(root: Path | None = None) -> tuple[Paper, ...]:
     return tuple(papers)
 
 
-def load_paper(id: str, root: Path | None = None) -> Paper:
+def load_paper(id: str, root: Path | None = None, *, look_up: bool = True) -> Paper:
     """The paper whose specs are in the folder `id`, its tables in print order.
+
+    look_up: whether settings and names are held against the code that implements them. It takes
+    seconds, since every method is imported; without it, a spec is good for its printed values.
 
     Raises `InvalidSpecError`, a `SpecError` with one line for each mistake in its files,
     and `SpecError` if there is no such paper.
@@ -72,14 +75,14 @@ def load_paper(id: str, root: Path | None = None) -> Paper:
     raw = None
     if data is not None:
         raw = validate(RawPaper, data, report)
-        rules.check_paper(data, id, report)
+        rules.check_paper(data, id, report, look_up=look_up)
     problems = list(report.problems)
     tables: dict[str, tuple[Path, RawTable]] = {}
     for table_file in sorted(file.parent.glob("*.toml")):
         if table_file.name == PAPER_FILE:
             continue
         table_report = _read(table_file)
-        table = _read_table(table_report, data or {})
+        table = _read_table(table_report, data or {}, look_up)
         if table is not None:
             if table.table in tables:
                 other = tables[table.table][0].name
@@ -93,17 +96,22 @@ def load_paper(id: str, root: Path | None = None) -> Paper:
     return expand_paper(raw, expanded, file)
 
 
-def _read_table(report: Reporter, paper: Mapping[str, Any]) -> RawTable | None:
+def _read_table(report: Reporter, paper: Mapping[str, Any], look_up: bool) -> RawTable | None:
     data = _parse(report)
     if data is None:
         return None
     table = validate(RawTable, data, report)
-    rules.check_table(data, paper, table, report)
+    rules.check_table(data, paper, table, report, look_up=look_up)
     return table
 
 
 def _read(file: Path) -> Reporter:
     try:
+        if not file.is_file():
+            raise InvalidSpecError([Problem(file, None, "is not a file")])
+        if file.stat().st_size > limits.FILE_BYTES:
+            message = f"is larger than {limits.FILE_BYTES:,} bytes"
+            raise InvalidSpecError([Problem(file, None, message)])
         return Reporter(file, file.read_text(encoding="utf-8"))
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
@@ -113,16 +121,40 @@ def _read(file: Path) -> Reporter:
 
 
 def _parse(report: Reporter) -> dict[str, Any] | None:
+    """The TOML of a file, unless it is none or exceeds a limit."""
     try:
-        return tomli.loads(report.text, parse_float=Decimal)
+        data = tomli.loads(report.text, parse_float=_decimal)
     except tomli.TOMLDecodeError as error:
         found = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
         line = int(found[1]) if found else max(1, len(report.text.splitlines()))
         said = re.sub(r" \(at .*\)$", "", str(error))
         report.problems.append(Problem(report.file, line, f"not valid TOML: {said}"))
+        return None
     except RecursionError:
         report.problems.append(Problem(report.file, 1, "is nested too deeply to be a spec"))
-    return None
+        return None
+    except ValueError:
+        report.problems.append(_endless_number(report))
+        return None
+    problems = list(limits.exceeded(data))
+    for path, problem in problems:
+        report.add(path, problem)
+    return None if problems else data
+
+
+def _decimal(text: str) -> Decimal:
+    """A number of a TOML file; what no decimal can hold is infinite, which `limits` refuses."""
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        return Decimal("inf")
+
+
+def _endless_number(report: Reporter) -> Problem:
+    """Python turns no text of thousands of digits into a whole number."""
+    found = re.search(r"[0-9_]{1000}", report.text)
+    line = report.text.count("\n", 0, found.start()) + 1 if found else 1
+    return Problem(report.file, line, f"a number has more than {limits.DIGITS} digits")
 
 
 def _print_order(id: str) -> tuple[bool, int, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import typing
 from collections.abc import Mapping
 from typing import Any, TypeVar
@@ -21,7 +22,7 @@ def validate(model: type[Model], data: Mapping[str, Any], report: Reporter) -> M
         return model.model_validate(data)
     except ValidationError as error:
         for details in error.errors():
-            path = tuple(details["loc"])
+            path = tuple(key for key in details["loc"] if key != "[key]")
             if details["type"] == "missing":
                 report.add(path[:-1], f"'{path[-1]}' is missing")
             else:
@@ -36,7 +37,7 @@ def message(details: ErrorDetails, model: type[BaseModel]) -> str:
     match details["type"]:
         case "spec":
             return str(details["msg"])
-        case "extra_forbidden":
+        case "extra_forbidden" | "unexpected_keyword_argument":
             return (
                 f"unknown key{suggestion(str(details['loc'][-1]), keys_at(model, details['loc']))}"
             )
@@ -46,6 +47,8 @@ def message(details: ErrorDetails, model: type[BaseModel]) -> str:
             return "is empty"
         case "greater_than_equal":
             return f"must be at least {bounds['ge']}, not {given}"
+        case "less_than_equal":
+            return f"must be at most {bounds['le']}, not {given}"
         case "greater_than":
             return f"must be more than {bounds['gt']}, not {given}"
         case "literal_error":
@@ -55,7 +58,9 @@ def message(details: ErrorDetails, model: type[BaseModel]) -> str:
         "int_type": "a whole number",
         "bool_type": "true or false",
         "list_type": "a list",
+        "tuple_type": "a list",
         "dict_type": "a table of keys",
+        "dataclass_type": "a table of keys",
         "model_type": "a table of keys",
         "model_attributes_type": "a table of keys",
     }.get(details["type"])
@@ -63,18 +68,22 @@ def message(details: ErrorDetails, model: type[BaseModel]) -> str:
 
 
 def keys_at(model: type[BaseModel], path: Path) -> frozenset[str]:
-    """The keys that are valid beside the last one of `path`."""
+    """The keys that are valid in the place of the last one of `path`."""
+    keys: dict[str, Any] = {name: field.annotation for name, field in model.model_fields.items()}
     for key in path[:-1]:
-        if isinstance(key, str) and key in model.model_fields:
-            model = _model_in(model.model_fields[key].annotation) or model
-    return frozenset(model.model_fields)
+        if key in keys:
+            keys = _keys_in(keys[str(key)]) or keys
+    return frozenset(keys)
 
 
-def _model_in(annotation: Any) -> type[BaseModel] | None:
+def _keys_in(annotation: Any) -> dict[str, Any]:
+    """The keys of the table that stands at a place with this type, with their own types."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    found = (_model_in(argument) for argument in typing.get_args(annotation))
-    return next((model for model in found if model is not None), None)
+        return {name: field.annotation for name, field in annotation.model_fields.items()}
+    if isinstance(annotation, type) and dataclasses.is_dataclass(annotation):
+        return typing.get_type_hints(annotation)
+    found = map(_keys_in, typing.get_args(annotation))
+    return next(filter(None, found), {})
 
 
 def describe(value: Any) -> str:

@@ -5,15 +5,19 @@ Everything here is frozen and holds no result. Numbers stay as printed (`benchma
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+from pydantic import ConfigDict
+
+from fedrepro.benchmark.spec.fields import Above0, Setting, Text
 from fedrepro.benchmark.spec.printed import Printed
 
+CLOSED = ConfigDict(extra="forbid")
+"""For classes that stand in a spec file as they are here: unknown keys are errors."""
 Kind = Literal["empirical", "analytic", "descriptive"]
 Label = tuple[str, ...]
 Experiment = Mapping[str, Any]
@@ -34,8 +38,10 @@ class Readout:
 class Margin:
     """How far a reproduced mean may lie from the printed value, in the table's unit, and why."""
 
-    value: float
-    reason: str
+    __pydantic_config__ = CLOSED
+
+    value: Above0
+    reason: Text
 
 
 @dataclass(frozen=True)
@@ -63,9 +69,11 @@ class Override:
 class Unstated:
     """A setting that the paper does not give, what is taken, and why."""
 
-    setting: str
-    taken: str
-    why: str
+    __pydantic_config__ = CLOSED
+
+    setting: Text
+    taken: Text
+    why: Text
 
 
 @dataclass(frozen=True)
@@ -95,13 +103,6 @@ class Cell:
     skip: str | None = None
     margin: Margin | None = None
 
-    @cached_property
-    def experiment_text(self) -> str:
-        """The experiment as canonical JSON, which many comparisons of a paper's cells ask for."""
-        return json.dumps(
-            self.experiment, sort_keys=True, separators=(",", ":"), ensure_ascii=False
-        )
-
     @property
     def label(self) -> str:
         """`row | column`, as claims and messages name the cell."""
@@ -116,13 +117,15 @@ class Claim:
     reading_of: the claim, of the same table, whose sentence this one reads in another way.
     """
 
-    id: str
-    says: str
-    holds: str
-    where: str | None = None
-    note: str | None = None
-    vague: str | None = None
-    reading_of: str | None = None
+    __pydantic_config__ = CLOSED
+
+    id: Text
+    says: Text
+    holds: Text
+    where: Text | None = None
+    note: Text | None = None
+    vague: Text | None = None
+    reading_of: Text | None = None
 
 
 @dataclass(frozen=True)
@@ -133,13 +136,15 @@ class Relation:
     about; none means all.
     """
 
-    id: str
-    says: str
-    holds: str
-    rows: tuple[str, ...] = ()
-    columns: tuple[str, ...] = ()
-    where: str | None = None
-    note: str | None = None
+    __pydantic_config__ = CLOSED
+
+    id: Text
+    says: Text
+    holds: Text
+    rows: tuple[Text, ...] = ()
+    columns: tuple[Text, ...] = ()
+    where: Text | None = None
+    note: Text | None = None
 
 
 @dataclass(frozen=True)
@@ -157,7 +162,7 @@ class DrawnRun:
 class Figure:
     """A drawing of runs that a spec asks for: which kind, which runs, and how it is split.
 
-    plot: a name of `spec.raw.PLOTS`. runs: the rows of a figure that print no values,
+    plot: a name of `spec.fields.PLOTS`. runs: the rows of a figure that print no values,
     by column where there are columns, in order. options: the plot's own (see docs/spec-format.md).
     """
 
@@ -217,9 +222,11 @@ class Table:
 class Omission:
     """Cells that a profile does not run: those where `path` has `value`, and why."""
 
-    path: str
-    value: Any
-    why: str
+    __pydantic_config__ = CLOSED
+
+    path: Text
+    value: Setting
+    why: Text
 
 
 @dataclass(frozen=True)
@@ -268,10 +275,6 @@ class Paper:
     unstated: tuple[Unstated, ...]
     file: Path
     venue: str | None = None
-    worked_out: dict[object, Any] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
-    """By who asks, what plan, audit and verdicts all ask of this very paper."""
 
     def table(self, id: str) -> Table:
         """The table called `id` ("3", "B.14", "figure-4").

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 
-_UNSIGNED = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?"
+_UNSIGNED = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d{1,4})?"
 _VALUE = re.compile(
     rf"(?P<about>[≈~])?\s*(?P<value>[-+−]?{_UNSIGNED})(?:\s*±\s*(?P<sd>{_UNSIGNED}))?", re.ASCII
 )

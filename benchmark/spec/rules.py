@@ -6,11 +6,12 @@ Working on raw data lets one reading report every mistake: parts of a wrong shap
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.spec import names, settings
+from fedrepro.benchmark.spec import limits, names, settings
 from fedrepro.benchmark.spec.lines import Path
 from fedrepro.benchmark.spec.printed import Printed
 from fedrepro.benchmark.spec.problems import Reporter, suggestion
@@ -20,11 +21,14 @@ Toml = Mapping[str, Any]
 SECTIONS = frozenset({path.split(".")[0] for path in settings.FIXED} | {"training", "augmentation"})
 
 
-def check_paper(data: Toml, folder: str, report: Reporter) -> None:
-    """Rules of paper.toml; `folder` is the name of the paper's folder."""
+def check_paper(data: Toml, folder: str, report: Reporter, *, look_up: bool = True) -> None:
+    """Rules of paper.toml.
+
+    folder: the name of the paper's folder. look_up: as in `Vocabulary`.
+    """
     if isinstance(data.get("id"), str) and data["id"] != folder:
         report.add(("id",), f"'{data['id']}' must be the name of the folder, '{folder}'")
-    words = vocabulary_of(data)
+    words = Vocabulary.of(data, look_up)
     _check_experiment(_table(data.get("experiment")), ("experiment",), words, report)
     for name, profile in _table(data.get("profiles")).items():
         _check_overrides(_table(profile), ("profiles", name), words, report)
@@ -36,19 +40,22 @@ def check_paper(data: Toml, folder: str, report: Reporter) -> None:
             _check_name("data set", data_set, ("profiles", name, "on", data_set), words, report)
 
 
-def check_table(data: Toml, paper: Toml, shaped: RawTable | None, report: Reporter) -> None:
-    """Rules of a table's file; `paper` is the raw paper.toml.
+def check_table(
+    data: Toml, paper: Toml, shaped: RawTable | None, report: Reporter, *, look_up: bool = True
+) -> None:
+    """Rules of a table's file.
 
-    shaped: the table, None where it has not the shape of one.
+    paper: the raw paper.toml. shaped: the table, None where it has not the shape of one.
+    look_up: as in `Vocabulary`.
     """
-    words = vocabulary_of(paper)
+    words = Vocabulary.of(paper, look_up)
     rows, columns = list(_tables(data, "rows")), list(_tables(data, "columns"))
     _check_experiment(_table(data.get("experiment")), ("experiment",), words, report)
     profiles = _table(paper.get("profiles"))
     _check_profiles(data, (), profiles, words, report)
     for model, bindings in ((RawRow, rows), (RawColumn, columns)):
         fields = frozenset(model.model_fields)
-        valid = fields | SECTIONS | {word.split(".")[0] for word in words}
+        valid = fields | SECTIONS | {word.split(".")[0] for word in words.declared}
         for path, binding in bindings:
             extra = {name: value for name, value in binding.items() if name not in fields}
             _check_binding(extra, path, valid, words, report)
@@ -63,14 +70,23 @@ def check_table(data: Toml, paper: Toml, shaped: RawTable | None, report: Report
     _check_rounds(data, paper, rows, columns, report)
 
 
-def vocabulary_of(paper: Toml) -> frozenset[str]:
-    """Paths and names that a paper declares although nothing implements them yet."""
-    words = paper.get("vocabulary", [])
-    return (
-        frozenset(w for w in words if isinstance(w, str))
-        if isinstance(words, list)
-        else frozenset()
-    )
+@dataclass(frozen=True)
+class Vocabulary:
+    """Which settings and names a paper may use.
+
+    declared: paths and names that it may, although nothing implements them yet.
+    look_up: whether all others are held against the code, which imports every method.
+    """
+
+    declared: frozenset[str]
+    look_up: bool = True
+
+    @classmethod
+    def of(cls, paper: Toml, look_up: bool) -> Vocabulary:
+        """The vocabulary of a raw paper.toml."""
+        words = paper.get("vocabulary", [])
+        words = words if isinstance(words, list) else []
+        return cls(frozenset(word for word in words if isinstance(word, str)), look_up)
 
 
 def _table(value: Any) -> Toml:
@@ -114,7 +130,7 @@ def _check_readings(claims: list[tuple[Path, Toml]], report: Reporter) -> None:
 
 
 def _check_binding(
-    extra: Toml, at: Path, valid: frozenset[str], words: Collection[str], report: Reporter
+    extra: Toml, at: Path, valid: frozenset[str], words: Vocabulary, report: Reporter
 ) -> None:
     keys = {}
     for key, value in extra.items():
@@ -125,34 +141,48 @@ def _check_binding(
     _check_experiment(keys, at, words, report)
 
 
-def _check_experiment(layer: Toml, at: Path, words: Collection[str], report: Reporter) -> None:
+def _check_experiment(layer: Toml, at: Path, words: Vocabulary, report: Reporter) -> None:
     for path, value in settings.leaves(layer):
-        try:
-            settings.check_key(path, value, words)
-        except SpecError as error:
-            report.add((*at, *path.split(".")), str(error))
-        else:
-            if path in names.PATHS:
-                here = (*at, *path.split("."))
-                _check_name(names.PATHS[path], value, here, words, report)
+        problem = _setting_problem(path, value, words)
+        if problem is not None:
+            report.add((*at, *path.split(".")), problem)
 
 
-def _check_name(what: str, name: Any, at: Path, words: Collection[str], report: Reporter) -> None:
-    """Refuses names that look like slips; others may belong to methods still to be written."""
-    if isinstance(name, str) and name not in words:
-        near = names.slip(what, name)
-        if near is not None:
-            report.add(at, f"unknown {what} '{name}'; did you mean '{near}'?")
+def _setting_problem(path: str, value: Any, words: Vocabulary) -> str | None:
+    """What is wrong with a value at a path of an experiment."""
+    problem = limits.setting_problem(value)
+    if problem is not None or not words.look_up:
+        return problem
+    try:
+        settings.check_key(path, value, words.declared)
+    except SpecError as error:
+        return str(error)
+    if path in names.PATHS and isinstance(value, str):
+        return _name_problem(names.PATHS[path], value, words)
+    return None
 
 
-def _check_metric(data: Toml, at: Path, words: Collection[str], report: Reporter) -> None:
+def _check_name(what: str, name: Any, at: Path, words: Vocabulary, report: Reporter) -> None:
+    problem = _name_problem(what, name, words) if isinstance(name, str) else None
+    if problem is not None:
+        report.add(at, problem)
+
+
+def _name_problem(what: str, name: str, words: Vocabulary) -> str | None:
+    """Refuses what looks like a slip; another name may belong to a method still to be written."""
+    problem = limits.name_problem(name)
+    if problem is not None or not words.look_up:
+        return problem
+    near = None if name in words.declared else names.slip(what, name)
+    return None if near is None else f"unknown {what} '{name}'; did you mean '{near}'?"
+
+
+def _check_metric(data: Toml, at: Path, words: Vocabulary, report: Reporter) -> None:
     if "metric" in data and data.get("kind", "empirical") == "empirical":
         _check_name("metric", data["metric"], (*at, "metric"), words, report)
 
 
-def _check_profiles(
-    data: Toml, at: Path, known: Toml, words: Collection[str], report: Reporter
-) -> None:
+def _check_profiles(data: Toml, at: Path, known: Toml, words: Vocabulary, report: Reporter) -> None:
     for name, profile in _table(data.get("profiles")).items():
         here: Path = (*at, "profiles", name)
         if name not in known:
@@ -160,7 +190,7 @@ def _check_profiles(
         _check_overrides(_table(profile), here, words, report)
 
 
-def _check_overrides(profile: Toml, at: Path, words: Collection[str], report: Reporter) -> None:
+def _check_overrides(profile: Toml, at: Path, words: Vocabulary, report: Reporter) -> None:
     places = list(_tables(profile, "overrides", at))
     for data_set in _table(profile.get("on")):
         places += _tables(profile["on"], data_set, (*at, "on"))
@@ -178,23 +208,19 @@ def _check_overrides(profile: Toml, at: Path, words: Collection[str], report: Re
 
 
 def _check_override(
-    path: str, values: list[Any], at: Path, words: Collection[str], report: Reporter
+    path: str, values: list[Any], at: Path, words: Vocabulary, report: Reporter
 ) -> None:
-    if path == "at":
+    if path == "at" or not words.look_up:
         return
     known = settings.known_options()
-    if path not in known and path not in words:
-        near = suggestion(path, frozenset({*known, *words, "at"}))
+    if path not in known and path not in words.declared:
+        near = suggestion(path, frozenset({*known, *words.declared, "at"}))
         report.add((*at, "path"), f"unknown path '{path}'{near}")
         return
     for value in values:
-        try:
-            settings.check_key(path, value, words)
-        except SpecError as error:
-            report.add(at, f"{path} {error}")
-        else:
-            if path in names.PATHS:
-                _check_name(names.PATHS[path], value, at, words, report)
+        problem = _setting_problem(path, value, words)
+        if problem is not None:
+            report.add(at, f"{path}: {problem}")
 
 
 def _check_published(
@@ -205,6 +231,12 @@ def _check_published(
     report: Reporter,
 ) -> None:
     """Counts, kinds, spreads and the margin that published values call for."""
+    if len(rows) * len(columns) > limits.CELLS or len(columns) > limits.COLUMNS:
+        report.add(
+            ("columns",),
+            f"{_count(len(rows), 'row')} and {_count(len(columns), 'column')} are too many: at "
+            f"most {limits.COLUMNS} columns and {limits.CELLS} cells",
+        )
     has_spread = needs_margin = False
     for n, (path, row) in enumerate(rows):
         published = row.get("published")

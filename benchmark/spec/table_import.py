@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from fedrepro.benchmark.errors import FedreproError
+from fedrepro.benchmark.spec import limits
 from fedrepro.benchmark.spec.printed import Printed
 from fedrepro.methods import registry
 
@@ -40,10 +41,17 @@ class Parsed:
 def parse(text: str) -> Parsed:
     """A LaTeX `tabular` or CSV as a table; the header ends at the first row with a number.
 
-    Raises `FedreproError` if there is no row with numbers.
+    Raises `FedreproError` if there is no row with numbers, and if the table exceeds `spec.limits`.
     """
+    if len(text) > limits.FILE_BYTES:
+        raise FedreproError(f"the text is longer than {limits.FILE_BYTES:,} characters")
     lines = _latex(text) if r"\begin{tabular" in text else _csv(text)
     width = max(map(len, lines), default=0)
+    if width > limits.COLUMNS or len(lines) * width > limits.CELLS:
+        raise FedreproError(
+            f"the table has {len(lines):,} rows of up to {width:,} columns; "
+            f"at most {limits.COLUMNS} columns and {limits.CELLS:,} cells are read"
+        )
     lines = [line + [""] * (width - len(line)) for line in lines if any(line)]
     first = next((i for i, line in enumerate(lines) if any(map(_is_number, line[1:]))), None)
     if not first:
@@ -129,7 +137,10 @@ def _csv(text: str) -> list[list[str]]:
         dialect: type[csv.Dialect] = csv.Sniffer().sniff(text, delimiters=",;\t")
     except csv.Error:
         dialect = csv.excel
-    return [[part.strip() for part in line] for line in csv.reader(io.StringIO(text), dialect)]
+    try:
+        return [[part.strip() for part in line] for line in csv.reader(io.StringIO(text), dialect)]
+    except csv.Error as error:
+        raise FedreproError(f"not a CSV file: {error}") from None
 
 
 def _latex(text: str) -> list[list[str]]:
@@ -152,9 +163,20 @@ def _without_argument(text: str) -> str:
 
 def _fields(line: str) -> Iterator[str]:
     for field in re.split(r"(?<!\\)&", line):
+        if len(field) > limits.TEXT:
+            raise FedreproError(f"a cell has {len(field):,} characters; at most {limits.TEXT:,}")
         span = _SPAN.match(field.strip())
-        for _ in range(int(span[1]) if span else 1):
-            yield _unmarked(span[2] if span else field)
+        columns = _columns(span[1]) if span else 1
+        yield from [_unmarked(span[2] if span else field)] * columns
+
+
+def _columns(digits: str) -> int:
+    """How many columns a `\\multicolumn` spans."""
+    if len(digits) > 9 or int(digits) > limits.COLUMNS:
+        raise FedreproError(
+            f"a \\multicolumn spans {digits[:20]} columns; at most {limits.COLUMNS} are read"
+        )
+    return int(digits)
 
 
 def _unmarked(text: str) -> str:

@@ -32,13 +32,14 @@ class Sample:
 
 
 def describe(values: Sequence[float]) -> Sample | None:
-    """A sample in numbers; None if it is empty or holds a value that is not finite."""
+    """A sample in numbers; None where these are not finite, or the sample is empty."""
     found = np.array(values, dtype=np.float64)
     if found.size == 0 or not np.isfinite(found).all():
         return None
-    return Sample(
-        n=found.size,
-        mean=float(found.mean()),
-        sd=float(found.std(ddof=1)) if found.size > 1 else math.nan,
-        flat=bool(np.ptp(found) <= _EQUAL * max(1.0, np.abs(found).max())),
-    )
+    with np.errstate(invalid="ignore", over="ignore"):
+        mean = float(found.mean())
+        sd = float(found.std(ddof=1)) if found.size > 1 else math.nan
+        flat = bool(np.ptp(found) <= _EQUAL * max(1.0, np.abs(found).max()))
+    if not math.isfinite(mean) or (found.size > 1 and not math.isfinite(sd)):
+        return None
+    return Sample(found.size, mean, sd, flat)

@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,7 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import DescrStatsW
 
 from fedrepro.benchmark.claims.bind_cells import bind
-from fedrepro.benchmark.claims.trials import Setting, judge_claims
+from fedrepro.benchmark.claims.trials import ClaimContext, judge_claims
 from fedrepro.benchmark.spec.model import Cell, Claim, Paper, Readout, Table
 from fedrepro.benchmark.spec.printed import Printed
 
@@ -37,7 +38,7 @@ def judged(holds, *, margin=2.0, scaled=(), reasons=None, **trials):
         key(row): dict(given if isinstance(given, dict) else enumerate(given))
         for row, given in trials.items()
     }
-    setting = Setting(values, margin, "%", frozenset(map(key, scaled)), reasons or {})
+    setting = ClaimContext(values, margin, "%", frozenset(map(key, scaled)), reasons or {})
     return judge_claims([(claim, bind(claim, TABLE, PAPER)) for claim in claims], setting)
 
 
@@ -188,8 +189,14 @@ def test_functions_are_taken_trial_by_trial():
     assert halves == (0.0, 2.0, 4.5)
 
 
-def test_a_zero_divisor_resolves_nothing():
-    assert "divisor" in one("'a' / 'b' > 2", a=[1.0, 2.0], b=[0.0, 1.0]).reason
+@pytest.mark.parametrize(
+    "holds",
+    ["'a' / 'b' > 2", "'a' / ('b' - 'b') > 1", "('a' - 'a') / ('b' - 'b') = 1", "'a' / 0 ~ 1 2"],
+)
+def test_a_zero_divisor_resolves_nothing_and_leaves_only_finite_numbers(holds):
+    found = one(holds, a=[1.0, 2.0], b=[0.0, 1.0])
+    assert (found.word, found.reason) == ("UNRESOLVED", "A divisor is zero in some trial.")
+    json.dumps(as_plain(found), allow_nan=False)
 
 
 def test_false_holds_of_a_conjunction_at_its_edge_are_at_most_five_percent():

@@ -113,3 +113,29 @@ def test_names_that_are_no_file_names_are_refused(
     words = [word for pair in names.items() for word in pair]
     assert main(["new-table", str(tmp_path / "t.csv"), *words]) == 2
     assert option in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("a & \\multicolumn{1000000000}{c}{x} \\\\ b & 1", "spans 1000000000 columns"),
+        ("a & \\multicolumn{" + "9" * 6000 + "}{c}{x} \\\\ b & 1", "characters"),
+        ("a" + " & 1" * 100_000 + "\\\\ b & 1", "100,001 columns"),
+        ("a & " + "\\textbf{" * 100_000 + "\\\\ b & 1", "characters"),
+        ("a & b \\\\" * 300_000, "longer than"),
+    ],
+    ids=["span", "digits", "width", "nested", "length"],
+)
+def test_a_table_of_enormous_size_is_one_clear_error(source: str, said: str) -> None:
+    text = "\\begin{tabular}{ll}\n" + source + "\\end{tabular}"
+    with pytest.raises(FedreproError, match=said) as caught:
+        parse(text)
+    assert len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize(
+    "text", ["a" + ",1" * 100_000 + "\nb,2\n", 'a,"' + "1" * 200_000 + '"\nb,2']
+)
+def test_a_csv_file_of_enormous_size_is_one_clear_error(text: str) -> None:
+    with pytest.raises(FedreproError, match=r"columns|field"):
+        parse(text)

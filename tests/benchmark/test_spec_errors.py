@@ -151,8 +151,7 @@ def test_the_unchanged_spec_is_valid(tmp_path: Path) -> None:
         (
             "  72.3,",
             "  2023-01-02,",
-            "3.toml:24: rows[2].published[2]: a published value is a number, text or "
-            "{ value = ... }, not 2023-01-02 (write words and check marks as text)",
+            "3.toml:24: rows[2].published[2]: is a date, which no key takes; write it as text",
         ),
         (
             "  72.3,",
@@ -279,7 +278,7 @@ def test_a_mistake_in_a_table_is_one_line_each(
         (
             "divide = 5",
             'value = "few"',
-            "paper.toml:11: profiles.reduced.overrides[1]: training.rounds "
+            "paper.toml:11: profiles.reduced.overrides[1]: training.rounds: "
             "must be a whole number, not 'few'",
         ),
         (

@@ -6,16 +6,16 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from fedrepro.benchmark.audit.findings import Finding, finding
-from fedrepro.benchmark.audit.identity import Number, numbers
+from fedrepro.benchmark.audit.identity import ComparableValue, numbers
 from fedrepro.benchmark.spec.model import Paper
 
 KIND = "best-round"
-Pair = tuple[Number, Number]
+Pair = tuple[ComparableValue, ComparableValue]
 
 
 def check(paper: Paper) -> Iterator[Finding]:
     """One finding for every best value that is too low, and one for each pair of tables."""
-    runs: dict[tuple[object, ...], list[Number]] = defaultdict(list)
+    runs: dict[tuple[object, ...], list[ComparableValue]] = defaultdict(list)
     for one in numbers(paper):
         runs[one.experiment, one.measure, one.cell.trial, one.has_spread].append(one)
     compared: dict[tuple[str, str], list[Pair]] = defaultdict(list)
@@ -29,7 +29,7 @@ def check(paper: Paper) -> Iterator[Finding]:
         yield _tables(paper, [pair for pair in pairs if pair not in low], pairs)
 
 
-def can_be_best(best: Number, other: Number) -> bool:
+def can_be_best(best: ComparableValue, other: ComparableValue) -> bool:
     """Whether the one value can be at least the other.
 
     Rounding keeps order, so intervals that merely touch decide, too.
@@ -38,7 +38,7 @@ def can_be_best(best: Number, other: Number) -> bool:
     return high > low or best.cell.printed.value == other.cell.printed.value
 
 
-def _too_low(paper: Paper, upper: Number, lower: Number) -> Finding:
+def _too_low(paper: Paper, upper: ComparableValue, lower: ComparableValue) -> Finding:
     best, other = upper.cell, lower.cell
     return finding(
         paper,

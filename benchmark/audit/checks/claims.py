@@ -26,7 +26,7 @@ from fedrepro.benchmark.spec.model import Claim, Paper, Table
 
 
 @dataclass(frozen=True)
-class Read:
+class Reading:
     """A claim with what the printed numbers say of it, and the comparisons that decide."""
 
     claim: Claim
@@ -45,7 +45,7 @@ class Read:
 def check(paper: Paper) -> Iterator[Finding]:
     """One finding for each sentence over printed values."""
     for table in paper.tables:
-        readings: dict[str, list[Read]] = {}
+        readings: dict[str, list[Reading]] = {}
         for claim in table.claims:
             name = claim.reading_of or claim.id
             readings.setdefault(name, []).append(_read(claim, table, paper))
@@ -54,22 +54,23 @@ def check(paper: Paper) -> Iterator[Finding]:
                 yield _sentence(paper, table, name, reads)
 
 
-def _read(claim: Claim, table: Table, paper: Paper) -> Read:
+def _read(claim: Claim, table: Table, paper: Paper) -> Reading:
     comparisons = bind(claim, table, paper)
     word, reason = support(comparisons)
-    return Read(claim, word, reason, _decisive(comparisons), comparisons)
+    return Reading(claim, word, reason, _decisive(comparisons), comparisons)
 
 
 def _decisive(comparisons: Sequence[Elementary]) -> Sequence[Elementary]:
     """The comparisons that contradict the claim, else those left open, else all."""
+    words = [(support_one(one), one) for one in comparisons]
     for word in ("contradicted", "undecidable"):
-        found = [one for one in comparisons if support_one(one) == word]
+        found = [one for this, one in words if this == word]
         if found:
             return found
     return comparisons
 
 
-def _sentence(paper: Paper, table: Table, name: str, reads: Sequence[Read]) -> Finding:
+def _sentence(paper: Paper, table: Table, name: str, reads: Sequence[Reading]) -> Finding:
     """The finding on all readings of one sentence; a supported reading speaks for it."""
     supported = [read for read in reads if read.word == "supported"]
     shown = supported or [read for read in reads if read.word != "not printed"]
@@ -94,7 +95,7 @@ def _sentence(paper: Paper, table: Table, name: str, reads: Sequence[Read]) -> F
     )
 
 
-def _statement(read: Read) -> str:
+def _statement(read: Reading) -> str:
     claim = read.claim
     text = f"{claim.says.rstrip('.')}{_where(claim.where)}."
     if claim.note is not None:
@@ -112,13 +113,13 @@ def _where(section: str | None) -> str:
     return f" ({'Section ' if plain else ''}{section})"
 
 
-def _counted(supported: Sequence[Read]) -> str:
+def _counted(supported: Sequence[Reading]) -> str:
     if not supported:
         return "the print supports none"
     return f"the print supports {'one' if len(supported) == 1 else len(supported)}"
 
 
-def _computed(read: Read) -> str:
+def _computed(read: Reading) -> str:
     if read.word == "supported" and len(read.comparisons) > 1:
         return read.reason
     text = arithmetic_of(read.decisive)

@@ -33,6 +33,10 @@ CHANCE = 1e-3
 """A grid that nobody states must not explain that many values by chance oftener than this."""
 FEWEST = 8
 """Fewer values than this say nothing about a grid that nobody states."""
+MOST_PLACES = 4
+"""Values with more decimals are passed over: no test set makes a grid that is coarser than these,
+and looking for one takes ten times as long for each.
+"""
 _BLOCK = 4096
 """So many numbers of images are tried at once."""
 _VALUES = 8
@@ -45,6 +49,8 @@ def check(paper: Paper) -> Iterator[Finding]:
     unstated: dict[tuple[str, int], list[Cell]] = defaultdict(list)
     for cell in (one.cell for one in numbers(paper)):
         if cell.metric not in SHARES or cell.unit != "%" or cell.kind != "empirical":
+            continue
+        if _places(cell) > MOST_PLACES:
             continue
         steps = steps_of(cell, paper)
         if steps is not None and share_on_grid(steps, _places(cell)) < 1:

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from fedrepro.benchmark.audit.findings import Finding, finding
-from fedrepro.benchmark.audit.identity import Number, numbers
+from fedrepro.benchmark.audit.identity import ComparableValue, numbers
 from fedrepro.benchmark.spec.model import Paper
 
 KIND = "repeat"
 LIKELY = 0.05
 Label = tuple[str, ...]
-Pair = tuple[Number, Number]
-Places = Mapping[tuple[object, ...], Sequence[Number]]
+Pair = tuple[ComparableValue, ComparableValue]
+Places = Mapping[tuple[object, ...], Sequence[ComparableValue]]
 """Numbers by the conditions under which they were measured."""
 
 
@@ -37,8 +37,8 @@ class Repeat:
 
 def check(paper: Paper) -> Iterator[Finding]:
     """One finding for each pair of row labels whose values are too alike."""
-    places: dict[tuple[object, ...], list[Number]] = defaultdict(list)
-    rows: dict[tuple[str, Label], list[Number]] = defaultdict(list)
+    places: dict[tuple[object, ...], list[ComparableValue]] = defaultdict(list)
+    rows: dict[tuple[str, Label], list[ComparableValue]] = defaultdict(list)
     for one in numbers(paper):
         if one.cell.kind == "empirical" and one.cell.trial is None:
             places[one.conditions].append(one)
@@ -57,7 +57,7 @@ def check(paper: Paper) -> Iterator[Finding]:
     yield from (_repeat(paper, repeat) for repeat in found.values())
 
 
-def counterparts(row: Sequence[Number], places: Places) -> dict[Label, list[Pair]]:
+def counterparts(row: Sequence[ComparableValue], places: Places) -> dict[Label, list[Pair]]:
     """By label of another row (of any table), the pairs with it under the same conditions.
 
     Labels under which any number is of the same experiment are no counterparts.
@@ -73,12 +73,12 @@ def counterparts(row: Sequence[Number], places: Places) -> dict[Label, list[Pair
     return {label: list(pairs.values()) for label, pairs in found.items() if label not in same}
 
 
-def _equal(one: Number, other: Number) -> bool:
+def _equal(one: ComparableValue, other: ComparableValue) -> bool:
     a, b = one.cell.printed, other.cell.printed
     return (a.value, a.sd) == (b.value, b.sd)
 
 
-def _chance(row: Sequence[Number], places: Places) -> float:
+def _chance(row: Sequence[ComparableValue], places: Places) -> float:
     """That all of these values are met by one other row."""
     chance = 1.0
     for one in row:

@@ -13,12 +13,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from fedrepro.benchmark.audit.findings import Finding, Status, finding
-from fedrepro.benchmark.audit.identity import Number, numbers
+from fedrepro.benchmark.audit.identity import ComparableValue, numbers
 from fedrepro.benchmark.audit.rounding import can_be_one_value
 from fedrepro.benchmark.spec.model import Paper
 
 KIND = "same-experiment"
-Pair = tuple[Number, Number]
+Pair = tuple[ComparableValue, ComparableValue]
 
 
 def check(paper: Paper) -> Iterator[Finding]:
@@ -42,15 +42,15 @@ def check(paper: Paper) -> Iterator[Finding]:
             yield _agreement(paper, first, second, agreeing, len(pairs))
 
 
-def same_quantity(paper: Paper) -> list[list[Number]]:
+def same_quantity(paper: Paper) -> list[list[ComparableValue]]:
     """The numbers of a paper, grouped by experiment, measure, round and trial."""
-    groups: dict[tuple[object, ...], list[Number]] = defaultdict(list)
+    groups: dict[tuple[object, ...], list[ComparableValue]] = defaultdict(list)
     for one in numbers(paper):
         groups[one.experiment, one.measure, one.round, one.cell.trial].append(one)
     return list(groups.values())
 
 
-def agree(one: Number, other: Number) -> bool:
+def agree(one: ComparableValue, other: ComparableValue) -> bool:
     """Whether both can print one value."""
     return can_be_one_value(one.bounds, other.bounds)
 
@@ -59,7 +59,9 @@ def _same_runs(pairs: Sequence[Pair]) -> bool:
     return 2 * sum(agree(*pair) for pair in pairs) >= len(pairs)
 
 
-def _comparable(one: Number, other: Number, shared: dict[tuple[str, str], list[Pair]]) -> bool:
+def _comparable(
+    one: ComparableValue, other: ComparableValue, shared: dict[tuple[str, str], list[Pair]]
+) -> bool:
     """Both are means of runs, or both single numbers, or their tables print the same runs."""
     alike = one.has_spread == other.has_spread
     return alike or _same_runs(shared[_tables((one, other))])
@@ -71,7 +73,7 @@ def _tables(pair: Pair) -> tuple[str, str]:
 
 def _disagreement(
     paper: Paper,
-    alike: Sequence[Number],
+    alike: Sequence[ComparableValue],
     pairs: Sequence[Pair],
     shared: dict[tuple[str, str], list[Pair]],
 ) -> Finding:
@@ -115,7 +117,7 @@ def _agreement(paper: Paper, one: str, other: str, agreeing: Sequence[Pair], of:
     )
 
 
-def _by_value(alike: Sequence[Number]) -> str:
+def _by_value(alike: Sequence[ComparableValue]) -> str:
     places: dict[str, list[str]] = defaultdict(list)
     for cell in (one.cell for one in alike):
         places[str(cell.printed)].append(cell.table)
@@ -124,6 +126,6 @@ def _by_value(alike: Sequence[Number]) -> str:
     )
 
 
-def _range(number: Number) -> str:
+def _range(number: ComparableValue) -> str:
     low, high = number.bounds
     return f"{float(low):g} to {float(high):g}"

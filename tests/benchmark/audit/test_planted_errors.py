@@ -18,9 +18,8 @@ from fedrepro.benchmark.audit.checks import (
     same_experiment,
 )
 from fedrepro.benchmark.audit.expressions import computed_of
-from fedrepro.benchmark.audit.findings import Finding, findings_for
+from fedrepro.benchmark.audit.findings import Finding
 from fedrepro.benchmark.claims.bind_cells import bind
-from fedrepro.benchmark.planning.plan_run import Resolver
 from fedrepro.benchmark.spec.model import Cell, Claim, Relation
 
 Make = Callable[..., Any]
@@ -88,19 +87,6 @@ def test_grid_that_nobody_states_is_found_with_the_value_off_it(cell: Make, pape
     assert value.status == "undecidable"
     assert value.cells == (("1", ("10",), ("C",)),)
     assert "multiples of 1/64" in grid.statement
-
-
-def test_an_experiment_that_several_cells_and_checks_share_is_resolved_once(
-    cell: Make, paper: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[object] = []
-    resolve = Resolver.resolve
-    monkeypatch.setattr(Resolver, "resolve", lambda *of: asked.append(of) or resolve(*of))
-    shared = {"method": "made-up", "name": "x"}
-    cells = [cell(text, column=text, experiment=shared) for text in ("50.2", "50.4", "50.6")]
-    made = paper(*cells, cell("50.8", column="d"))
-    findings_for(made)
-    assert len(asked) == 2
 
 
 def test_one_experiment_with_two_values(cell: Make, paper: Make) -> None:

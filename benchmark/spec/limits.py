@@ -1,0 +1,119 @@
+"""How long, deep and large specs may be, so that what `fedrepro check` passes can also be finished.
+
+The bounds lie far above what a printed paper needs; docs/spec-format.md lists them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+FILE_BYTES = 2_000_000
+DEPTH = 12
+"""Tables and lists inside each other."""
+ITEMS = 2_000
+"""Entries of one list, and keys of one table."""
+COLUMNS = 200
+CELLS = 20_000
+"""Rows times columns of one table."""
+TEXT = 4_000
+"""Characters of one text."""
+NAME = 100
+"""Characters of a name, an id or a key."""
+DIGITS = 30
+"""Digits of a number before the decimal point, and behind it."""
+SETTING = 10**9
+"""Absolute value of a number among the settings of an experiment."""
+TRIALS = 1_000
+DIVISORS = (Decimal("0.001"), Decimal(10**6))
+"""The least and the largest `divide` of an override."""
+
+CLAIM = 2_000
+"""Characters of a claim's expression."""
+NESTED = 20
+"""Parentheses inside each other in a claim."""
+OPERATIONS = 50
+"""Signs of arithmetic in a claim."""
+COMPARISONS = 2_000
+"""Comparisons that one claim stands for, or values that one side of it does."""
+NAMED_CELLS = 20_000
+"""Cells in all comparisons of a claim, counted as often as they are named."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_+-]*(\.[A-Za-z0-9_+-]+)*")
+Path = tuple[str | int, ...]
+
+
+def exceeded(data: Any) -> Iterator[tuple[Path, str]]:
+    """What the values of a TOML file exceed: the path of each, and what is wrong with it.
+
+    Nothing is said of what lies deeper than `DEPTH`.
+    """
+    waiting: list[tuple[Path, Any]] = [((), data)]
+    while waiting:
+        path, value = waiting.pop()
+        problem = _problem(value)
+        if problem is None and len(path) > DEPTH:
+            problem = f"lies deeper than {DEPTH} tables and lists"
+        if problem is not None:
+            yield path, problem
+        elif isinstance(value, dict):
+            for key, item in value.items():
+                if len(key) > NAME:
+                    yield path, f"has a key of {len(key)} characters; at most {NAME} are read"
+                else:
+                    waiting.append(((*path, key), item))
+        elif isinstance(value, list):
+            waiting += [((*path, i), item) for i, item in enumerate(value)]
+
+
+def _problem(value: Any) -> str | None:
+    if isinstance(value, (dict, list)):
+        entries = "keys" if isinstance(value, dict) else "entries"
+        return None if len(value) <= ITEMS else f"has {len(value)} {entries}; at most {ITEMS}"
+    if isinstance(value, str):
+        return None if len(value) <= TEXT else f"has {len(value)} characters; at most {TEXT}"
+    if isinstance(value, (int, float, Decimal)):
+        return number_problem(value)
+    return f"is a {type(value).__name__}, which no key takes; write it as text"
+
+
+def number_problem(value: float | Decimal) -> str | None:
+    """Why a number cannot be worked with, or None if it can."""
+    if isinstance(value, int):
+        return None if abs(value) < 10**DIGITS else f"has more than {DIGITS} digits"
+    number = Decimal(value)
+    if not number.is_finite():
+        return "must be finite"
+    if number.adjusted() >= DIGITS:
+        return f"has more than {DIGITS} digits before the point"
+    exponent = number.as_tuple().exponent
+    if isinstance(value, Decimal) and isinstance(exponent, int) and exponent < -DIGITS:
+        return f"has more than {DIGITS} digits behind the point"
+    return None
+
+
+def setting_problem(value: Any) -> str | None:
+    """Why a value is no setting of an experiment, or None if it may be one."""
+    for path, problem in exceeded(value):
+        return f"{'.'.join(map(str, path))} {problem}".lstrip()
+    if any(abs(Decimal(number)) > SETTING for number in _numbers(value)):
+        return f"must lie between -{SETTING:,} and {SETTING:,}"
+    return None
+
+
+def _numbers(value: Any) -> Iterator[float | Decimal]:
+    if isinstance(value, (int, float, Decimal)):
+        yield value
+    elif isinstance(value, (dict, list, tuple)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _numbers(item)
+
+
+def name_problem(text: str) -> str | None:
+    """Why text is no name that may become a file name or a module name, or None if it is one."""
+    if len(text) <= NAME and _NAME.fullmatch(text):
+        return None
+    allowed = f"letters, digits, hyphens, underscores and single dots, at most {NAME}"
+    return f"{text!r} is no name: {allowed}"
