@@ -222,7 +222,7 @@ class _Judging:
             reasons=self.reasons,
             incomplete=self.incomplete,
         )
-        return judge_claims(resolved, setting)
+        return judge_claims(resolved, context)
 
     # -- how to run it again ---------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from statsmodels.stats.weightstats import DescrStatsW
 
 from fedrepro.benchmark.claims.bind_cells import bind
 from fedrepro.benchmark.claims.trials import ClaimContext, judge_claims
+from fedrepro.benchmark.results import as_plain
 from fedrepro.benchmark.spec.model import Cell, Claim, Paper, Readout, Table
 from fedrepro.benchmark.spec.printed import Printed
 

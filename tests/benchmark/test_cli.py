@@ -126,14 +126,6 @@ def test_a_terminal_shows_colours_and_no_other_sequence(monkeypatch: pytest.Monk
         assert stream.getvalue() == f"{shown} \ufffd[2J\ufffd\ufffd\ufffd"
 
 
-@pytest.mark.parametrize("option", ["--out", "--store", "--data-dir"])
-def test_the_empty_text_is_no_folder(option: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as left:
-        main(["run", "fcl", option, ""])
-    assert left.value.code == 2
-    assert "names no folder" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("profile", ["../../elsewhere", "a/b", "x" * 300])
 def test_a_profile_cannot_lead_out_of_the_folder_of_reports(
     profile: str,

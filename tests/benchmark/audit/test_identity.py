@@ -17,7 +17,7 @@ AS_PUBLISHED = Profile("as published", 1, ())
 def test_numbers_share_their_key_where_the_published_runs_have_one_config() -> None:
     shared = 0
     for paper in load_papers():
-        resolver = Resolver(AS_PUBLISHED, None, {})
+        resolver = Resolver(AS_PUBLISHED)
         pairs = set()
         for one in numbers(paper):
             measured = one.cell.metric if one.cell.metric in MEASUREMENTS else "accuracy"
