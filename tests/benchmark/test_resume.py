@@ -145,6 +145,7 @@ def test_workers_die_with_a_killed_driver(plan: Plan, tmp_path: Path) -> None:
     assert len(list(drivers_and_workers())) >= 3
     process.send_signal(signal.SIGKILL)
     process.wait()
+    deadline = time.monotonic() + 60
     while list(drivers_and_workers()) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert list(drivers_and_workers()) == []
