@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit code."""
     open_standard_streams()
     output = Output(sys.stdout)
-    with redirect_stdout(output):  # type: ignore[type-var]
+    with redirect_stdout(output):
         try:
             given = build_parser().parse_args(arguments)
             code = int(given.execute(given))

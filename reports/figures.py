@@ -20,7 +20,7 @@ from fedrepro.benchmark.printable import one_line
 from fedrepro.benchmark.results import Series
 from fedrepro.reports.palette import INK, PALETTE, colour, marker
 
-_STYLE: dict[str, Any] = {
+_STYLE: dict[Any, Any] = {
     "svg.hashsalt": "fedrepro",  # names within a drawing depend on nothing but the drawing
     "svg.fonttype": "none",  # text stays text
     "text.parse_math": False,  # a label is no formula
@@ -102,7 +102,7 @@ def _scatter(axes: Axes, series: Series) -> None:
     axes.grid()
     for i, trials in enumerate(series.lines.values()):
         if trials:
-            look = {"ls": "", "marker": marker(i), "color": colour(i)}
+            look: dict[str, Any] = {"ls": "", "marker": marker(i), "color": colour(i)}
             points = np.array(trials, dtype=float)[:, :, 0]
             axes.plot(*points.T, ms=3, alpha=0.35, **look)
             axes.plot(*points.mean(0)[:, None], ms=7, **look)

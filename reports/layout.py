@@ -270,8 +270,3 @@ def anchor(report: Report, table: TableResult) -> str:
 def cell_name(cell: CellResult) -> str:
     """'CP-CFL SimCLR · T = 25'."""
     return f"{' '.join(cell.row)} · {' '.join(cell.column)}"
-
-
-def place(table: TableResult, cell: CellResult) -> str:
-    """'3: CP-CFL|SimCLR @ T = 25', as claims and regressions name a cell."""
-    return f"{table.id}: {'|'.join(cell.row)} @ {'|'.join(cell.column)}"

@@ -19,7 +19,7 @@ FLOORS = {
         {"costs", "protocols"},
     ),
     "benchmark": (
-        {"config", "errors", "results", "stats"},
+        {"config", "errors", "printable", "results", "stats"},
         {"spec"},
         {"claims", "data", "store"},
         {"analytic", "training"},

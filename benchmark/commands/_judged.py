@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from fedrepro.benchmark.commands._terminal import paint
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.judging.scoreboard import Scoreboard, exit_code, scoreboard
+from fedrepro.benchmark.printable import printable
 from fedrepro.benchmark.results import Report
 from fedrepro.benchmark.store.names import path_segment
 
@@ -38,7 +39,7 @@ def store_at(folder: Path) -> Store:
     """The store in `folder`, which complains on the terminal about damaged files."""
     from fedrepro.benchmark.store.store import Store
 
-    return Store(folder, warn=lambda sentence: print(f"fedrepro: {sentence}", file=sys.stderr))
+    return Store(folder, warn=_complain)
 
 
 def command_line() -> str:
@@ -79,7 +80,7 @@ def print_result(boards: Sequence[Scoreboard], failed: Mapping[str, str], folder
         print_scoreboard(board)
     print(f"report: {folder / 'report.html'}")
     for name, why in failed.items():
-        print(f"fedrepro: {_without(name, why)}", file=sys.stderr)
+        _complain(_without(name, why))
     return 2 if failed else exit_code(boards)
 
 
@@ -116,6 +117,10 @@ def write(reports: Sequence[Report], folder: Path) -> None:
         failed = publishing().write(reports, folder)
     if failed:
         raise FedreproError("; ".join(_without(name, why) for name, why in failed.items()))
+
+
+def _complain(sentence: str) -> None:
+    print(f"fedrepro: {printable(sentence)}", file=sys.stderr)
 
 
 def _without(name: str, why: str) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedrepro.benchmark.errors import FedreproError
+from fedrepro.benchmark.printable import printable
 
 if TYPE_CHECKING:
     from fedrepro.benchmark.planning.plan import Plan
@@ -199,7 +200,7 @@ def chosen_papers(ids: Sequence[str]) -> tuple[Paper, ...]:
 
 def print_skipped(paper: str, profile: str) -> None:
     """Says of one of all papers that it lacks the profile."""
-    print(f"{paper} has no profile '{profile}': left out", file=sys.stderr)
+    print(printable(f"{paper} has no profile '{profile}': left out"), file=sys.stderr)
 
 
 def refuse_selection(given: argparse.Namespace) -> None:

@@ -1,7 +1,9 @@
 """Bad input at the command line: one line, the right exit code, nothing lost."""
 
+import io
 import json
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,8 +12,10 @@ from typing import Any
 import pytest
 
 from fedrepro.benchmark.cli import main
+from fedrepro.benchmark.commands._terminal import Output
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.execution.executors import _work
+from fedrepro.benchmark.spec.load import tables_root
 from fedrepro.benchmark.training.training import train_trial
 from fedrepro.methods.outcome import DivergedError
 
@@ -64,6 +68,90 @@ def test_output_that_the_disk_refuses_is_one_line(arguments: list[str]) -> None:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr == "fedrepro: No space left on device\n"
+
+
+def in_shell(command: str) -> subprocess.CompletedProcess[bytes]:
+    """A command line in bash, where `fedrepro` is this one."""
+    own = f'fedrepro() {{ {shlex.quote(sys.executable)} -m fedrepro "$@"; }}; {command}'
+    return subprocess.run(["bash", "-c", own], capture_output=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("fedrepro list fcl >&-", 0),
+        ("fedrepro list fcl <&- >&-", 0),
+        ("fedrepro audit fedrlc --strict >&-", 1),
+        ("fedrepro list nonesuch 2>&-", 2),
+        ("fedrepro audit fedrlc --strict | head -1; exit ${PIPESTATUS[0]}", 1),
+        ("fedrepro list --json | head -1; exit ${PIPESTATUS[0]}", 0),
+        ("PYTHONIOENCODING=ascii fedrepro list cpcfl", 0),
+        ("fedrepro list $'caf\\xe9'", 2),
+    ],
+)
+def test_whatever_stands_for_the_output_the_exit_code_is_right(command: str, code: int) -> None:
+    done = in_shell(command)
+    assert done.returncode == code
+    assert b"Traceback" not in done.stderr
+    assert b"Exception" not in done.stderr
+
+
+def test_json_stays_json_where_letters_are_lacking() -> None:
+    narrow = in_shell("PYTHONIOENCODING=ascii fedrepro list cpcfl --json").stdout
+    assert json.loads(narrow.decode("ascii")) == json.loads(
+        in_shell("fedrepro list cpcfl --json").stdout
+    )
+
+
+def test_what_an_encoding_lacks_is_spelt_as_json_spells_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    raw = io.BytesIO()
+    output = Output(io.TextIOWrapper(raw, encoding="ascii"))
+    output.write("é \U0001f600 \udce9 plain")
+    output.flush()
+    assert raw.getvalue() == rb"\u00e9 \ud83d\ude00 " + b"\\ufffd plain"
+
+
+def test_a_terminal_shows_colours_and_no_other_sequence(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    for stream, shown in (
+        (Terminal(), "\x1b[31mERROR\x1b[0m"),
+        (io.StringIO(), "\ufffd[31mERROR\ufffd[0m"),
+    ):
+        Output(stream).write("\x1b[31mERROR\x1b[0m \x1b[2J\x07\u202e\x9b")
+        assert stream.getvalue() == f"{shown} \ufffd[2J\ufffd\ufffd\ufffd"
+
+
+@pytest.mark.parametrize("option", ["--out", "--store", "--data-dir"])
+def test_the_empty_text_is_no_folder(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["run", "fcl", option, ""])
+    assert left.value.code == 2
+    assert "names no folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("profile", ["../../elsewhere", "a/b", "x" * 300])
+def test_a_profile_cannot_lead_out_of_the_folder_of_reports(
+    profile: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shutil.copytree(tables_root() / "fcl", tmp_path / "specs" / "fcl")
+    spec = tmp_path / "specs" / "fcl" / "paper.toml"
+    renamed = spec.read_text("utf-8").replace("[profiles.smoke", f"[profiles.'{profile}'")
+    renamed = renamed.replace("[[profiles.smoke", f"[[profiles.'{profile}'")
+    spec.write_text(renamed, "utf-8")
+    monkeypatch.setattr("fedrepro.benchmark.spec.load.tables_root", lambda: tmp_path / "specs")
+    monkeypatch.chdir(tmp_path)
+    for verb in ("report", "run"):
+        assert main([verb, "fcl", "--profile", profile, "--store", "store"]) == 2
+        one_line(capsys)
+    assert {path.name for path in tmp_path.iterdir()} == {"specs"}
 
 
 def test_a_report_that_cannot_be_written_leaves_the_one_before(

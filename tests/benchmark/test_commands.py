@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import re
 import shlex
 import shutil
 import subprocess
@@ -104,22 +105,36 @@ def test_doctor_says_what_is_missing_and_what_is_damaged(
     assert data["mnist/train"].startswith("damaged: ")
 
 
-def test_completion_is_a_script_that_the_shell_takes_and_that_completes() -> None:
-    made = subprocess.run(
-        [sys.executable, "-m", "fedrepro", "completion", "bash"],
-        capture_output=True, text=True, check=True,
-    ).stdout  # fmt: skip
-    ask = 'COMP_WORDS=(fedrepro {0}); COMP_CWORD={1}; _fedrepro; echo "${{COMPREPLY[@]}}"'
+def test_completion_is_a_script_that_the_shell_takes_and_that_completes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["completion", "bash"]) == 0
+    script = capsys.readouterr().out
+    ask = "COMP_WORDS=(fedrepro {0}); COMP_CWORD={1}; COMPREPLY=(); "
+    ask += '{2}; echo "${{COMPREPLY[@]}}"'
+    complete = re.search(r"^complete .*-F (\w+) fedrepro$", script, re.MULTILINE)
+    assert complete is not None
     for words, at, found in (
         ("reg", 1, "regress"),
         ("run --prof", 2, "--profile"),
         ("run cp", 2, "cpcfl"),
+        ("run cpcfl --out /et", 4, "/etc"),
     ):
         done = subprocess.run(
-            ["bash", "-c", made + ask.format(words, at)],
+            ["bash", "-c", script + ask.format(words, at, complete[1])],
             capture_output=True, text=True, check=True,
         )  # fmt: skip
         assert done.stdout.strip() == found
+
+
+@pytest.mark.parametrize("shell", ["zsh", "tcsh"])
+def test_other_shells_have_a_script_with_all_commands(
+    shell: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    assert {verb for verb in VERBS if verb not in script} == set()
+    assert "cpcfl" in script
 
 
 def test_a_report_on_all_papers_leaves_out_what_lacks_the_profile(

@@ -2,8 +2,8 @@
 
 A suite has so many copies of the five papers (`tests.benchmarks.suite`), with every trial stored.
 Each size is measured twice, in fresh processes: step by step in one process, which holds one paper
-at a time as `fedrepro report` does, and as `fedrepro report` makes it, on all cores, for the first
-time and again. Like the command, this module loads what is large only where it is needed.
+at a time, and as `fedrepro report` makes it, on all cores. Like the command, this module loads what
+is large only where it is needed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from tempfile import TemporaryDirectory
 from typing import TypeVar
 
 from fedrepro.benchmark.commands._many import report_on
-from fedrepro.benchmark.commands._turns import collect_rarely
 from fedrepro.benchmark.spec.load import load_paper, paper_ids
 
 Made = TypeVar("Made")
@@ -35,13 +34,12 @@ def by_steps(folder: Path, profile: str) -> dict[str, object]:
     from fedrepro.benchmark.judging.scoreboard import scoreboard
     from fedrepro.benchmark.planning.plan import make_plan
     from fedrepro.benchmark.store.store import Store
-    from fedrepro.reports.parts import formats, join
+    from fedrepro.reports.publish import PAPERS, formats, render_overview
     from tests.benchmarks.peak import most_resident
 
     steps: dict[str, float] = {}
     size = dict.fromkeys(("papers", "cells", "runs", "trials"), 0)
-    places, boards = [], []
-    collect_rarely()
+    boards = {}
     before, begun = most_resident() >> 20, time.perf_counter()
 
     def step(name: str, work: Callable[[], Made]) -> Made:
@@ -50,28 +48,26 @@ def by_steps(folder: Path, profile: str) -> dict[str, object]:
         steps[name] = steps.get(name, 0.0) + time.process_time() - clock
         return made
 
-    with TemporaryDirectory(dir=folder) as unfinished:
+    with TemporaryDirectory(dir=folder) as made:
+        out = Path(made)
         for i, id in enumerate(paper_ids(folder / "specs")):
             paper = step("read", lambda: load_paper(id, folder / "specs"))  # noqa: B023
             plan = step("plan", lambda: make_plan(paper, profile))  # noqa: B023
             store = Store(folder / "store")  # which remembers what it has read
             report = step("judge", lambda: judge(plan, store, command="fedrepro"))  # noqa: B023
-            places.append(Path(unfinished, str(i)))
-            places[-1].mkdir()
+            own = out / PAPERS / id
+            own.mkdir(parents=True)
             for format, writer in formats().items():
-                for name in writer.PARTS:
-                    text = step(format, lambda: writer.part(report, name))  # noqa: B023
-                    (places[-1] / f"{format}-{name}").write_text(text, "utf-8", newline="")
-            boards.append(scoreboard(report))
+                text = step(format, lambda: writer.render([report]))  # noqa: B023
+                (own / writer.FILE).write_text(text, "utf-8", newline="")
+            boards[id] = scoreboard(report)
             counts = (1, len(plan.cells), len(plan.runs), len(plan.trials_to_run()))
             for what, count in zip(size, counts, strict=True):
                 size[what] += count
             if i == 0:
                 steps["of all, the first paper"] = sum(steps.values())
-        out = folder / "by-steps"
-        out.mkdir()
-        step("join", lambda: join(places, boards, out))
-    megabytes = {p.name: p.stat().st_size // 10**6 for p in out.iterdir() if p.is_file()}
+        step("join", lambda: render_overview(boards, out))
+        megabytes = {p.name: p.stat().st_size // 10**6 for p in out.iterdir() if p.is_file()}
     return {
         **size,
         "cpu_s": {name: round(seconds, 1) for name, seconds in steps.items()},
@@ -82,27 +78,15 @@ def by_steps(folder: Path, profile: str) -> dict[str, object]:
 
 
 def as_command(folder: Path, profile: str) -> dict[str, object]:
-    """Wall seconds of the report as the command makes it, and the memory of all its processes.
-
-    Made three times: the first, again when nothing has changed, and when one trial is missing.
-    """
+    """Wall seconds of the report as the command makes it, and the memory of all its processes."""
     ids = paper_ids(folder / "specs")
     given = argparse.Namespace(
-        profile=profile, trials=None, store=folder / "store", papers=list(ids), anew=False
+        profile=profile, trials=None, store=folder / "store", papers=list(ids)
     )
-
-    def make() -> dict[str, object]:
-        begun = time.perf_counter()
-        with _most_of_all() as largest:
-            report_on(ids, given, folder / "out", command="fedrepro", root=folder / "specs")
-        return {"wall_s": round(time.perf_counter() - begun, 1), "MiB of all": largest[0] >> 20}
-
-    first, unchanged = make(), make()
-    trial = min((folder / "store" / "trials").glob("*/*.json"))
-    aside = trial.rename(folder / trial.name)
-    one_less = make()
-    aside.rename(trial)
-    return {"first": first, "nothing changed": unchanged, "one trial less": one_less}
+    begun = time.perf_counter()
+    with _most_of_all() as largest:
+        report_on(ids, given, folder / "out", command="fedrepro", root=folder / "specs")
+    return {"wall_s": round(time.perf_counter() - begun, 1), "MiB of all": largest[0] >> 20}
 
 
 @contextmanager

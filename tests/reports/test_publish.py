@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
+import subprocess
 import threading
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -52,7 +55,7 @@ def test_two_reports_at_once_never_mix_in_one_folder(small: Report, tmp_path: Pa
 
     def write_often(report: Report) -> None:
         try:
-            for _ in range(15):
+            for _ in range(6):
                 write([report], tmp_path)
         except BaseException as error:
             problems.append(error)
@@ -74,7 +77,7 @@ def test_a_reader_always_finds_every_file_whole(small: Report, tmp_path: Path) -
     done = threading.Event()
 
     def write_often() -> None:
-        for _ in range(10):
+        for _ in range(4):
             write([small], tmp_path)
         done.set()
 
@@ -218,6 +221,22 @@ def test_a_report_names_no_place_of_the_machine_where_it_was_made(
     assert shown["tables"][0]["cells"][0]["verdict"]["reason"] == (
         "data set stl10 is not in ~/my data/sets: get it, or see 'store'"
     )
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs a browser")
+@pytest.mark.parametrize("fragment", ["#%zz", '#"]', "#paper-x-runs"])
+def test_no_fragment_of_an_address_stops_the_page(
+    small: Report, tmp_path: Path, fragment: str
+) -> None:
+    write([small], tmp_path)
+    quiet = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking")
+    address = f"file://{tmp_path}/report.html{fragment}"
+    done = subprocess.run(
+        ["chromium", *quiet, "--dump-dom", address], capture_output=True, text=True, check=True
+    )
+    (form,) = re.findall(r'<form id="filter"[^>]*>', done.stdout)
+    assert "hidden" not in form  # the script shows it, once everything before has worked
 
 
 def test_a_name_that_is_not_utf8_is_written(small: Report, tmp_path: Path) -> None:
