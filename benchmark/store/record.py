@@ -1,4 +1,4 @@
-"""A finished trial as stored: one immutable JSON record, its arrays beside it."""
+"""A finished trial as stored: one immutable JSON record, its arrays in files of their own."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ NOT_A_RECORD = (KeyError, TypeError, ValueError, AttributeError, RecursionError)
 class TrialRecord:
     """One trial of one run.
 
-    source: SHA-256 by file of the code that the run depends on. provenance: device, versions,
-    commit, start, wall seconds, data checksums and whether each set is the release.
-    arrays, encoder: file name and SHA-256 of the arrays beside the record, None where there are
-    none.
+    source: SHA-256 by file of the code that the run depends on.
+    provenance: device, versions, commit, start, wall seconds, data checksums and whether
+    each set is the release.
+    arrays, encoder: file name and SHA-256 of the trial's arrays; None where there are none.
     """
 
     run: str

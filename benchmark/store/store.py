@@ -1,9 +1,9 @@
 """The store: finished trials as immutable files, written so that a kill loses none.
 
     store.json                                      schema
-    trials/<run key>/<source digest>-seed<k>.json   a record; .npz and .encoder.npz beside it
+    trials/<run key>/<source digest>-seed<k>.json   a record, with its .npz and .encoder.npz
     errors/<run key>-seed<k>.json                   why a trial failed; never taken as a result
-    quarantine/                                     damaged files, kept for inspection
+    quarantine/                                     damaged files, for inspection
     unfinished/                                     what is being written; a kill leaves it there
 
 Files appear whole or not at all (`benchmark.store.files`) and the record comes last, so where it
