@@ -30,7 +30,7 @@ from torch import Tensor
 
 _PATCH_BYTES = {"cpu": 1 << 20}
 _PATCH_BYTES_ELSEWHERE = 1 << 30
-# From these on a single model's convolution is a product over patches that are kept.
+# From these on a single model's convolution is a product over patches that autograd saves.
 _FEW_PIXELS, _MANY_WEIGHTS = 4, 1 << 18
 
 

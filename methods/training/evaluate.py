@@ -71,7 +71,8 @@ def client_losses(
     losses = torch.empty(n_models(pool), len(index), device=index.device)
     for encoder in torch.unique(same).tolist():
         models = (same == encoder).nonzero().flatten()
-        h = _encode(model, take(encoders, [encoder]), federation.train, index)
+        h = _encode(model, take(encoders, [encoder]), federation.train, index)  # images x dim
+        # models x images x classes
         logits = model.logits(take(heads, models), h.expand(len(models), *h.shape))
         each = F.cross_entropy(logits.flatten(0, 1), labels.repeat(len(models)), reduction="none")
         losses[models.to(losses.device)] = each.reshape(len(models), -1)

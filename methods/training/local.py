@@ -62,8 +62,9 @@ class Supervised(LocalLoss):
         """Logits of the batch, models x batch x classes."""
         if not self._frozen(batch.epoch):
             return self.model(state, to_float(self.portion.images[batch.index]), training=True)
-        rows = torch.arange(len(batch.at), device=batch.at.device).unsqueeze(1)
-        return self.model.logits(state, client_state[ENCODED][rows, batch.at], training=True)
+        rows = torch.arange(len(batch.at), device=batch.at.device).unsqueeze(1)  # models x 1
+        h = client_state[ENCODED][rows, batch.at]  # models x batch x dim
+        return self.model.logits(state, h, training=True)
 
     def loss(self, state: State, client_state: State, batch: Batch) -> Tensor:
         return batch.mean(
@@ -91,39 +92,36 @@ def train_clients(
 ) -> State:
     """The models of `clients` (int64) after local training in round `t`, stacked in that order.
 
-    choice: int64, clients; the model of `pool` that a client starts from. encoder_epochs: the
-    encoder is trained in the first so many epochs (CP-CFL's E_l,f), None for all; after them it is
-    frozen. grouping: which clients share a step; by default the engine chooses.
+    choice: int64, (clients,), the model of `pool` that a client starts from.
+    encoder_epochs: epochs that train the encoder, the first ones (CP-CFL's E_l,f), after which it
+        is frozen; None for all.
+    grouping: which clients share a step; by default the engine chooses.
     """
     own_of = [federation.train_of[client] for client in clients.tolist()]
     start = take(pool, choice)
-    if encoder_epochs is None or encoder_epochs > 0:
-        work = Supervised(model, federation.train, encoder_epochs)
-        places: Places = {}
-        # A client alone trains all weights: `methods.costs.counting` counts them.
-        if len(clients) > 1 and options.moves_by_gradients_alone:
-            places = reached_places(model, start, to_float(federation.train.images[own_of[0][0]]))
-        trained = train_steps(
-            work, trimmed(start, places), {}, own_of, options, seeds, t, clients, grouping
+
+    def train(local_loss: Supervised, state: State, grouping: Grouping) -> State:
+        return train_steps(
+            local_loss, state, {}, own_of, options, seeds, t, clients, grouping
+        ).state
+
+    if encoder_epochs == 0:
+        heads = _Heads(
+            model, federation.train, features(model, pool, choice, federation.train, own_of)
         )
-        return restored(trained.state, start, places)
-    encoded = features(model, pool, choice, federation.train, own_of)
-    heads = train_steps(
-        _Heads(model, federation.train, encoded),
-        part(start, HEAD),
-        {},
-        own_of,
-        options,
-        seeds,
-        t,
-        clients,
-        replace(grouping, at_once=grouping.at_once or len(clients)),
-    )
-    return {**start, **heads.state}
+        # All heads at once: they are small.
+        grouping = replace(grouping, at_once=grouping.at_once or len(clients))
+        return {**start, **train(heads, part(start, HEAD), grouping)}
+    places: Places = {}
+    # A client alone trains all weights: `methods.costs.counting` counts them.
+    if len(clients) > 1 and options.moves_by_gradients_alone:
+        places = reached_places(model, start, to_float(federation.train.images[own_of[0][0]]))
+    whole = Supervised(model, federation.train, encoder_epochs)
+    return restored(train(whole, trimmed(start, places), grouping), start, places)
 
 
 class _Heads(Supervised):
-    """Heads alone, on representations computed beforehand: images x dim for each client."""
+    """Heads alone; encoded: representations, images x dim, of each client."""
 
     def __init__(self, model: Classifier, portion: Portion, encoded: Sequence[Tensor]) -> None:
         super().__init__(model, portion, encoder_epochs=0)

@@ -81,14 +81,16 @@ def pretrain(
     memory = learner.memory(state)
     optimizer = make_optimizer(options.optimizer, trained, options.learning_rate)
     order = seeds.generator("pretraining", "order")
-    looks = seeds.generator("pretraining", "views")
+    view_stream = seeds.generator("pretraining", "views")
 
     losses: list[float] = []
     for epoch in range(1, options.epochs + 1):
         total = torch.zeros((), device=device)
         images = 0
         drawn = batches(n, options.batch_size, order, device)
-        for batch, views in _with_views(drawn, portion.images, objective, augmentation, looks):
+        for batch, views in _with_views(
+            drawn, portion.images, objective, augmentation, view_stream
+        ):
             labels = portion.labels[batch][None] if portion.labels is not None else None
             loss = learner.loss(state, memory, [view[None] for view in views], labels).sum()
             optimizer.zero_grad(set_to_none=True)
@@ -121,7 +123,7 @@ def _with_views(
     images: Tensor,
     objective: Objective,
     augmentation: Augmentation,
-    looks: torch.Generator,
+    view_stream: torch.Generator,
 ) -> Iterator[tuple[Tensor, list[Tensor]]]:
     """Each batch with its views; those of batches of small images are drawn together."""
     for first in drawn:
@@ -130,7 +132,9 @@ def _with_views(
         raw = [images[batch] for batch in together]
         if objective.draws_views:
             yield from zip(
-                together, augmentation.views_of_batches(raw, objective.n_views, looks), strict=True
+                together,
+                augmentation.views_of_batches(raw, objective.n_views, view_stream),
+                strict=True,
             )
         else:
             for batch, own in zip(together, raw, strict=True):

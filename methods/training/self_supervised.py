@@ -38,7 +38,7 @@ class ClientViews:
 class SelfSupervisedLoss(LocalLoss):
     """The loss of `learner` on views of each client's images.
 
-    client_state: what the learner keeps beside its weights, which it moves after a step.
+    client_state: what the learner has besides its weights; it changes after a step.
     """
 
     smallest_batch = 2

@@ -103,7 +103,7 @@ class _Images:
         parts = torch.split(order, self.batch_size, dim=1)
         for at, counts, share in zip(parts, self._counts, self._shares, strict=False):
             n = len(counts)
-            index = self.own[self._rows[:n], at[:n]]
+            index = self.own[self._rows[:n], at[:n]]  # n x batch
             yield Batch(self.members[:n], index, at[:n], epoch, share), counts
 
 

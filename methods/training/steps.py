@@ -39,7 +39,7 @@ def train_steps(
     """The models of `clients` (int64, client numbers) after round `t`.
 
     start: one model for each client.
-    client_state: what the loss needs of each client beside its model, stacked; may be empty.
+    client_state: what the loss needs of each client besides its model, stacked; may be empty.
     own_of: per client an int64 index into the training portion.
     grouping: which clients share steps.
 
