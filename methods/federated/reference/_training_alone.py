@@ -1,7 +1,7 @@
 """Clients that train by themselves without labels: nothing is exchanged.
 
-Each goes on from the model that it trained last, rounds x local_epochs epochs in all; so does
-what its objective keeps besides the weights.
+Each goes on from the model that it trained last, rounds x local_epochs epochs in all; what its
+objective keeps besides weights goes on too.
 Unstated by the papers: the optimiser is made anew each round, as in the federated runs, so that the
 comparison is of data and not of moments.
 """

@@ -16,7 +16,7 @@ from fedrepro.methods.federated.reference.single_training import SingleTraining
 
 @dataclass(frozen=True)
 class CentralizedBYOL(SingleTraining):
-    """Options as for every method, and those of BYOL."""
+    """Options of every method, and those of BYOL."""
 
     objective: str = "byol"
 

@@ -18,7 +18,7 @@ from fedrepro.methods.federated.reference.centralized import Centralized
 
 @dataclass(frozen=True)
 class CentralizedMoCo(TrainingAlone):
-    """Options as for every method, and those of MoCo."""
+    """Options of every method, and those of MoCo."""
 
     def objective_name(self) -> str:
         return "moco"

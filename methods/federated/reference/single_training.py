@@ -15,7 +15,7 @@ from fedrepro.methods.federated.reference._training_alone import TrainingAlone
 
 @dataclass(frozen=True)
 class SingleTraining(TrainingAlone):
-    """objective: the registered name of what clients minimise; its options are options too."""
+    """objective: the registered name of what clients minimise; its options are set next to it."""
 
     objective: str = "byol"
 
