@@ -280,9 +280,9 @@ class FederatedMethod(ABC):
     ) -> Trained:
         """The models of `clients` (int64) after they have minimised `local_loss` in round `t`.
 
-                        start: one model for each client. client_state: what else `local_loss` needs of each
-                client; nothing by default. Both are stacked over `clients` and left as they are.
-                        options: how clients train; by default `local_options(t)`.
+                start: one model for each client. client_state: what else `local_loss` needs of each
+        client; nothing by default. Both are stacked over `clients` and left as they are.
+                options: how clients train; by default `local_options(t)`.
         """
         return train_steps(
             local_loss,
