@@ -39,7 +39,7 @@ from fedrepro.benchmark.judging.compare import (
     read_as,
 )
 from fedrepro.benchmark.results import Report
-from fedrepro.benchmark.stats.tost import t_quantile
+from fedrepro.benchmark.stats.t_tests import t_quantile
 from fedrepro.benchmark.store.files import write_whole
 from fedrepro.benchmark.store.fingerprint import changed
 from fedrepro.benchmark.store.names import path_segment

@@ -9,7 +9,6 @@ import pytest
 
 from fedrepro.benchmark.commands._options import parse_sets
 from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.judging.departures import DepartureTable
 from fedrepro.benchmark.judging.judge import judge
 from fedrepro.benchmark.judging.scoreboard import exit_code, scoreboard
 from fedrepro.benchmark.planning.plan import Plan, PlannedCell, PlannedDrawing
@@ -174,11 +173,15 @@ def test_a_run_with_a_departure_is_never_judged():
 
 
 def test_equal_departures_of_a_table_are_shown_once_in_the_order_of_its_cells():
-    numbered, equal = DepartureTable(), replace(SCALED)
-    other = Departure("clients.count", "100", "5", "time")
-    assert numbered.positions([SCALED, other]) == (0, 1)
-    assert numbered.positions([other, equal]) == (1, 0)
-    assert numbered.all == (SCALED, other)
+    run, other = config("ours"), Departure("clients.count", "100", "5", "time")
+    cells = [cell("A", "70.10"), cell("B", "60.00")]
+    planned = [
+        PlannedCell(one, run, None, Readout(), departures)
+        for one, departures in zip(cells, ((SCALED, other), (other, replace(SCALED))), strict=True)
+    ]
+    found = judged(plan_of([table(cells)], planned), Shelf().put(run, CLOSE)).tables[0]
+    assert found.departures == (SCALED, other)
+    assert [one.departures for one in found.cells] == [(0, 1), (1, 0)]
 
 
 def test_data_that_are_not_the_release_are_a_departure():
