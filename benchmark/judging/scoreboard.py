@@ -1,7 +1,4 @@
-"""What is told of a judged paper before anything else: counts, and why cells were not run.
-
-Little enough to be kept for hundreds of papers whose reports are not.
-"""
+"""A judged paper in counts, small enough for memory to hold those of hundreds of papers."""
 
 from __future__ import annotations
 
