@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from fedrepro.benchmark.claims.nodes import CellKey, key_of
 from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.planning.plan import Plan, PlannedCell, PlannedDrawing
+from fedrepro.benchmark.planning.plan import Plan, PlannedCell
+from fedrepro.benchmark.planning.plan_run import Resolved
 from fedrepro.benchmark.results import Departure
 from fedrepro.benchmark.stats.samples import Sample, describe
 from fedrepro.benchmark.store.record import TrialRecord
@@ -97,7 +98,7 @@ class Evidence:
         """The trials of every planned cell in numbers; None where there are none."""
         return {key: describe(trials.found) for key, trials in self.cells.items()}
 
-    def departures(self, planned: PlannedCell | PlannedDrawing) -> tuple[Departure, ...]:
+    def departures(self, planned: Resolved) -> tuple[Departure, ...]:
         """How what a cell shows differs from the published protocol, its data included."""
         unreleased = (
             Departure(
