@@ -78,8 +78,6 @@ class Store:
         if description is not None:
             check_schema(description)
 
-    # -- reading ---------------------------------------------------------------------------------
-
     def find(self, config: RunConfig, seed: int) -> TrialRecord | None:
         """The finished trial made by the present source, or None.
 
@@ -138,8 +136,6 @@ class Store:
         except NoFileError:
             return None
         return None if found is None else str(found.get("message"))
-
-    # -- writing ---------------------------------------------------------------------------------
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -204,8 +200,6 @@ class Store:
         trial = {"run": config.key, "config": config.as_dict(), "seed": seed}
         plain = {**trial, "message": message, "details": details}
         self._write(self._error_path(config, seed), _json(plain))
-
-    # -- files -----------------------------------------------------------------------------------
 
     def _folder(self, run: str) -> Path:
         return self.root / "trials" / run
