@@ -14,6 +14,8 @@ from fedrepro.benchmark.results import CellResult, Series
 from fedrepro.benchmark.spec.model import Figure
 from fedrepro.methods.outcome import PICTURE
 
+Lines = dict[str, list[tuple[list[float], list[float]]]]
+
 
 def panels(
     figure: Figure,
@@ -47,7 +49,7 @@ def _scatter(figure: Figure, cells: Sequence[CellResult]) -> tuple[Series, ...]:
     """
     x, y = str(figure.options.get("x", "x")), str(figure.options.get("y", "y"))
     by_place = {(cell.row, cell.column): cell for cell in cells}
-    by_panel: dict[tuple[str, ...], dict[str, list[tuple[list[float], list[float]]]]] = {}
+    by_panel: dict[tuple[str, ...], Lines] = {}
     units = {cell.column[-1]: cell.unit or "" for cell in cells}
     scaled = {cell.column[:-1] for cell in cells if cell.departures}
     for (row, column), of_y in by_place.items():
@@ -78,7 +80,7 @@ def _curves(
 ) -> tuple[Series, ...]:
     split = int(figure.options.get("split", 0))
     scale = 100.0 if unit == "%" else 1.0
-    by_panel: dict[str, dict[str, list[tuple[list[float], list[float]]]]] = {}
+    by_panel: dict[str, Lines] = {}
     names: dict[str, None] = {}
     for drawing in drawings:
         if drawing.config is None:
@@ -91,9 +93,8 @@ def _curves(
             if metric in record.metrics
         ]
         if curves:
-            label = drawing.run.label
-            lines = by_panel.setdefault(_title(drawing, label[:split]), {})
-            lines[" | ".join(label[split:])] = [
+            panel, line = drawing.run.label[:split], " | ".join(drawing.run.label[split:])
+            by_panel.setdefault(_title(drawing, panel), {})[line] = [
                 ([float(t) for t in curve.rounds], [scale * value for value in curve.values])
                 for curve in curves
             ]

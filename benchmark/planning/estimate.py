@@ -186,13 +186,12 @@ class TrialTimeEstimator:
 def work_of(config: RunConfig, data_dir: Path | None = None) -> Work:
     """Images that a trial passes through its encoder."""
     options = config.options
-    if config.stage == "measurement":
-        images = config.data["images"] or _n_images(config.data, data_dir)
-        return Work(forward=float(images), trained=0)
     if config.stage == "costs":
         return Work(forward=_COUNTED_IMAGES, trained=0)
-    if config.stage == "pretraining":
+    if config.stage in ("measurement", "pretraining"):
         images = config.data["images"] or _n_images(config.data, data_dir)
+        if config.stage == "measurement":
+            return Work(forward=float(images), trained=0)
         views = registry.make("objective", config.method, options).n_views
         return Work(forward=0, trained=float(images * views * options["epochs"]))
     train, test = _dealt(json.dumps(config.clients))

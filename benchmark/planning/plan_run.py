@@ -65,9 +65,9 @@ def resolve(
         paths = ", ".join(f"'{path}'" for path in unread)
         return Resolved(None, f"setting {paths} is not implemented", read)
     departures = [
-        change.departure
-        for change in changed.changes
-        if change.path in builder.used or (change.path == "at" and config.stage == "federated")
+        one
+        for one in changed.departures
+        if one.setting in builder.used or (one.setting == "at" and config.stage == "federated")
     ]
     if config.stage == "measurement":
         return Resolved(config, None, Readout("final"), tuple(departures))
@@ -121,9 +121,8 @@ def counting_run(cell: Cell, published: Resolver) -> RunConfig | None:
     Raises `SpecError` if a setting is missing or has the wrong type.
     """
     images = get(cell.experiment, "costs.images")
-    if cell.kind != "analytic" or cell.skip is not None or cell.formula not in COUNTED:
-        return None
-    if not isinstance(images, int):
+    is_counted = cell.kind == "analytic" and cell.skip is None and cell.formula in COUNTED
+    if not is_counted or not isinstance(images, int):
         return None
     settings = {name: value for name, value in cell.experiment.items() if name != "costs"}
     bound = dataclasses.replace(cell, experiment=settings, overrides={})
