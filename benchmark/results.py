@@ -6,12 +6,12 @@ computes nothing. `as_plain` is the report's JSON.
 
 from __future__ import annotations
 
-import dataclasses
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
-from pathlib import Path
 from typing import Any, Literal
+
+from pydantic_core import to_jsonable_python
 
 VerdictWord = Literal[
     "REPRODUCED", "DISCREPANT", "COMPATIBLE", "SHIFTED", "INCONCLUSIVE",
@@ -232,29 +232,13 @@ class Report:
 
     def count_verdicts(self) -> dict[str, int]:
         """How many cells carry each verdict."""
-        counts: dict[str, int] = {}
-        for table in self.tables:
-            for cell in table.cells:
-                counts[cell.verdict.word] = counts.get(cell.verdict.word, 0) + 1
-        return counts
+        return Counter(cell.verdict.word for table in self.tables for cell in table.cells)
 
     def count_claims(self) -> dict[str, int]:
         """How many claims carry each word."""
-        counts: dict[str, int] = {}
-        for table in self.tables:
-            for claim in table.claims:
-                counts[claim.word] = counts.get(claim.word, 0) + 1
-        return counts
+        return Counter(claim.word for table in self.tables for claim in table.claims)
 
 
 def as_plain(value: Any) -> Any:
     """Dataclasses, tuples, decimals and paths as what JSON can hold."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: as_plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
-    if isinstance(value, Mapping):
-        return {str(key): as_plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [as_plain(item) for item in value]
-    if isinstance(value, (Decimal, Path)):
-        return str(value)
-    return value
+    return to_jsonable_python(value)

@@ -36,10 +36,8 @@ from fedrepro.benchmark.claims.printed import shown, support
 from fedrepro.benchmark.results import ClaimResult, Comparison
 from fedrepro.benchmark.spec.model import Claim
 from fedrepro.benchmark.spec.printed import half_unit
-from fedrepro.benchmark.stats.holm import holm
-from fedrepro.benchmark.stats.intervals import mean_interval
-from fedrepro.benchmark.stats.samples import Sample, describe
-from fedrepro.benchmark.stats.tost import p_beyond, p_equivalent, t_upper
+from fedrepro.benchmark.stats.samples import Sample, describe, mean_interval
+from fedrepro.benchmark.stats.t_tests import holm, p_beyond, p_equivalent, t_upper
 
 LEVEL = 0.05
 TOO_FEW = "Fewer trials than planned decide nothing."

@@ -21,7 +21,7 @@ from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.judging.scoreboard import Scoreboard, exit_code, scoreboard
 from fedrepro.benchmark.printable import printable
 from fedrepro.benchmark.results import Report
-from fedrepro.benchmark.store.names import path_segment
+from fedrepro.benchmark.store.files import path_segment
 
 if TYPE_CHECKING:
     from fedrepro.benchmark.planning.plan import Plan

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fedrepro.benchmark.judging.compare import Change
-    from fedrepro.benchmark.judging.report_diff import ReportRead
+    from fedrepro.benchmark.judging.report_diff import Change, ReportRead
 
 HELP = "compare two reports (report.json or its folder) or two stores"
 EXAMPLE = "fedrepro diff results/reports/cpcfl-reduced old/cpcfl-reduced"

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Task, TaskID, TextColumn
 from rich.progress import Progress as Bars
 
-from fedrepro.benchmark.planning.duration import duration
+from fedrepro.benchmark.planning.summary import duration
 
 _LINE_EVERY_S = 10.0
 _NAMED, _DRAWN = 4, 16

@@ -21,9 +21,9 @@ from fedrepro.benchmark.execution.executors._dispatch import Dispatch
 from fedrepro.benchmark.execution.executors.base import Executor, ExecutorOptions, Listener
 from fedrepro.benchmark.execution.jobs import Done, Failed, Job, Queue, Result
 from fedrepro.benchmark.execution.progress import Progress
-from fedrepro.benchmark.planning.duration import duration
 from fedrepro.benchmark.planning.estimate import TrialTimeEstimator
 from fedrepro.benchmark.planning.plan import Plan
+from fedrepro.benchmark.planning.summary import duration
 from fedrepro.benchmark.store import fingerprint
 from fedrepro.benchmark.store.store import Store
 from fedrepro.benchmark.training.training import device_name

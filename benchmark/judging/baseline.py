@@ -26,24 +26,24 @@ from dataclasses import dataclass as plain_dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import TypeAdapter
 from pydantic.dataclasses import dataclass
 
 from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.judging.compare import (
+from fedrepro.benchmark.judging.report_diff import (
     STRICT,
     Change,
-    Means,
-    changed_cells,
-    changed_claims,
+    changed_value,
+    changed_words,
     read_as,
 )
 from fedrepro.benchmark.results import Report
-from fedrepro.benchmark.stats.tost import t_quantile
-from fedrepro.benchmark.store.files import write_whole
+from fedrepro.benchmark.stats.t_tests import t_quantile
+from fedrepro.benchmark.store.files import path_segment, write_whole
 from fedrepro.benchmark.store.fingerprint import changed
-from fedrepro.benchmark.store.names import path_segment
 
+Values = Sequence[float] | NDArray[np.float64]
 SCHEMA = 1
 LEVEL = 0.01
 _EXACT = 1e-9
@@ -57,10 +57,6 @@ class RecordedCell:
     trials: tuple[float | None, ...]
     verdict: str
     run: str | None
-
-    @property
-    def word(self) -> str:
-        return self.verdict
 
     @property
     def by_seed(self) -> dict[int, float]:
@@ -90,8 +86,9 @@ class Baseline:
 class Movement(Change):
     """Something that differs from the baseline.
 
-    regression: beyond tolerance, or a worse word; other movements are told, but pass. tolerance: of
-    a value's mean, in the cell's unit. files: edited since the baseline.
+    regression: beyond tolerance, or a worse word; other movements are shown, but pass.
+    tolerance: of a value's mean, in the cell's unit.
+    files: edited since the baseline.
     """
 
     regression: bool = False
@@ -143,24 +140,45 @@ def compare(baseline: Baseline, report: Report) -> list[Movement]:
     Raises `FedreproError` for a baseline of another paper, profile, data set or schema, or one
     that shares no trained cell with the report: a gate that measures nothing must not pass.
     """
-    _check_head(baseline, report)
+    if baseline.schema != SCHEMA:
+        raise FedreproError(
+            f"the baseline has schema {baseline.schema}, this version reads {SCHEMA}"
+        )
+    for name in ("paper", "profile", "on"):
+        recorded, here = getattr(baseline, name), getattr(report, name)
+        if recorded != here:
+            raise FedreproError(f"the baseline's {name} is {recorded}, this report's is {here}")
     now = _recorded(report)
     old = {place: cell for place, cell in baseline.cells.items() if place in now.cells}
     new = {place: cell for place, cell in now.cells.items() if place in old}
     if not any(cell.by_seed for cell in old.values()):
         raise FedreproError("the baseline shares no trained cell with this report")
-    movements = [
-        _judged(one, old[one.where], new[one.where], _edited(baseline, now, one.where))
-        for one in changed_cells(old, new, _means)
-    ]
-    for one in changed_claims(baseline.claims, now.claims):
+    movements = []
+    words = ({place: cell.verdict for place, cell in side.items()} for side in (old, new))
+    for one in changed_words("verdict", *words):
+        lost = bool(old[one.where].by_seed) and not new[one.where].by_seed
+        worse = lost or (one.before in _GOOD and one.after not in _GOOD)
+        worse = worse or one.after == "DISCREPANT"
+        files = _edited(baseline, now, one.where)
+        movements.append(Movement(**asdict(one), regression=worse, files=files))
+    for place in old:
+        before, after = old[place].by_seed, new[place].by_seed
+        seeds = sorted(before.keys() & after.keys())
+        a, b = np.array([[side[seed] for seed in seeds] for side in (before, after)])
+        if np.abs(a - b).max(initial=0.0) <= _EXACT:
+            continue
+        one, allowed = changed_value(place, float(a.mean()), float(b.mean())), tolerance(a, b)
+        beyond = abs(one.difference or 0.0) > max(allowed, _EXACT)
+        files = _edited(baseline, now, place)
+        movements.append(Movement(**asdict(one), regression=beyond, tolerance=allowed, files=files))
+    for one in changed_words("claim", baseline.claims, now.claims):
         if one.where in baseline.claims and one.where in now.claims:
             worse = one.before == "HOLDS" or one.after == "REVERSED"
             movements.append(Movement(**asdict(one), regression=worse))
     return movements
 
 
-def tolerance(old: Sequence[float], new: Sequence[float]) -> float:
+def tolerance(old: Values, new: Values) -> float:
     """How far a mean may move, from values of the same seeds; the rule is the module's."""
     n = len(old)
     if n < 2:
@@ -197,7 +215,7 @@ def load(path: Path) -> Baseline:
 
     Raises `FedreproError` if there is none, or it is damaged.
     """
-    return read_as(_BASELINE, path, "baseline")
+    return read_as(TypeAdapter(Baseline), path, "baseline")
 
 
 def _recorded(report: Report) -> Baseline:
@@ -222,47 +240,7 @@ def _recorded(report: Report) -> Baseline:
     )
 
 
-def _check_head(baseline: Baseline, report: Report) -> None:
-    if baseline.schema != SCHEMA:
-        raise FedreproError(
-            f"the baseline has schema {baseline.schema}, this version reads {SCHEMA}"
-        )
-    for name in ("paper", "profile", "on"):
-        recorded, here = getattr(baseline, name), getattr(report, name)
-        if recorded != here:
-            raise FedreproError(f"the baseline's {name} is {recorded}, this report's is {here}")
-
-
-def _judged(one: Change, old: RecordedCell, new: RecordedCell, files: tuple[str, ...]) -> Movement:
-    if one.what == "verdict":
-        lost = bool(old.by_seed) and not new.by_seed
-        worse = lost or (one.before in _GOOD and one.after not in _GOOD)
-        worse = worse or one.after == "DISCREPANT"
-        return Movement(**asdict(one), regression=worse, files=files)
-    allowed = tolerance(*_shared(old, new))
-    beyond = abs(one.difference or 0.0) > max(allowed, _EXACT)
-    return Movement(**asdict(one), regression=beyond, tolerance=allowed, files=files)
-
-
-def _means(old: RecordedCell, new: RecordedCell) -> Means | None:
-    """The means over the seeds of both sides, if any of these trials has moved."""
-    a, b = _shared(old, new)
-    if not a or max(abs(x - y) for x, y in zip(a, b, strict=True)) <= _EXACT:
-        return None
-    return float(np.mean(a)), float(np.mean(b))
-
-
-def _shared(old: RecordedCell, new: RecordedCell) -> tuple[list[float], list[float]]:
-    """The values of the seeds that both sides have."""
-    before, after = old.by_seed, new.by_seed
-    seeds = sorted(before.keys() & after.keys())
-    return [before[seed] for seed in seeds], [after[seed] for seed in seeds]
-
-
 def _edited(then: Baseline, now: Baseline, where: str) -> tuple[str, ...]:
     """Files of the cell's run that differ; none where either side has no source on record."""
     before, after = (one.sources.get(one.cells[where].run or "", {}) for one in (then, now))
     return tuple(changed(before, after)) if before and after else ()
-
-
-_BASELINE = TypeAdapter(Baseline)

@@ -11,7 +11,7 @@ from fedrepro.benchmark.claims.trials import TOO_FEW
 from fedrepro.benchmark.judging.evidence import Evidence
 from fedrepro.benchmark.judging.verdicts import JudgedCell, Published, judge_table, published_sides
 from fedrepro.benchmark.planning.plan import PlannedCell
-from fedrepro.benchmark.results import Departure, Verdict
+from fedrepro.benchmark.results import Verdict
 from fedrepro.benchmark.spec.model import Cell, Table
 
 
@@ -26,7 +26,7 @@ def cell_verdicts(
         if verdict is None:
             judged.append(planned.cell)
         else:
-            verdicts[key_of(planned.cell)] = _with_what_is_lacking(planned.cell, verdict, evidence)
+            verdicts[key_of(planned.cell)] = _with_lacking(planned.cell, verdict, evidence)
     if judged:
         held = [
             JudgedCell(side, evidence.cells[key_of(cell)].found, margin.value)
@@ -49,10 +49,14 @@ def _without_judging(table: Table, planned: PlannedCell, evidence: Evidence) -> 
         return Verdict("DESCRIPTIVE", "The paper prints a dash here.")
     if not trials.found:
         return Verdict("ERROR" if trials.is_error else "NOT RUN", _sentence(trials.missing or ""))
-    difference = _difference(cell, evidence)
-    departures = evidence.departures(planned)
-    if departures:
-        return Verdict("SCALED", f"Not judged: {_departing(departures)}.", difference)
+    value, sample = cell.printed.value, evidence.samples[key_of(cell)]
+    difference = None if value is None or sample is None else sample.mean - float(value)
+    settings = list(dict.fromkeys(one.setting for one in evidence.departures(planned)))
+    if settings:
+        more = f" and {len(settings) - 4} more" if len(settings) > 4 else ""
+        where = f"{', '.join(settings[:4])}{more}"
+        why = f"Not judged: the run departs from the paper in {where}."
+        return Verdict("SCALED", why, difference)
     if cell.printed.value is None:
         return Verdict("DESCRIPTIVE", "The paper prints no value here; a claim needs ours.")
     if trials.incomplete is not None:
@@ -66,29 +70,15 @@ def _without_judging(table: Table, planned: PlannedCell, evidence: Evidence) -> 
     return None
 
 
-def _with_what_is_lacking(cell: Cell, verdict: Verdict, evidence: Evidence) -> Verdict:
+def _with_lacking(cell: Cell, verdict: Verdict, evidence: Evidence) -> Verdict:
     """A verdict whose reason says how many of the trials are there, where not all are."""
     trials = evidence.cells[key_of(cell)]
     lacking = trials.incomplete
     if lacking is None and cell.kind == "analytic" and trials.failed:
         lacking = f"The count failed: {trials.missing}"
-    return (
-        verdict
-        if lacking is None
-        else replace(verdict, reason=f"{verdict.reason} {_sentence(lacking)}")
-    )
-
-
-def _departing(departures: Sequence[Departure]) -> str:
-    settings = list(dict.fromkeys(one.setting for one in departures))
-    more = f" and {len(settings) - 4} more" if len(settings) > 4 else ""
-    return f"the run departs from the paper in {', '.join(settings[:4])}{more}"
-
-
-def _difference(cell: Cell, evidence: Evidence) -> float | None:
-    """The mean of the trials minus the printed value; None where one of them is not there."""
-    value, sample = cell.printed.value, evidence.samples[key_of(cell)]
-    return None if value is None or sample is None else sample.mean - float(value)
+    if lacking is None:
+        return verdict
+    return replace(verdict, reason=f"{verdict.reason} {_sentence(lacking)}")
 
 
 def _sides(table: Table, cells: Sequence[Cell]) -> list[Published]:

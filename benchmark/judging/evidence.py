@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from fedrepro.benchmark.claims.nodes import CellKey, key_of
 from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.planning.plan import Plan, PlannedCell, PlannedDrawing
+from fedrepro.benchmark.planning.plan import Plan, PlannedCell
+from fedrepro.benchmark.planning.plan_run import Resolved
 from fedrepro.benchmark.results import Departure
 from fedrepro.benchmark.stats.samples import Sample, describe
 from fedrepro.benchmark.store.record import TrialRecord
@@ -33,8 +34,7 @@ class CellTrials:
     missing: why there is no value at all.
     is_error: whether that is an error, and not just not yet run.
     incomplete: how many of the trials are there, and why not all; None if all are, or none is.
-    failed: `trial 3: diverged at round 7` for each trial that failed, of the cell's run or of the
-    run that it starts from.
+    failed: `trial 3: diverged at round 7` for each failed trial of the run or of its start.
     """
 
     values: tuple[float | None, ...] = ()
@@ -63,8 +63,6 @@ class Evidence:
     store: Trials
     not_run: Mapping[str, str] = field(default_factory=dict)
     _asked: dict[str, Mapping[int, TrialRecord | None]] = field(default_factory=dict)
-    _finished: dict[str, list[TrialRecord]] = field(default_factory=dict)
-    _unreleased: dict[str, tuple[Departure, ...]] = field(default_factory=dict)
 
     def trials(self, config: RunConfig) -> Mapping[int, TrialRecord | None]:
         """By seed, the trials of a run that the plan asks for; None where one is not finished."""
@@ -80,10 +78,7 @@ class Evidence:
 
     def records(self, config: RunConfig) -> Sequence[TrialRecord]:
         """The finished trials of a run that the plan asks for, by seed."""
-        if config.key not in self._finished:
-            found = self.trials(config).values()
-            self._finished[config.key] = [record for record in found if record is not None]
-        return self._finished[config.key]
+        return [record for record in self.trials(config).values() if record is not None]
 
     def errors(self, config: RunConfig) -> tuple[str, ...]:
         """`trial 3: diverged at round 7` for every trial that failed, by seed."""
@@ -103,14 +98,21 @@ class Evidence:
         """The trials of every planned cell in numbers; None where there are none."""
         return {key: describe(trials.found) for key, trials in self.cells.items()}
 
-    def departures(self, planned: PlannedCell | PlannedDrawing) -> tuple[Departure, ...]:
+    def departures(self, planned: Resolved) -> tuple[Departure, ...]:
         """How what a cell shows differs from the published protocol, its data included."""
-        if planned.config is None:
-            return planned.departures
-        key = planned.config.key
-        if key not in self._unreleased:
-            self._unreleased[key] = tuple(self._not_released(planned.config))
-        return planned.departures + self._unreleased[key]
+        unreleased = (
+            Departure(
+                f"data.{portion}",
+                "the released files",
+                str(used.get("note") or used.get("source") or "files not identified"),
+                "these files are not known to be the release",
+            )
+            for run in _chain(planned.config)
+            for record in self.records(run)[:1]
+            for portion, used in record.provenance.get("data", {}).items()
+            if not used.get("is_release", False)
+        )
+        return planned.departures + tuple(unreleased)
 
     def _trials(self, planned: PlannedCell) -> CellTrials:
         config, cell = planned.config, planned.cell
@@ -121,13 +123,13 @@ class Evidence:
         for record in self.trials(config).values():
             if record is None:
                 values.append(None)
-            elif cell.metric is None or cell.metric not in record.metrics:
+                continue
+            if cell.metric is None or cell.metric not in record.metrics:
                 return CellTrials(missing=f"its run reports no '{cell.metric}'", is_error=True)
-            else:
-                try:
-                    values.append(record.metrics[cell.metric].read(planned.read.at) * scale)
-                except KeyError as error:
-                    return CellTrials(missing=str(error.args[0]), is_error=True)
+            try:
+                values.append(record.metrics[cell.metric].read(planned.read.at) * scale)
+            except KeyError as error:
+                return CellTrials(missing=str(error.args[0]), is_error=True)
         lacking = values.count(None)
         if values and not lacking:
             return CellTrials(tuple(values))
@@ -141,42 +143,28 @@ class Evidence:
 
     def _failed(self, config: RunConfig) -> tuple[str, ...]:
         """The failed trials of a run, or of the nearest run before it that has some."""
-        run: RunConfig | None = config
-        while run is not None:
+        for run in _chain(config):
             errors = self.errors(run)
             if errors:
                 before = "" if run == config else f"{run.description} failed: "
                 return (before + errors[0], *errors[1:])
-            run = run.start
         return ()
 
     def _why_not_tried(self, config: RunConfig) -> str:
         """Why trials of a run are missing that did not fail."""
-        run: RunConfig | None = config
-        while run is not None:
+        for run in _chain(config):
             if run.key in self.not_run:
                 return self.not_run[run.key]
-            run = run.start
         lacking = [seed for seed, record in self.trials(config).items() if record is None]
         edited = sorted({file for seed in lacking for file in self.store.stale(config, seed)})
         if edited:
             return f"stored trials are stale, edited since: {', '.join(edited)}"
-        return (
-            "no finished trial is stored"
-            if len(lacking) == len(self.trials(config))
-            else ("the others are not stored")
-        )
+        none = len(lacking) == len(self.trials(config))
+        return "no finished trial is stored" if none else "the others are not stored"
 
-    def _not_released(self, config: RunConfig) -> Iterator[Departure]:
-        run: RunConfig | None = config
-        while run is not None:
-            for record in self.records(run)[:1]:
-                for portion, used in record.provenance.get("data", {}).items():
-                    if not used.get("is_release", False):
-                        yield Departure(
-                            f"data.{portion}",
-                            "the released files",
-                            str(used.get("note") or used.get("source") or "files not identified"),
-                            "these files are not known to be the release",
-                        )
-            run = run.start
+
+def _chain(config: RunConfig | None) -> Iterator[RunConfig]:
+    """A run, and those before it that it starts from."""
+    while config is not None:
+        yield config
+        config = config.start

@@ -14,6 +14,8 @@ from fedrepro.benchmark.results import CellResult, Series
 from fedrepro.benchmark.spec.model import Figure
 from fedrepro.methods.outcome import PICTURE
 
+Lines = dict[str, list[tuple[list[float], list[float]]]]
+
 
 def panels(
     figure: Figure,
@@ -31,15 +33,12 @@ def panels(
     """
     if figure.plot == "curves":
         return _curves(figure, drawings, evidence, unit)
-    if figure.plot in _MAPS:
-        return tuple(panel for one in drawings for panel in _maps(figure, one, evidence))
     if figure.plot == "scatter":
         return _scatter(figure, cells)
     if figure.plot == "pictures":
         return _pictures(figure, drawings, evidence)
-    return tuple(
-        panel for drawing in drawings if (panel := _matrix(figure, drawing, evidence)) is not None
-    )
+    draw = _maps if figure.plot in _MAPS else _matrix
+    return tuple(panel for one in drawings for panel in draw(figure, one, evidence))
 
 
 def _scatter(figure: Figure, cells: Sequence[CellResult]) -> tuple[Series, ...]:
@@ -50,7 +49,7 @@ def _scatter(figure: Figure, cells: Sequence[CellResult]) -> tuple[Series, ...]:
     """
     x, y = str(figure.options.get("x", "x")), str(figure.options.get("y", "y"))
     by_place = {(cell.row, cell.column): cell for cell in cells}
-    by_panel: dict[tuple[str, ...], dict[str, list[tuple[list[float], list[float]]]]] = {}
+    by_panel: dict[tuple[str, ...], Lines] = {}
     units = {cell.column[-1]: cell.unit or "" for cell in cells}
     scaled = {cell.column[:-1] for cell in cells if cell.departures}
     for (row, column), of_y in by_place.items():
@@ -81,7 +80,7 @@ def _curves(
 ) -> tuple[Series, ...]:
     split = int(figure.options.get("split", 0))
     scale = 100.0 if unit == "%" else 1.0
-    by_panel: dict[str, dict[str, list[tuple[list[float], list[float]]]]] = {}
+    by_panel: dict[str, Lines] = {}
     names: dict[str, None] = {}
     for drawing in drawings:
         if drawing.config is None:
@@ -94,9 +93,8 @@ def _curves(
             if metric in record.metrics
         ]
         if curves:
-            label = drawing.run.label
-            lines = by_panel.setdefault(_title(drawing, label[:split]), {})
-            lines[" | ".join(label[split:])] = [
+            panel, line = drawing.run.label[:split], " | ".join(drawing.run.label[split:])
+            by_panel.setdefault(_title(drawing, panel), {})[line] = [
                 ([float(t) for t in curve.rounds], [scale * value for value in curve.values])
                 for curve in curves
             ]
@@ -150,7 +148,7 @@ def _arrays(
 def _pictures(
     figure: Figure, drawings: Sequence[PlannedDrawing], evidence: Evidence
 ) -> tuple[Series, ...]:
-    """All pictures of one trial of all runs; one that is the same in all of them stands once."""
+    """All pictures of one trial of all runs; one that all runs share stands once."""
     shown: dict[str, list[tuple[str, NDArray[Any]]]] = {}
     for drawing in drawings:
         for name, picture in _arrays(figure, drawing, evidence).items():
@@ -167,21 +165,19 @@ def _pictures(
     return (Series("pictures", title, "", "", pictures=pictures),) if pictures else ()
 
 
-def _matrix(figure: Figure, drawing: PlannedDrawing, evidence: Evidence) -> Series | None:
+def _matrix(figure: Figure, drawing: PlannedDrawing, evidence: Evidence) -> Iterator[Series]:
     """Choices by round, or class counts, of one trial of one run."""
     name, kind, x_label, y_label = _PLOTS[figure.plot]
     arrays = _arrays(figure, drawing, evidence)
-    if name not in arrays:
-        return None
-    groups = arrays["group"].tolist() if "group" in arrays else []
-    return Series(
-        kind=kind,
-        title=_title(drawing, drawing.run.label),
-        x_label=str(figure.options.get("x_label", x_label)),
-        y_label=str(figure.options.get("y_label", y_label)),
-        matrix=arrays[name].tolist(),
-        groups=groups,
-    )
+    if name in arrays:
+        yield Series(
+            kind=kind,
+            title=_title(drawing, drawing.run.label),
+            x_label=str(figure.options.get("x_label", x_label)),
+            y_label=str(figure.options.get("y_label", y_label)),
+            matrix=arrays[name].tolist(),
+            groups=arrays["group"].tolist() if "group" in arrays else [],
+        )
 
 
 def _title(drawing: PlannedDrawing, label: Sequence[str]) -> str:

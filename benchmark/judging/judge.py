@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeVar
 
 from fedrepro.benchmark.audit.findings import Finding, findings_for
 from fedrepro.benchmark.claims.bind_cells import bind
-from fedrepro.benchmark.claims.nodes import CellKey, key_of
+from fedrepro.benchmark.claims.nodes import key_of
 from fedrepro.benchmark.claims.trials import ClaimContext, judge_claims
 from fedrepro.benchmark.judging.cell_verdicts import cell_verdicts
-from fedrepro.benchmark.judging.departures import DepartureTable
 from fedrepro.benchmark.judging.evidence import Evidence, Trials
 from fedrepro.benchmark.judging.figure_data import panels
 from fedrepro.benchmark.judging.provenance import provenance, run_summaries
-from fedrepro.benchmark.planning.plan import Plan, PlannedCell, PlannedDrawing
+from fedrepro.benchmark.planning.plan import Plan, PlannedCell
 from fedrepro.benchmark.results import (
     AuditFinding,
     CellResult,
@@ -28,8 +26,8 @@ from fedrepro.benchmark.results import (
     TableResult,
     Verdict,
 )
-from fedrepro.benchmark.spec.model import Table, Unstated
-from fedrepro.benchmark.stats.intervals import mean_interval
+from fedrepro.benchmark.spec.model import Table
+from fedrepro.benchmark.stats.samples import mean_interval
 
 
 def judge(
@@ -46,7 +44,7 @@ def judge(
     command: as the user gave it.
     wall_s: of the whole job.
     not_run: by run key, why the executor did not try it.
-    audit: whether findings on the printed numbers are wanted; they take seconds.
+    audit: whether to look for findings on the printed numbers, which takes seconds.
 
     Raises `SpecError` for a claim that names no cell, and `StoreError` for arrays that cannot be
     read.
@@ -54,7 +52,7 @@ def judge(
     found = findings_for(plan.paper, plan.tables) if audit else ()
     evidence = Evidence(plan, store, not_run or {})
     judging = _Judging(plan, evidence, found)
-    judged = tuple(judging.table(table) for table in judging.tables)
+    judged = tuple(judging.table(one) for one in plan.paper.tables if one.id in plan.tables)
     return Report(
         paper=plan.paper.id,
         title=plan.paper.title,
@@ -69,72 +67,50 @@ def judge(
     )
 
 
-Planned = TypeVar("Planned")
-
-
 @dataclass(frozen=True)
 class _Judging:
     plan: Plan
     evidence: Evidence
     audit: tuple[Finding, ...]
 
-    @property
-    def tables(self) -> tuple[Table, ...]:
-        planned = self.plan.tables
-        return tuple(table for table in self.plan.paper.tables if table.id in planned)
-
-    # What would otherwise be looked up among all cells for every table or run.
-
     @cached_property
-    def planned(self) -> Mapping[str, list[PlannedCell]]:
-        return _by((one.cell.table, one) for one in self.plan.cells)
-
-    @cached_property
-    def drawn(self) -> Mapping[str, list[PlannedDrawing]]:
-        return _by((one.table, one) for one in self.plan.drawings)
-
-    @cached_property
-    def scaled_cells(self) -> frozenset[CellKey]:
-        return frozenset(
-            key_of(one.cell) for one in self.plan.cells if self.evidence.departures(one)
+    def claims_context(self) -> ClaimContext:
+        """What is known of all cells of the paper; without margin and unit, which tables give."""
+        trials = self.evidence.cells
+        return ClaimContext(
+            values={key: one.by_seed for key, one in trials.items()},
+            margin=None,
+            unit=None,
+            scaled=frozenset(
+                key_of(one.cell) for one in self.plan.cells if self.evidence.departures(one)
+            ),
+            reasons={
+                key_of(cell): trials[key_of(cell)].missing or "no trial"
+                if key_of(cell) in trials
+                else f"table {table.id} or this row was not selected"
+                for table in self.plan.paper.tables
+                for cell in table.cells
+            },
+            incomplete={key: one.incomplete for key, one in trials.items() if one.incomplete},
         )
 
-    @cached_property
-    def reasons(self) -> Mapping[CellKey, str]:
-        """By cell of the paper, why it has no trials."""
-        return {
-            key_of(cell): self.evidence.cells[key_of(cell)].missing or "no trial"
-            if key_of(cell) in self.evidence.cells
-            else f"table {table.id} or this row was not selected"
-            for table in self.plan.paper.tables
-            for cell in table.cells
-        }
-
-    @cached_property
-    def incomplete(self) -> Mapping[CellKey, str]:
-        """By cell, how many of its trials are there and why not all; only those that lack some."""
-        return {key: one.incomplete for key, one in self.evidence.cells.items() if one.incomplete}
-
-    @cached_property
-    def values(self) -> Mapping[CellKey, Mapping[int, float]]:
-        return {key: trials.by_seed for key, trials in self.evidence.cells.items()}
-
     def table(self, table: Table) -> TableResult:
-        cells, drawings = self.planned.get(table.id, []), self.drawn.get(table.id, [])
-        verdicts, departures = cell_verdicts(table, cells, self.evidence), DepartureTable()
+        cells = [one for one in self.plan.cells if one.cell.table == table.id]
+        drawings = [one for one in self.plan.drawings if one.table == table.id]
+        shown = [self.evidence.departures(one) for one in (*cells, *drawings)]
+        departures = tuple(dict.fromkeys(departure for own in shown for departure in own))
+        verdicts = cell_verdicts(table, cells, self.evidence)
         commands = {row: self.command(table.id, row) for row in table.rows}
         figure = table.figure
         judged = tuple(
             self.cell(
                 one,
                 verdicts[key_of(one.cell)],
-                departures.positions(self.evidence.departures(one)),
+                tuple(map(departures.index, own)),
                 None if one.config is None else commands[one.cell.row],
             )
-            for one in cells
+            for one, own in zip(cells, shown, strict=False)
         )
-        for drawing in drawings:
-            departures.positions(self.evidence.departures(drawing))
         return TableResult(
             id=table.id,
             title=table.title,
@@ -146,8 +122,11 @@ class _Judging:
             margin_reason=None if table.margin is None else table.margin.reason,
             cells=judged,
             claims=self.claims(table),
-            departures=departures.all,
-            unstated=tuple(map(_as_departure, (*self.plan.paper.unstated, *table.unstated))),
+            departures=departures,
+            unstated=tuple(
+                Departure(one.setting, "not stated", one.taken, one.why)
+                for one in (*self.plan.paper.unstated, *table.unstated)
+            ),
             notes=table.notes,
             panels=(
                 ()
@@ -173,8 +152,6 @@ class _Judging:
             for one in self.audit
             if one.status != "consistent" and table.id in one.tables
         )
-
-    # -- cells -----------------------------------------------------------------------------------
 
     def cell(
         self,
@@ -209,22 +186,11 @@ class _Judging:
             failed=trials.failed,
         )
 
-    # -- claims ----------------------------------------------------------------------------------
-
     def claims(self, table: Table) -> tuple[ClaimResult, ...]:
         paper = self.plan.paper
         resolved = [(claim, bind(claim, table, paper)) for claim in table.claims]
-        context = ClaimContext(
-            values=self.values,
-            margin=None if table.margin is None else table.margin.value,
-            unit=table.unit,
-            scaled=self.scaled_cells,
-            reasons=self.reasons,
-            incomplete=self.incomplete,
-        )
-        return judge_claims(resolved, context)
-
-    # -- how to run it again ---------------------------------------------------------------------
+        margin = None if table.margin is None else table.margin.value
+        return judge_claims(resolved, replace(self.claims_context, margin=margin, unit=table.unit))
 
     def command(self, table: str, row: Sequence[str] | None = None) -> str:
         """The command that runs a table, or one of its rows, as this plan does."""
@@ -240,14 +206,3 @@ class _Judging:
             # JSON spells text, numbers, truth and flat lists as TOML does.
             words += ["--set", f"{path}={json.dumps(value, default=str, ensure_ascii=False)}"]
         return shlex.join(words)
-
-
-def _by(pairs: Iterable[tuple[str, Planned]]) -> dict[str, list[Planned]]:
-    grouped: dict[str, list[Planned]] = {}
-    for name, planned in pairs:
-        grouped.setdefault(name, []).append(planned)
-    return grouped
-
-
-def _as_departure(unstated: Unstated) -> Departure:
-    return Departure(unstated.setting, "not stated", unstated.taken, unstated.why)

@@ -65,11 +65,10 @@ def provenance(plan: Plan, evidence: Evidence, command: str, wall_s: float) -> P
 
 def _counts(records: Sequence[TrialRecord]) -> Mapping[str, float]:
     """What the trials of a run counted: the mean over those that did."""
-    counted: dict[str, list[float]] = {}
-    for record in records:
-        for name, count in record.counts.items():
-            counted.setdefault(name, []).append(count)
-    samples = {name: describe(values) for name, values in counted.items()}
+    samples = {
+        name: describe([one.counts[name] for one in records if name in one.counts])
+        for name in dict.fromkeys(name for one in records for name in one.counts)
+    }
     return {name: sample.mean for name, sample in samples.items() if sample is not None}
 
 

@@ -7,22 +7,37 @@ outside the later one. Cells and claims that only one side has are differences t
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass as plain_dataclass
 from pathlib import Path
+from typing import Any, Literal, TypeVar
 
-from pydantic import TypeAdapter
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.judging.compare import (
-    STRICT,
-    Change,
-    Means,
-    changed_cells,
-    changed_claims,
-    read_as,
-)
 from fedrepro.benchmark.results import Report, as_plain
+
+STRICT = ConfigDict(strict=True, allow_inf_nan=False)
+"""For what is read back: no type is guessed, and no number is infinite or none."""
+
+Read = TypeVar("Read")
+
+
+@plain_dataclass(frozen=True)
+class Change:
+    """One thing that is not the same on both sides.
+
+    where: the cell, `3: CP-CFL|SimCLR @ T = 25`, or the claim, `3: id`.
+    before, after: words, or means as text.
+    difference: of the means, in the cell's unit.
+    """
+
+    what: Literal["value", "verdict", "claim"]
+    where: str
+    before: str
+    after: str
+    difference: float | None = None
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -37,10 +52,6 @@ class _Cell:
     mean: float | None
     interval: tuple[float, float] | None
     verdict: _Verdict
-
-    @property
-    def word(self) -> str:
-        return self.verdict.word
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -64,6 +75,12 @@ class ReportRead:
     profile: str
     tables: tuple[_Table, ...]
     on: str | None = None
+
+
+_ONE = TypeAdapter(ReportRead)
+_ONE_OR_MORE: TypeAdapter[ReportRead | list[ReportRead]] = TypeAdapter(
+    ReportRead | list[ReportRead]
+)
 
 
 def read_reports(path: Path) -> list[ReportRead]:
@@ -91,10 +108,55 @@ def differences(before: Sequence[ReportRead], after: Sequence[ReportRead]) -> li
         raise FedreproError("the two sides share no table of one paper and profile")
     found: list[Change] = []
     for place in shared:
-        old, new = tables[place], later[place]
-        found += changed_cells(_cells(place, old), _cells(place, new), _moved)
-        found += changed_claims(_claims(place, old), _claims(place, new))
+        old, new = (
+            {f"{place}: {'|'.join(c.row)} @ {'|'.join(c.column)}": c for c in table.cells}
+            for table in (tables[place], later[place])
+        )
+        words = ({where: cell.verdict.word for where, cell in side.items()} for side in (old, new))
+        found += changed_words("verdict", *words)
+        for where in filter(new.__contains__, old):
+            found += _moved(where, old[where], new[where])
+        claims = (
+            {f"{place}: {claim.id}": claim.word for claim in table.claims}
+            for table in (tables[place], later[place])
+        )
+        found += changed_words("claim", *claims)
     return found
+
+
+def changed_words(
+    what: Literal["verdict", "claim"], before: Mapping[str, str], after: Mapping[str, str]
+) -> Iterator[Change]:
+    """Cells or claims by place whose word differs; a place that a side lacks is 'absent' there."""
+    for where in dict.fromkeys((*before, *after)):
+        a, b = (side.get(where, "absent") for side in (before, after))
+        if a != b:
+            yield Change(what, where, a, b)
+
+
+def changed_value(where: str, before: float, after: float) -> Change:
+    """A cell whose mean differs."""
+    return Change("value", where, f"{before:.4g}", f"{after:.4g}", after - before)
+
+
+def read_as(kind: TypeAdapter[Read], path: Path, what: str) -> Read:
+    """The content of a JSON file, of the type `kind`.
+
+    what: 'baseline', for the message.
+
+    Raises `FedreproError` for any other content, and if the file cannot be read.
+    """
+    try:
+        return kind.validate_json(path.read_bytes())
+    except FileNotFoundError:
+        raise FedreproError(f"there is no {what} {path}") from None
+    except OSError as error:
+        raise FedreproError(f"cannot read the {what} {path}: {error.strerror}") from None
+    except ValidationError as error:
+        first: Any = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        problem = " ".join(f"{place}: {first['msg']}".removeprefix(": ").split())
+        raise FedreproError(f"{path} is no {what}: {problem}") from None
 
 
 def _tables(reports: Sequence[ReportRead]) -> dict[str, _Table]:
@@ -105,26 +167,12 @@ def _tables(reports: Sequence[ReportRead]) -> dict[str, _Table]:
     }
 
 
-def _cells(place: str, table: _Table) -> Mapping[str, _Cell]:
-    return {f"{place}: {'|'.join(c.row)} @ {'|'.join(c.column)}": c for c in table.cells}
-
-
-def _claims(place: str, table: _Table) -> Mapping[str, str]:
-    return {f"{place}: {claim.id}": claim.word for claim in table.claims}
-
-
-def _moved(a: _Cell, b: _Cell) -> Means | None:
+def _moved(where: str, a: _Cell, b: _Cell) -> Iterator[Change]:
     if a.mean is None or b.mean is None or a.mean == b.mean:
-        return None
-    alike = _inside(a.mean, b.interval) or _inside(b.mean, a.interval)
-    return None if alike else (a.mean, b.mean)
+        return
+    if not (_inside(a.mean, b.interval) or _inside(b.mean, a.interval)):
+        yield changed_value(where, a.mean, b.mean)
 
 
 def _inside(value: float, interval: tuple[float, float] | None) -> bool:
     return interval is not None and interval[0] <= value <= interval[1]
-
-
-_ONE = TypeAdapter(ReportRead)
-_ONE_OR_MORE: TypeAdapter[ReportRead | list[ReportRead]] = TypeAdapter(
-    ReportRead | list[ReportRead]
-)

@@ -1,7 +1,4 @@
-"""What is told of a judged paper before anything else: counts, and why cells were not run.
-
-Little enough to be kept for hundreds of papers whose reports are not.
-"""
+"""A judged paper in counts, small enough for memory to hold those of hundreds of papers."""
 
 from __future__ import annotations
 
@@ -58,13 +55,8 @@ def scoreboard(report: Report) -> Scoreboard:
 
 def why_not_run(tables: Iterable[TableResult]) -> list[tuple[str, int]]:
     """Why cells were not run, with how many each, the commonest first."""
-    why = Counter(
-        cell.verdict.reason
-        for table in tables
-        for cell in table.cells
-        if cell.verdict.word == "NOT RUN"
-    )
-    return why.most_common()
+    verdicts = (cell.verdict for table in tables for cell in table.cells)
+    return Counter(one.reason for one in verdicts if one.word == "NOT RUN").most_common()
 
 
 def exit_code(boards: Sequence[Scoreboard]) -> int:

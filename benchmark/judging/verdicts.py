@@ -8,8 +8,7 @@ Pure functions over numbers; `docs/verdicts.md` defines the words. Choices made 
 - Where the paper prints no spread, its value is one more draw from the distribution of our trials
   (SE = s * sqrt(1 + 1/n), n - 1 degrees of freedom).
 - Our own deviations are not pooled: cells of a table share seeds, so their errors are dependent.
-- The test behind DISCREPANT counts both tails (`stats.tost.p_beyond`), because at a margin that is
-  small against the standard error one tail alone would double its error rate.
+- The test behind DISCREPANT counts both tails (`stats.t_tests.p_beyond`).
 - Trials that all gave one value leave their spread unknown, and decide nothing.
 
 `tests/benchmark/test_verdict_error_rates.py` simulates the error rates.
@@ -24,12 +23,16 @@ import numpy as np
 
 from fedrepro.benchmark.results import Verdict
 from fedrepro.benchmark.spec.printed import Printed, half_unit
-from fedrepro.benchmark.stats.holm import holm
-from fedrepro.benchmark.stats.intervals import replication_half_width
-from fedrepro.benchmark.stats.power import MOST_TRIALS, trials_needed
 from fedrepro.benchmark.stats.samples import describe
-from fedrepro.benchmark.stats.spread import Spread, borrow, standard_error, unbiased_sd
-from fedrepro.benchmark.stats.tost import p_beyond, p_equivalent, t_quantile
+from fedrepro.benchmark.stats.spread import (
+    MOST_TRIALS,
+    Spread,
+    borrow,
+    standard_error,
+    trials_needed,
+    unbiased_sd,
+)
+from fedrepro.benchmark.stats.t_tests import holm, p_beyond, p_equivalent, t_quantile
 
 LEVEL = 0.05
 
@@ -61,6 +64,7 @@ class JudgedCell:
 class Assessment:
     """The numbers behind one verdict, before any word is chosen.
 
+    ours: spread of the trials.
     difference: mean of the trials minus published value.
     nearest, farthest: the smallest and the largest |difference| that rounding allows.
     error, df: standard error of the difference and its degrees of freedom.
@@ -68,6 +72,7 @@ class Assessment:
     p_beyond: p-value that it is outside, not yet corrected.
     """
 
+    ours: Spread
     difference: float
     nearest: float
     farthest: float
@@ -87,8 +92,16 @@ def published_sides(
 
     Raises `ValueError` for a printed spread whose number of runs is not known.
     """
-    deviations = [_unbiased(one, ddof, runs) for one in printed if one.sd is not None]
-    pooled = iter(borrow(deviations, [runs or 0] * len(deviations)) if deviations else [])
+    deviations = []
+    for one in printed:
+        if one.sd is None:
+            continue
+        if runs is None:
+            raise ValueError(
+                f"'{one.text} ± {one.sd}' has a spread, but the spec's [sd] gives no runs"
+            )
+        deviations.append(unbiased_sd(float(one.sd + half_unit(one.sd)), ddof=ddof or 0, runs=runs))
+    pooled = iter(borrow(deviations, [runs or 0] * len(deviations)))
     sides = []
     for one in printed:
         low, high = one.bounds
@@ -96,15 +109,6 @@ def published_sides(
         spread = next(pooled) if one.sd is not None else None
         sides.append(Published(float(one.value), float(low), float(high), spread))
     return sides
-
-
-def _unbiased(printed: Printed, ddof: int | None, runs: int | None) -> float:
-    assert printed.sd is not None
-    if runs is None:
-        raise ValueError(
-            f"'{printed.text} ± {printed.sd}' has a spread, but the spec's [sd] gives no runs"
-        )
-    return unbiased_sd(float(printed.sd + half_unit(printed.sd)), ddof=ddof or 0, runs=runs)
 
 
 def assess(cell: JudgedCell) -> Assessment | None:
@@ -118,6 +122,7 @@ def assess(cell: JudgedCell) -> Assessment | None:
     ours = Spread(trials.sd, trials.n - 1, trials.n)
     error, df = standard_error(ours, published.spread)
     return Assessment(
+        ours=ours,
         difference=mean - published.value,
         nearest=nearest,
         farthest=farthest,
@@ -155,7 +160,8 @@ def _word(cell: JudgedCell, one: Assessment, p_discrepant: float, suffix: str) -
     margin = cell.margin
     half = t_quantile(1 - LEVEL, one.df) * one.error
     interval = (one.difference - half, one.difference + half)
-    replication = replication_half_width(one.error, one.df)
+    # Half the width of the interval in which a replication's mean falls with 95 % probability.
+    replication = t_quantile(0.975, one.df) * one.error
     rounding = one.farthest - abs(one.difference)
     shown = f"difference {_signed(one.difference)}{suffix}"
     within = f"{_plain(replication)}{suffix} in which 95 % of replications fall"
@@ -187,26 +193,17 @@ def _word(cell: JudgedCell, one: Assessment, p_discrepant: float, suffix: str) -
             f"The {shown} is inside the ±{within}; equivalence within "
             f"±{_plain(margin)}{suffix} is not shown.",
         )
-    needed = trials_needed(
-        one.farthest,
-        one.nearest,
-        float(np.std(cell.trials, ddof=1)),
-        len(cell.trials),
-        cell.published.spread,
-        margin,
+    needed = trials_needed(one.farthest, one.nearest, one.ours, cell.published.spread, margin)
+    number = (
+        f"no number of trials up to {MOST_TRIALS}" if needed is None else f"about {needed} trials"
     )
     return verdict(
         "INCONCLUSIVE",
         f"The {shown} with standard error {_plain(one.error)}{suffix} is neither shown to be "
-        f"within ±{_plain(margin)}{suffix} nor beyond; {_how_many(needed)}.",
+        f"within ±{_plain(margin)}{suffix} nor beyond; {number} would decide at this difference "
+        "and spread.",
         needed,
     )
-
-
-def _how_many(needed: int | None) -> str:
-    if needed is None:
-        return f"no number of trials up to {MOST_TRIALS} would decide at this difference and spread"
-    return f"about {needed} trials would decide at this difference and spread"
 
 
 def _plain(value: float) -> str:

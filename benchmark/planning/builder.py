@@ -61,8 +61,6 @@ class Builder:
             start_trial=0 if self._is_shared() else None,
         )
 
-    # -- runs ------------------------------------------------------------------------------------
-
     def _evaluation(self, name: str, trained: RunConfig) -> RunConfig:
         """What the protocol `name` measures of a trained run."""
         protocol = settings.found("protocol", name)
@@ -83,7 +81,7 @@ class Builder:
             data=data,
             encoder=trained.encoder,
             clients=trained.clients if protocol.federated else None,
-            augmentation=self._augmentation() if protocol.draws_views else None,
+            augmentation=self._section("augmentation") if protocol.draws_views else None,
             start=trained,
         )
 
@@ -92,17 +90,19 @@ class Builder:
         name = self._get("pretraining.method", NO_PRETRAINING)
         if name == NO_PRETRAINING:
             return None
-        if name in known("method"):
-            return self._clients_run(name, None, None, self._options_of_start(name))
         loop = settings.section_classes()["pretraining"]
+        if name in known("method"):
+            given = self._given(settings.found("federated", name), "pretraining")
+            # A key that central pre-training has too (`batch_size`, ...) is meant for that alone.
+            central = settings.fields_of(loop)
+            own = {key: value for key, value in given.items() if key not in central}
+            return self._clients_run(name, None, None, own)
         return RunConfig(
             stage="pretraining",
             method=name,
             options={
                 **self._options("objective", name, "pretraining"),
-                **_all_options(
-                    settings.made(loop, self._given(loop, "pretraining"), "pretraining")
-                ),
+                **self._section("pretraining"),
             },
             data={
                 "name": self._name("pretraining.data"),
@@ -112,17 +112,8 @@ class Builder:
                 **self._sizes(),
             },
             encoder=self._encoder(),
-            augmentation=self._augmentation(),
+            augmentation=self._section("augmentation"),
         )
-
-    def _options_of_start(self, method: str) -> Mapping[str, Any]:
-        """Options that `pretraining` gives to the federated method that trains the encoder.
-
-        A key that central pre-training has too (`batch_size`, ...) is meant for that alone.
-        """
-        given = self._given(settings.found("federated", method), "pretraining")
-        central = settings.fields_of(settings.section_classes()["pretraining"])
-        return {name: value for name, value in given.items() if name not in central}
 
     def _clients_run(
         self,
@@ -140,7 +131,7 @@ class Builder:
             stage="federated",
             method=method,
             options=_all_options(made),
-            data=self._client_data(self._unlabeled() if objective else NO_PART),
+            data=self._client_data(learns_from_parts=objective is not None),
             encoder=self._encoder(method, made.encoder_options()),
             clients={
                 "partition": partition,
@@ -152,14 +143,13 @@ class Builder:
                 if objective is None
                 else {"name": objective, **self._options("objective", objective, "training")}
             ),
-            augmentation=self._augmentation() if made.draws_views else None,
+            augmentation=self._section("augmentation") if made.draws_views else None,
             start=start,
             start_trial=trial,
         )
 
-    # -- parts of runs ---------------------------------------------------------------------------
-
-    def _client_data(self, unlabeled_part: str = NO_PART) -> dict[str, Any]:
+    def _client_data(self, learns_from_parts: bool = False) -> dict[str, Any]:
+        """learns_from_parts: whether clients may learn from a part without labels."""
         data = {
             "name": self._name("clients.data"),
             "part": self._get("clients.part", "train"),
@@ -167,20 +157,16 @@ class Builder:
             "images": self._get("clients.images", None),
             **self._sizes(),
         }
-        if unlabeled_part != NO_PART:
-            data["unlabeled_part"] = unlabeled_part
-        return data
-
-    def _unlabeled(self) -> str:
-        """The part that clients learn from without labels."""
-        return str(self._get("clients.unlabeled_part", NO_PART))
+        part = self._get("clients.unlabeled_part", NO_PART) if learns_from_parts else NO_PART
+        return data if part == NO_PART else {**data, "unlabeled_part": str(part)}
 
     def _sizes(self) -> dict[str, int]:
         return {name: self._whole_number(f"clients.{name}") for name in ("image_size", "channels")}
 
-    def _augmentation(self) -> dict[str, Any]:
-        cls = settings.section_classes()["augmentation"]
-        return _all_options(settings.made(cls, self._given(cls, "augmentation"), "augmentation"))
+    def _section(self, name: str) -> dict[str, Any]:
+        """All options of a section that no registered name stands for."""
+        cls = settings.section_classes()[name]
+        return _all_options(settings.made(cls, self._given(cls, name), name))
 
     def _encoder(self, method: str = "", decided: Mapping[str, Any] = _NONE) -> dict[str, Any]:
         """The encoder with the options that `method` has decided."""
@@ -193,8 +179,6 @@ class Builder:
             )
         made = settings.declare("encoder", name, {**self._given(cls, "encoder"), **decided})
         return {"name": name, **_all_options(made)}
-
-    # -- settings --------------------------------------------------------------------------------
 
     def _is_shared(self) -> bool:
         return bool(self._get("pretraining.shared", True))

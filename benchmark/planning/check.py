@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,14 +13,7 @@ from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.planning.overrides import override
 from fedrepro.benchmark.spec import names, settings
 from fedrepro.benchmark.spec.lines import Path
-from fedrepro.benchmark.spec.model import (
-    Cell,
-    DrawnRun,
-    Experiment,
-    Paper,
-    Readout,
-    Table,
-)
+from fedrepro.benchmark.spec.model import Cell, DrawnRun, Experiment, Paper, Readout, Table
 from fedrepro.benchmark.spec.problems import Problem, Reporter, in_order
 
 BUILT: Mapping[str, tuple[str, str, str]] = {
@@ -30,9 +23,6 @@ BUILT: Mapping[str, tuple[str, str, str]] = {
     "pretraining.method": ("objective", "objective", "pretraining"),
 }
 """By path of a name: what it names, its registered kind, and the section with its options."""
-
-
-_NONE: Mapping[str, Any] = {}
 
 
 def check(papers: Sequence[Paper]) -> tuple[tuple[Problem, ...], tuple[str, ...]]:
@@ -58,8 +48,9 @@ def check(papers: Sequence[Paper]) -> tuple[tuple[Problem, ...], tuple[str, ...]
 class _Checker:
     """Checks one paper.
 
-    effective: profiles and positions of their overrides that changed something. seen, built: what
-    has been checked already, by its text; cells share most of their settings.
+    missing: by names that nothing implements, where they stand.
+    effective: profiles and positions of their overrides that changed something.
+    seen, built: what has been checked, by its text; cells share most of their settings.
     """
 
     paper: Paper
@@ -116,11 +107,11 @@ class _Checker:
             name = settings.get(given, path)
             if name not in names.known(what) or (kind == "objective" and not _objective(name)):
                 continue
-            built, problem = self._built(kind, name, given.get(section, _NONE))
+            built, problem = self._built(kind, name, given.get(section, {}))
             problems.append(problem)
             rounds = getattr(built, "rounds", rounds)
         for section in settings.section_classes():
-            problems.append(self._built("", section, given.get(section, _NONE))[1])
+            problems.append(self._built("", section, given.get(section, {}))[1])
         for problem in filter(None, problems):
             report.add(_row(report, label), under + problem)
         if isinstance(read.at, int) and isinstance(rounds, int) and read.at > rounds:
@@ -143,19 +134,17 @@ class _Checker:
         return self.built[key]
 
     def _claims(self, table: Table, report: Reporter) -> None:
-        for i, claim in enumerate(table.claims):
-            try:
-                bind(claim, table, self.paper)
-            except SpecError as error:
-                said = str(error).removeprefix(f"{table.file}, ")
-                report.add(("claims", i, "holds"), said)
-        for i, relation in enumerate(table.relations):
-            try:
-                for _ in instances(relation, table, self.paper):
-                    pass
-            except SpecError as error:
-                said = str(error).removeprefix(f"{table.file}, ")
-                report.add(("relations", i, "holds"), said)
+        bindings: tuple[tuple[str, Sequence[Any], Callable[..., Iterable[Any]]], ...] = (
+            ("claims", table.claims, bind),
+            ("relations", table.relations, instances),
+        )
+        for section, entries, bound in bindings:
+            for i, entry in enumerate(entries):
+                try:
+                    list(bound(entry, table, self.paper))
+                except SpecError as error:
+                    said = str(error).removeprefix(f"{table.file}, ")
+                    report.add((section, i, "holds"), said)
 
     def _idle_overrides(self) -> None:
         report = Reporter(self.paper.file, self.paper.file.read_text(encoding="utf-8"))

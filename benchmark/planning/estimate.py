@@ -1,22 +1,20 @@
 """Roughly how long runs take here: counted image passes times a measured time, then corrected.
 
-Every architecture of a plan is timed for one small training step on one thread, at its own image
-size, because overhead rules at 8x8 and arithmetic at 96x96. What the step does not show
-(augmentation, data, cores that share a memory bus) is learned from stored wall times: of the same
-run where there are any, else as a median ratio over like runs. Good to a factor of about two before
-anything has been run, and better after.
+One small training step of every architecture is timed on one thread, at its own image size:
+overhead rules at 8x8, arithmetic at 96x96. What the step does not show (augmentation, data, cores
+that share a memory bus) is learned from stored wall times: of the same run, else as a median ratio
+over like runs. Good to a factor of about two before anything has been run, and better after.
 """
 
 from __future__ import annotations
 
+import json
 import statistics
 import time
-from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
-from operator import itemgetter
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -85,15 +83,15 @@ class TrialTimeEstimator:
         self._image_s: dict[Shape, float] = {}
         self._counts: dict[str, float] = {}
         self._walls: dict[str, list[float]] = defaultdict(list)
-        self._past: dict[str, RunConfig] = {}
+        self._past: dict[Kind, dict[str, RunConfig]] = defaultdict(dict)
+        self._ratios: dict[Kind, list[tuple[str, float, float]]] = {}
         for record in records:
             if record.provenance.get("device") != device_name:
                 continue
+            if record.run not in self._walls:
+                past = RunConfig.from_dict(record.config)
+                self._past[past.stage, _shape(past)][record.run] = past
             self._walls[record.run].append(float(record.provenance["wall_s"]))
-            if record.run not in self._past:
-                self._past[record.run] = RunConfig.from_dict(record.config)
-        self._learned: dict[Kind, Mapping[str | None, list[tuple[float, float]]]] = {}
-        self._medians: dict[tuple[Kind, str | None, int, int], float] = {}
 
     def seconds(self, config: RunConfig) -> float:
         """Estimated wall time of one trial of `config`."""
@@ -112,42 +110,24 @@ class TrialTimeEstimator:
         Those of its own method, else of all. Runs of a much smaller or larger size say nothing:
         overhead rules in the one, arithmetic in the other.
         """
-        kind, counted = (config.stage, _shape(config)), self._counted(config)
-        for method in (config.method, None):
-            runs = self._ratios(kind).get(method, [])
-            low = bisect_right(runs, counted / _ALIKE, key=itemgetter(0))
-            high = bisect_left(runs, counted * _ALIKE, key=itemgetter(0))
-            if low < high:
-                within = (kind, method, low, high)
-                if within not in self._medians:
-                    ratios = (ratio for _, ratio in runs[low:high])
-                    self._medians[within] = statistics.median(ratios)
-                return self._medians[within]
-        return None
+        counted = self._counted(config)
+        alike = [
+            (method, ratio)
+            for method, past, ratio in self._learned((config.stage, _shape(config)))
+            if counted / _ALIKE < past < counted * _ALIKE
+        ]
+        own = [ratio for method, ratio in alike if method == config.method]
+        return statistics.median(own or [ratio for _, ratio in alike]) if alike else None
 
-    def _ratios(self, kind: Kind) -> Mapping[str | None, list[tuple[float, float]]]:
-        """By method (None for all), counted times of stored runs in order, with their ratios.
-
-        Stored runs are gone through once, not for every new run.
-        """
-        if kind not in self._learned:
-            ratios = defaultdict[str | None, list[tuple[float, float]]](list)
-            for run in self._alike.get(kind, ()):
-                past = self._past[run]
-                counted = self._counted(past)
-                found = (counted, statistics.mean(self._walls[run]) / counted)
-                for method in (past.method, None):
-                    ratios[method].append(found)
-            self._learned[kind] = {method: sorted(found) for method, found in ratios.items()}
-        return self._learned[kind]
-
-    @cached_property
-    def _alike(self) -> Mapping[Kind, list[str]]:
-        """Stored runs by kind."""
-        alike = defaultdict[Kind, list[str]](list)
-        for run, past in self._past.items():
-            alike[past.stage, _shape(past)].append(run)
-        return alike
+    def _learned(self, kind: Kind) -> list[tuple[str, float, float]]:
+        """Method, counted time and measured over counted time of the stored runs of a kind."""
+        if kind not in self._ratios:
+            self._ratios[kind] = [
+                (past.method, counted, statistics.mean(self._walls[run]) / counted)
+                for run, past in self._past[kind].items()
+                for counted in (self._counted(past),)
+            ]
+        return self._ratios[kind]
 
     def _counted(self, config: RunConfig) -> float:
         if config.key not in self._counts:
@@ -164,13 +144,13 @@ class TrialTimeEstimator:
         Where memory runs out, a usual speed is taken instead: the trial itself may run elsewhere.
         """
         encoder, channels, size = _encoder(config)
-        each = (1 + _BACKWARD) * multiply_adds(encoder, channels, size)
+        forward = multiply_adds(encoder, channels, size)
         try:
-            return self._timed_step(encoder, channels, size, each)
+            return self._timed_step(encoder, channels, size, (1 + _BACKWARD) * forward)
         except Exception as error:
             if not is_out_of_memory(error):
                 raise
-            return each / (1 + _BACKWARD) / _USUAL_SPEED
+            return forward / _USUAL_SPEED
 
     def _timed_step(self, encoder: Layer, channels: int, size: int, each: float) -> float:
         """Seconds as in `_measure`; `each`: multiply-adds of a step for one image."""
@@ -206,24 +186,21 @@ class TrialTimeEstimator:
 def work_of(config: RunConfig, data_dir: Path | None = None) -> Work:
     """Images that a trial passes through its encoder."""
     options = config.options
-    if config.stage == "measurement":
-        images = config.data["images"] or _n_images(config.data, data_dir)
-        return Work(forward=float(images), trained=0)
     if config.stage == "costs":
         return Work(forward=_COUNTED_IMAGES, trained=0)
-    if config.stage == "pretraining":
+    if config.stage in ("measurement", "pretraining"):
         images = config.data["images"] or _n_images(config.data, data_dir)
+        if config.stage == "measurement":
+            return Work(forward=float(images), trained=0)
         views = registry.make("objective", config.method, options).n_views
         return Work(forward=0, trained=float(images * views * options["epochs"]))
-    train, test = _dealt(config)
+    train, test = _dealt(json.dumps(config.clients))
     share = options["participation"]
     epochs, frozen = options["local_epochs"], options.get("encoder_epochs")
     trained = epochs if frozen is None else min(frozen, epochs)
     encoded = test + share * train * (options.get("n_clusters", 1) + (trained < epochs))
-    rounds = options["rounds"]
-    views = 1
-    if config.objective is not None:
-        views = registry.make("objective", config.objective["name"], config.objective).n_views
+    rounds, given = options["rounds"], config.objective
+    views = 1 if given is None else registry.make("objective", given["name"], given).n_views
     return Work(forward=rounds * encoded, trained=rounds * share * train * trained * views)
 
 
@@ -244,25 +221,15 @@ def _n_images(wanted: Mapping[str, Any], data_dir: Path | None) -> int:
         return _UNKNOWN_IMAGES
 
 
-def _dealt(config: RunConfig) -> tuple[int, int]:
-    """Training and test images of all clients, from dealing labels without images."""
-    assert config.clients is not None
-    return _dealt_by(config.clients["partition"], _Options(config.clients))
-
-
-class _Options(dict[str, Any]):
-    """Options that can be a cache's key."""
-
-    def __hash__(self) -> int:  # type: ignore[override]
-        return hash(repr(sorted(self.items())))
-
-
 @cache
-def _dealt_by(partition: str, options: _Options) -> tuple[int, int]:
+def _dealt(clients: str) -> tuple[int, int]:
+    """Training and test images of all clients (as JSON), from dealing labels without images."""
+    options = json.loads(clients)
     labels = torch.arange(_CLASSES * _PER_CLASS) % _CLASSES
     fake = ImageSet(torch.zeros(len(labels), 1, 1, 1, dtype=torch.uint8), labels)
     try:
-        dealt = registry.make("partition", partition, options).deal(fake, fake, _CLASSES, Seeds(0))
+        partition = registry.make("partition", options["partition"], options)
+        dealt = partition.deal(fake, fake, _CLASSES, Seeds(0))
     except ValueError:
         return 50 * options["count"], 50 * options["count"]
     return int(dealt.sizes().sum()), sum(map(len, dealt.test_of))

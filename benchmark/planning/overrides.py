@@ -16,21 +16,6 @@ _AT = "at"
 """The path that stands for the round that is read."""
 
 
-@dataclass(frozen=True)
-class Change:
-    """What an override did to one setting: its path, the value before and after, and why."""
-
-    path: str
-    old: Any
-    new: Any
-    why: str
-
-    @property
-    def departure(self) -> Departure:
-        """The change as reports say it."""
-        return Departure(self.path, shown(self.old), shown(self.new), self.why)
-
-
 @dataclass(frozen=True, slots=True)
 class Overridden:
     """An experiment after overrides.
@@ -47,11 +32,15 @@ class Overridden:
     reasons: Mapping[str, str]
 
     @property
-    def changes(self) -> list[Change]:
+    def departures(self) -> list[Departure]:
         """What is another value than before, in the order of the overrides."""
         after = {**self.experiment, _AT: self.read.at}
         values = ((path, get(self.before, path), get(after, path)) for path in self.reasons)
-        return [Change(path, a, b, self.reasons[path]) for path, a, b in values if a != b]
+        return [
+            Departure(path, shown(old), shown(new), self.reasons[path])
+            for path, old, new in values
+            if old != new
+        ]
 
     @property
     def unread(self) -> list[str]:

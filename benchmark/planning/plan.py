@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -13,47 +13,33 @@ from fedrepro.benchmark.claims.bind_cells import bind
 from fedrepro.benchmark.claims.relations import instances
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.planning.cost_runs import CostRuns
-from fedrepro.benchmark.planning.plan_run import Resolver
-from fedrepro.benchmark.results import Departure
+from fedrepro.benchmark.planning.plan_run import Resolved, Resolver, counting_run
 from fedrepro.benchmark.spec import names, settings
 from fedrepro.benchmark.spec.model import Cell, DrawnRun, Paper, Profile, Readout, Table
 from fedrepro.benchmark.spec.problems import suggestion
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedCell:
-    """A cell and the run that it reads.
+class PlannedCell(Resolved):
+    """A cell and the run that it reads; no run where it needs no training or cannot be run."""
 
-    config: None for cells that need no training or cannot be run, `reason` then says why. read:
-    the cell's reading after the profile's overrides (T = 25 may be read at round 5).
-    departures: how the run differs from the published protocol; none means not scaled.
-    """
-
-    cell: Cell
-    config: RunConfig | None
-    reason: str | None
-    read: Readout
-    departures: tuple[Departure, ...]
+    cell: Cell = field(kw_only=True)
 
 
-@dataclass(frozen=True)
-class PlannedDrawing:
-    """A run that a figure draws without printed values; fields as in `PlannedCell`."""
+@dataclass(frozen=True, slots=True)
+class PlannedDrawing(Resolved):
+    """A run that a figure draws without printed values."""
 
-    table: str
-    run: DrawnRun
-    config: RunConfig | None
-    reason: str | None
-    read: Readout
-    departures: tuple[Departure, ...]
+    table: str = field(kw_only=True)
+    run: DrawnRun = field(kw_only=True)
 
 
 @dataclass(frozen=True)
 class Plan:
     """What will be run.
 
-    runs: unique, every run after those that it starts from. sets: what `--set` changed, by path.
+    runs: unique, every run after those that it starts from.
+    sets: what `--set` changed, by path.
     """
 
     paper: Paper
@@ -72,11 +58,10 @@ class Plan:
         """
         if config.stage == "costs":
             return (0,)
-        later = self._started_from.get(config, ())
-        read = config in self.shown
-        if read or not later or any(run.start_trial is None for run in later):
+        starts = self._start_trials.get(config, frozenset({None}))
+        if config in self.shown or None in starts:
             return tuple(range(self.trials))
-        return tuple(sorted({run.start_trial for run in later if run.start_trial is not None}))
+        return tuple(sorted(trial for trial in starts if trial is not None))
 
     @cached_property
     def tables(self) -> frozenset[str]:
@@ -86,18 +71,18 @@ class Plan:
         )
 
     @cached_property
-    def _started_from(self) -> Mapping[RunConfig, Sequence[RunConfig]]:
-        """The runs that start from a run."""
-        later: dict[RunConfig, list[RunConfig]] = {}
+    def _start_trials(self) -> Mapping[RunConfig, Set[int | None]]:
+        """By run that others start from: the trials that these take, None for their own."""
+        trials: dict[RunConfig, set[int | None]] = {}
         for run in self.runs:
             if run.start is not None:
-                later.setdefault(run.start, []).append(run)
-        return later
+                trials.setdefault(run.start, set()).add(run.start_trial)
+        return trials
 
     @cached_property
     def shown(self) -> frozenset[RunConfig]:
         """The runs that a cell or a figure reads; others are only started from."""
-        planned: tuple[PlannedCell | PlannedDrawing, ...] = (*self.cells, *self.drawings)
+        planned: tuple[Resolved, ...] = (*self.cells, *self.drawings)
         return frozenset(one.config for one in planned if one.config is not None)
 
     def trials_to_run(self) -> list[tuple[RunConfig, int]]:
@@ -121,53 +106,64 @@ def make_plan(
 ) -> Plan:
     """The runs that `profile` needs for some or all cells of a paper.
 
-    tables: ids, None for all. rows: labels joined by `|`, each part a name or `*`; None for all.
-    on: a data set of the profile's `on`. trials: instead of the profile's number. sets: changes by
-    dotted path.
+    tables: ids, None for all.
+    rows: labels joined by `|`, each part a name or `*`; None for all.
+    on: a data set of the profile's `on`.
+    trials: instead of the profile's number.
+    sets: changes by dotted path.
 
     Raises `SpecError` for a profile, table, row, data set or path that does not exist, and for a
     claim or relation that names no cell: hours of training must not end in that message.
     """
-    _check_claims(paper)
+    for table in paper.tables:
+        for claim in table.claims:
+            bind(claim, table, paper)
+        for relation in table.relations:
+            tuple(instances(relation, table, paper))
     chosen = _one_of("profile", profile, paper.profiles, f"paper {paper.id}")
     if on is not None:
         _one_of("data set", on, chosen.on, f"--on under profile {profile}")
     changes = dict(sets)
     for path, value in changes.items():
         _check_set(path, value)
-    resolver, costs = Resolver(chosen, on, changes), CostRuns()
+    resolver, published = Resolver(chosen, on, changes), Resolver(Profile("as published", 1, ()))
+    known = {table.id: table for table in paper.tables}
+    selected: Iterable[Table] = paper.tables
+    if tables is not None:
+        ids = dict.fromkeys(tables)
+        selected = [_one_of("table", id, known, f"paper {paper.id}") for id in ids]
     cells = tuple(
-        _planned(cell, resolver, costs)
-        for table in _tables(paper, tables)
+        _planned(cell, resolver, published)
+        for table in selected
         for cell in table.cells
         if rows is None or _matches(rows, cell.row)
     )
     drawings = tuple(
         _drawing(table.id, run, resolver)
-        for table in _tables(paper, tables)
+        for table in selected
         for run in (table.figure.runs if table.figure is not None else ())
         if rows is None or _matches(rows, run.label)
     )
     if rows is not None and not cells and not drawings:
         raise SpecError(f"--rows {rows}: no row of these tables has that label")
-    runs = tuple(_in_order([*cells, *drawings]))
+    runs = tuple(_in_order((*cells, *drawings)))
     return Plan(
         paper, chosen, on, trials or chosen.trials, cells, runs, drawings, tuple(changes.items())
     )
 
 
-def _planned(cell: Cell, resolver: Resolver, costs: CostRuns) -> PlannedCell:
+def _planned(cell: Cell, resolver: Resolver, published: Resolver) -> PlannedCell:
     reason = _no_training(cell)
     try:
-        counted = costs.of(cell)
+        counted = counting_run(cell, published)
         if counted is not None:
-            return PlannedCell(cell, counted, None, Readout("final"), ())
+            return PlannedCell(counted, None, Readout("final"), cell=cell)
         if reason is not None:
-            return PlannedCell(cell, None, reason, cell.read, ())
+            return PlannedCell(None, reason, cell.read, cell=cell)
         found = resolver.resolve(cell, cell.metric)
     except SpecError as error:
         raise SpecError(f"table {cell.table}, {cell.label}: {error}") from error
-    return PlannedCell(cell, found.config, found.reason, found.read, found.departures)
+    return PlannedCell(found.config, found.reason, found.read, found.departures, cell=cell)
 
 
 def _drawing(table: str, run: DrawnRun, resolver: Resolver) -> PlannedDrawing:
@@ -175,7 +171,9 @@ def _drawing(table: str, run: DrawnRun, resolver: Resolver) -> PlannedDrawing:
         found = resolver.resolve(run, run.metric or "accuracy")
     except SpecError as error:
         raise SpecError(f"{table}, {'|'.join(run.label)}: {error}") from error
-    return PlannedDrawing(table, run, found.config, found.reason, found.read, found.departures)
+    return PlannedDrawing(
+        found.config, found.reason, found.read, found.departures, table=table, run=run
+    )
 
 
 def _no_training(cell: Cell) -> str | None:
@@ -191,7 +189,7 @@ def _no_training(cell: Cell) -> str | None:
     return None
 
 
-def _in_order(planned: Iterable[PlannedCell | PlannedDrawing]) -> Iterator[RunConfig]:
+def _in_order(planned: Iterable[Resolved]) -> Iterator[RunConfig]:
     """Unique runs, each after the one that it starts from."""
     seen: set[RunConfig] = set()
     for one in planned:
@@ -204,26 +202,11 @@ def _in_order(planned: Iterable[PlannedCell | PlannedDrawing]) -> Iterator[RunCo
         yield from reversed(chain)
 
 
-def _tables(paper: Paper, ids: Sequence[str] | None) -> tuple[Table, ...]:
-    if ids is None:
-        return paper.tables
-    known = {table.id: table for table in paper.tables}
-    return tuple(_one_of("table", id, known, f"paper {paper.id}") for id in dict.fromkeys(ids))
-
-
 def _matches(pattern: str, label: Sequence[str]) -> bool:
     parts = [part.strip() for part in pattern.split("|")]
     return len(parts) == len(label) and all(
         part in ("*", name) for part, name in zip(parts, label, strict=True)
     )
-
-
-def _check_claims(paper: Paper) -> None:
-    for table in paper.tables:
-        for claim in table.claims:
-            bind(claim, table, paper)
-        for relation in table.relations:
-            tuple(instances(relation, table, paper))
 
 
 def _check_set(path: str, value: Any) -> None:

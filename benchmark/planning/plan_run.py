@@ -5,6 +5,7 @@ Cells that differ only in options of other methods, or in the round that they re
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,17 +17,24 @@ from fedrepro.benchmark.planning.overrides import override, shown
 from fedrepro.benchmark.results import Departure
 from fedrepro.benchmark.spec.model import Cell, DrawnRun, Experiment, Override, Profile, Readout
 from fedrepro.benchmark.spec.names import known
+from fedrepro.benchmark.spec.settings import get
 from fedrepro.methods.registry import UnknownNameError
 
 MEASUREMENTS = ("relevance",)
 """Metrics of an encoder that no client trains: protocols that measure the start of a run."""
+
+COUNTED = ("communication-bits", "client-flops", "client-memory")
+"""Formulas whose costs are also counted from rounds that a method makes
+(`methods.costs.counting`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
     """A run and how it is read, or the reason why there is none.
 
-    departures: what the profile, `--on` and `--set` changed of what this very run depends on.
+    read: after the profile's overrides (T = 25 may be read at round 5).
+    departures: what the profile, `--on` and `--set` changed of what this very run depends on; none
+    says that it is not scaled.
     """
 
     config: RunConfig | None
@@ -36,10 +44,7 @@ class Resolved:
 
 
 def resolve(
-    experiment: Experiment,
-    read: Readout,
-    metric: str | None,
-    overrides: Sequence[Override],
+    experiment: Experiment, read: Readout, metric: str | None, overrides: Sequence[Override]
 ) -> Resolved:
     """The run behind an experiment after `overrides`.
 
@@ -60,9 +65,9 @@ def resolve(
         paths = ", ".join(f"'{path}'" for path in unread)
         return Resolved(None, f"setting {paths} is not implemented", read)
     departures = [
-        change.departure
-        for change in changed.changes
-        if change.path in builder.used or (change.path == "at" and config.stage == "federated")
+        one
+        for one in changed.departures
+        if one.setting in builder.used or (one.setting == "at" and config.stage == "federated")
     ]
     if config.stage == "measurement":
         return Resolved(config, None, Readout("final"), tuple(departures))
@@ -78,7 +83,8 @@ def resolve(
 class Resolver:
     """Resolves the cells of one plan; equal experiments are resolved once.
 
-    on: a data set of the profile's `on`. sets: what `--set` changes, by path.
+    on: a data set of the profile's `on`.
+    sets: what `--set` changes, by path.
     """
 
     def __init__(
@@ -105,3 +111,29 @@ class Resolver:
         if key not in self._known:
             self._known[key] = resolve(bound.experiment, bound.read, metric, overrides)
         return self._known[key]
+
+
+def counting_run(cell: Cell, published: Resolver) -> RunConfig | None:
+    """The run that counts the costs of an analytic cell; None for cells that are not counted.
+
+    published: of no override, since costs are counted at the paper's own setting in every profile.
+
+    Raises `SpecError` if a setting is missing or has the wrong type.
+    """
+    images = get(cell.experiment, "costs.images")
+    is_counted = cell.kind == "analytic" and cell.skip is None and cell.formula in COUNTED
+    if not is_counted or not isinstance(images, int):
+        return None
+    settings = {name: value for name, value in cell.experiment.items() if name != "costs"}
+    bound = dataclasses.replace(cell, experiment=settings, overrides={})
+    found = published.resolve(bound, "accuracy").config
+    if found is None:
+        return None
+    trained = found.start or found
+    assert trained.clients is not None
+    clients = {
+        "count": trained.clients["count"],
+        "images": images,
+        "code_rate": str(get(cell.experiment, "costs.code_rate")),
+    }
+    return dataclasses.replace(trained, stage="costs", clients=clients)

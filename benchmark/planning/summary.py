@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.planning.duration import duration, elapsed
 from fedrepro.benchmark.planning.plan import Plan
 from fedrepro.benchmark.store.store import Store
 
@@ -25,8 +24,8 @@ Trial = tuple[RunConfig, int]
 class Estimate:
     """Seconds that the missing trials take with `workers` on `device`.
 
-    trials: how many are missing. learned: how many of them are estimated from stored trials; the
-    others from one measured step.
+    trials: how many are missing.
+    learned: how many of them are estimated from stored trials, the others from a measured step.
     """
 
     seconds: float
@@ -71,8 +70,10 @@ class TimeEstimator:
 class Summary:
     """A plan in numbers.
 
-    trials: how many there are. missing: those that the store lacks. reasons: why cells have no run,
-    with how many each. estimate: None where no trial is missing.
+    trials: how many there are.
+    missing: those that the store lacks.
+    reasons: why cells have no run, with how many each.
+    estimate: None where no trial is missing.
     """
 
     plan: Plan
@@ -142,10 +143,7 @@ class Summary:
 
 
 def summarize(plan: Plan, store: Store, estimator: Callable[[], TimeEstimator]) -> Summary:
-    """A plan in numbers; the time is for what `store` lacks.
-
-    estimator: called only if a trial is missing.
-    """
+    """A plan in numbers; `estimator` is called only if `store` lacks a trial."""
     trials = plan.trials_to_run()
     missing = tuple((run, seed) for run, seed in trials if store.find(run, seed) is None)
     reasons = Counter(one.reason for one in plan.cells if one.reason is not None)
@@ -158,3 +156,25 @@ def summarize(plan: Plan, store: Store, estimator: Callable[[], TimeEstimator]) 
         estimate=estimator().of(missing) if missing else None,
         root=store.root,
     )
+
+
+def elapsed(trials: Sequence[tuple[RunConfig, float]], workers: int) -> float:
+    """Wall seconds of trials (run, seconds) on `workers` processes: at least the longest chain."""
+    own = dict(trials)
+
+    def chain(config: RunConfig | None) -> float:
+        return 0.0 if config is None else own.get(config, 0.0) + chain(config.start)
+
+    longest = max((chain(config) for config in own), default=0.0)
+    return max(sum(seconds for _, seconds in trials) / max(workers, 1), longest)
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people say them: '8 s', '7 min', '2.5 h', '3 days'."""
+    if seconds < 59.5:
+        return f"{seconds:.0f} s"
+    if seconds < 3570:
+        return f"{seconds / 60:.0f} min"
+    if seconds < 48 * 3600:
+        return f"{seconds / 3600:.1f} h"
+    return f"{seconds / 86400:.0f} days"

@@ -1,4 +1,4 @@
-"""Mean and standard deviation of one small sample."""
+"""One small sample: mean, standard deviation and Student-t interval of the mean."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
+from fedrepro.benchmark.stats.t_tests import t_quantile
 
 _EQUAL = 1e-9
 """Values that differ by less, in units of the largest or of one, differ by rounding alone."""
@@ -43,3 +45,11 @@ def describe(values: Sequence[float]) -> Sample | None:
     if not math.isfinite(mean) or (found.size > 1 and not math.isfinite(sd)):
         return None
     return Sample(found.size, mean, sd, flat)
+
+
+def mean_interval(sample: Sample | None) -> tuple[float, float] | None:
+    """The two-sided 95 % confidence interval of the mean; None for fewer than two values."""
+    if sample is None or sample.n < 2:
+        return None
+    half = t_quantile(0.975, sample.n - 1) * sample.sd / math.sqrt(sample.n)
+    return sample.mean - half, sample.mean + half

@@ -1,10 +1,8 @@
-"""Spreads: one side's standard deviation with its degrees of freedom, and two sides joined.
+"""Spreads of both sides of a comparison: brought to ddof = 1, pooled, and joined.
 
-A side's uncertainty is that of a mean of `runs` values with standard deviation `sd`. Published
-deviations are first brought to ddof = 1. Those of a table are pooled where they are alike, and a
-cell then takes the pooled one only if it is larger than its own: pooling with no such guard let
-the rate of false equivalence rise to 6.6 % (five rows of five runs, one of them 1.5 times as
-noisy; `tests/benchmark/test_verdict_error_rates.py`), with it the rate stays at 5 %.
+Published deviations of a table are pooled where they are alike. A cell takes the pooled one only if
+it is larger than its own: without that guard the rate of false equivalence rose to 6.6 % (five rows
+of five runs, one of them 1.5 times as noisy; `tests/benchmark/test_verdict_error_rates.py`).
 """
 
 from __future__ import annotations
@@ -13,11 +11,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scipy import stats
+import numpy as np
+from scipy import special, stats
 
 POOLING_LEVEL = 0.25
 """A preliminary test that decides about pooling needs a high level, or pooling hides unequal
 spreads: Bancroft (1964) recommends 0.25."""
+MOST_TRIALS = 200
+"""Beyond this many trials the answer is 'none would': nobody trains that often."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,33 @@ def standard_error(ours: Spread, published: Spread | None) -> tuple[float, float
     share = a / (a + b)
     df = 1 / (share**2 / ours.df + (1 - share) ** 2 / published.df)
     return math.sqrt(a + b), df
+
+
+def trials_needed(
+    farthest: float, nearest: float, ours: Spread, published: Spread | None, margin: float
+) -> int | None:
+    """The smallest larger number of trials at which REPRODUCED or DISCREPANT is reached.
+
+    farthest, nearest: the largest and smallest |difference| that rounding allows; it and the spread
+    are taken to stay as they are. None if not even `MOST_TRIALS` would do: more trials of ours
+    cannot shrink the published side's own uncertainty. Every number is tried, since Welch's degrees
+    of freedom do not rise steadily with n; the formulas are those of `standard_error` and of
+    `stats.t_tests`, for all n at once.
+    """
+    n = np.arange(ours.runs + 1, MOST_TRIALS + 1)
+    own = ours.sd**2 / n
+    if published is None:
+        error, df = ours.sd * np.sqrt(1 / n + 1), n - 1.0
+    else:
+        theirs = published.variance_of_mean
+        share = own / (own + theirs)
+        error = np.sqrt(own + theirs)
+        df = 1 / (share**2 / (n - 1) + (1 - share) ** 2 / published.df)
+    equivalent = special.stdtr(df, (farthest - margin) / error)
+    beyond = special.stdtr(df, (margin - nearest) / error)
+    beyond += special.stdtr(df, -(margin + nearest) / error)
+    decided = (equivalent < 0.05) | ((beyond < 0.05) & (nearest > margin))
+    return int(n[decided.argmax()]) if decided.any() else None
 
 
 def alike(sds: Sequence[float], runs: Sequence[int]) -> bool:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedrepro.benchmark.errors import StoreError
+from fedrepro.benchmark.errors import FedreproError, StoreError
 
 # What zipfile and numpy raise for content that is not what they wrote.
 UNREADABLE = (
@@ -164,3 +164,13 @@ def arrays_from(content: bytes) -> dict[str, NDArray[Any]]:
 def sha256_of(content: bytes) -> str:
     """SHA-256 in hexadecimal."""
     return hashlib.sha256(content).hexdigest()
+
+
+def path_segment(name: str) -> str:
+    """`name`, which a spec or a command gives, if it can be that of one file or folder.
+
+    Raises `FedreproError` for a name that would lead elsewhere, or that no disk takes.
+    """
+    if name in ("", ".", "..") or "/" in name or "\0" in name or len(os.fsencode(name)) > 255:
+        raise FedreproError(f"{name!r} cannot be the name of a file or folder")
+    return name

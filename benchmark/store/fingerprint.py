@@ -16,7 +16,7 @@ import ast
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache, lru_cache
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ _ROOT = "fedrepro."
 _FOLLOWED = ("benchmark", "methods")
 
 
-@lru_cache(maxsize=4096)
+@cache
 def source_of(config: RunConfig) -> Source:
     """Hashes of the files that `config` and the runs that it starts from depend on, by name.
 
@@ -39,17 +39,17 @@ def source_of(config: RunConfig) -> Source:
 
     Raises `methods.registry.UnknownNameError` if a name in `config` is not implemented.
     """
-    return _closure(frozenset(_modules_of(config)), package_folders())
+    return _hashes(frozenset(_modules_of(config)))
+
+
+@cache
+def _hashes(modules: frozenset[str]) -> Source:
+    """Cached, since most runs name the same modules."""
+    return closure(modules, package_folders())
 
 
 def digest(source: Source) -> str:
     """First 12 hexadecimal digits of the SHA-256 over files and hashes."""
-    return _digest(frozenset(source.items()))
-
-
-@lru_cache(maxsize=4096)
-def _digest(source: frozenset[tuple[str, str]]) -> str:
-    """Kept: thousands of trials share a few sources."""
     return hashlib.sha256(json.dumps(dict(source), sort_keys=True).encode()).hexdigest()[:12]
 
 
@@ -69,7 +69,7 @@ def closure(modules: Iterable[str], folders: Mapping[str, Path]) -> dict[str, st
         if module in seen:
             continue
         seen.add(module)
-        waiting.extend(_parents(module))
+        waiting.append(module.rpartition(".")[0])
         package = module.removeprefix(_ROOT).partition(".")[0]
         if package not in folders:
             continue
@@ -84,7 +84,9 @@ def closure(modules: Iterable[str], folders: Mapping[str, Path]) -> dict[str, st
 def _module(module: str, folder: Path) -> tuple[str, str | None, tuple[str, ...]]:
     """Name, hash and imports of a module's file, looked at once; nothing where it has none."""
     package, *rest = module.removeprefix(_ROOT).split(".")
-    file = _file_below(folder.joinpath(*rest))
+    place = folder.joinpath(*rest)
+    files = (place / "__init__.py", place.with_suffix(".py"))
+    file = next(filter(Path.is_file, files), None)
     if file is None:
         return "", None, ()
     name = Path(package) / file.relative_to(folder)
@@ -93,31 +95,16 @@ def _module(module: str, folder: Path) -> tuple[str, str | None, tuple[str, ...]
 
 @cache
 def package_folders() -> Mapping[str, Path]:
-    """Where the packages of the project lie."""
-    return {package: folder_of(package) for package in _FOLLOWED}
+    """Where the followed packages lie."""
+    specs = {package: find_spec(_ROOT + package) for package in _FOLLOWED}
+    return {
+        package: Path(spec.submodule_search_locations[0])
+        for package, spec in specs.items()
+        if spec is not None and spec.submodule_search_locations
+    }
 
 
-def folder_of(package: str) -> Path:
-    """Where one of them lies, of those too that no run depends on."""
-    spec = find_spec(_ROOT + package)
-    assert spec is not None
-    assert spec.submodule_search_locations is not None
-    return Path(next(iter(spec.submodule_search_locations)))
-
-
-_cached: dict[frozenset[str], dict[str, str]] = {}
-
-
-def _closure(modules: frozenset[str], folders: Mapping[str, Path]) -> dict[str, str]:
-    if modules not in _cached:
-        _cached[modules] = dict(sorted(closure(modules, folders).items()))
-    return _cached[modules]
-
-
-@cache
-def _module_of(kind: str, name: str) -> str:
-    """Looked for on the disk once: a plan asks for every run."""
-    return registry.module_of(kind, name)
+_module_of = cache(registry.module_of)  # listing folders for every run takes seconds
 
 
 def _modules_of(config: RunConfig) -> Iterator[str]:
@@ -141,19 +128,6 @@ def _modules_of(config: RunConfig) -> Iterator[str]:
         yield _module_of("partition", config.clients["partition"])
     if config.start is not None:
         yield from _modules_of(config.start)
-
-
-def _parents(module: str) -> Iterator[str]:
-    while "." in module:
-        module = module.rpartition(".")[0]
-        yield module
-
-
-def _file_below(place: Path) -> Path | None:
-    for file in (place / "__init__.py", place.with_suffix(".py")):
-        if file.is_file():
-            return file
-    return None
 
 
 def _read(file: Path, module: str) -> tuple[str | None, tuple[str, ...]]:
@@ -209,9 +183,7 @@ def _imports(tree: ast.Module, module: str, is_package: bool) -> Iterator[str]:
 def _executed(node: ast.AST) -> Iterator[ast.AST]:
     """Every node below `node` but for what only type checkers see."""
     for child in ast.iter_child_nodes(node):
-        typing_only = isinstance(child, ast.If) and ast.unparse(child.test).endswith(
-            "TYPE_CHECKING"
-        )
-        if not typing_only:
-            yield child
-            yield from _executed(child)
+        if isinstance(child, ast.If) and ast.unparse(child.test).endswith("TYPE_CHECKING"):
+            continue
+        yield child
+        yield from _executed(child)

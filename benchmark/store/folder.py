@@ -61,8 +61,12 @@ def refuse_foreign(root: Path) -> None:
         return
     for name in FOLDERS:
         refuse_link(root / name)
-    if _is_described(root) or _has_records(root):
+    description = object_in(root / DESCRIPTION)
+    if description is not None and isinstance(description.get("schema"), int):
         return
+    for path in (root / "trials").glob("*/*.json"):
+        if RUN.fullmatch(path.parent.name) and RECORD.fullmatch(path.name):
+            return
     if not all(map(_is_begun, entries)):
         raise StoreError(
             f"{root} holds files and is no store of fedrepro; give an empty folder or another "
@@ -94,28 +98,16 @@ def only_writer(root: Path) -> Iterator[None]:
         if not stat.S_ISREG(os.fstat(lock).st_mode):
             raise StoreError(f"{path} is no file; remove it or give another --store")
         try:
-            alone = try_lock(lock)
-        except OSError as error:
-            raise StoreError(f"cannot lock {root}: {error.strerror}") from error
-        if not alone:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
             raise StoreError(
                 f"another fedrepro is writing to {root}; wait for it or give another --store"
-            )
+            ) from None
+        except OSError as error:
+            raise StoreError(f"cannot lock {root}: {error.strerror}") from error
         yield
     finally:
         os.close(lock)
-
-
-def try_lock(file: int) -> bool:
-    """Whether this process now has the lock of an open file, which no other one has then.
-
-    Raises `OSError` if the disk has no locks.
-    """
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def clear_unfinished(root: Path) -> None:
@@ -127,18 +119,6 @@ def clear_unfinished(root: Path) -> None:
         for file in (root / UNFINISHED).iterdir():
             if _is_part(file):
                 file.unlink()
-
-
-def _is_described(root: Path) -> bool:
-    description = object_in(root / DESCRIPTION)
-    return description is not None and isinstance(description.get("schema"), int)
-
-
-def _has_records(root: Path) -> bool:
-    return any(
-        RUN.fullmatch(path.parent.name) and RECORD.fullmatch(path.name)
-        for path in (root / "trials").glob("*/*.json")
-    )
 
 
 def _is_begun(path: Path) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from fedrepro.benchmark.errors import StoreError
@@ -38,7 +38,7 @@ class TrialRecord:
     provenance: Mapping[str, Any]
     arrays: Mapping[str, str] | None = None
     encoder: Mapping[str, str] | None = None
-    schema: int = field(default=SCHEMA)
+    schema: int = SCHEMA
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data that JSON can hold; metrics become lists of rounds and values."""
@@ -49,14 +49,10 @@ class TrialRecord:
         }
         return plain
 
-    def sealed(self) -> dict[str, Any]:
-        """`as_dict` with the SHA-256 of its content, which tells a changed number."""
-        plain = self.as_dict()
-        return {**plain, "sha256": sha256_of(_canonical(plain))}
-
     def as_file(self) -> bytes:
-        """What the record's file holds: `sealed` in canonical form."""
-        return _canonical(self.sealed()) + b"\n"
+        """What the record's file holds: `as_dict`, and the SHA-256 that tells a changed number."""
+        plain = self.as_dict()
+        return _canonical({**plain, "sha256": sha256_of(_canonical(plain))}) + b"\n"
 
     @classmethod
     def from_file(cls, content: bytes, run: str, name: str) -> TrialRecord:

@@ -72,14 +72,11 @@ class Store:
 
         Raises `StoreError` if a newer fedrepro wrote it, or its description is no file.
         """
-        self.root, self.warn = Path(root), warn
-        self.source_of = source_of
+        self.root, self.source_of, self.warn = Path(root), source_of, warn
         self._writing = False
         description = object_in(self.root / DESCRIPTION)
         if description is not None:
             check_schema(description)
-
-    # -- reading ---------------------------------------------------------------------------------
 
     def find(self, config: RunConfig, seed: int) -> TrialRecord | None:
         """The finished trial made by the present source, or None.
@@ -117,7 +114,14 @@ class Store:
         """
         if record.arrays is None:
             return {}
-        return self._load(record, record.arrays)
+        path = self._folder(record.run) / record.arrays["file"]
+        content = _sound_content(path, record.arrays)
+        if content is None:
+            raise StoreError(f"{path} is damaged or missing; run again to renew it")
+        try:
+            return arrays_from(content)
+        except StoreError as error:
+            raise StoreError(f"cannot read {path}: {error}") from error
 
     def encoder_path(self, record: TrialRecord) -> Path | None:
         """Where the encoder lies, for a worker that reads it itself (`read_encoder`)."""
@@ -132,8 +136,6 @@ class Store:
         except NoFileError:
             return None
         return None if found is None else str(found.get("message"))
-
-    # -- writing ---------------------------------------------------------------------------------
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -195,16 +197,9 @@ class Store:
 
         Raises `StoreError` if the disk refuses.
         """
-        plain = {
-            "run": config.key,
-            "config": config.as_dict(),
-            "seed": seed,
-            "message": message,
-            "details": details,
-        }
+        trial = {"run": config.key, "config": config.as_dict(), "seed": seed}
+        plain = {**trial, "message": message, "details": details}
         self._write(self._error_path(config, seed), _json(plain))
-
-    # -- files -----------------------------------------------------------------------------------
 
     def _folder(self, run: str) -> Path:
         return self.root / "trials" / run
@@ -245,32 +240,18 @@ class Store:
         self.warn(f"{damaged} is damaged or missing; moved to quarantine, the trial is made again")
         refuse_link(path.parent)
         with disk(self.root):
-            place = self._quarantine_of(path)
+            # A folder in which no earlier file of that name lies.
+            places = (
+                self.root / "quarantine" / f"{path.parent.name}{'' if n == 1 else f'-{n}'}"
+                for n in count(1)
+            )
+            place = next(one for one in places if not os.path.lexists(one / path.name))
             place.mkdir(parents=True, exist_ok=True)
             refuse_link(place)
             # The record goes first: without it, arrays that are left behind are no trial.
             for file in (path, path.with_suffix(".npz"), path.with_suffix(".encoder.npz")):
                 with suppress(FileNotFoundError):
                     file.replace(place / file.name)
-
-    def _quarantine_of(self, path: Path) -> Path:
-        """A folder in which no earlier file of that name lies."""
-        place = self.root / "quarantine" / path.parent.name
-        for n in count(2):
-            if not os.path.lexists(place / path.name):
-                return place
-            place = place.with_name(f"{path.parent.name}-{n}")
-        raise AssertionError
-
-    def _load(self, record: TrialRecord, part: Mapping[str, str]) -> dict[str, NDArray[Any]]:
-        path = self._folder(record.run) / part["file"]
-        content = _sound_content(path, part)
-        if content is None:
-            raise StoreError(f"{path} is damaged or missing; run again to renew it")
-        try:
-            return arrays_from(content)
-        except StoreError as error:
-            raise StoreError(f"cannot read {path}: {error}") from error
 
     def _write_arrays(
         self, path: Path, arrays: Mapping[str, NDArray[Any]]
@@ -295,11 +276,9 @@ def _sound_content(path: Path, part: Mapping[str, str]) -> bytes | None:
         content = read_whole(path)
     except NoFileError:
         return None
-    sound = content is not None and (part["file"], part["sha256"]) == (
-        path.name,
-        sha256_of(content),
-    )
-    return content if sound else None
+    if content is None or (part["file"], part["sha256"]) != (path.name, sha256_of(content)):
+        return None
+    return content
 
 
 def read_encoder(path: Path) -> State:

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from fedrepro.benchmark.cli import main
-from fedrepro.benchmark.judging.compare import Change
-from fedrepro.benchmark.judging.report_diff import differences, read_reports
+from fedrepro.benchmark.judging.report_diff import Change, differences, read_reports
 
 CELL: dict[str, Any] = {
     "row": ["A"], "column": ["last"], "mean": 50.0, "interval": [48.0, 52.0],

@@ -8,8 +8,8 @@ import pytest
 
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.planning import estimate
-from fedrepro.benchmark.planning.duration import elapsed
 from fedrepro.benchmark.planning.estimate import TrialTimeEstimator, multiply_adds, work_of
+from fedrepro.benchmark.planning.summary import elapsed
 from fedrepro.benchmark.store.record import TrialRecord
 from fedrepro.methods.encoders.cnn import CNN
 

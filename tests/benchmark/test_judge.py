@@ -9,7 +9,6 @@ import pytest
 
 from fedrepro.benchmark.commands._options import parse_sets
 from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.judging.departures import DepartureTable
 from fedrepro.benchmark.judging.judge import judge
 from fedrepro.benchmark.judging.scoreboard import exit_code, scoreboard
 from fedrepro.benchmark.planning.plan import Plan, PlannedCell, PlannedDrawing
@@ -139,7 +138,7 @@ def judged(plan, store, **more):
 def single(text, values, *, read=None, departures=(), margin=2.0, own=None, store=None, **more):
     """The result of one cell whose run has these curves."""
     run, one = config("ours"), cell("A|B", text, margin=own, **more)
-    planned = PlannedCell(one, run, None, read or Readout(), departures)
+    planned = PlannedCell(run, None, read or Readout(), departures, cell=one)
     shelf = (store or Shelf()).put(run, values)
     report = judged(plan_of([table([one], margin=margin)], [planned]), shelf)
     return report.tables[0].cells[0]
@@ -174,11 +173,15 @@ def test_a_run_with_a_departure_is_never_judged():
 
 
 def test_equal_departures_of_a_table_are_shown_once_in_the_order_of_its_cells():
-    numbered, equal = DepartureTable(), replace(SCALED)
-    other = Departure("clients.count", "100", "5", "time")
-    assert numbered.positions([SCALED, other]) == (0, 1)
-    assert numbered.positions([other, equal]) == (1, 0)
-    assert numbered.all == (SCALED, other)
+    run, other = config("ours"), Departure("clients.count", "100", "5", "time")
+    cells = [cell("A", "70.10"), cell("B", "60.00")]
+    planned = [
+        PlannedCell(run, None, Readout(), departures, cell=one)
+        for one, departures in zip(cells, ((SCALED, other), (other, replace(SCALED))), strict=True)
+    ]
+    found = judged(plan_of([table(cells)], planned), Shelf().put(run, CLOSE)).tables[0]
+    assert found.departures == (SCALED, other)
+    assert [one.departures for one in found.cells] == [(0, 1), (1, 0)]
 
 
 def test_data_that_are_not_the_release_are_a_departure():
@@ -193,7 +196,7 @@ def test_pretraining_on_data_that_are_not_the_release_scales_the_run_that_starts
     shelf = Shelf().put(run, CLOSE)
     shelf.released = False
     shelf.put(before, CLOSE)
-    planned = PlannedCell(one, run, None, Readout(), ())
+    planned = PlannedCell(run, None, Readout(), (), cell=one)
     report = judged(plan_of([table([one])], [planned]), shelf)
     assert report.tables[0].cells[0].verdict.word == "SCALED"
     assert report.scaled
@@ -201,7 +204,7 @@ def test_pretraining_on_data_that_are_not_the_release_scales_the_run_that_starts
 
 def test_nothing_stored_is_not_run_and_a_failure_is_an_error():
     run, one = config("ours"), cell("A|B", "70.10")
-    plan = plan_of([table([one])], [PlannedCell(one, run, None, Readout(), ())])
+    plan = plan_of([table([one])], [PlannedCell(run, None, Readout(), (), cell=one)])
 
     def verdict(store, **more):
         return judged(plan, store, **more).tables[0].cells[0].verdict
@@ -218,7 +221,7 @@ def test_nothing_stored_is_not_run_and_a_failure_is_an_error():
 def test_failed_pretraining_is_named_by_the_cell_that_starts_from_it():
     before = config("simclr")
     run, one = config("ours", start=before), cell("A|B", "70.10")
-    plan = plan_of([table([one])], [PlannedCell(one, run, None, Readout(), ())])
+    plan = plan_of([table([one])], [PlannedCell(run, None, Readout(), (), cell=one)])
     found = judged(plan, Shelf(errors={(before, 0): "diverged at round 1"})).tables[0].cells[0]
     assert found.verdict.word == "ERROR"
     assert "simclr on digits" in found.verdict.reason
@@ -227,7 +230,7 @@ def test_failed_pretraining_is_named_by_the_cell_that_starts_from_it():
 @pytest.mark.parametrize("text", ["70.10", "70.10 ± 0.50", "90.00"])
 def test_a_cell_that_lost_a_trial_names_it_and_is_not_judged_by_the_others(text):
     run, one = config("ours"), cell("A|B", text)
-    plan = plan_of([table([one])], [PlannedCell(one, run, None, Readout(), ())])
+    plan = plan_of([table([one])], [PlannedCell(run, None, Readout(), (), cell=one)])
     shelf = Shelf(errors={(run, 0): "diverged at round 7"}).put(run, CLOSE[1:], first=1)
     report = judged(plan, shelf)
     found = report.tables[0].cells[0]
@@ -241,7 +244,7 @@ def test_a_cell_that_lost_a_trial_names_it_and_is_not_judged_by_the_others(text)
 
 def test_a_cell_whose_trials_are_not_all_made_yet_is_not_judged_either():
     run, one = config("ours"), cell("A|B", "70.10")
-    plan = plan_of([table([one])], [PlannedCell(one, run, None, Readout(), ())])
+    plan = plan_of([table([one])], [PlannedCell(run, None, Readout(), (), cell=one)])
     found = judged(plan, Shelf().put(run, CLOSE[:2])).tables[0].cells[0]
     assert found.verdict.word == "INCONCLUSIVE"
     assert "2 of 3 trials finished; the others are not stored." in found.verdict.reason
@@ -253,7 +256,7 @@ def test_a_cell_whose_trials_are_not_all_made_yet_is_not_judged_either():
 
 def test_a_scaled_cell_that_lost_a_trial_says_so():
     run, one = config("ours"), cell("A|B", "70.10")
-    plan = plan_of([table([one])], [PlannedCell(one, run, None, Readout(), (SCALED,))])
+    plan = plan_of([table([one])], [PlannedCell(run, None, Readout(), (SCALED,), cell=one)])
     shelf = Shelf(errors={(run, 2): "diverged at round 7"}).put(run, CLOSE[:2])
     found = judged(plan, shelf).tables[0].cells[0]
     assert found.verdict.word == "SCALED"
@@ -269,7 +272,7 @@ def test_a_claim_never_holds_on_the_trials_that_are_left(lost):
         claims=[Claim("better", "s", "'Ours' > 'Base'"), Claim("worse", "s", "'Base' > 'Ours'")],
     )
     planned = [
-        PlannedCell(one, run, None, Readout(), ())
+        PlannedCell(run, None, Readout(), (), cell=one)
         for one, run in zip(cells, (ours, base), strict=True)
     ]
     shelf = Shelf().put(ours, CLOSE).put(base, [[0.1, 0.60], [0.2, 0.61], [0.1, 0.604]])
@@ -288,7 +291,7 @@ def test_a_claim_never_holds_on_the_trials_that_are_left(lost):
 @pytest.mark.parametrize("departures", [(), (SCALED,)])
 def test_a_failed_trial_is_counted_and_makes_the_exit_code_1(departures):
     run, one = config("ours"), cell("A|B", "70.10")
-    plan = plan_of([table([one])], [PlannedCell(one, run, None, Readout(), departures)])
+    plan = plan_of([table([one])], [PlannedCell(run, None, Readout(), departures, cell=one)])
     assert exit_code([scoreboard(judged(plan, Shelf().put(run, CLOSE)))]) == 0
     shelf = Shelf(errors={(run, 2): "diverged at round 7"}).put(run, CLOSE[:2])
     board = scoreboard(judged(plan, shelf))
@@ -309,12 +312,12 @@ def test_cells_that_are_no_experiment_keep_their_words():
         "NOT RUN": cell("A|B", "70.1", skip="quoted from another paper"),
     }
     for word, one in words.items():
-        planned = PlannedCell(one, None, one.skip or "descriptive", Readout(), ())
+        planned = PlannedCell(None, one.skip or "descriptive", Readout(), (), cell=one)
         found = judged(plan_of([table([one])], [planned]), Shelf()).tables[0].cells[0]
         assert found.verdict.word == word
         assert (found.run, found.command) == (None, None)
     dash = cell("A|B", "—")
-    planned = PlannedCell(dash, None, "nothing is printed", Readout(), ())
+    planned = PlannedCell(None, "nothing is printed", Readout(), (), cell=dash)
     found = judged(plan_of([table([dash])], [planned]), Shelf()).tables[0].cells[0]
     assert "dash" in found.verdict.reason
 
@@ -346,14 +349,14 @@ def test_a_columns_own_margin_goes_before_the_tables_and_holds_in_its_unit():
 def test_a_spread_that_the_paper_does_not_explain_costs_no_report(ddof, runs, words):
     run, one = config("ours"), cell("A|B", "70.10 ± 0.50")
     whole = table([one], ddof=ddof, runs=runs)
-    plan = plan_of([whole], [PlannedCell(one, run, None, Readout(), ())])
+    plan = plan_of([whole], [PlannedCell(run, None, Readout(), (), cell=one)])
     found = judged(plan, Shelf().put(run, CLOSE)).tables[0].cells[0]
     assert {found.verdict.word} == words
 
 
 def test_commands_re_run_a_cell_as_the_plan_did():
     run, one = config("ours"), cell("A b|B", "70.10")
-    planned = PlannedCell(one, run, None, Readout(), ())
+    planned = PlannedCell(run, None, Readout(), (), cell=one)
     plan = plan_of([table([one])], [planned], trials=5, on="mnist")
     found = judged(plan, Shelf()).tables[0]
     assert found.command == "fedrepro run p --tables 3 --profile paper --on mnist --trials 5"
@@ -362,7 +365,7 @@ def test_commands_re_run_a_cell_as_the_plan_did():
 
 def test_commands_repeat_what_was_set_on_the_command_line():
     run, one = config("ours"), cell("A", "70.10")
-    planned = PlannedCell(one, run, None, Readout(), ())
+    planned = PlannedCell(run, None, Readout(), (), cell=one)
     sets = (("training.rounds", 3), ("clients.data", "mnist"), ("pretraining.shared", True))
     plan = replace(plan_of([table([one])], [planned]), sets=sets)
     words = shlex.split(judged(plan, Shelf()).tables[0].command)
@@ -381,12 +384,12 @@ def claims_report(selected=("3",)):
     )
     main = table(cells, claims=[Claim("better", "s", "'Ours' > 'Base'")])
     planned = [
-        PlannedCell(one, run, None, Readout(), (SCALED,))
+        PlannedCell(run, None, Readout(), (SCALED,), cell=one)
         for one, run in zip(cells, (ours, base), strict=True)
     ]
     label = ("a", "Ours")
     drawn = DrawnRun(label, {}, Readout())
-    drawing = PlannedDrawing("figure-4", drawn, ours, None, Readout(), (SCALED,))
+    drawing = PlannedDrawing(ours, None, Readout(), (SCALED,), table="figure-4", run=drawn)
     plan = plan_of([main, figure], planned if "3" in selected else [], drawings=[drawing], trials=3)
     shelf = Shelf().put(ours, CLOSE).put(base, [[0.1, 0.60], [0.2, 0.61], [0.1, 0.604]])
     return judged(plan, shelf)
@@ -408,7 +411,7 @@ def test_claims_on_tables_that_were_not_selected_say_so():
 def drawn(figure, labels, **shelf):
     run = config("ours")
     drawings = [
-        PlannedDrawing("figure-4", DrawnRun(label, {}, Readout()), run, None, Readout(), ())
+        PlannedDrawing(run, None, Readout(), table="figure-4", run=DrawnRun(label, {}, Readout()))
         for label in labels
     ]
     plan = plan_of([table([], id="figure-4", figure=figure)], [], drawings=drawings)
@@ -475,7 +478,7 @@ def test_printed_spreads_are_pooled_within_one_metric_only():
         cell("B", "70.10 ± 0.60"),
         replace(cell("C", "70.10 ± 9.00"), metric="f1_macro"),
     ]
-    planned = [PlannedCell(one, run, None, Readout(), ()) for one in cells]
+    planned = [PlannedCell(run, None, Readout(), (), cell=one) for one in cells]
     shelf = Shelf().put(run, CLOSE)
     for key, record in shelf.records.items():
         both = {**record.metrics, "f1_macro": record.metrics["accuracy"]}

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.planning.overrides import Change, Overridden, override
+from fedrepro.benchmark.planning.overrides import Overridden, override
+from fedrepro.benchmark.results import Departure
 from fedrepro.benchmark.spec.model import Experiment, Override, Readout
 from fedrepro.benchmark.spec.settings import get, merge
 
@@ -52,14 +53,16 @@ def test_division_rounds_half_up_and_stays_at_least_one(value: int, by: int) -> 
 def test_lists_are_divided_item_by_item() -> None:
     changed = applied(CELL, Override("encoder.widths", divide=4, why="w"))
     assert get(changed.experiment, "encoder.widths") == [16, 32]
-    assert changed.changes == [Change("encoder.widths", [64, 128], [16, 32], "w")]
+    assert changed.departures == [Departure("encoder.widths", "[64, 128]", "[16, 32]", "w")]
 
 
 def test_replacing_depends_on_the_cells_own_value() -> None:
     replaced = Override("clients.data", replace={"stl10": "digits"}, why="ships with scikit-learn")
     changed = applied(CELL, replaced)
     assert get(changed.experiment, "clients.data") == "digits"
-    assert changed.changes == [Change("clients.data", "stl10", "digits", "ships with scikit-learn")]
+    assert changed.departures == [
+        Departure("clients.data", "stl10", "digits", "ships with scikit-learn")
+    ]
     other = merge(CELL, {"clients": {"data": "mnist"}})
     assert applied(other, replaced).experiment == other
 
@@ -80,14 +83,14 @@ def test_only_real_changes_are_reported_once_each_with_the_last_reason() -> None
         Override("at", divide=3, why="final stays final"),
     ]
     changed = applied(CELL, *overrides)
-    assert changed.changes == [Change("clients.data", "stl10", "mnist", "second")]
+    assert changed.departures == [Departure("clients.data", "stl10", "mnist", "second")]
     assert changed.read == Readout("final")
     assert changed.effective == {2, 3, 4, 5}
 
 
 def test_a_given_value_is_set_even_where_there_was_none() -> None:
     changed = applied(CELL, Override("clients.image_size", 8, "w"))
-    assert changed.changes == [Change("clients.image_size", None, 8, "w")]
+    assert changed.departures == [Departure("clients.image_size", "not given", "8", "w")]
     changed = applied(CELL, Override("head.widths", [8], "no such section"))
     assert changed.experiment == {**CELL, "head": {"widths": [8]}}
 
@@ -95,7 +98,7 @@ def test_a_given_value_is_set_even_where_there_was_none() -> None:
 def test_changes_come_in_the_order_of_the_overrides() -> None:
     paths = ("training.rounds", "clients.count", "training.learning_rate", "at")
     changed = applied(CELL, *(Override(path, 5, "w") for path in paths))
-    assert tuple(change.path for change in changed.changes) == paths
+    assert tuple(one.setting for one in changed.departures) == paths
 
 
 def test_applying_leaves_the_given_experiment_alone() -> None:

@@ -181,7 +181,7 @@ def test_other_data_under_the_same_name_make_results_stale(
     file = next(tmp_path.glob(f"trials/{record.run}/*.json"))
     plain = record.as_dict()
     plain["provenance"]["data"]["digits/unlabeled"]["checksum"] = "0" * 64
-    file.write_text(json.dumps(TrialRecord.from_dict(plain).sealed()))
+    file.write_text(json.dumps(json.loads(TrialRecord.from_dict(plain).as_file())))
     out = io.StringIO()
     progress = Progress(Console(file=out, width=200))
     done = execute(plan, Store(tmp_path), device="cpu", jobs=0, progress=progress)

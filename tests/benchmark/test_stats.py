@@ -7,20 +7,19 @@ from scipy import stats as scipy_stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW, ttost_ind
 
-from fedrepro.benchmark.stats.holm import holm
-from fedrepro.benchmark.stats.intervals import mean_interval, replication_half_width
-from fedrepro.benchmark.stats.power import MOST_TRIALS, trials_needed
-from fedrepro.benchmark.stats.samples import describe
+from fedrepro.benchmark.stats.samples import describe, mean_interval
 from fedrepro.benchmark.stats.spread import (
+    MOST_TRIALS,
     Spread,
     alike,
     bartlett,
     borrow,
     pooled_sd,
     standard_error,
+    trials_needed,
     unbiased_sd,
 )
-from fedrepro.benchmark.stats.tost import p_beyond, p_equivalent
+from fedrepro.benchmark.stats.t_tests import holm, p_beyond, p_equivalent, t_quantile
 
 CASES = list(itertools.product((2, 3, 5, 17), (2, 5, 9), (0.0, 0.4, -2.5), (0.5, 2.0)))
 
@@ -162,7 +161,7 @@ def test_replication_interval_covers_95_percent_of_replications():
     first, second = rng.normal(0, 1, (40_000, 5)), rng.normal(0, 1, (40_000, 3)).mean(axis=1)
     spreads = first.std(axis=1, ddof=1)
     inside = [
-        abs(mean - new) <= replication_half_width(sd * np.sqrt(1 / 5 + 1 / 3), 4)
+        abs(mean - new) <= t_quantile(0.975, 4) * sd * np.sqrt(1 / 5 + 1 / 3)
         for mean, sd, new in zip(first.mean(axis=1), spreads, second, strict=True)
     ]
     assert np.mean(inside) == pytest.approx(0.95, abs=0.004)
@@ -170,7 +169,7 @@ def test_replication_interval_covers_95_percent_of_replications():
 
 def test_trials_needed_is_the_first_number_that_shows_equivalence():
     published = Spread(1.0, 4, 5)
-    needed = trials_needed(0.5, 0.4, 1.5, 5, published, 2.0)
+    needed = trials_needed(0.5, 0.4, Spread(1.5, 4, 5), published, 2.0)
 
     def p(n: int) -> float:
         return p_equivalent(0.5, *standard_error(Spread(1.5, n - 1, n), published), 2.0)
@@ -181,11 +180,11 @@ def test_trials_needed_is_the_first_number_that_shows_equivalence():
 
 
 def test_trials_needed_finds_a_discrepancy_too():
-    assert trials_needed(4.0, 3.9, 1.0, 3, Spread(0.5, 4, 5), 2.0) is not None
+    assert trials_needed(4.0, 3.9, Spread(1.0, 2, 3), Spread(0.5, 4, 5), 2.0) is not None
 
 
 def test_no_trials_of_ours_outweigh_one_noisy_published_run():
-    assert trials_needed(0.1, 0.0, 2.0, 5, None, 2.0) is None
+    assert trials_needed(0.1, 0.0, Spread(2.0, 4, 5), None, 2.0) is None
     assert (
         p_equivalent(
             0.1, *standard_error(Spread(2.0, 10 * MOST_TRIALS, 10 * MOST_TRIALS), None), 2.0

@@ -26,8 +26,8 @@ from fedrepro.benchmark.execution.executors.local import LocalExecutor
 from fedrepro.benchmark.execution.jobs import Done, Failed, Job, Queue, Result
 from fedrepro.benchmark.execution.progress import Progress
 from fedrepro.benchmark.execution.run import Execution, _limit, execute
-from fedrepro.benchmark.planning.duration import duration
 from fedrepro.benchmark.planning.plan import make_plan
+from fedrepro.benchmark.planning.summary import duration
 from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.store.store import Store
 

@@ -1,0 +1,56 @@
+"""Student's t: is a difference inside a margin or beyond it, and Holm's correction of many tests.
+
+Sources: Schuirmann 1987 for the two one-sided tests of equivalence; their opposite is the test of
+the interval null hypothesis |difference| <= margin at its least favourable point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scipy import special
+
+
+def t_upper(statistic: float, df: float) -> float:
+    """P(T > statistic) for Student's t."""
+    return float(special.stdtr(df, -statistic))
+
+
+def t_quantile(level: float, df: float) -> float:
+    """The quantile of Student's t: level 0.95 is the one-sided 5 % bound."""
+    return float(special.stdtrit(df, level))
+
+
+def p_equivalent(difference: float, error: float, df: float, margin: float) -> float:
+    """P-value that |true difference| < margin: the larger one of two one-sided tests.
+
+    error: standard error of `difference`, positive.
+    """
+    return t_upper((margin - abs(difference)) / error, df)
+
+
+def p_beyond(difference: float, error: float, df: float, margin: float) -> float:
+    """P-value against |true difference| <= margin.
+
+    Both tails are counted: with the near one alone, as for margins much larger than the standard
+    error, the test's size would rise to twice its level as the margin shrinks.
+    """
+    near = t_upper((abs(difference) - margin) / error, df)
+    far = t_upper((abs(difference) + margin) / error, df)
+    return min(1.0, near + far)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Adjusted p-values in the order given; reject those at most alpha.
+
+    The family-wise error is then at most alpha, whatever the dependence.
+
+    Source: Holm, A simple sequentially rejective multiple test procedure, 1979.
+    """
+    order = sorted(range(len(p_values)), key=p_values.__getitem__)
+    adjusted = [0.0] * len(p_values)
+    largest = 0.0
+    for rank, index in enumerate(order):
+        largest = max(largest, (len(p_values) - rank) * p_values[index])
+        adjusted[index] = min(1.0, largest)
+    return adjusted
