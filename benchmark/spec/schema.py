@@ -23,10 +23,9 @@ from fedrepro.benchmark.spec.fields import (
     read_number,
     wrong,
 )
-from fedrepro.benchmark.spec.messages import describe, message
 from fedrepro.benchmark.spec.model import Claim, Margin, Omission, Relation, Unstated
 from fedrepro.benchmark.spec.printed import Printed
-from fedrepro.benchmark.spec.problems import dotted
+from fedrepro.benchmark.spec.problems import describe, dotted, message
 
 
 class Raw(BaseModel):
