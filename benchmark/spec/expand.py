@@ -24,7 +24,6 @@ from fedrepro.benchmark.spec.schema import (
     RawBinding,
     RawColumn,
     RawFigure,
-    RawOverride,
     RawPaper,
     RawRow,
     RawTable,
@@ -38,8 +37,8 @@ def expand_paper(raw: RawPaper, tables: tuple[Table, ...], file: Path) -> Paper:
         name: Profile(
             name,
             profile.trials,
-            _overrides(profile.overrides),
-            {data_set: _overrides(changes) for data_set, changes in profile.on.items()},
+            tuple(profile.overrides),
+            {data_set: tuple(changes) for data_set, changes in profile.on.items()},
             tuple(profile.omit),
         )
         for name, profile in raw.profiles.items()
@@ -156,18 +155,5 @@ def _changes(*places: RawTable | RawBinding) -> Changes:
     joined: dict[str, tuple[Override, ...]] = {}
     for place in places:
         for name, profile in place.profiles.items():
-            joined[name] = joined.get(name, ()) + _overrides(profile.overrides)
+            joined[name] = joined.get(name, ()) + tuple(profile.overrides)
     return joined
-
-
-def _overrides(raw: list[RawOverride]) -> tuple[Override, ...]:
-    return tuple(
-        Override(
-            path=override.path,
-            value=override.value,
-            why=override.why,
-            divide=override.divide,
-            replace=override.replace,
-        )
-        for override in raw
-    )

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict
 
-from fedrepro.benchmark.spec.fields import Above0, Setting, Text
+from fedrepro.benchmark.spec.fields import Above0, Divisor, Setting, Settings, Text, wrong
 from fedrepro.benchmark.spec.printed import Printed
 
 CLOSED = ConfigDict(extra="forbid")
@@ -54,15 +54,17 @@ class Override:
     Raises `ValueError` unless exactly one of the three is given.
     """
 
-    path: str
-    value: Any = None
-    why: str = ""
-    divide: float | None = None
-    replace: Mapping[str, Any] | None = None
+    __pydantic_config__ = CLOSED
+
+    path: Text
+    why: Text
+    value: Setting = None
+    divide: Divisor | None = None
+    replace: Settings | None = None
 
     def __post_init__(self) -> None:
         if sum(way is not None for way in (self.value, self.divide, self.replace)) != 1:
-            raise ValueError(f"override of '{self.path}': give one of value, divide, replace")
+            raise wrong("give exactly one of value, divide and replace")
 
 
 @dataclass(frozen=True)

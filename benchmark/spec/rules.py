@@ -139,12 +139,10 @@ class _Rules:
         for data_set in _table(profile.get("on")):
             places += _tables(profile["on"], data_set, (*at, "on"))
         for here, override in places:
-            if sum(way in override for way in ("value", "divide", "replace")) != 1:
-                self.report.add(here, "give exactly one of value, divide and replace")
-            elif isinstance(override.get("path"), str):
-                replaced = _table(override.get("replace")).values()
-                given = [override["value"]] if "value" in override else replaced
-                self.override(override["path"], list(given), here)
+            values = [override["value"]] if "value" in override else []
+            values += _table(override.get("replace")).values()
+            if isinstance(override.get("path"), str):
+                self.override(override["path"], values, here)
 
     def override(self, path: str, values: list[Any], at: Path) -> None:
         if path == "at":

@@ -10,7 +10,6 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidat
 from fedrepro.benchmark.spec import limits
 from fedrepro.benchmark.spec.fields import (
     At,
-    Divisor,
     KindName,
     Label,
     Name,
@@ -23,7 +22,7 @@ from fedrepro.benchmark.spec.fields import (
     read_number,
     wrong,
 )
-from fedrepro.benchmark.spec.model import Claim, Margin, Omission, Relation, Unstated
+from fedrepro.benchmark.spec.model import Claim, Margin, Omission, Override, Relation, Unstated
 from fedrepro.benchmark.spec.printed import Printed
 from fedrepro.benchmark.spec.problems import describe, dotted, message
 
@@ -90,20 +89,10 @@ def read_published(value: Any) -> tuple[Printed, str | None]:
 Published = Annotated[tuple[Printed, str | None], PlainValidator(read_published)]
 
 
-class RawOverride(Raw):
-    """A change that a profile makes."""
-
-    path: Text
-    why: Text
-    value: Setting = None
-    divide: Divisor | None = None
-    replace: Settings | None = None
-
-
 class RawLocalProfile(Raw):
     """What a table, row or column adds to a profile."""
 
-    overrides: list[RawOverride] = Field(default_factory=list)
+    overrides: list[Override] = Field(default_factory=list)
 
 
 class RawProfile(RawLocalProfile):
@@ -111,7 +100,7 @@ class RawProfile(RawLocalProfile):
 
     trials: Annotated[int, Field(ge=1, le=limits.TRIALS)]
     omit: list[Omission] = Field(default_factory=list)
-    on: dict[Name, list[RawOverride]] = Field(default_factory=dict)
+    on: dict[Name, list[Override]] = Field(default_factory=dict)
 
 
 class RawBinding(Raw):
