@@ -171,7 +171,7 @@ def _tables(data: Toml, key: str, at: Path = ()) -> Iterator[tuple[Path, Toml]]:
 
 def _label(binding: Toml) -> str | None:
     label = binding.get("label")
-    parts = label if isinstance(label, list) else [label]
+    parts: list[Any] = label if isinstance(label, list) else [label]
     return "|".join(parts) if all(isinstance(part, str) for part in parts) else None
 
 

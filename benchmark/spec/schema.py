@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, ValidationError
@@ -15,7 +16,6 @@ from fedrepro.benchmark.spec.fields import (
     Name,
     Number,
     PlotName,
-    Setting,
     Settings,
     Text,
     plain,
@@ -120,7 +120,7 @@ class RawBinding(Raw):
     margin: Margin | None = None
     profiles: dict[str, RawLocalProfile] = Field(default_factory=dict)
 
-    @property
+    @cached_property
     def experiment(self) -> dict[str, Any]:
         """The experiment keys that stand directly in the row or column."""
         experiment: dict[str, Any] = plain(self.model_extra or {})

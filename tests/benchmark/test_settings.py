@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.spec import settings
-from fedrepro.benchmark.spec.settings import coerce
-from fedrepro.benchmark.spec.settings import copied, get, merge, put
+from fedrepro.benchmark.spec.settings import coerce, copied, get, merge, put
 from fedrepro.methods import registry
 
 keys = st.sampled_from(["a", "b", "c", "d"])

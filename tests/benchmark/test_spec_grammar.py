@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from fedrepro.benchmark.audit.findings import findings_for
-from fedrepro.benchmark.claims.bind_cells import resolve
+from fedrepro.benchmark.claims.bind_cells import bind
 from fedrepro.benchmark.claims.nodes import key_of
 from fedrepro.benchmark.claims.printed import support
 from fedrepro.benchmark.claims.trials import ClaimContext, judge_claims
@@ -47,7 +47,7 @@ def passes(root: Path, files: Mapping[str, Any]) -> Paper | None:
 def go_through(paper: Paper, root: Path) -> None:
     """All that `plan`, `audit`, `claims` and `report` do with a paper that was never run."""
     for table in paper.tables:
-        resolved = [(claim, resolve(claim, table, paper)) for claim in table.claims]
+        resolved = [(claim, bind(claim, table, paper)) for claim in table.claims]
         for _, comparisons in resolved:
             support(comparisons)
         cells = [cell for one in paper.tables for cell in one.cells]
