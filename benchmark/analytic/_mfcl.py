@@ -10,14 +10,11 @@ the pooling. All are readings.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from fedrepro.benchmark.analytic._network import Measured, first_layers, measure, measure_layers
-from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.spec import settings as experiment
+from fedrepro.benchmark.analytic.base import encoder_of, setting
 from fedrepro.benchmark.spec.model import Cell
 from fedrepro.methods.encoders.base import Encoder
 from fedrepro.methods.nn.mfcl_modules import (
@@ -85,7 +82,6 @@ class Client:
 
     networks: int
     encoder: Encoder
-    encoder_name: str
     channels: int
     side: int
     cut_layer: int
@@ -117,7 +113,7 @@ class Client:
         section = f"Section 5.1: the first {self.cut_layer} layers of the network"
         found.append(Module("network's own first layers", section, own, self.side))
         if getattr(self.encoder, "stem", "imagenet") != "imagenet":
-            behind = _with(self.encoder, stem="imagenet")
+            behind = dataclasses.replace(self.encoder, stem="imagenet")
             name = "network's own first layers with the ImageNet stem"
             found.append(
                 Module(name, section + "; its stem is unstated", self._own(behind), self.side)
@@ -137,7 +133,7 @@ class Client:
             found[0] = dataclasses.replace(
                 found[0], support="Appendix B.2.3: 138 million parameters, ImageNet's dense layers"
             )
-            bare = _with(self.encoder, classifier="none")
+            bare = dataclasses.replace(self.encoder, classifier="none")
             larger = self._at(_CLASSIFIER_SIDE)
             support = "Appendix B.2.3: the 138 million belong to the network for such images"
             found += [
@@ -156,10 +152,6 @@ class Client:
         return f"images of {side} x {side}"
 
 
-def _with(encoder: Encoder, **options: str) -> Encoder:
-    return dataclasses.replace(encoder, **options)
-
-
 def _convolutions(network: Autoencoder) -> list[Convolution]:
     return [layer for layer in network.module if isinstance(layer, Convolution)]
 
@@ -170,40 +162,24 @@ def client(cell: Cell) -> Client:
     Raises `SpecError` if its experiment lacks a setting, `LookupError` for a method whose costs the
     paper takes over without an equation (Section 5.2).
     """
-    settings = dict(_settings(cell))
-    method, rate = settings.pop("method"), settings.pop("rate")
+    method = setting(cell, "method")
     if method not in _NETWORKS:
         raise LookupError(
             f"the paper has no equation for the costs of '{method}' (only for those of "
             f"{', '.join(_NETWORKS)}), and takes some over from other papers (Section 5.2)"
         )
-    encoder = experiment.build("encoder", settings["encoder_name"], cell.experiment["encoder"])
-    return Client(_NETWORKS[method], encoder, rate=Fraction(str(rate)), **settings)
-
-
-_PATHS = {
-    "method": "method",
-    "encoder_name": "encoder.name",
-    "channels": "clients.channels",
-    "side": "clients.image_size",
-    "cut_layer": "training.cut_layer",
-    "rounds": "training.rounds",
-    "epochs": "training.local_epochs",
-    "batch": "training.batch_size",
-    "vectors": "training.representations",
-    "images": "costs.images",
-    "value_bits": "costs.value_bits",
-    "value_bytes": "costs.value_bytes",
-    "rate": "costs.code_rate",
-}
-
-
-def _settings(cell: Cell) -> Iterator[tuple[str, Any]]:
-    for name, path in _PATHS.items():
-        value = experiment.get(cell.experiment, path)
-        if value is None:
-            raise SpecError(
-                f"{cell.paper}, table {cell.table}, {cell.label}: formula '{cell.formula}' needs "
-                f"{path}"
-            )
-        yield name, value
+    return Client(
+        networks=_NETWORKS[method],
+        encoder=encoder_of(cell),
+        channels=setting(cell, "clients.channels"),
+        side=setting(cell, "clients.image_size"),
+        cut_layer=setting(cell, "training.cut_layer"),
+        rounds=setting(cell, "training.rounds"),
+        epochs=setting(cell, "training.local_epochs"),
+        batch=setting(cell, "training.batch_size"),
+        vectors=setting(cell, "training.representations"),
+        images=setting(cell, "costs.images"),
+        value_bits=setting(cell, "costs.value_bits"),
+        value_bytes=setting(cell, "costs.value_bytes"),
+        rate=Fraction(str(setting(cell, "costs.code_rate"))),
+    )

@@ -9,11 +9,16 @@ from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from fractions import Fraction
 from math import log10
+from typing import TYPE_CHECKING, Any
 
 from fedrepro.benchmark.errors import FedreproError, SpecError
 from fedrepro.benchmark.results import Verdict
+from fedrepro.benchmark.spec import settings
 from fedrepro.benchmark.spec.model import Cell
 from fedrepro.methods.registry import UnknownNameError, names_in
+
+if TYPE_CHECKING:
+    from fedrepro.methods.encoders.base import Encoder
 
 _PACKAGE = "fedrepro.benchmark.analytic"
 _UNITS = {"": 0, "k": 3, "K": 3, "M": 6, "G": 9, "T": 12}
@@ -75,6 +80,29 @@ def recompute(cell: Cell) -> Analytic:
     module = importlib.import_module(f"{_PACKAGE}.{cell.formula.replace('-', '_')}")
     formula: Callable[[Cell], Analytic] = module.recompute
     return formula(cell)
+
+
+def setting(cell: Cell, path: str) -> Any:
+    """A setting of the cell's experiment.
+
+    Raises `SpecError` if it is not given.
+    """
+    value = settings.get(cell.experiment, path)
+    if value is None:
+        raise SpecError(
+            f"{cell.paper}, table {cell.table}, {cell.label}: formula '{cell.formula}' needs {path}"
+        )
+    return value
+
+
+def encoder_of(cell: Cell) -> Encoder:
+    """The encoder of the cell's experiment.
+
+    Raises `SpecError` if it is not given, or an option of it is wrong.
+    """
+    name = setting(cell, "encoder.name")
+    encoder: Encoder = settings.build("encoder", name, cell.experiment["encoder"])
+    return encoder
 
 
 def judge_analytic(cell: Cell, counted: float | None = None) -> Verdict:
@@ -155,7 +183,7 @@ def from_candidates(
     """
     by_value: dict[Decimal, list[Candidate]] = {}
     for candidate in candidates:
-        by_value.setdefault(_in_unit(candidate.value, cell.unit), []).append(candidate)
+        by_value.setdefault(in_unit(candidate.value, cell.unit), []).append(candidate)
     low, high = cell.printed.bounds if cell.printed.value is not None else (1, 0)
     readings, lines = [], []
     for value, alike in by_value.items():
@@ -184,11 +212,6 @@ def _line(reading: Reading, alike: Sequence[Candidate], printed: Decimal | None)
     return line
 
 
-def _in_unit(value: int | Fraction, unit: str | None) -> Decimal:
-    exact = Fraction(value)
-    return in_unit(1, unit) * exact.numerator / exact.denominator
-
-
 def _like(value: Decimal, printed: Decimal | None) -> str:
     """With two decimals behind the print's power of ten: 21.44e8 beside 21e8."""
     power = 0 if printed is None else int(printed.as_tuple().exponent)
@@ -214,7 +237,7 @@ def _shown(value: Decimal) -> str:
     return f"{Context(prec=15).plus(value).normalize():f}"
 
 
-def in_unit(value: int, unit: str | None) -> Decimal:
+def in_unit(value: int | Fraction, unit: str | None) -> Decimal:
     """A count in the unit of a cell: 82,280,128 in "M" is 82.280128.
 
     Raises `SpecError` for a unit that is no power of a thousand.
@@ -222,7 +245,7 @@ def in_unit(value: int, unit: str | None) -> Decimal:
     prefix = (unit or "").strip()
     if prefix not in _UNITS:
         raise SpecError(f"unit '{unit}' is unknown for a count; use one of '', k, M, G, T")
-    return Decimal(value).scaleb(-_UNITS[prefix])
+    return Decimal(value.numerator).scaleb(-_UNITS[prefix]) / value.denominator
 
 
 def same_product(one: str, other: str) -> bool:

@@ -12,8 +12,7 @@ from functools import lru_cache
 
 import torch
 
-from fedrepro.benchmark.analytic.base import Analytic
-from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.analytic.base import Analytic, setting
 from fedrepro.benchmark.spec import settings
 from fedrepro.benchmark.spec.model import Cell
 from fedrepro.methods.costs.model_costs import Exchange, communication
@@ -33,9 +32,7 @@ def recompute(cell: Cell) -> Analytic:
     Raises `SpecError` if the experiment names no method, `ValueError` if the counts follow no such
     product.
     """
-    name = settings.get(cell.experiment, "method")
-    if name is None:
-        raise SpecError(f"{cell.paper}, table {cell.table}, {cell.label}: no method is given")
+    name = setting(cell, "method")
     training = cell.experiment.get("training", {})
     counted = {
         (n, t): _count(name, {**training, "n_clusters": n, "rounds": t})
