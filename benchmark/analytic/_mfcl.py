@@ -10,11 +10,12 @@ the pooling. All are readings.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from fedrepro.benchmark.analytic._network import Measured, first_layers, measure, measure_layers
-from fedrepro.benchmark.analytic.base import encoder_of, setting
+from fedrepro.benchmark.analytic.base import Candidate, encoder_of, setting
 from fedrepro.benchmark.spec.model import Cell
 from fedrepro.methods.encoders.base import Encoder
 from fedrepro.methods.nn.mfcl_modules import (
@@ -27,6 +28,9 @@ from fedrepro.methods.nn.mfcl_modules import (
 _NETWORKS = {"mfcl": 0, "fedema": 2, "fedsimclr": 1}
 _CLASSIFIER_SIDE = 224
 VIEWS = 2
+PRINTED_RATE = "as printed, times R"
+CODED = "divided by R"
+CODED_SUPPORT = "Section 5.4: a code of rate R sends 1/R bits for each bit"
 
 
 @dataclass(frozen=True)
@@ -113,7 +117,7 @@ class Client:
         section = f"Section 5.1: the first {self.cut_layer} layers of the network"
         found.append(Module("network's own first layers", section, own, self.side))
         if getattr(self.encoder, "stem", "imagenet") != "imagenet":
-            behind = dataclasses.replace(self.encoder, stem="imagenet")
+            behind = _with(self.encoder, stem="imagenet")
             name = "network's own first layers with the ImageNet stem"
             found.append(
                 Module(name, section + "; its stem is unstated", self._own(behind), self.side)
@@ -133,7 +137,7 @@ class Client:
             found[0] = dataclasses.replace(
                 found[0], support="Appendix B.2.3: 138 million parameters, ImageNet's dense layers"
             )
-            bare = dataclasses.replace(self.encoder, classifier="none")
+            bare = _with(self.encoder, classifier="none")
             larger = self._at(_CLASSIFIER_SIDE)
             support = "Appendix B.2.3: the 138 million belong to the network for such images"
             found += [
@@ -150,6 +154,10 @@ class Client:
 
     def _at(self, side: int) -> str:
         return f"images of {side} x {side}"
+
+
+def _with(encoder: Encoder, **options: str) -> Encoder:
+    return dataclasses.replace(encoder, **options)
 
 
 def _convolutions(network: Autoencoder) -> list[Convolution]:
@@ -183,3 +191,23 @@ def client(cell: Cell) -> Client:
         value_bytes=setting(cell, "costs.value_bytes"),
         rate=Fraction(str(setting(cell, "costs.code_rate"))),
     )
+
+
+def with_code(
+    one: Client, equation: str, readings: Sequence[tuple[str, str | None, int, str]]
+) -> Iterator[Candidate]:
+    """Bits of values that are sent with coding: the first reading times R, then all divided by R.
+
+    readings: name, support, how many values, and how that number comes about.
+    """
+    _, _, count, text = readings[0]
+    text = f"{text} x {one.value_bits} bits"
+    bits = count * one.value_bits
+    yield Candidate(f"{equation} {PRINTED_RATE}", bits * one.rate, f"{text} x R", equation)
+    for name, support, count, text in readings:
+        yield Candidate(
+            f"{equation} {CODED}, {name}",
+            count * one.value_bits / one.rate,
+            f"{text} x {one.value_bits} bits / R",
+            None if support is None else f"{CODED_SUPPORT}; {support}",
+        )

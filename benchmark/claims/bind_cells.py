@@ -11,7 +11,6 @@ of each row what its own cells must satisfy.
 
 from __future__ import annotations
 
-import difflib
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -39,6 +38,7 @@ from fedrepro.benchmark.claims.nodes import (
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.spec import limits
 from fedrepro.benchmark.spec.model import Claim, Paper, Relation, Table
+from fedrepro.benchmark.spec.problems import nearest
 
 
 def bind(claim: Claim, table: Table, paper: Paper) -> tuple[Elementary, ...]:
@@ -225,9 +225,7 @@ class _Resolver:
             try:
                 table = self.paper.table(cells.table)
             except KeyError:
-                known = [one.id for one in self.paper.tables]
-                near = difflib.get_close_matches(cells.table, known, 1, 0.0)
-                hint = f" (nearest: '{near[0]}')" if near else ""
+                hint = _nearest(cells.table, [one.id for one in self.paper.tables])
                 raise SpecError(f"the paper has no table '{cells.table}'{hint}") from None
         if not table.cells:
             raise SpecError(f"table {table.id} prints no values; name a table with in '...'")
@@ -256,9 +254,11 @@ def matching(pattern: Label, labels: Sequence[Label], what: str, table: Table) -
         reason = f"has {len(pattern)} label part(s) where table {table.id} has {expected}"
     else:
         reason = f"matches no {what} of table {table.id}"
-    near = difflib.get_close_matches(text, known, 1, 0.0)
-    hint = f" (nearest: '{near[0]}')" if near else ""
-    raise SpecError(f"'{text}' {reason}{hint}")
+    raise SpecError(f"'{text}' {reason}{_nearest(text, known)}")
+
+
+def _nearest(name: str, known: Sequence[str]) -> str:
+    return f" (nearest: '{nearest(name, known, cutoff=0.0)}')" if known else ""
 
 
 def _lists(side: Expression) -> Iterator[Cells]:
