@@ -147,7 +147,7 @@ class _Rules:
     def override(self, path: str, values: list[Any], at: Path) -> None:
         if path == "at":
             return
-        known = settings.known_keys() | self.vocabulary
+        known = settings.known_options().keys() | self.vocabulary
         if path not in known:
             near = suggestion(path, known | {"at"})
             self.report.add((*at, "path"), f"unknown path '{path}'{near}")

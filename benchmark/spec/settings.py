@@ -187,12 +187,6 @@ def known_options() -> Mapping[str, tuple[Any, ...]]:
     return {path: tuple(hints) for path, hints in known.items()}
 
 
-@cache
-def known_keys() -> frozenset[str]:
-    """Every dotted path that an experiment may hold: the fixed ones, and all options there are."""
-    return frozenset(known_options())
-
-
 def check_key(path: str, value: Any, vocabulary: Collection[str] = ()) -> None:
     """Whether an experiment may hold `value` at `path`; `vocabulary` holds further paths.
 
@@ -243,14 +237,10 @@ def coerce(value: Any, hint: Any, where: str) -> Any:
 
 WRONG = object()
 """What `coerced` gives for a value that does not fit."""
-_PLAIN = (str, int, bool)
-"""Types of which every value fits as it is; most settings are of one."""
 
 
 def coerced(value: Any, hint: Any) -> Any:
     """`value` in the type `hint`, or `WRONG`."""
-    if hint in _PLAIN and type(value) is hint:
-        return value
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if isinstance(value, Decimal):
         value = float(value)

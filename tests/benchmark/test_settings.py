@@ -153,10 +153,10 @@ def test_every_option_of_every_class_is_a_known_key(kind: str) -> None:
     for name in registry.names(kind):
         for option in settings.fields_of(registry.find(kind, name)):
             for section in sections:
-                assert f"{section}.{option}" in settings.known_keys()
+                assert f"{section}.{option}" in settings.known_options()
 
 
-def test_known_keys_are_checked_with_their_types() -> None:
+def test_known_options_are_checked_with_their_types() -> None:
     settings.check_key("training.rounds", 5)
     settings.check_key("training.later", 5, vocabulary=["training.later"])
     for path, value, said in [
