@@ -250,9 +250,6 @@ def in_unit(value: int | Fraction, unit: str | None) -> Decimal:
 
 def same_product(one: str, other: str) -> bool:
     """Whether two products have the same factors, in whatever order: '2ST' is '2TS'."""
-    return _factors(one) == _factors(other)
-
-
-def _factors(product: str) -> list[str]:
-    plain = re.sub(r"[\s·×*$]", "", product)
-    return sorted(re.findall(r"\([^)]*\)|\d+(?:\.\d+)?|.", plain))
+    plain = (re.sub(r"[\s·×*$]", "", product) for product in (one, other))
+    left, right = (sorted(re.findall(r"\([^)]*\)|\d+(?:\.\d+)?|.", text)) for text in plain)
+    return left == right

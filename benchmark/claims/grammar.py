@@ -228,7 +228,7 @@ class _Parser:
         if self.token.kind == "word":
             return self.function()
         if self.token.kind == "quoted":
-            return self.cells()
+            return self.where(self.labels("row"))
         raise self.fail(
             f"expected a number, a quoted row, a function or '(', found {self.token.text}"
         )
@@ -238,12 +238,9 @@ class _Parser:
             raise self.fail(f"'{self.token.text}' is not a function (max, min, mean)")
         name = cast(FunctionName, self.take().text)
         self.expect("(")
-        cells = self.cells()
+        cells = self.where(self.labels("row"))
         self.expect(")")
         return Function(name, replace(cells, whole=cells.columns is not None))
-
-    def cells(self) -> Cells:
-        return self.where(self.labels("row"))
 
     def where(self, rows: tuple[Label, ...]) -> Cells:
         cells = Cells(rows)

@@ -128,7 +128,11 @@ def _parse(report: Reporter) -> dict[str, Any] | None:
         report.problems.append(Problem(report.file, 1, "is nested too deeply to be a spec"))
         return None
     except ValueError:
-        report.problems.append(_endless_number(report))
+        # Python turns no text of thousands of digits into a whole number.
+        found = re.search(r"[0-9_]{1000}", report.text)
+        line = report.text.count("\n", 0, found.start()) + 1 if found else 1
+        said = f"a number has more than {limits.DIGITS} digits"
+        report.problems.append(Problem(report.file, line, said))
         return None
     problems = list(limits.exceeded(data))
     for path, problem in problems:
@@ -142,13 +146,6 @@ def _decimal(text: str) -> Decimal:
         return Decimal(text)
     except InvalidOperation:
         return Decimal("inf")
-
-
-def _endless_number(report: Reporter) -> Problem:
-    """Python turns no text of thousands of digits into a whole number."""
-    found = re.search(r"[0-9_]{1000}", report.text)
-    line = report.text.count("\n", 0, found.start()) + 1 if found else 1
-    return Problem(report.file, line, f"a number has more than {limits.DIGITS} digits")
 
 
 def _print_order(id: str) -> tuple[bool, int, str]:

@@ -120,14 +120,6 @@ def leaves(experiment: Experiment, prefix: str = "") -> Iterator[tuple[str, Any]
             yield prefix + key, value
 
 
-def found(kind: str, name: str) -> Any:
-    """The class registered as `name`, as far as its options go (`methods.declared`).
-
-    Raises `UnknownNameError` if nothing implements `name`.
-    """
-    return declared.find(kind, name)
-
-
 def options_of(cls: type, mapping: Mapping[str, Any], where: str) -> dict[str, Any]:
     """The fields of a dataclass that `mapping` gives, in their own types; `where` names it.
 
@@ -167,7 +159,7 @@ def build(kind: str, name: str, mapping: Mapping[str, Any]) -> Any:
 
 def declare(kind: str, name: str, mapping: Mapping[str, Any]) -> Any:
     """As `build`, but what is made cannot compute: it has options and decisions alone."""
-    return made(found(kind, name), mapping, f"{kind} '{name}'")
+    return made(declared.find(kind, name), mapping, f"{kind} '{name}'")
 
 
 @cache
@@ -217,7 +209,7 @@ def _option_classes() -> Iterator[tuple[str, type]]:
         for kind in kinds:
             yield section, declared.base(kind)
             for name in registry.names(kind):
-                yield section, found(kind, name)
+                yield section, declared.find(kind, name)
     yield from section_classes().items()
 
 

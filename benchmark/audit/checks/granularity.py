@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -171,24 +170,20 @@ def _value(
     (k, below), (_, above) = neighbours(value, steps)
     places = _places(cell) + 2
     low, high = interval(cell.printed)
+    cut_off = ""
+    if above < Fraction(value) + 2 * Fraction(half_unit(value)):
+        cut_off = " Cut off instead of rounded, the multiple above would print so."
     return finding(
         paper,
         KIND,
         (cell.table, *cell.row, *cell.column),
         (cell,),
         statement=f"Table {cell.table}, {cell.label}: {what} is a multiple of 1/{steps}, {others}."
-        f"{_cut_off(value, above)}",
+        f"{cut_off}",
         published=f"{cell.printed.text}, which stands for {float(low):g} to {float(high):g}",
         computed=f"{k}/{steps} = {show(below, places)} and {k + 1}/{steps} = {show(above, places)}",
         status="inconsistent" if stated else "undecidable",
     )
-
-
-def _cut_off(value: Decimal, above: Fraction) -> str:
-    """A remark where the printed digits are those of a multiple, cut off instead of rounded."""
-    if above < Fraction(value) + 2 * Fraction(half_unit(value)):
-        return " Cut off instead of rounded, the multiple above would print so."
-    return ""
 
 
 def _off(cells: Sequence[Cell], steps: int) -> list[Cell]:
