@@ -108,13 +108,12 @@ def encoder_of(cell: Cell) -> Encoder:
 def judge_analytic(cell: Cell, counted: float | None = None) -> Verdict:
     """`EXACT` if the recomputed value prints like the cell, else `MISPRINT?`; with the working.
 
-    counted: what a method's own rounds cost, in the cell's unit. It stands in the reason and the
-    working and judges nothing: printed costs follow the paper's equations, or another paper's
-    setting.
+    counted: what a method's own rounds cost, in the cell's unit; said and not judged, since printed
+    costs follow the paper's equations, or another paper's setting.
 
-    Where a formula has several readings, `EXACT` takes one that the paper supports and names it.
-    A cell without a formula, without print, or whose methods do not exist yet is `NOT RUN`, one
-    that cannot be recomputed as specified an `ERROR`.
+    Of several readings, `EXACT` takes one that the paper supports and names it. A cell without a
+    formula, without print, or whose methods do not exist yet is `NOT RUN`, one that cannot be
+    recomputed as specified an `ERROR`.
     """
     if cell.formula is None:
         return Verdict("NOT RUN", "no formula recomputes this cell")

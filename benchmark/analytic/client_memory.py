@@ -3,11 +3,10 @@
 Eq. 6 multiplies all three by the size 2K of a mini-batch and by four bytes. It leaves open which
 layers have feature maps, whether the decoder belongs to the client's weights, and the batch of the
 baselines. Weights and gradients do not depend on the batch, so a reading counts them once.
-How the readings were chosen: after a blind search over thousands of combinations (maps, their
-gradients, optimiser state, batches, image sizes, bytes or values). The readings without the decoder
-and without the factor of bytes were taken in because that search hit the print with them, and
-support was looked for afterwards: a fit is weak evidence, and the counts in the working leave the
-search out. The reading that fits ResNet-18's 11e7 does not fit ResNet-50's 23e7.
+The readings without the decoder and without the factor of bytes come from a blind search over
+thousands of combinations (maps, their gradients, optimiser state, batches, image sizes, bytes or
+values) that hit the print with them; support was looked for afterwards. A fit is weak evidence, and
+the reading that fits ResNet-18's 11e7 does not fit ResNet-50's 23e7.
 Evidence: `tests/benchmark/test_analytic_mfcl.py`.
 """
 

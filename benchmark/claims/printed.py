@@ -95,9 +95,8 @@ def _judged(comparison: Elementary) -> _Judged:
 def range_over(node: Node, box: Box) -> Interval:
     """The range of an expression over all values of its cells in `box`.
 
-    Plain interval arithmetic is exact where each cell is named once. A cell named again is set to
-    each of its bounds in turn: exact wherever the expression is monotone in it, which a sum, a
-    ratio of sums or a relative difference is.
+    Interval arithmetic is exact where each cell is named once. A cell named again is set to each of
+    its bounds: exact where the expression is monotone in it, as sums and ratios of sums are.
 
     Raises `ZeroDivisionError` if a divisor may be zero.
     """

@@ -42,6 +42,7 @@ from fedrepro.benchmark.stats.tost import p_beyond, p_equivalent, t_upper
 
 LEVEL = 0.05
 TOO_FEW = "Fewer trials than planned decide nothing."
+Word = Literal["HOLDS", "REVERSED", "UNRESOLVED", "NOT RUN"]
 Values = Mapping[CellKey, Mapping[int, float]]
 """By cell: its trials by seed, in the unit of the table; no entry where nothing was run."""
 
@@ -51,8 +52,7 @@ class ClaimContext:
     """What judging a table's claims needs besides the claims.
 
     values: all trials of the paper.
-    margin: of the claims' own table, None if it has none.
-    unit: the unit of that margin.
+    margin, unit: of the claims' own table.
     scaled: cells whose runs depart from the published protocol.
     reasons: why a cell has no trials.
     incomplete: of a cell that has fewer trials than planned, how many and why.
@@ -68,13 +68,12 @@ class ClaimContext:
 
 @dataclass(frozen=True)
 class _Judged:
-    """A claim's comparisons, its p-values, or the reason why there are none."""
+    """A claim's comparisons and p-values, or word and reason where there are none."""
 
     comparisons: tuple[Comparison, ...]
     p: float | None = None
     p_reversed: float | None = None
-    not_run: str | None = None
-    unresolved: str | None = None
+    untested: tuple[Word, str] | None = None
 
 
 def judge_claims(
@@ -173,25 +172,28 @@ def within(differences: Sample, tolerance: float, half: float = 0.0) -> tuple[fl
 def _judge(
     comparisons: Sequence[Elementary], evidence: tuple[Comparison, ...], context: ClaimContext
 ) -> _Judged:
+    def untested(word: Word, reason: str) -> _Judged:
+        return _Judged(evidence, untested=(word, reason))
+
     named = [leaf for one in comparisons for leaf in one.leaves]
     for leaf in named:
         if not context.values.get(leaf.key):
             why = context.reasons.get(leaf.key, "nothing was trained for it")
-            return _Judged(evidence, not_run=f"{leaf.cell.label}: {why}")
+            return untested("NOT RUN", f"{leaf.cell.label}: {why.rstrip('.')}.")
     for leaf in named:
         if leaf.key in context.incomplete:
             why = f"{leaf.cell.label}: {context.incomplete[leaf.key]}"
-            return _Judged(evidence, unresolved=f"{TOO_FEW} {why}.")
+            return untested("UNRESOLVED", f"{TOO_FEW} {why}.")
     pairs = [len(_paired_seeds(one, context.values)) for one in comparisons]
     if any(n and one.mean is None for n, one in zip(pairs, evidence, strict=True)):
-        return _Judged(evidence, unresolved="A divisor is zero in some trial.")
+        return untested("UNRESOLVED", "A divisor is zero in some trial.")
     if any(one.relation == "=" for one in comparisons):
         blocked = _cannot_equal(comparisons, evidence, context)
         if blocked is not None:
-            return _Judged(evidence, unresolved=blocked)
+            return untested("UNRESOLVED", blocked)
     if min(pairs) < 2:
         few = f"{min(pairs)} paired trial(s); a test needs two or more."
-        return _Judged(evidence, unresolved=few)
+        return untested("UNRESOLVED", few)
     p = max(one.p for one in evidence if one.p is not None)
     opposite = min(one.p_reversed for one in evidence if one.p_reversed is not None)
     return _Judged(evidence, p, min(1.0, opposite * len(evidence)))
@@ -233,13 +235,9 @@ def _p_values(
             return within(differences, context.margin, _half(comparison))
 
 
-def _word(
-    judged: _Judged, p: float | None, opposite: float | None
-) -> tuple[Literal["HOLDS", "REVERSED", "UNRESOLVED", "NOT RUN"], str]:
-    if judged.not_run is not None:
-        return "NOT RUN", f"{judged.not_run.rstrip('.')}."
-    if judged.unresolved is not None:
-        return "UNRESOLVED", judged.unresolved
+def _word(judged: _Judged, p: float | None, opposite: float | None) -> tuple[Word, str]:
+    if judged.untested is not None:
+        return judged.untested
     assert p is not None
     assert opposite is not None
     count = len(judged.comparisons)

@@ -82,10 +82,9 @@ class Unstated:
 class Cell:
     """One printed value and the whole experiment that it is bound to.
 
-    margin: of the cell's row or column, where it has one of its own. skip: why the value is not an
-    experiment (quoted from another paper, say). Skipped and
-    descriptive cells and printed dashes have an empty experiment. A cell whose printed text is
-    empty has one: the paper prints no value there, but a claim is about what is measured.
+    margin: of the cell's row or column. skip: why the value is not an experiment (quoted from
+    another paper, say). Skipped and descriptive cells and printed dashes have an empty experiment.
+    A cell whose printed text is empty has one: a claim is about what is measured there.
     """
 
     paper: str

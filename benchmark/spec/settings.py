@@ -120,28 +120,17 @@ def leaves(experiment: Experiment, prefix: str = "") -> Iterator[tuple[str, Any]
             yield prefix + key, value
 
 
-def options_of(cls: type, mapping: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """The fields of a dataclass that `mapping` gives, in their own types; `where` names it.
+def made(cls: type, mapping: Mapping[str, Any], where: str) -> Any:
+    """A dataclass made with its own options in `mapping`, as `coerce` types them.
 
-    Other keys of `mapping` are left out: they belong to other methods. Lists become tuples, whole
-    numbers become floats where a float is wanted, decimals become floats.
-
-    Raises `SpecError` for a value of the wrong type.
+    Other keys are left out: they belong to other methods. Raises `SpecError` that begins with
+    `where` for an option of the wrong type or one that the class refuses.
     """
-    return {
+    options = {
         name: coerce(mapping[name], hint, f"{where}: {name}")
         for name, hint in fields_of(cls).items()
         if name in mapping
     }
-
-
-def made(cls: type, mapping: Mapping[str, Any], where: str) -> Any:
-    """A dataclass made with its own options in `mapping`, defaults for the others.
-
-    Raises `SpecError` that begins with `where` for an option of the wrong type or one that the
-    class refuses.
-    """
-    options = options_of(cls, mapping, where)
     try:
         return registry.with_options(cls, options)
     except (TypeError, ValueError) as error:

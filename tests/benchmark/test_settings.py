@@ -133,7 +133,6 @@ def test_options_are_those_of_the_class_and_of_no_other() -> None:
     mapping = {"name": "cnn", "widths": [8, 16], "dim": Decimal(32), "blocks": 4}
     made = settings.build("encoder", "cnn", mapping)
     assert (made.widths, made.dim) == ((8, 16), 32)
-    assert settings.options_of(type(made), mapping, "") == {"widths": (8, 16), "dim": 32}
 
 
 def test_option_errors_name_the_class_and_the_option() -> None:

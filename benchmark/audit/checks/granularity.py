@@ -34,9 +34,7 @@ CHANCE = 1e-3
 FEWEST = 8
 """Fewer values than this say nothing about a grid that nobody states."""
 MOST_PLACES = 4
-"""Values with more decimals are passed over: no test set makes a grid that is coarser than these,
-and looking for one takes ten times as long for each.
-"""
+"""Values with more decimals are passed over: no test set's grid is coarser than these."""
 _BLOCK = 4096
 """So many numbers of images are tried at once."""
 _VALUES = 8
