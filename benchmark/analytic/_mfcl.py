@@ -10,14 +10,12 @@ the pooling. All are readings.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from fedrepro.benchmark.analytic._network import Measured, first_layers, measure, measure_layers
-from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.spec import settings as experiment
+from fedrepro.benchmark.analytic.base import Candidate, encoder_of, setting
 from fedrepro.benchmark.spec.model import Cell
 from fedrepro.methods.encoders.base import Encoder
 from fedrepro.methods.nn.mfcl_modules import (
@@ -30,6 +28,9 @@ from fedrepro.methods.nn.mfcl_modules import (
 _NETWORKS = {"mfcl": 0, "fedema": 2, "fedsimclr": 1}
 _CLASSIFIER_SIDE = 224
 VIEWS = 2
+PRINTED_RATE = "as printed, times R"
+CODED = "divided by R"
+CODED_SUPPORT = "Section 5.4: a code of rate R sends 1/R bits for each bit"
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,6 @@ class Client:
 
     networks: int
     encoder: Encoder
-    encoder_name: str
     channels: int
     side: int
     cut_layer: int
@@ -170,40 +170,44 @@ def client(cell: Cell) -> Client:
     Raises `SpecError` if its experiment lacks a setting, `LookupError` for a method whose costs the
     paper takes over without an equation (Section 5.2).
     """
-    settings = dict(_settings(cell))
-    method, rate = settings.pop("method"), settings.pop("rate")
+    method = setting(cell, "method")
     if method not in _NETWORKS:
         raise LookupError(
             f"the paper has no equation for the costs of '{method}' (only for those of "
             f"{', '.join(_NETWORKS)}), and takes some over from other papers (Section 5.2)"
         )
-    encoder = experiment.build("encoder", settings["encoder_name"], cell.experiment["encoder"])
-    return Client(_NETWORKS[method], encoder, rate=Fraction(str(rate)), **settings)
+    return Client(
+        networks=_NETWORKS[method],
+        encoder=encoder_of(cell),
+        channels=setting(cell, "clients.channels"),
+        side=setting(cell, "clients.image_size"),
+        cut_layer=setting(cell, "training.cut_layer"),
+        rounds=setting(cell, "training.rounds"),
+        epochs=setting(cell, "training.local_epochs"),
+        batch=setting(cell, "training.batch_size"),
+        vectors=setting(cell, "training.representations"),
+        images=setting(cell, "costs.images"),
+        value_bits=setting(cell, "costs.value_bits"),
+        value_bytes=setting(cell, "costs.value_bytes"),
+        rate=Fraction(str(setting(cell, "costs.code_rate"))),
+    )
 
 
-_PATHS = {
-    "method": "method",
-    "encoder_name": "encoder.name",
-    "channels": "clients.channels",
-    "side": "clients.image_size",
-    "cut_layer": "training.cut_layer",
-    "rounds": "training.rounds",
-    "epochs": "training.local_epochs",
-    "batch": "training.batch_size",
-    "vectors": "training.representations",
-    "images": "costs.images",
-    "value_bits": "costs.value_bits",
-    "value_bytes": "costs.value_bytes",
-    "rate": "costs.code_rate",
-}
+def with_code(
+    one: Client, equation: str, readings: Sequence[tuple[str, str | None, int, str]]
+) -> Iterator[Candidate]:
+    """Bits of values that are sent with coding: the first reading times R, then all divided by R.
 
-
-def _settings(cell: Cell) -> Iterator[tuple[str, Any]]:
-    for name, path in _PATHS.items():
-        value = experiment.get(cell.experiment, path)
-        if value is None:
-            raise SpecError(
-                f"{cell.paper}, table {cell.table}, {cell.label}: formula '{cell.formula}' needs "
-                f"{path}"
-            )
-        yield name, value
+    readings: name, support, how many values, and how that number comes about.
+    """
+    _, _, count, text = readings[0]
+    text = f"{text} x {one.value_bits} bits"
+    bits = count * one.value_bits
+    yield Candidate(f"{equation} {PRINTED_RATE}", bits * one.rate, f"{text} x R", equation)
+    for name, support, count, text in readings:
+        yield Candidate(
+            f"{equation} {CODED}, {name}",
+            count * one.value_bits / one.rate,
+            f"{text} x {one.value_bits} bits / R",
+            None if support is None else f"{CODED_SUPPORT}; {support}",
+        )

@@ -10,13 +10,30 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from fedrepro.methods.costs.model_costs import network_cost
+from fedrepro.benchmark.analytic.base import encoder_of, setting
+from fedrepro.benchmark.spec.model import Cell
+from fedrepro.methods.costs.model_costs import NetworkCost, network_cost
 from fedrepro.methods.encoders.base import Encoder
 from fedrepro.methods.encoders.resnet import Residual
 from fedrepro.methods.nn.layers import Conv2d, Layer, MaxPool2d, Sequential
 from fedrepro.methods.nn.mfcl_modules import Convolution, Pooling
 
 _KINDS = ("convolution", "batch_norm", "relu", "pool", "mean", "mm", "add")
+
+
+def encoder_cost(cell: Cell) -> tuple[NetworkCost, str]:
+    """The cost of the cell's encoder at its image size, and a line that says what was measured.
+
+    Raises `SpecError` if the experiment lacks a setting.
+    """
+    encoder = encoder_of(cell)
+    size, channels = setting(cell, "clients.image_size"), setting(cell, "clients.channels")
+    return _cost(encoder, channels, size), f"{encoder} for {channels} x {size} x {size} images"
+
+
+@cache
+def _cost(encoder: Encoder, channels: int, side: int) -> NetworkCost:
+    return network_cost(encoder.build(channels, side), channels, side, side)
 
 
 @dataclass(frozen=True)
@@ -44,9 +61,8 @@ class Measured:
 @cache
 def measure(encoder: Encoder, channels: int, side: int) -> Measured:
     """An encoder for square images; no weight is drawn and nothing is computed."""
-    network = encoder.build(channels, side)
+    network, cost = encoder.build(channels, side), _cost(encoder, channels, side)
     with torch.device("meta"):
-        cost = network_cost(network, channels, side, side)
         state = network.new(torch.Generator())
         with _Outputs() as outputs, torch.no_grad():
             network(state, torch.zeros(1, 1, channels, side, side))

@@ -9,11 +9,16 @@ from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from fractions import Fraction
 from math import log10
+from typing import TYPE_CHECKING, Any
 
 from fedrepro.benchmark.errors import FedreproError, SpecError
 from fedrepro.benchmark.results import Verdict
+from fedrepro.benchmark.spec import settings
 from fedrepro.benchmark.spec.model import Cell
 from fedrepro.methods.registry import UnknownNameError, names_in
+
+if TYPE_CHECKING:
+    from fedrepro.methods.encoders.base import Encoder
 
 _PACKAGE = "fedrepro.benchmark.analytic"
 _UNITS = {"": 0, "k": 3, "K": 3, "M": 6, "G": 9, "T": 12}
@@ -77,16 +82,38 @@ def recompute(cell: Cell) -> Analytic:
     return formula(cell)
 
 
+def setting(cell: Cell, path: str) -> Any:
+    """A setting of the cell's experiment.
+
+    Raises `SpecError` if it is not given.
+    """
+    value = settings.get(cell.experiment, path)
+    if value is None:
+        raise SpecError(
+            f"{cell.paper}, table {cell.table}, {cell.label}: formula '{cell.formula}' needs {path}"
+        )
+    return value
+
+
+def encoder_of(cell: Cell) -> Encoder:
+    """The encoder of the cell's experiment.
+
+    Raises `SpecError` if it is not given, or an option of it is wrong.
+    """
+    name = setting(cell, "encoder.name")
+    encoder: Encoder = settings.build("encoder", name, cell.experiment["encoder"])
+    return encoder
+
+
 def judge_analytic(cell: Cell, counted: float | None = None) -> Verdict:
     """`EXACT` if the recomputed value prints like the cell, else `MISPRINT?`; with the working.
 
-    counted: what a method's own rounds cost, in the cell's unit. It stands in the reason and the
-    working and judges nothing: printed costs follow the paper's equations, or another paper's
-    setting.
+    counted: what a method's own rounds cost, in the cell's unit; said and not judged, since printed
+    costs follow the paper's equations, or another paper's setting.
 
-    Where a formula has several readings, `EXACT` takes one that the paper supports and names it.
-    A cell without a formula, without print, or whose methods do not exist yet is `NOT RUN`, one
-    that cannot be recomputed as specified an `ERROR`.
+    Of several readings, `EXACT` takes one that the paper supports and names it. A cell without a
+    formula, without print, or whose methods do not exist yet is `NOT RUN`, one that cannot be
+    recomputed as specified an `ERROR`.
     """
     if cell.formula is None:
         return Verdict("NOT RUN", "no formula recomputes this cell")
@@ -155,7 +182,7 @@ def from_candidates(
     """
     by_value: dict[Decimal, list[Candidate]] = {}
     for candidate in candidates:
-        by_value.setdefault(_in_unit(candidate.value, cell.unit), []).append(candidate)
+        by_value.setdefault(in_unit(candidate.value, cell.unit), []).append(candidate)
     low, high = cell.printed.bounds if cell.printed.value is not None else (1, 0)
     readings, lines = [], []
     for value, alike in by_value.items():
@@ -184,11 +211,6 @@ def _line(reading: Reading, alike: Sequence[Candidate], printed: Decimal | None)
     return line
 
 
-def _in_unit(value: int | Fraction, unit: str | None) -> Decimal:
-    exact = Fraction(value)
-    return in_unit(1, unit) * exact.numerator / exact.denominator
-
-
 def _like(value: Decimal, printed: Decimal | None) -> str:
     """With two decimals behind the print's power of ten: 21.44e8 beside 21e8."""
     power = 0 if printed is None else int(printed.as_tuple().exponent)
@@ -214,7 +236,7 @@ def _shown(value: Decimal) -> str:
     return f"{Context(prec=15).plus(value).normalize():f}"
 
 
-def in_unit(value: int, unit: str | None) -> Decimal:
+def in_unit(value: int | Fraction, unit: str | None) -> Decimal:
     """A count in the unit of a cell: 82,280,128 in "M" is 82.280128.
 
     Raises `SpecError` for a unit that is no power of a thousand.
@@ -222,14 +244,11 @@ def in_unit(value: int, unit: str | None) -> Decimal:
     prefix = (unit or "").strip()
     if prefix not in _UNITS:
         raise SpecError(f"unit '{unit}' is unknown for a count; use one of '', k, M, G, T")
-    return Decimal(value).scaleb(-_UNITS[prefix])
+    return Decimal(value.numerator).scaleb(-_UNITS[prefix]) / value.denominator
 
 
 def same_product(one: str, other: str) -> bool:
     """Whether two products have the same factors, in whatever order: '2ST' is '2TS'."""
-    return _factors(one) == _factors(other)
-
-
-def _factors(product: str) -> list[str]:
-    plain = re.sub(r"[\s·×*$]", "", product)
-    return sorted(re.findall(r"\([^)]*\)|\d+(?:\.\d+)?|.", plain))
+    plain = (re.sub(r"[\s·×*$]", "", product) for product in (one, other))
+    left, right = (sorted(re.findall(r"\([^)]*\)|\d+(?:\.\d+)?|.", text)) for text in plain)
+    return left == right

@@ -13,7 +13,6 @@ Evidence: `tests/benchmark/test_analytic_mfcl.py`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from fedrepro.benchmark.analytic._mfcl import VIEWS, Client, client
 from fedrepro.benchmark.analytic.base import Analytic, Candidate, from_candidates
@@ -24,54 +23,36 @@ _PASSES = 3
 _SUPPORT = "β has no formula"
 
 
-@dataclass(frozen=True)
-class _Span:
-    """A part of the training: how many forward passes of one image it costs."""
-
-    name: str
-    passes: int
-    arithmetic: str
-
-
 def recompute(cell: Cell) -> Analytic:
     """Operations of one client; raises as `client` does."""
     one = client(cell)
     trained = list(_trained(one))
     candidates = [
         Candidate(
-            f"{span.name}, {name}, {operations} a multiply-add",
-            networks * operations * multiply_adds * span.passes,
+            f"{span}, {name}, {operations} a multiply-add",
+            networks * operations * multiply_adds * passes,
             (f"{networks} networks x " if networks > 1 else "")
-            + f"{operations} x {multiply_adds:,} multiply-adds x {span.arithmetic}",
+            + f"{operations} x {multiply_adds:,} multiply-adds x {arithmetic}",
             f"{_SUPPORT}; {support}",
         )
         for operations in (FLOPS_PER_MULTIPLY_ADD, 1)
-        for span in _spans(one)
+        for span, passes, arithmetic in _spans(one)
         for name, support, multiply_adds, networks in trained
     ]
     return from_candidates(cell, candidates)
 
 
-def _spans(one: Client) -> list[_Span]:
+def _spans(one: Client) -> Iterator[tuple[str, int, str]]:
+    """Readings of what is counted: name, forward passes of one image that it costs, arithmetic."""
     training = f"{_PASSES} passes x {VIEWS} views"
-    epoch = one.images * VIEWS * _PASSES
-    whole = _Span("an epoch", epoch, f"{training} x {one.images:,} images")
-    a_round = _Span(
-        f"a round of {one.epochs} epochs",
-        one.epochs * epoch,
-        f"{training} x {one.images:,} images x {one.epochs} epochs",
-    )
-    return [
-        *([a_round] if one.epochs > 1 else []),
-        whole,
-        _Span("a step", one.batch * VIEWS * _PASSES, f"{training} x {one.batch} images"),
-        _Span("the forward pass of one image", 1, "1 image"),
-        _Span(
-            f"all {one.rounds} rounds",
-            one.rounds * one.epochs * epoch,
-            f"{a_round.arithmetic} x {one.rounds} rounds",
-        ),
-    ]
+    epoch, counted = one.images * VIEWS * _PASSES, f"{training} x {one.images:,} images"
+    a_round, rounds = f"{counted} x {one.epochs} epochs", f"{one.rounds} rounds"
+    if one.epochs > 1:
+        yield f"a round of {one.epochs} epochs", one.epochs * epoch, a_round
+    yield "an epoch", epoch, counted
+    yield "a step", one.batch * VIEWS * _PASSES, f"{training} x {one.batch} images"
+    yield "the forward pass of one image", 1, "1 image"
+    yield f"all {rounds}", one.rounds * one.epochs * epoch, f"{a_round} x {rounds}"
 
 
 def _trained(one: Client) -> Iterator[tuple[str, str, int, int]]:
@@ -83,9 +64,10 @@ def _trained(one: Client) -> Iterator[tuple[str, str, int, int]]:
                 yield network.name, network.support, cost, one.networks
         return
     modules = one.modules()
-    for module in reversed(modules[:2]):
-        yield f"{module.name} with decoder", str(module.support), module.trained.multiply_adds, 1
-    for module in modules:
-        yield f"{module.name} without decoder", str(module.support), module.alone.multiply_adds, 1
-    for module in modules[2:]:
-        yield f"{module.name} with decoder", str(module.support), module.trained.multiply_adds, 1
+    first, others = modules[:2], modules[2:]
+    readings = [(module, True) for module in reversed(first)]
+    readings += [(module, False) for module in modules] + [(module, True) for module in others]
+    for module, decoder in readings:
+        cost = (module.trained if decoder else module.alone).multiply_adds
+        name = f"{module.name} {'with' if decoder else 'without'} decoder"
+        yield name, str(module.support), cost, 1

@@ -8,12 +8,12 @@ exactly. Integers such as the number of the chosen model are counted beside, as 
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache
+from itertools import product
 
 import torch
 
-from fedrepro.benchmark.analytic.base import Analytic
-from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.analytic.base import Analytic, setting
 from fedrepro.benchmark.spec import settings
 from fedrepro.benchmark.spec.model import Cell
 from fedrepro.methods.costs.model_costs import Exchange, communication
@@ -33,15 +33,13 @@ def recompute(cell: Cell) -> Analytic:
     Raises `SpecError` if the experiment names no method, `ValueError` if the counts follow no such
     product.
     """
-    name = settings.get(cell.experiment, "method")
-    if name is None:
-        raise SpecError(f"{cell.paper}, table {cell.table}, {cell.label}: no method is given")
-    training = cell.experiment.get("training", {})
-    counted = {
-        (n, t): _count(name, {**training, "n_clusters": n, "rounds": t})
-        for n in _POOLS
-        for t in _ROUNDS
-    }
+    name = setting(cell, "method")
+    # One head-only round, so that both kinds of round are seen where a method has them.
+    training = {**cell.experiment.get("training", {}), "head_rounds": 1}
+    counted = {}
+    for n, t in product(_POOLS, _ROUNDS):
+        options = {**training, "n_clusters": n, "rounds": t}
+        counted[n, t] = _exchanged(settings.build("federated", name, options))
     per_round = {n: counted[n, 1].models for n in _POOLS}
     slope = (per_round[_POOLS[1]] - per_round[_POOLS[0]]) / (_POOLS[1] - _POOLS[0])
     constant = per_round[_POOLS[0]] - slope * _POOLS[0]
@@ -57,14 +55,9 @@ def recompute(cell: Cell) -> Analytic:
     return Analytic(text=text, working=(*working, f"all {len(counted)} counts equal {text}"))
 
 
-def _count(name: str, training: dict[str, object]) -> Exchange:
-    # One head-only round, so that both kinds of round are seen where a method has them.
-    return _trained(settings.build("federated", name, {**training, "head_rounds": 1}))
-
-
-@lru_cache(maxsize=1024)
-def _trained(method: FederatedMethod) -> Exchange:
-    """Kept, since the verdict and the audit ask for the same, and so do rows of one method."""
+@cache
+def _exchanged(method: FederatedMethod) -> Exchange:
+    """Cached, since the verdict and the audit ask for the same, and so do rows of one method."""
     return communication(method, _tiny_task())
 
 

@@ -9,7 +9,7 @@ Evidence: `tests/benchmark/test_analytic.py`.
 
 from __future__ import annotations
 
-from fedrepro.benchmark.analytic._encoder import encoder_cost
+from fedrepro.benchmark.analytic._network import encoder_cost
 from fedrepro.benchmark.analytic.base import Analytic, in_unit
 from fedrepro.benchmark.spec.model import Cell
 

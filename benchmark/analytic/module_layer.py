@@ -10,12 +10,10 @@ Evidence: `tests/benchmark/test_analytic_mfcl.py`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from fedrepro.benchmark.analytic._network import first_layers, measure_layers
-from fedrepro.benchmark.analytic.base import Analytic
+from fedrepro.benchmark.analytic.base import Analytic, encoder_of, setting
 from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.spec import settings
 from fedrepro.benchmark.spec.model import Cell
 from fedrepro.methods.nn.mfcl_modules import (
     Autoencoder,
@@ -25,13 +23,6 @@ from fedrepro.methods.nn.mfcl_modules import (
 )
 
 _NORMALISATIONS = {"twin": "TN", "group": "GN", "batch": "BN"}
-_PATHS = (
-    "encoder.name",
-    "clients.channels",
-    "clients.image_size",
-    "training.cut_layer",
-    "training.client_norm",
-)
 
 
 def recompute(cell: Cell) -> Analytic:
@@ -39,9 +30,10 @@ def recompute(cell: Cell) -> Analytic:
 
     Raises `SpecError` if the experiment lacks a setting or the module has no such row.
     """
-    name, channels, side, cut, norm = (_setting(cell, path) for path in _PATHS)
+    encoder = encoder_of(cell)
+    channels, side = setting(cell, "clients.channels"), setting(cell, "clients.image_size")
+    cut, norm = setting(cell, "training.cut_layer"), setting(cell, "training.client_norm")
     network = client_autoencoder(cut, channels)
-    encoder = settings.build("encoder", name, cell.experiment["encoder"])
     rows = list(_rows(network, _NORMALISATIONS.get(norm, norm)))
     label = cell.row[-1]
     if not label.isdecimal() or not 1 <= int(label) <= len(rows):
@@ -59,15 +51,6 @@ def recompute(cell: Cell) -> Analytic:
     ]
     working += _own(network, first_layers(encoder, channels, side, cut), upto, str(encoder))
     return Analytic(text=text, working=tuple(working))
-
-
-def _setting(cell: Cell, path: str) -> Any:
-    value = settings.get(cell.experiment, path)
-    if value is None:
-        raise SpecError(
-            f"{cell.paper}, table {cell.table}, {cell.label}: formula '{cell.formula}' needs {path}"
-        )
-    return value
 
 
 def _rows(network: Autoencoder, norm: str) -> Iterator[tuple[str, int]]:

@@ -6,12 +6,9 @@ Evidence: `tests/benchmark/test_analytic_mfcl.py`.
 
 from __future__ import annotations
 
-from fractions import Fraction
-
-from fedrepro.benchmark.analytic._mfcl import Client, client
-from fedrepro.benchmark.analytic.base import Analytic, Candidate, from_candidates
-from fedrepro.benchmark.analytic.representation_size import NO_SECOND_PHASE, Size, sizes
-from fedrepro.benchmark.analytic.round_bits import CODED, CODED_SUPPORT, PRINTED_RATE
+from fedrepro.benchmark.analytic._mfcl import client, with_code
+from fedrepro.benchmark.analytic.base import Analytic, from_candidates
+from fedrepro.benchmark.analytic.representation_size import NO_SECOND_PHASE, sizes
 from fedrepro.benchmark.spec.model import Cell
 
 
@@ -20,28 +17,7 @@ def recompute(cell: Cell) -> Analytic:
     one = client(cell)
     if one.networks:
         return from_candidates(cell, [NO_SECOND_PHASE])
-    found = list(sizes(one))
-    stated = found[0]
-    candidates = [
-        Candidate(
-            f"Eq. 5 {PRINTED_RATE}",
-            stated.values * one.value_bits * one.rate,
-            f"{stated.values:,} values x {one.value_bits} bits x R",
-            "Eq. 5",
-        )
+    found = [
+        (size.name, size.support, size.values, f"{size.values:,} values") for size in sizes(one)
     ]
-    for size in found:
-        candidates.append(
-            Candidate(
-                f"Eq. 5 {CODED}, {size.name}",
-                coded(one, size),
-                f"{size.values:,} values x {one.value_bits} bits / R",
-                None if size.support is None else f"{CODED_SUPPORT}; {size.support}",
-            )
-        )
-    return from_candidates(cell, candidates)
-
-
-def coded(one: Client, size: Size) -> Fraction:
-    """Bits of representations of that size, with coding."""
-    return size.values * one.value_bits / one.rate
+    return from_candidates(cell, list(with_code(one, "Eq. 5", found)))

@@ -9,15 +9,17 @@ Evidence: `tests/benchmark/test_analytic_mfcl.py`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 
-from fedrepro.benchmark.analytic._mfcl import Client, Module, client
+from fedrepro.benchmark.analytic._mfcl import (
+    CODED,
+    CODED_SUPPORT,
+    PRINTED_RATE,
+    Client,
+    client,
+    with_code,
+)
 from fedrepro.benchmark.analytic.base import Analytic, Candidate, from_candidates
 from fedrepro.benchmark.spec.model import Cell
-
-PRINTED_RATE = "as printed, times R"
-CODED = "divided by R"
-CODED_SUPPORT = "Section 5.4: a code of rate R sends 1/R bits for each bit"
 
 
 def recompute(cell: Cell) -> Analytic:
@@ -43,24 +45,18 @@ def end_to_end(one: Client, rounds: int) -> Iterator[Candidate]:
         yield Candidate(name, bits / one.rate, f"{counted} / R", support)
 
 
-def both_ways(one: Client, module: Module) -> Fraction:
-    """Bits of the module and its decoder in both directions, with coding."""
-    return Fraction(2 * module.trained.weights * one.value_bits) / one.rate
-
-
 def _modular(one: Client) -> Iterator[Candidate]:
-    stated, *others = one.modules()
-    whole, alone, bits = stated.trained.weights, stated.alone.weights, one.value_bits
-    counted = f"2 x {whole:,} weights x {bits} bits"
-    yield Candidate(f"Eq. 4 {PRINTED_RATE}", 2 * whole * bits * one.rate, f"{counted} x R", "Eq. 4")
-    for module in (stated, *others):
-        weights = module.trained.weights
-        yield Candidate(
-            f"Eq. 4 {CODED}, {module.name}",
-            both_ways(one, module),
-            f"2 x {weights:,} weights x {bits} bits / R",
-            f"{CODED_SUPPORT}; {module.support}",
-        )
+    modules, bits = one.modules(), one.value_bits
+    weights = [module.trained.weights for module in modules]
+    yield from with_code(
+        one,
+        "Eq. 4",
+        [
+            (module.name, module.support, 2 * n, f"2 x {n:,} weights")
+            for module, n in zip(modules, weights, strict=True)
+        ],
+    )
+    whole, alone = weights[0], modules[0].alone.weights
     yield Candidate(
         "client module without decoder both ways, divided by R",
         2 * alone * bits / one.rate,

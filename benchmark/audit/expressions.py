@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
-from fedrepro.benchmark.audit.rounding import Interval, digits
-from fedrepro.benchmark.claims.nodes import Arithmetic, Elementary, Leaf, Node, leaves
-from fedrepro.benchmark.claims.printed import range_over, shown
+from fedrepro.benchmark.audit.rounding import digits
+from fedrepro.benchmark.claims.nodes import Arithmetic, Elementary, Leaf, Node, leaves, show
+from fedrepro.benchmark.claims.printed import range_over
 from fedrepro.benchmark.spec.model import Cell
 
 MOST_SHOWN = 4
@@ -19,22 +19,18 @@ FACTOR = Fraction(3, 2)
 
 def cells_of(comparisons: Sequence[Elementary]) -> Iterator[Cell]:
     """The cells of comparisons in order, each once."""
-    found = {leaf.key: leaf.cell for one in comparisons for leaf in _leaves(one)}
+    found = {leaf.key: leaf.cell for one in comparisons for leaf in one.leaves}
     yield from found.values()
 
 
 def approximate(comparison: Elementary) -> bool:
     """Whether a cell of it is printed as approximate, so that its rounding is not known."""
-    return any(leaf.cell.printed.approximate for leaf in _leaves(comparison))
+    return any(leaf.cell.printed.approximate for leaf in comparison.leaves)
 
 
 def published_of(comparisons: Sequence[Elementary]) -> str:
     """The comparisons with printed numbers in the place of cells."""
-    written = dict.fromkeys(
-        f"{shown(one.left)} {one.relation}"
-        f"{'' if one.tolerance is None else f' {one.tolerance}'} {shown(one.right)}"
-        for one in comparisons
-    )
+    written = dict.fromkeys(one.printed for one in comparisons)
     text = "; ".join(list(written)[:MOST_SHOWN])
     more = len(written) - MOST_SHOWN
     return text if more <= 0 else f"{text}; and {more} more"
@@ -67,26 +63,14 @@ def computed_of(comparison: Elementary) -> str:
 
 
 def _worked(side: Node, value: Fraction) -> str:
-    low, high = range_of(side)
+    low, high = range_over(side, {leaf.key: leaf.cell.printed.bounds for leaf in leaves(side)})
     text = f"{digits(low)} to {digits(high)}"
     if isinstance(side, Leaf):
-        return f"{shown(side)} stands for {text}"
-    return f"{shown(side)} = {digits(value)}, with rounding {text}"
-
-
-def range_of(node: Node) -> Interval:
-    """The values of an expression over all numbers that print like its cells.
-
-    Raises `ZeroDivisionError` if a divisor may be zero.
-    """
-    return range_over(node, {leaf.key: leaf.cell.printed.bounds for leaf in leaves(node)})
+        return f"{show(side)} stands for {text}"
+    return f"{show(side)} = {digits(value)}, with rounding {text}"
 
 
 def _value(node: Node) -> Fraction:
     """The value of an expression at the printed digits."""
     values = {leaf.key: leaf.cell.printed.value or Decimal(0) for leaf in leaves(node)}
     return range_over(node, {key: (value, value) for key, value in values.items()})[0]
-
-
-def _leaves(comparison: Elementary) -> list[Leaf]:
-    return [*leaves(comparison.left), *leaves(comparison.right)]

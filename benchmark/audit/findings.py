@@ -11,9 +11,10 @@ import importlib
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from fedrepro.benchmark.claims.nodes import CellKey, key_of
+from fedrepro.benchmark.results import as_plain
 from fedrepro.benchmark.spec.model import Cell, Paper
 from fedrepro.methods.registry import names_in
 
@@ -42,18 +43,11 @@ class Finding:
     status: Status
     cells: tuple[CellKey, ...] = ()
 
-    def as_plain(self) -> dict[str, str | list[str]]:
+    def as_plain(self) -> dict[str, Any]:
         """The finding as JSON holds it."""
-        return {
-            "id": self.id,
-            "paper": self.paper,
-            "tables": list(self.tables),
-            "kind": self.kind,
-            "statement": self.statement,
-            "published": self.published,
-            "computed": self.computed,
-            "status": self.status,
-        }
+        plain: dict[str, Any] = as_plain(self)
+        del plain["cells"]
+        return plain
 
 
 def finding(

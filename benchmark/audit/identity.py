@@ -66,15 +66,12 @@ class ComparableValue:
 def numbers(paper: Paper) -> tuple[ComparableValue, ...]:
     """The numbers of experiments that bounds can be put on, in print order."""
     resolver = Resolver(Profile("as published", 1, ()))
-    runs: dict[tuple[str, str | None], str] = {}
-    found = []
-    for cell in (cell for table in paper.tables for cell in table.cells):
-        if cell.experiment and is_exact_enough(cell.printed):
-            own = canonical(cell.experiment), cell.metric
-            if own not in runs:
-                runs[own] = _run(cell, resolver)
-            found.append(ComparableValue(cell, runs[own], _surroundings(cell)))
-    return tuple(found)
+    cells = (cell for table in paper.tables for cell in table.cells)
+    return tuple(
+        ComparableValue(cell, _run(cell, resolver), _surroundings(cell))
+        for cell in cells
+        if cell.experiment and is_exact_enough(cell.printed)
+    )
 
 
 def _surroundings(cell: Cell) -> str:

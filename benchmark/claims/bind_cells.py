@@ -5,11 +5,12 @@ end of a claim holds for all), together with its 'in'; all columns where the cla
 A comparison in which several lists name the same several columns is made column by column; any
 other is made between every pair. A function whose parentheses hold the 'at' takes its columns
 together. Printed dashes that only a wildcard reached are passed over.
+In a relation, `{row}` stands for a row's label and `{column}` for a column's: one expression says
+of each row what its own cells must satisfy.
 """
 
 from __future__ import annotations
 
-import difflib
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -28,17 +29,16 @@ from fedrepro.benchmark.claims.grammar import (
 from fedrepro.benchmark.claims.nodes import (
     Aggregate,
     Arithmetic,
-    Constant,
     Elementary,
     Leaf,
     Node,
     common_unit,
-    leaves,
     unit_of,
 )
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.spec import limits
-from fedrepro.benchmark.spec.model import Claim, Paper, Table
+from fedrepro.benchmark.spec.model import Claim, Paper, Relation, Table
+from fedrepro.benchmark.spec.problems import nearest
 
 
 def bind(claim: Claim, table: Table, paper: Paper) -> tuple[Elementary, ...]:
@@ -51,6 +51,44 @@ def bind(claim: Claim, table: Table, paper: Paper) -> tuple[Elementary, ...]:
         return _Resolver(table, paper).chain(parse(claim.holds))
     except SpecError as error:
         raise SpecError(f"{table.file}, claim '{claim.id}': {error}") from None
+
+
+def instances(
+    relation: Relation, table: Table, paper: Paper
+) -> Iterator[tuple[str, tuple[Elementary, ...]]]:
+    """For each row (and column) that the relation is about: its label, and the comparisons.
+
+    Raises `SpecError` for a pattern without a row or column, an expression without `{row}` or
+    `{column}` although patterns are given, and whatever makes it no claim.
+    """
+    rows = _places(relation, "row", relation.rows, table.rows, table)
+    columns = _places(relation, "column", relation.columns, table.columns, table)
+    for row, column in itertools.product(rows, columns):
+        holds = relation.holds
+        for name, label in (("row", row), ("column", column)):
+            if label is not None:
+                holds = holds.replace(f"{{{name}}}", "|".join(label))
+        where = ", ".join("|".join(label) for label in (row, column) if label is not None)
+        claim = Claim(f"{relation.id} ({where})" if where else relation.id, relation.says, holds)
+        yield where, bind(claim, table, paper)
+
+
+def _places(
+    relation: Relation, what: str, patterns: Sequence[str], labels: Sequence[Label], table: Table
+) -> list[Label | None]:
+    """The labels that `{row}` or `{column}` runs over; one None where it does not occur."""
+    if f"{{{what}}}" not in relation.holds:
+        if patterns:
+            raise SpecError(
+                f"{table.file}, relation '{relation.id}': {what}s are given, "
+                f"but the expression has no {{{what}}}"
+            )
+        return [None]
+    if not patterns:
+        return list(labels)
+    parts = (tuple(part.strip() for part in pattern.split("|")) for pattern in patterns)
+    found = (matching(pattern, labels, what, table) for pattern in parts)
+    return list(dict.fromkeys(itertools.chain.from_iterable(found)))
 
 
 @dataclass(frozen=True)
@@ -70,7 +108,7 @@ class _Resolver:
         elementary: list[Elementary] = []
         for left, step, right in zip(sides, chain.steps, sides[1:], strict=False):
             elementary += self.step(left, step, right)
-        named_cells = sum(len([*leaves(one.left), *leaves(one.right)]) for one in elementary)
+        named_cells = sum(len(one.leaves) for one in elementary)
         _bounded(len(elementary), "comparisons", limits.COMPARISONS)
         _bounded(named_cells, "cells", limits.NAMED_CELLS)
         return tuple(elementary)
@@ -126,7 +164,10 @@ class _Resolver:
 
     def elementary(self, step: Step, left: Node, right: Node) -> Elementary:
         if step.relation == "=":
-            left, right = _as_printed(left), _as_printed(right)
+            left, right = (
+                replace(node, as_printed=True) if isinstance(node, Number) else node
+                for node in (left, right)
+            )
         unit = common_unit([unit_of(left), unit_of(right)], "compared")
         return Elementary(step.relation, step.tolerance, left, right, unit)
 
@@ -134,7 +175,7 @@ class _Resolver:
         """The single values that an expression stands for (in one of the shared columns)."""
         match side:
             case Number():
-                return [Constant(side.value)]
+                return [side]
             case Cells():
                 return list(self.leaves(side, column))
             case Function():
@@ -184,9 +225,7 @@ class _Resolver:
             try:
                 table = self.paper.table(cells.table)
             except KeyError:
-                known = [one.id for one in self.paper.tables]
-                near = difflib.get_close_matches(cells.table, known, 1, 0.0)
-                hint = f" (nearest: '{near[0]}')" if near else ""
+                hint = _nearest(cells.table, [one.id for one in self.paper.tables])
                 raise SpecError(f"the paper has no table '{cells.table}'{hint}") from None
         if not table.cells:
             raise SpecError(f"table {table.id} prints no values; name a table with in '...'")
@@ -215,24 +254,22 @@ def matching(pattern: Label, labels: Sequence[Label], what: str, table: Table) -
         reason = f"has {len(pattern)} label part(s) where table {table.id} has {expected}"
     else:
         reason = f"matches no {what} of table {table.id}"
-    near = difflib.get_close_matches(text, known, 1, 0.0)
-    hint = f" (nearest: '{near[0]}')" if near else ""
-    raise SpecError(f"'{text}' {reason}{hint}")
+    raise SpecError(f"'{text}' {reason}{_nearest(text, known)}")
 
 
-def _nodes(side: Expression) -> Iterator[Expression]:
-    yield side
-    if isinstance(side, Operation):
-        yield from _nodes(side.left)
-        yield from _nodes(side.right)
+def _nearest(name: str, known: Sequence[str]) -> str:
+    return f" (nearest: '{nearest(name, known, cutoff=0.0)}')" if known else ""
 
 
 def _lists(side: Expression) -> Iterator[Cells]:
-    for node in _nodes(side):
-        if isinstance(node, Cells):
-            yield node
-        elif isinstance(node, Function):
-            yield node.cells
+    match side:
+        case Cells():
+            yield side
+        case Function():
+            yield side.cells
+        case Operation():
+            yield from _lists(side.left)
+            yield from _lists(side.right)
 
 
 def _pairs(left: Sequence[Node], right: Sequence[Node]) -> list[tuple[Node, Node]]:
@@ -244,7 +281,3 @@ def _pairs(left: Sequence[Node], right: Sequence[Node]) -> list[tuple[Node, Node
 def _bounded(count: int, what: str, most: int) -> None:
     if count > most:
         raise SpecError(f"stands for {count:,} {what}; at most {most:,} are made")
-
-
-def _as_printed(node: Node) -> Node:
-    return replace(node, as_printed=True) if isinstance(node, Constant) else node

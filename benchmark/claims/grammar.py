@@ -18,12 +18,13 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast, get_args
 
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.spec import limits
 
 Relation = Literal[">", "<", "=", "~"]
+Sign = Literal["+", "-", "*", "/"]
 FunctionName = Literal["max", "min", "mean"]
 Label = tuple[str, ...]
 
@@ -31,14 +32,14 @@ _TOKEN = re.compile(
     r"\s*(?:(?P<number>[0-9]+(?:\.[0-9]+)?)|(?P<quoted>'[^']*')|(?P<word>[A-Za-z]+)|(?P<sign>[-+*/()<>=~,−]))"
 )
 _ONE_LINE = str.maketrans("\r\n\t", "   ")
-_FUNCTIONS: dict[str, FunctionName] = {"max": "max", "min": "min", "mean": "mean"}
 
 
 @dataclass(frozen=True)
 class Number:
-    """A number of the text; its digits count where it stands alone beside '='."""
+    """A number of the text. as_printed: it stands alone beside '=', so its rounding counts."""
 
     value: Decimal
+    as_printed: bool = False
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class Function:
 class Operation:
     """Arithmetic on two expressions."""
 
-    sign: Literal["+", "-", "*", "/"]
+    sign: Sign
     left: Expression
     right: Expression
 
@@ -182,13 +183,10 @@ class _Parser:
         relation = self.accept(">", "<", "=", "~")
         if relation is None:
             raise self.fail(f"expected a comparison (>, <, = or ~), found {self.token.text}")
-        tolerance = self.number() if relation == "~" else None
-        return Step(_relation(relation), tolerance, self.sum())
-
-    def number(self) -> Decimal:
-        if self.token.kind != "number":
+        if relation == "~" and self.token.kind != "number":
             raise self.fail(f"expected the tolerance of '~', found {self.token.text}")
-        return self.decimal()
+        tolerance = self.decimal() if relation == "~" else None
+        return Step(cast(Relation, relation), tolerance, self.sum())
 
     def decimal(self) -> Decimal:
         value = Decimal(self.token.text)
@@ -210,7 +208,7 @@ class _Parser:
             self.operations += 1
             if self.operations > limits.OPERATIONS:
                 raise self.fail(f"more than {limits.OPERATIONS} operations in one claim")
-            left = Operation(_sign(sign), left, part())
+            left = Operation(cast(Sign, sign), left, part())
         return left
 
     def atom(self) -> Expression:
@@ -230,36 +228,31 @@ class _Parser:
         if self.token.kind == "word":
             return self.function()
         if self.token.kind == "quoted":
-            return self.cells()
+            return self.where(self.labels("row"))
         raise self.fail(
             f"expected a number, a quoted row, a function or '(', found {self.token.text}"
         )
 
     def function(self) -> Function:
-        if self.token.text not in _FUNCTIONS:
+        if self.token.text not in get_args(FunctionName):
             raise self.fail(f"'{self.token.text}' is not a function (max, min, mean)")
-        name = _FUNCTIONS[self.take().text]
+        name = cast(FunctionName, self.take().text)
         self.expect("(")
-        cells = self.cells()
+        cells = self.where(self.labels("row"))
         self.expect(")")
         return Function(name, replace(cells, whole=cells.columns is not None))
 
-    def cells(self) -> Cells:
-        return self.where(self.labels("row"))
-
     def where(self, rows: tuple[Label, ...]) -> Cells:
-        columns: tuple[Label, ...] | None = None
-        table: str | None = None
-        while self.token.text in ("at", "in"):
-            word = self.token.text
-            if (columns if word == "at" else table) is not None:
+        cells = Cells(rows)
+        while (word := self.token.text) in ("at", "in"):
+            if (cells.columns if word == "at" else cells.table) is not None:
                 raise self.fail(f"a list of cells has only one '{word}'")
             self.take()
             if word == "at":
-                columns = self.labels("column")
+                cells = replace(cells, columns=self.labels("column"))
             else:
-                table = self.quoted("table")
-        return Cells(rows, columns, table)
+                cells = replace(cells, table=self.quoted("table"))
+        return cells
 
     def labels(self, what: str) -> tuple[Label, ...]:
         labels = [self.label(what)]
@@ -274,13 +267,3 @@ class _Parser:
         if self.token.kind != "quoted":
             raise self.fail(f"expected a quoted {what}, found {self.token.text}")
         return self.take().text[1:-1]
-
-
-def _relation(text: str) -> Relation:
-    relations: dict[str, Relation] = {">": ">", "<": "<", "=": "=", "~": "~"}
-    return relations[text]
-
-
-def _sign(text: str) -> Literal["+", "-", "*", "/"]:
-    signs: dict[str, Literal["+", "-", "*", "/"]] = {"+": "+", "-": "-", "*": "*", "/": "/"}
-    return signs[text]

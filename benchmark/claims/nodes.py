@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Literal
 
-from fedrepro.benchmark.claims.grammar import FunctionName, Label, Relation
+from fedrepro.benchmark.claims.grammar import FunctionName, Label, Number, Relation, Sign
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.spec.model import Cell
 
 CellKey = tuple[str, Label, Label]
-
-
-@dataclass(frozen=True)
-class Constant:
-    """A number of the text. as_printed: it stands alone beside '=', so its rounding counts."""
-
-    value: Decimal
-    as_printed: bool = False
 
 
 @dataclass(frozen=True)
@@ -52,12 +43,12 @@ class Aggregate:
 class Arithmetic:
     """Two nodes under one sign."""
 
-    sign: Literal["+", "-", "*", "/"]
+    sign: Sign
     left: Node
     right: Node
 
 
-Node = Constant | Leaf | Aggregate | Arithmetic
+Node = Number | Leaf | Aggregate | Arithmetic
 
 
 @dataclass(frozen=True)
@@ -71,10 +62,23 @@ class Elementary:
     unit: str | None
 
     @property
+    def leaves(self) -> list[Leaf]:
+        """Its cells in order, repeats included."""
+        return [*leaves(self.left), *leaves(self.right)]
+
+    @property
     def text(self) -> str:
         """The comparison with the labels of its cells."""
-        relation = self.relation if self.tolerance is None else f"~ {self.tolerance}"
-        return f"{show(self.left)} {relation} {show(self.right)}"
+        return self._shown(lambda leaf: leaf.text)
+
+    @property
+    def printed(self) -> str:
+        """The comparison with printed numbers in the place of cells."""
+        return self._shown(printed_text)
+
+    def _shown(self, text: Callable[[Leaf], str]) -> str:
+        tolerance = "" if self.tolerance is None else f" {self.tolerance}"
+        return f"{show(self.left, text)} {self.relation}{tolerance} {show(self.right, text)}"
 
 
 def key_of(cell: Cell) -> CellKey:
@@ -94,18 +98,23 @@ def leaves(node: Node) -> Iterator[Leaf]:
             yield from leaves(node.right)
 
 
-def show(node: Node, nested: bool = False) -> str:
-    """A node as text: `CP-CFL|SimCLR @ T = 25 - 3`."""
+def printed_text(leaf: Leaf) -> str:
+    """What is printed in a cell."""
+    return leaf.cell.printed.text or "(not printed)"
+
+
+def show(node: Node, text: Callable[[Leaf], str] = printed_text, nested: bool = False) -> str:
+    """A node as text, its cells as `text` says: `CP-CFL|SimCLR @ T = 25 - 3` or `76.80 - 3`."""
     match node:
-        case Constant():
+        case Number():
             return str(node.value)
         case Leaf():
-            return node.text
+            return text(node)
         case Aggregate():
-            return f"{node.name}({', '.join(show(leaf) for leaf in node.leaves)})"
+            return f"{node.name}({', '.join(map(text, node.leaves))})"
         case Arithmetic():
-            text = f"{show(node.left, True)} {node.sign} {show(node.right, True)}"
-            return f"({text})" if nested else text
+            both = f"{show(node.left, text, True)} {node.sign} {show(node.right, text, True)}"
+            return f"({both})" if nested else both
 
 
 def unit_of(node: Node) -> str | None:
@@ -114,7 +123,7 @@ def unit_of(node: Node) -> str | None:
     Raises `SpecError` for arithmetic that no unit fits.
     """
     match node:
-        case Constant():
+        case Number():
             return None
         case Leaf():
             return node.cell.unit or ""

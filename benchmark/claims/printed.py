@@ -1,25 +1,23 @@
 """Does the printed table support a claim, given how its numbers were rounded?
 
 Every printed number stands for the closed interval of values that print so. A comparison is
-supported if it is true for all of them, contradicted if it is true for none. Arithmetic is exact:
-in decimals as far as these are, which is nearly always, else in fractions.
+supported if it is true for all of them, contradicted if it is true for none. Arithmetic is exact.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Context, Decimal, Inexact, localcontext
+from decimal import Decimal
 from fractions import Fraction
-from typing import Any
 
+from fedrepro.benchmark.claims.grammar import Number
 from fedrepro.benchmark.claims.nodes import (
     Aggregate,
     Arithmetic,
     CellKey,
-    Constant,
     Elementary,
     Leaf,
     Node,
@@ -43,10 +41,11 @@ def support(comparisons: Sequence[Elementary]) -> tuple[SupportWord, str]:
         found = [(one, comparison) for one, comparison in judged if one.word == word]
         if found:
             one, comparison = found[0]
+            more = "" if len(judged) == 1 else f"; {len(found)} of {len(judged)} comparisons"
             reason = "A divisor may be zero" if one.zero_divisor else _REASONS[word]
-            return word, f"{reason}: {written(comparison)}{_more(len(found), len(judged))}."
+            return word, f"{reason}: {_written(comparison)}{more}."
     _, tightest = min(judged, key=lambda pair: pair[0].slack)
-    return "supported", f"For all values that print so; the tightest is {written(tightest)}."
+    return "supported", f"For all values that print so; the tightest is {_written(tightest)}."
 
 
 def support_one(comparison: Elementary) -> SupportWord:
@@ -67,11 +66,12 @@ class _Judged:
 
 
 def _judged(comparison: Elementary) -> _Judged:
-    box = _box(comparison)
-    if box is None:
+    printed = {leaf.key: leaf.cell.printed for leaf in comparison.leaves}
+    if any(one.value is None for one in printed.values()):
         return _Judged("not printed")
+    box = {key: one.bounds for key, one in printed.items()}
     try:
-        low, high = difference(comparison, box)
+        low, high = range_over(Arithmetic("-", comparison.left, comparison.right), box)
     except ZeroDivisionError:
         return _Judged("undecidable", zero_divisor=True)
     match comparison.relation:
@@ -92,38 +92,11 @@ def _judged(comparison: Elementary) -> _Judged:
     return _Judged("supported" if always else "contradicted" if never else "undecidable", slack)
 
 
-def written(comparison: Elementary) -> str:
-    """A comparison with its printed numbers: `76.80 > 69.30 (CP-CFL|SimCLR @ ... > ...)`."""
-    left, right = shown(comparison.left), shown(comparison.right)
-    tolerance = "" if comparison.tolerance is None else f" {comparison.tolerance}"
-    return f"{left} {comparison.relation}{tolerance} {right} ({comparison.text})"
-
-
-def shown(node: Node, nested: bool = False) -> str:
-    """A node with printed numbers in the place of its cells."""
-    match node:
-        case Constant():
-            return str(node.value)
-        case Leaf():
-            return node.cell.printed.text or "(not printed)"
-        case Aggregate():
-            return f"{node.name}({', '.join(shown(leaf) for leaf in node.leaves)})"
-        case Arithmetic():
-            text = f"{shown(node.left, True)} {node.sign} {shown(node.right, True)}"
-            return f"({text})" if nested else text
-
-
-def difference(comparison: Elementary, box: Box) -> Interval:
-    """The range of left minus right; as `range_over`."""
-    return range_over(Arithmetic("-", comparison.left, comparison.right), box)
-
-
 def range_over(node: Node, box: Box) -> Interval:
     """The range of an expression over all values of its cells in `box`.
 
-    Plain interval arithmetic is exact where each cell is named once. A cell named again is set to
-    each of its bounds in turn: exact wherever the expression is monotone in it, which a sum, a
-    ratio of sums or a relative difference is.
+    Interval arithmetic is exact where each cell is named once. A cell named again is set to each of
+    its bounds: exact where the expression is monotone in it, as sums and ratios of sums are.
 
     Raises `ZeroDivisionError` if a divisor may be zero.
     """
@@ -131,50 +104,19 @@ def range_over(node: Node, box: Box) -> Interval:
     affordable = (MOST_WORK // max(1, len(named))).bit_length() - 1
     repeated = [key for key, times in Counter(named).items() if times > 1]
     repeated = repeated[: max(0, min(MOST_REPEATED, affordable))]
-    try:
-        with localcontext(_EXACT):
-            low, high = _extremes(node, box, repeated, Decimal)
-    except Inexact:
-        low, high = _extremes(node, box, repeated, Fraction)
-    return Fraction(low), Fraction(high)
-
-
-_EXACT = Context(prec=100, traps=[Inexact])
-"""In which decimals give up instead of being rounded."""
-Exact = Callable[[Any], Any]
-"""`Decimal` or `Fraction`."""
-Range = tuple[Any, Any]
-"""An interval between two such numbers."""
-
-
-def _extremes(node: Node, box: Box, repeated: Sequence[CellKey], exact: Exact) -> Range:
-    known = {key: (exact(low), exact(high)) for key, (low, high) in box.items()}
-    ranges = [_range(node, corner, exact) for corner in _corners(known, repeated)]
+    known = {key: (Fraction(low), Fraction(high)) for key, (low, high) in box.items()}
+    ranges = []
+    for bounds in itertools.product(*(known[key] for key in repeated)):
+        corner = {key: (bound, bound) for key, bound in zip(repeated, bounds, strict=True)}
+        ranges.append(_range(node, {**known, **corner}))
     return min(low for low, _ in ranges), max(high for _, high in ranges)
 
 
-def _corners(
-    box: Mapping[CellKey, Range], keys: Sequence[CellKey]
-) -> Iterator[Mapping[CellKey, Range]]:
-    for bounds in itertools.product(*(box[key] for key in keys)):
-        fixed = {key: (bound, bound) for key, bound in zip(keys, bounds, strict=True)}
-        yield {**box, **fixed}
-
-
-def _box(comparison: Elementary) -> Box | None:
-    box: dict[CellKey, tuple[Decimal, Decimal]] = {}
-    for leaf in itertools.chain(leaves(comparison.left), leaves(comparison.right)):
-        if leaf.cell.printed.value is None:
-            return None
-        box[leaf.key] = leaf.cell.printed.bounds
-    return box
-
-
-def _range(node: Node, box: Mapping[CellKey, Range], exact: Exact) -> Range:
+def _range(node: Node, box: Mapping[CellKey, Interval]) -> Interval:
     match node:
-        case Constant():
-            value = exact(node.value)
-            half = exact(half_unit(node.value)) if node.as_printed else 0
+        case Number():
+            value = Fraction(node.value)
+            half = Fraction(half_unit(node.value)) if node.as_printed else 0
             return value - half, value + half
         case Leaf():
             return box[node.key]
@@ -182,15 +124,15 @@ def _range(node: Node, box: Mapping[CellKey, Range], exact: Exact) -> Range:
             ranges = [box[leaf.key] for leaf in node.leaves]
             lows, highs = [low for low, _ in ranges], [high for _, high in ranges]
             if node.name == "mean":
-                return sum(lows) / len(lows), sum(highs) / len(highs)
+                return sum(lows, Fraction(0)) / len(lows), sum(highs, Fraction(0)) / len(highs)
             pick = max if node.name == "max" else min
             return pick(lows), pick(highs)
         case Arithmetic():
-            left, right = (_range(side, box, exact) for side in (node.left, node.right))
+            left, right = (_range(side, box) for side in (node.left, node.right))
             return _combine(node.sign, left, right)
 
 
-def _combine(sign: str, left: Range, right: Range) -> Range:
+def _combine(sign: str, left: Interval, right: Interval) -> Interval:
     if sign == "+":
         return left[0] + right[0], left[1] + right[1]
     if sign == "-":
@@ -211,5 +153,6 @@ _REASONS: Mapping[SupportWord, str] = {
 """By word, in the order in which one comparison decides over the others."""
 
 
-def _more(found: int, of: int) -> str:
-    return "" if of == 1 else f"; {found} of {of} comparisons"
+def _written(comparison: Elementary) -> str:
+    """`76.80 > 69.30 (CP-CFL|SimCLR @ ... > ...)`."""
+    return f"{comparison.printed} ({comparison.text})"

@@ -14,25 +14,24 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fedrepro.benchmark.claims.grammar import Number
 from fedrepro.benchmark.claims.nodes import (
     Aggregate,
     Arithmetic,
     CellKey,
-    Constant,
     Elementary,
     Leaf,
     Node,
-    leaves,
+    show,
 )
-from fedrepro.benchmark.claims.printed import shown, support
+from fedrepro.benchmark.claims.printed import support
 from fedrepro.benchmark.results import ClaimResult, Comparison
 from fedrepro.benchmark.spec.model import Claim
 from fedrepro.benchmark.spec.printed import half_unit
@@ -41,6 +40,7 @@ from fedrepro.benchmark.stats.t_tests import holm, p_beyond, p_equivalent, t_upp
 
 LEVEL = 0.05
 TOO_FEW = "Fewer trials than planned decide nothing."
+Word = Literal["HOLDS", "REVERSED", "UNRESOLVED", "NOT RUN"]
 Values = Mapping[CellKey, Mapping[int, float]]
 """By cell: its trials by seed, in the unit of the table; no entry where nothing was run."""
 
@@ -50,8 +50,7 @@ class ClaimContext:
     """What judging a table's claims needs besides the claims.
 
     values: all trials of the paper.
-    margin: of the claims' own table, None if it has none.
-    unit: the unit of that margin.
+    margin, unit: of the claims' own table.
     scaled: cells whose runs depart from the published protocol.
     reasons: why a cell has no trials.
     incomplete: of a cell that has fewer trials than planned, how many and why.
@@ -67,22 +66,20 @@ class ClaimContext:
 
 @dataclass(frozen=True)
 class _Judged:
-    """A claim's comparisons, its p-values, or the reason why there are none."""
+    """A claim's comparisons and p-values, or word and reason where there are none."""
 
     comparisons: tuple[Comparison, ...]
     p: float | None = None
     p_reversed: float | None = None
-    not_run: str | None = None
-    unresolved: str | None = None
+    untested: tuple[Word, str] | None = None
 
 
 def judge_claims(
     claims: Sequence[tuple[Claim, Sequence[Elementary]]], context: ClaimContext
 ) -> tuple[ClaimResult, ...]:
     """The claims of one table, with words corrected over all of them that were tested."""
-    compared = iter(compare([one for _, comparisons in claims for one in comparisons], context))
     judged = [
-        _judge(comparisons, tuple(itertools.islice(compared, len(comparisons))), context)
+        _judge(comparisons, tuple(_compared(one, context) for one in comparisons), context)
         for _, comparisons in claims
     ]
     shown_p = iter(holm([one.p for one in judged if one.p is not None]))
@@ -91,34 +88,42 @@ def judge_claims(
     for (claim, comparisons), one in zip(claims, judged, strict=True):
         p = next(shown_p) if one.p is not None else None
         opposite = next(reversed_p) if one.p_reversed is not None else None
-        results.append(_result(claim, comparisons, one, p, opposite))
+        word, reason = _word(one, p, opposite)
+        supported, why = support(comparisons)
+        results.append(
+            ClaimResult(
+                id=claim.id,
+                says=claim.says,
+                holds=claim.holds,
+                support=supported,
+                support_reason=why,
+                word=word,
+                reason=reason,
+                p_adjusted=p,
+                comparisons=one.comparisons,
+            )
+        )
     return tuple(results)
 
 
-def compare(comparisons: Sequence[Elementary], context: ClaimContext) -> list[Comparison]:
-    """Comparisons with their paired differences, tested one by one.
+def _compared(comparison: Elementary, context: ClaimContext) -> Comparison:
+    """A comparison with its differences by seed, left minus right, and p-values of two trials up.
 
-    P-values are None below two trials. Where a divisor is zero in some trial, there are no
-    differences either.
+    Where a divisor is zero in some trial, there are no differences either.
     """
-    differences = paired_differences(comparisons, context.values)
-    return [
-        _compared(comparison, values, context)
-        for comparison, values in zip(comparisons, differences, strict=True)
-    ]
-
-
-def _compared(
-    comparison: Elementary, differences: Sequence[float], context: ClaimContext
-) -> Comparison:
+    seeds = _paired_seeds(comparison, context.values)
+    left, right = (
+        _evaluate(side, context.values, seeds) for side in (comparison.left, comparison.right)
+    )
+    differences: list[float] = (left - right).tolist()
     sample = describe(differences)
     p = p_reversed = None
     if sample is not None and sample.n >= 2:
         p, p_reversed = _p_values(comparison, sample, context)
     return Comparison(
         text=comparison.text,
-        published_left=shown(comparison.left),
-        published_right=shown(comparison.right),
+        published_left=show(comparison.left),
+        published_right=show(comparison.right),
         differences=() if sample is None else tuple(differences),
         mean=None if sample is None else sample.mean,
         interval=mean_interval(sample),
@@ -127,23 +132,10 @@ def _compared(
     )
 
 
-def paired_differences(comparisons: Sequence[Elementary], values: Values) -> Iterator[list[float]]:
-    """Left minus right for every seed that all cells of a comparison have, by seed.
-
-    Not finite where a divisor is zero.
-    """
-    known: Columns = {}
-    for comparison in comparisons:
-        seeds = _paired_seeds(comparison, values)
-        left, right = (
-            _evaluate(side, values, seeds, known) for side in (comparison.left, comparison.right)
-        )
-        yield np.asarray(left - right, dtype=np.float64).tolist()
-
-
-def _paired_seeds(comparison: Elementary, values: Values) -> tuple[int, ...]:
-    trials = [values.get(leaf.key, {}).keys() for leaf in _leaves(comparison)]
-    return tuple(sorted(set[int]().union(*trials[:1]).intersection(*trials[1:])))
+def _paired_seeds(comparison: Elementary, values: Values) -> list[int]:
+    """The seeds that all cells of a comparison have."""
+    trials = [values.get(leaf.key, {}).keys() for leaf in comparison.leaves]
+    return sorted(set[int]().union(*trials[:1]).intersection(*trials[1:]))
 
 
 def one_sided(differences: Sample) -> tuple[float, float]:
@@ -178,26 +170,28 @@ def within(differences: Sample, tolerance: float, half: float = 0.0) -> tuple[fl
 def _judge(
     comparisons: Sequence[Elementary], evidence: tuple[Comparison, ...], context: ClaimContext
 ) -> _Judged:
-    for one in comparisons:
-        for leaf in _leaves(one):
-            if not context.values.get(leaf.key):
-                why = context.reasons.get(leaf.key, "nothing was trained for it")
-                return _Judged(evidence, not_run=f"{leaf.cell.label}: {why}")
-    for one in comparisons:
-        for leaf in _leaves(one):
-            if leaf.key in context.incomplete:
-                why = f"{leaf.cell.label}: {context.incomplete[leaf.key]}"
-                return _Judged(evidence, unresolved=f"{TOO_FEW} {why}.")
+    def untested(word: Word, reason: str) -> _Judged:
+        return _Judged(evidence, untested=(word, reason))
+
+    named = [leaf for one in comparisons for leaf in one.leaves]
+    for leaf in named:
+        if not context.values.get(leaf.key):
+            why = context.reasons.get(leaf.key, "nothing was trained for it")
+            return untested("NOT RUN", f"{leaf.cell.label}: {why.rstrip('.')}.")
+    for leaf in named:
+        if leaf.key in context.incomplete:
+            why = f"{leaf.cell.label}: {context.incomplete[leaf.key]}"
+            return untested("UNRESOLVED", f"{TOO_FEW} {why}.")
     pairs = [len(_paired_seeds(one, context.values)) for one in comparisons]
     if any(n and one.mean is None for n, one in zip(pairs, evidence, strict=True)):
-        return _Judged(evidence, unresolved="A divisor is zero in some trial.")
+        return untested("UNRESOLVED", "A divisor is zero in some trial.")
     if any(one.relation == "=" for one in comparisons):
         blocked = _cannot_equal(comparisons, evidence, context)
         if blocked is not None:
-            return _Judged(evidence, unresolved=blocked)
+            return untested("UNRESOLVED", blocked)
     if min(pairs) < 2:
         few = f"{min(pairs)} paired trial(s); a test needs two or more."
-        return _Judged(evidence, unresolved=few)
+        return untested("UNRESOLVED", few)
     p = max(one.p for one in evidence if one.p is not None)
     opposite = min(one.p_reversed for one in evidence if one.p_reversed is not None)
     return _Judged(evidence, p, min(1.0, opposite * len(evidence)))
@@ -206,7 +200,7 @@ def _judge(
 def _cannot_equal(
     comparisons: Sequence[Elementary], evidence: Sequence[Comparison], context: ClaimContext
 ) -> str | None:
-    if any(leaf.key in context.scaled for one in comparisons for leaf in _leaves(one)):
+    if any(leaf.key in context.scaled for one in comparisons for leaf in one.leaves):
         sizes = [
             f"{one.text}: difference {one.mean:+.3g} from what is stated"
             for one in evidence
@@ -233,41 +227,15 @@ def _p_values(
             assert comparison.tolerance is not None
             return within(differences, float(comparison.tolerance))
         case "=":
-            scaled = any(leaf.key in context.scaled for leaf in _leaves(comparison))
+            scaled = any(leaf.key in context.scaled for leaf in comparison.leaves)
             if scaled or context.margin is None or comparison.unit != (context.unit or ""):
                 return None, None
             return within(differences, context.margin, _half(comparison))
 
 
-def _result(
-    claim: Claim,
-    comparisons: Sequence[Elementary],
-    judged: _Judged,
-    p: float | None,
-    opposite: float | None,
-) -> ClaimResult:
-    word, reason = _word(judged, p, opposite)
-    supported, why = support(comparisons)
-    return ClaimResult(
-        id=claim.id,
-        says=claim.says,
-        holds=claim.holds,
-        support=supported,
-        support_reason=why,
-        word=word,
-        reason=reason,
-        p_adjusted=p,
-        comparisons=judged.comparisons,
-    )
-
-
-def _word(
-    judged: _Judged, p: float | None, opposite: float | None
-) -> tuple[Literal["HOLDS", "REVERSED", "UNRESOLVED", "NOT RUN"], str]:
-    if judged.not_run is not None:
-        return "NOT RUN", f"{judged.not_run.rstrip('.')}."
-    if judged.unresolved is not None:
-        return "UNRESOLVED", judged.unresolved
+def _word(judged: _Judged, p: float | None, opposite: float | None) -> tuple[Word, str]:
+    if judged.untested is not None:
+        return judged.untested
     assert p is not None
     assert opposite is not None
     count = len(judged.comparisons)
@@ -296,31 +264,20 @@ def _p(value: float) -> str:
     return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
 
 
-Columns = dict[tuple[CellKey, tuple[int, ...]], NDArray[np.float64]]
-"""By cell and seeds, its trials: most comparisons of a table have cells and seeds in common."""
-
-
-def _evaluate(
-    node: Node, values: Values, seeds: tuple[int, ...], known: Columns
-) -> NDArray[np.float64]:
+def _evaluate(node: Node, values: Values, seeds: Sequence[int]) -> NDArray[np.float64]:
+    """The value of a node by seed, not finite where a divisor is zero. [seeds]"""
     match node:
-        case Constant():
+        case Number():
             return np.full(len(seeds), float(node.value))
         case Leaf():
-            key = node.key, seeds
-            if key not in known:
-                known[key] = np.array([values[node.key][seed] for seed in seeds], np.float64)
-            return known[key]
+            return np.array([values[node.key][seed] for seed in seeds], np.float64)
         case Aggregate():
-            leaves = [_evaluate(leaf, values, seeds, known) for leaf in node.leaves]
-            stacked = np.stack(leaves)
+            stacked = np.stack([_evaluate(leaf, values, seeds) for leaf in node.leaves])
             if node.name == "mean":
                 return np.asarray(stacked.mean(axis=0))
             return np.asarray(stacked.max(axis=0) if node.name == "max" else stacked.min(axis=0))
         case Arithmetic():
-            left, right = (
-                _evaluate(side, values, seeds, known) for side in (node.left, node.right)
-            )
+            left, right = (_evaluate(side, values, seeds) for side in (node.left, node.right))
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
                 return _SIGNS[node.sign](left, right)
 
@@ -328,10 +285,6 @@ def _evaluate(
 _SIGNS = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide}
 
 
-def _leaves(comparison: Elementary) -> list[Leaf]:
-    return [*leaves(comparison.left), *leaves(comparison.right)]
-
-
 def _half(comparison: Elementary) -> float:
     sides = (comparison.left, comparison.right)
-    return sum(float(half_unit(side.value)) for side in sides if isinstance(side, Constant))
+    return sum(float(half_unit(side.value)) for side in sides if isinstance(side, Number))

@@ -197,16 +197,16 @@ def parse_sets(pairs: list[str]) -> list[tuple[str, object]]:
     return parsed
 
 
-def chosen_papers(ids: Sequence[str], *, look_up: bool = True) -> tuple[Paper, ...]:
-    """The papers called `ids`, or all; `look_up` as in `spec.load.load_paper`.
+def chosen_papers(ids: Sequence[str]) -> tuple[Paper, ...]:
+    """The papers called `ids`, or all.
 
     Raises `SpecError` for a paper that has no spec.
     """
     from fedrepro.benchmark.spec.load import load_paper, load_papers
 
     if not ids:
-        return load_papers(look_up=look_up)
-    return tuple(load_paper(id, look_up=look_up) for id in ids)
+        return load_papers()
+    return tuple(load_paper(id) for id in ids)
 
 
 def print_skipped(paper: str, profile: str) -> None:

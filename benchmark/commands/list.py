@@ -24,7 +24,7 @@ def execute(given: argparse.Namespace) -> int:
     from fedrepro.benchmark.commands._options import chosen_papers
     from fedrepro.benchmark.spec.export import export
 
-    papers = chosen_papers(given.papers, look_up=False)
+    papers = chosen_papers(given.papers)
     if given.json:
         print(json.dumps(export(papers), indent=1, ensure_ascii=False))
         return 0

@@ -14,6 +14,7 @@ from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.spec import settings
 from fedrepro.benchmark.spec.model import Experiment
 from fedrepro.benchmark.spec.names import NO_PART, NO_PRETRAINING, NO_PROTOCOL, known
+from fedrepro.methods import declared
 
 _NONE: Mapping[str, Any] = {}
 
@@ -63,7 +64,7 @@ class Builder:
 
     def _evaluation(self, name: str, trained: RunConfig) -> RunConfig:
         """What the protocol `name` measures of a trained run."""
-        protocol = settings.found("protocol", name)
+        protocol = declared.find("protocol", name)
         given = trained.data
         data = {
             "name": self._get("evaluation.data", given["name"]),
@@ -124,7 +125,7 @@ class Builder:
     ) -> RunConfig:
         """The run of a federated method; `own` options come before those of `training`."""
         partition = self._name("clients.partition")
-        given = self._given(settings.found("federated", method), "training")
+        given = self._given(declared.find("federated", method), "training")
         made = settings.declare("federated", method, {**given, **own})
         objective = made.objective_name()
         return RunConfig(
@@ -171,7 +172,7 @@ class Builder:
     def _encoder(self, method: str = "", decided: Mapping[str, Any] = _NONE) -> dict[str, Any]:
         """The encoder with the options that `method` has decided."""
         name = self._name("encoder.name")
-        cls = settings.found("encoder", name)
+        cls = declared.find("encoder", name)
         lacking = sorted(decided.keys() - settings.fields_of(cls).keys())
         if lacking:
             raise SpecError(
@@ -202,7 +203,7 @@ class Builder:
 
     def _options(self, kind: str, name: str, section: str) -> dict[str, Any]:
         """All options of a registered class: the section's, else defaults."""
-        given = self._given(settings.found(kind, name), section)
+        given = self._given(declared.find(kind, name), section)
         return _all_options(settings.declare(kind, name, given))
 
     def _given(self, cls: type, section: str) -> dict[str, Any]:

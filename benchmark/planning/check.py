@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fedrepro.benchmark.claims.bind_cells import bind
-from fedrepro.benchmark.claims.relations import instances
+from fedrepro.benchmark.claims.bind_cells import bind, instances
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.planning.overrides import override
 from fedrepro.benchmark.spec import names, settings

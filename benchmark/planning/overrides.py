@@ -10,7 +10,7 @@ from typing import Any
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.results import Departure
 from fedrepro.benchmark.spec.model import Experiment, Override, Readout
-from fedrepro.benchmark.spec.settings import copied, get, known_keys, leaves, put
+from fedrepro.benchmark.spec.settings import copied, get, known_options, leaves, put
 
 _AT = "at"
 """The path that stands for the round that is read."""
@@ -45,7 +45,7 @@ class Overridden:
     @property
     def unread(self) -> list[str]:
         """Paths of settings that no option has; a run would silently ignore them."""
-        known = known_keys()
+        known = known_options()
         return [path for path, _ in leaves(self.experiment) if path not in known]
 
 

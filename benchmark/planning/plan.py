@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from fedrepro.benchmark.claims.bind_cells import bind
-from fedrepro.benchmark.claims.relations import instances
+from fedrepro.benchmark.claims.bind_cells import bind, instances
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.planning.plan_run import Resolved, Resolver, counting_run

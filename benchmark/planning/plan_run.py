@@ -92,7 +92,7 @@ class Resolver:
     ) -> None:
         self._profile, self._on = profile, on
         self._sets = [
-            Override(path, value, "set on the command line") for path, value in (sets or {}).items()
+            Override(path, "set on the command line", value) for path, value in (sets or {}).items()
         ]
         self._known: dict[str, Resolved] = {}
 

@@ -19,14 +19,11 @@ from fedrepro.benchmark.spec.model import (
     Readout,
     Table,
 )
-from fedrepro.benchmark.spec.printed import Printed
 from fedrepro.benchmark.spec.schema import (
     RawBinding,
     RawColumn,
     RawFigure,
-    RawOverride,
     RawPaper,
-    RawRow,
     RawTable,
 )
 from fedrepro.benchmark.spec.settings import merge
@@ -38,8 +35,8 @@ def expand_paper(raw: RawPaper, tables: tuple[Table, ...], file: Path) -> Paper:
         name: Profile(
             name,
             profile.trials,
-            _overrides(profile.overrides),
-            {data_set: _overrides(changes) for data_set, changes in profile.on.items()},
+            tuple(profile.overrides),
+            {data_set: tuple(changes) for data_set, changes in profile.on.items()},
             tuple(profile.omit),
         )
         for name, profile in raw.profiles.items()
@@ -83,43 +80,32 @@ def expand_table(raw: RawTable, paper: RawPaper, file: Path) -> Table:
 
 Changes = Mapping[str, tuple[Override, ...]]
 """Overrides by profile."""
-_NOTHING: Mapping[str, Any] = {}
 
 
 def _cells(raw: RawTable, paper: str, defaults: Experiment) -> Iterator[Cell]:
-    columns = [(column, column.experiment) for column in raw.columns]
     for row in raw.rows:
-        own = row.experiment
-        for (column, given), (printed, note) in zip(columns, row.published or [], strict=False):
-            cell = _cell(raw, paper, row, column, printed, note)
-            trains = not (printed.is_dash or cell.skip or cell.kind == "descriptive")
-            if trains:
-                experiment = merge(defaults, given, own)
+        for column, (printed, note) in zip(raw.columns, row.published or [], strict=False):
+            cell = Cell(
+                paper=paper,
+                table=raw.table,
+                row=row.label,
+                column=column.label,
+                kind=cast(Kind, row.kind or column.kind or raw.kind),
+                metric=row.metric or column.metric or raw.metric,
+                unit=_first(row.unit, column.unit, raw.unit),
+                printed=printed,
+                read=_read(row, column),
+                experiment={},
+                trial=_first(row.trial, column.trial),
+                formula=row.formula or column.formula,
+                note="; ".join(filter(None, (row.note, column.note, note))) or None,
+                skip=row.skip or column.skip,
+                margin=row.margin or column.margin,
+            )
+            if not (printed.is_dash or cell.skip or cell.kind == "descriptive"):
+                experiment = merge(defaults, column.experiment, row.experiment)
                 cell = replace(cell, experiment=experiment, overrides=_changes(raw, column, row))
             yield cell
-
-
-def _cell(
-    raw: RawTable, paper: str, row: RawRow, column: RawColumn, printed: Printed, note: str | None
-) -> Cell:
-    """A cell that is bound to nothing yet."""
-    return Cell(
-        paper=paper,
-        table=raw.table,
-        row=row.label,
-        column=column.label,
-        kind=cast(Kind, row.kind or column.kind or raw.kind),
-        metric=row.metric or column.metric or raw.metric,
-        unit=_first(row.unit, column.unit, raw.unit),
-        printed=printed,
-        read=_read(row, column),
-        experiment=_NOTHING,
-        trial=_first(row.trial, column.trial),
-        formula=row.formula or column.formula,
-        note="; ".join(filter(None, (row.note, column.note, note))) or None,
-        skip=row.skip or column.skip,
-        margin=row.margin or column.margin,
-    )
 
 
 def _figure(raw: RawTable, figure: RawFigure, defaults: Experiment) -> Figure:
@@ -156,18 +142,5 @@ def _changes(*places: RawTable | RawBinding) -> Changes:
     joined: dict[str, tuple[Override, ...]] = {}
     for place in places:
         for name, profile in place.profiles.items():
-            joined[name] = joined.get(name, ()) + _overrides(profile.overrides)
+            joined[name] = joined.get(name, ()) + tuple(profile.overrides)
     return joined
-
-
-def _overrides(raw: list[RawOverride]) -> tuple[Override, ...]:
-    return tuple(
-        Override(
-            path=override.path,
-            value=override.value,
-            why=override.why,
-            divide=override.divide,
-            replace=override.replace,
-        )
-        for override in raw
-    )

@@ -10,8 +10,7 @@ from pydantic import AfterValidator, Field, PlainValidator
 from pydantic_core import PydanticCustomError
 
 from fedrepro.benchmark.spec import limits
-from fedrepro.benchmark.spec.messages import describe
-from fedrepro.benchmark.spec.problems import suggestion
+from fedrepro.benchmark.spec.problems import describe, suggestion
 
 KINDS = ("empirical", "analytic", "descriptive")
 PLOTS = (

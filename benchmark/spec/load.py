@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
@@ -13,9 +12,14 @@ import tomli
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.spec import limits, rules
 from fedrepro.benchmark.spec.expand import expand_paper, expand_table
-from fedrepro.benchmark.spec.messages import validate
 from fedrepro.benchmark.spec.model import Paper
-from fedrepro.benchmark.spec.problems import InvalidSpecError, Problem, Reporter, suggestion
+from fedrepro.benchmark.spec.problems import (
+    InvalidSpecError,
+    Problem,
+    Reporter,
+    suggestion,
+    validate,
+)
 from fedrepro.benchmark.spec.schema import RawPaper, RawTable
 
 PAPER_FILE = "paper.toml"
@@ -39,8 +43,8 @@ def paper_ids(root: Path | None = None) -> tuple[str, ...]:
     return tuple(sorted(file.parent.name for file in folder.glob(f"*/{PAPER_FILE}")))
 
 
-def load_papers(root: Path | None = None, *, look_up: bool = True) -> tuple[Paper, ...]:
-    """All papers; `look_up` as in `load_paper`.
+def load_papers(root: Path | None = None) -> tuple[Paper, ...]:
+    """All papers.
 
     Raises `InvalidSpecError`, a `SpecError` with one line for everything that is wrong in any file.
     """
@@ -48,7 +52,7 @@ def load_papers(root: Path | None = None, *, look_up: bool = True) -> tuple[Pape
     problems: list[Problem] = []
     for id in paper_ids(root):
         try:
-            papers.append(load_paper(id, root, look_up=look_up))
+            papers.append(load_paper(id, root))
         except InvalidSpecError as found:
             problems += found.problems
     if problems:
@@ -56,18 +60,14 @@ def load_papers(root: Path | None = None, *, look_up: bool = True) -> tuple[Pape
     return tuple(papers)
 
 
-def load_paper(id: str, root: Path | None = None, *, look_up: bool = True) -> Paper:
+def load_paper(id: str, root: Path | None = None) -> Paper:
     """The paper whose specs are in the folder `id`, its tables in print order.
-
-    look_up: whether settings and names are held against the code that implements them. It takes
-    seconds, since every method is imported; without it, a spec is good for its printed values.
 
     Raises `InvalidSpecError`, a `SpecError` with one line for each mistake in its files,
     and `SpecError` if there is no such paper.
     """
     root = tables_root() if root is None else root
     file = root / id / PAPER_FILE
-    # One look: naming all papers for each of hundreds would be a look at each of them.
     if Path(id).name != id or not file.is_file():
         raise SpecError(f"no paper '{id}' in {root}{suggestion(id, paper_ids(root))}")
     report = _read(file)
@@ -75,14 +75,17 @@ def load_paper(id: str, root: Path | None = None, *, look_up: bool = True) -> Pa
     raw = None
     if data is not None:
         raw = validate(RawPaper, data, report)
-        rules.check_paper(data, id, report, look_up=look_up)
+        rules.check_paper(data, id, report)
     problems = list(report.problems)
     tables: dict[str, tuple[Path, RawTable]] = {}
     for table_file in sorted(file.parent.glob("*.toml")):
         if table_file.name == PAPER_FILE:
             continue
         table_report = _read(table_file)
-        table = _read_table(table_report, data or {}, look_up)
+        table_data = _parse(table_report)
+        table = None if table_data is None else validate(RawTable, table_data, table_report)
+        if table_data is not None:
+            rules.check_table(table_data, data or {}, table_report)
         if table is not None:
             if table.table in tables:
                 other = tables[table.table][0].name
@@ -94,15 +97,6 @@ def load_paper(id: str, root: Path | None = None, *, look_up: bool = True) -> Pa
     in_order = sorted(tables.values(), key=lambda found: _print_order(found[1].table))
     expanded = tuple(expand_table(table, raw, path) for path, table in in_order)
     return expand_paper(raw, expanded, file)
-
-
-def _read_table(report: Reporter, paper: Mapping[str, Any], look_up: bool) -> RawTable | None:
-    data = _parse(report)
-    if data is None:
-        return None
-    table = validate(RawTable, data, report)
-    rules.check_table(data, paper, table, report, look_up=look_up)
-    return table
 
 
 def _read(file: Path) -> Reporter:
@@ -134,7 +128,11 @@ def _parse(report: Reporter) -> dict[str, Any] | None:
         report.problems.append(Problem(report.file, 1, "is nested too deeply to be a spec"))
         return None
     except ValueError:
-        report.problems.append(_endless_number(report))
+        # Python turns no text of thousands of digits into a whole number.
+        found = re.search(r"[0-9_]{1000}", report.text)
+        line = report.text.count("\n", 0, found.start()) + 1 if found else 1
+        said = f"a number has more than {limits.DIGITS} digits"
+        report.problems.append(Problem(report.file, line, said))
         return None
     problems = list(limits.exceeded(data))
     for path, problem in problems:
@@ -148,13 +146,6 @@ def _decimal(text: str) -> Decimal:
         return Decimal(text)
     except InvalidOperation:
         return Decimal("inf")
-
-
-def _endless_number(report: Reporter) -> Problem:
-    """Python turns no text of thousands of digits into a whole number."""
-    found = re.search(r"[0-9_]{1000}", report.text)
-    line = report.text.count("\n", 0, found.start()) + 1 if found else 1
-    return Problem(report.file, line, f"a number has more than {limits.DIGITS} digits")
 
 
 def _print_order(id: str) -> tuple[bool, int, str]:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict
 
-from fedrepro.benchmark.spec.fields import Above0, Setting, Text
+from fedrepro.benchmark.spec.fields import Above0, Divisor, Setting, Settings, Text, wrong
 from fedrepro.benchmark.spec.printed import Printed
 
 CLOSED = ConfigDict(extra="forbid")
@@ -54,15 +54,17 @@ class Override:
     Raises `ValueError` unless exactly one of the three is given.
     """
 
-    path: str
-    value: Any = None
-    why: str = ""
-    divide: float | None = None
-    replace: Mapping[str, Any] | None = None
+    __pydantic_config__ = CLOSED
+
+    path: Text
+    why: Text
+    value: Setting = None
+    divide: Divisor | None = None
+    replace: Settings | None = None
 
     def __post_init__(self) -> None:
         if sum(way is not None for way in (self.value, self.divide, self.replace)) != 1:
-            raise ValueError(f"override of '{self.path}': give one of value, divide, replace")
+            raise wrong("give exactly one of value, divide and replace")
 
 
 @dataclass(frozen=True)
@@ -80,10 +82,9 @@ class Unstated:
 class Cell:
     """One printed value and the whole experiment that it is bound to.
 
-    margin: of the cell's row or column, where it has one of its own. skip: why the value is not an
-    experiment (quoted from another paper, say). Skipped and
-    descriptive cells and printed dashes have an empty experiment. A cell whose printed text is
-    empty has one: the paper prints no value there, but a claim is about what is measured.
+    margin: of the cell's row or column. skip: why the value is not an experiment (quoted from
+    another paper, say). Skipped and descriptive cells and printed dashes have an empty experiment.
+    A cell whose printed text is empty has one: a claim is about what is measured there.
     """
 
     paper: str

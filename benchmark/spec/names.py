@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
@@ -30,6 +31,11 @@ PATHS: Mapping[str, str] = {
 """Paths of an experiment that hold names, and what each of them names."""
 
 
+_KINDS = {"method": ("federated",), "objective": ("objective", "federated")}
+"""Kinds of registered classes with names of that sort, where it is not the kind itself."""
+_NONE = {"objective": (NO_PRETRAINING,), "protocol": (NO_PROTOCOL,)}
+
+
 @cache
 def known(what: str) -> frozenset[str]:
     """The names of that sort which some module implements.
@@ -41,14 +47,8 @@ def known(what: str) -> frozenset[str]:
         return frozenset(_metrics())
     if what == "data set":
         return frozenset(registry.names_in("fedrepro.benchmark.data.sets"))
-    if what == "method":
-        return frozenset(registry.names("federated"))
-    if what == "objective":
-        federated = registry.names("federated")
-        return frozenset([NO_PRETRAINING, *registry.names("objective"), *federated])
-    if what == "protocol":
-        return frozenset([NO_PROTOCOL, *registry.names("protocol")])
-    return frozenset(registry.names(what))
+    named = (registry.names(kind) for kind in _KINDS.get(what, (what,)))
+    return frozenset(itertools.chain(_NONE.get(what, ()), *named))
 
 
 def slip(what: str, name: str) -> str | None:

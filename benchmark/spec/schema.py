@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, ValidationError
@@ -10,23 +11,20 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidat
 from fedrepro.benchmark.spec import limits
 from fedrepro.benchmark.spec.fields import (
     At,
-    Divisor,
     KindName,
     Label,
     Name,
     Number,
     PlotName,
-    Setting,
     Settings,
     Text,
     plain,
     read_number,
     wrong,
 )
-from fedrepro.benchmark.spec.messages import describe, message
-from fedrepro.benchmark.spec.model import Claim, Margin, Omission, Relation, Unstated
+from fedrepro.benchmark.spec.model import Claim, Margin, Omission, Override, Relation, Unstated
 from fedrepro.benchmark.spec.printed import Printed
-from fedrepro.benchmark.spec.problems import dotted
+from fedrepro.benchmark.spec.problems import describe, dotted, message
 
 
 class Raw(BaseModel):
@@ -91,20 +89,10 @@ def read_published(value: Any) -> tuple[Printed, str | None]:
 Published = Annotated[tuple[Printed, str | None], PlainValidator(read_published)]
 
 
-class RawOverride(Raw):
-    """A change that a profile makes."""
-
-    path: Text
-    why: Text
-    value: Setting = None
-    divide: Divisor | None = None
-    replace: Settings | None = None
-
-
 class RawLocalProfile(Raw):
     """What a table, row or column adds to a profile."""
 
-    overrides: list[RawOverride] = Field(default_factory=list)
+    overrides: list[Override] = Field(default_factory=list)
 
 
 class RawProfile(RawLocalProfile):
@@ -112,7 +100,7 @@ class RawProfile(RawLocalProfile):
 
     trials: Annotated[int, Field(ge=1, le=limits.TRIALS)]
     omit: list[Omission] = Field(default_factory=list)
-    on: dict[Name, list[RawOverride]] = Field(default_factory=dict)
+    on: dict[Name, list[Override]] = Field(default_factory=dict)
 
 
 class RawBinding(Raw):
@@ -132,7 +120,7 @@ class RawBinding(Raw):
     margin: Margin | None = None
     profiles: dict[str, RawLocalProfile] = Field(default_factory=dict)
 
-    @property
+    @cached_property
     def experiment(self) -> dict[str, Any]:
         """The experiment keys that stand directly in the row or column."""
         experiment: dict[str, Any] = plain(self.model_extra or {})

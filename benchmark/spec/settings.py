@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import math
+import types
 import typing
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from decimal import Decimal
 from functools import cache
 from typing import Any
 
 from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.spec.coercion import WRONG, coerced
-from fedrepro.benchmark.spec.coercion import coerce as coerce
 from fedrepro.benchmark.spec.model import Experiment
+from fedrepro.benchmark.spec.problems import describe
 from fedrepro.methods import declared, registry
 
 FIXED: Mapping[str, Any] = {
@@ -118,36 +120,17 @@ def leaves(experiment: Experiment, prefix: str = "") -> Iterator[tuple[str, Any]
             yield prefix + key, value
 
 
-def found(kind: str, name: str) -> Any:
-    """The class registered as `name`, as far as its options go (`methods.declared`).
+def made(cls: type, mapping: Mapping[str, Any], where: str) -> Any:
+    """A dataclass made with its own options in `mapping`, as `coerce` types them.
 
-    Raises `UnknownNameError` if nothing implements `name`.
+    Other keys are left out: they belong to other methods. Raises `SpecError` that begins with
+    `where` for an option of the wrong type or one that the class refuses.
     """
-    return declared.find(kind, name)
-
-
-def options_of(cls: type, mapping: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """The fields of a dataclass that `mapping` gives, in their own types; `where` names it.
-
-    Other keys of `mapping` are left out: they belong to other methods. Lists become tuples, whole
-    numbers become floats where a float is wanted, decimals become floats.
-
-    Raises `SpecError` for a value of the wrong type.
-    """
-    return {
+    options = {
         name: coerce(mapping[name], hint, f"{where}: {name}")
         for name, hint in fields_of(cls).items()
         if name in mapping
     }
-
-
-def made(cls: type, mapping: Mapping[str, Any], where: str) -> Any:
-    """A dataclass made with its own options in `mapping`, defaults for the others.
-
-    Raises `SpecError` that begins with `where` for an option of the wrong type or one that the
-    class refuses.
-    """
-    options = options_of(cls, mapping, where)
     try:
         return registry.with_options(cls, options)
     except (TypeError, ValueError) as error:
@@ -165,7 +148,7 @@ def build(kind: str, name: str, mapping: Mapping[str, Any]) -> Any:
 
 def declare(kind: str, name: str, mapping: Mapping[str, Any]) -> Any:
     """As `build`, but what is made cannot compute: it has options and decisions alone."""
-    return made(found(kind, name), mapping, f"{kind} '{name}'")
+    return made(declared.find(kind, name), mapping, f"{kind} '{name}'")
 
 
 @cache
@@ -183,12 +166,6 @@ def known_options() -> Mapping[str, tuple[Any, ...]]:
         for name, hint in fields_of(cls).items():
             known.setdefault(f"{section}.{name}", []).append(hint)
     return {path: tuple(hints) for path, hints in known.items()}
-
-
-@cache
-def known_keys() -> frozenset[str]:
-    """Every dotted path that an experiment may hold: the fixed ones, and all options there are."""
-    return frozenset(known_options())
 
 
 def check_key(path: str, value: Any, vocabulary: Collection[str] = ()) -> None:
@@ -221,7 +198,7 @@ def _option_classes() -> Iterator[tuple[str, type]]:
         for kind in kinds:
             yield section, declared.base(kind)
             for name in registry.names(kind):
-                yield section, found(kind, name)
+                yield section, declared.find(kind, name)
     yield from section_classes().items()
 
 
@@ -229,3 +206,74 @@ def _option_classes() -> Iterator[tuple[str, type]]:
 def section_classes() -> Mapping[str, type]:
     """Sections whose options are the fields of one class, with that class."""
     return {section: declared.value(*place.split(":")) for section, place in CLASSES.items()}
+
+
+def coerce(value: Any, hint: Any, where: str) -> Any:
+    """`value` in the type `hint`, or a `SpecError` that begins with `where`."""
+    made = coerced(value, hint)
+    if made is WRONG:
+        raise SpecError(f"{where} must be {_describe(hint)}, not {describe(value)}".lstrip())
+    return made
+
+
+WRONG = object()
+"""What `coerced` gives for a value that does not fit."""
+
+
+def coerced(value: Any, hint: Any) -> Any:
+    """`value` in the type `hint`, or `WRONG`."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if isinstance(value, Decimal):
+        value = float(value)
+    if hint is Any:
+        return tuple(value) if isinstance(value, list) else value
+    if origin in (typing.Union, types.UnionType):
+        made = [coerced(value, argument) for argument in arguments]
+        exact = [m for m in made if m is not WRONG and type(m) is type(value)]
+        return next(iter(exact + [m for m in made if m is not WRONG]), WRONG)
+    if origin is typing.Literal:
+        return value if any(value == a and type(value) is type(a) for a in arguments) else WRONG
+    if hint in (tuple, list) or (isinstance(origin, type) and issubclass(origin, Sequence)):
+        return _coerced_items(value, arguments)
+    if hint is type(None):
+        return None if value is None else WRONG
+    return _coerced_scalar(value, hint)
+
+
+def _coerced_items(value: Any, arguments: tuple[Any, ...]) -> Any:
+    if not isinstance(value, (list, tuple)):
+        return WRONG
+    fixed = len(arguments) > 1 and arguments[-1] is not Ellipsis
+    if fixed and len(value) != len(arguments):
+        return WRONG
+    hints = arguments if fixed else [arguments[0] if arguments else Any] * len(value)
+    items = tuple(coerced(item, hint) for item, hint in zip(value, hints, strict=True))
+    return WRONG if any(item is WRONG for item in items) else items
+
+
+def _coerced_scalar(value: Any, hint: Any) -> Any:
+    if hint is bool:
+        return value if isinstance(value, bool) else WRONG
+    if isinstance(value, bool):
+        return WRONG
+    if hint is int:
+        if isinstance(value, float) and value.is_integer():
+            return int(value)
+        return value if isinstance(value, int) else WRONG
+    if hint is float:
+        finite = isinstance(value, (int, float)) and math.isfinite(value)
+        return float(value) if finite else WRONG
+    return value if isinstance(hint, type) and isinstance(value, hint) else WRONG
+
+
+def _describe(hint: Any) -> str:
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is typing.Literal:
+        return "one of " + ", ".join(repr(a) for a in arguments)
+    if origin in (typing.Union, types.UnionType):
+        return " or ".join(_describe(a) for a in arguments if a is not type(None))
+    if isinstance(origin, type) and issubclass(origin, Sequence):
+        kinds = [a for a in arguments if a is not Ellipsis]
+        return f"a list ({', '.join(_describe(a) for a in kinds)})"
+    words = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}
+    return words.get(hint, getattr(hint, "__name__", str(hint)))

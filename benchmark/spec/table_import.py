@@ -166,17 +166,11 @@ def _fields(line: str) -> Iterator[str]:
         if len(field) > limits.TEXT:
             raise FedreproError(f"a cell has {len(field):,} characters; at most {limits.TEXT:,}")
         span = _SPAN.match(field.strip())
-        columns = _columns(span[1]) if span else 1
-        yield from [_unmarked(span[2] if span else field)] * columns
-
-
-def _columns(digits: str) -> int:
-    """How many columns a `\\multicolumn` spans."""
-    if len(digits) > 9 or int(digits) > limits.COLUMNS:
-        raise FedreproError(
-            f"a \\multicolumn spans {digits[:20]} columns; at most {limits.COLUMNS} are read"
-        )
-    return int(digits)
+        if span and (len(span[1]) > 9 or int(span[1]) > limits.COLUMNS):
+            raise FedreproError(
+                f"a \\multicolumn spans {span[1][:20]} columns; at most {limits.COLUMNS} are read"
+            )
+        yield from [_unmarked(span[2] if span else field)] * (int(span[1]) if span else 1)
 
 
 def _unmarked(text: str) -> str:

@@ -77,7 +77,7 @@ def table(cells, *, id="3", claims=(), margin=2.0, figure=None, ddof=0, runs=5, 
 
 
 def plan_of(tables, planned, *, drawings=(), trials=3, on=None):
-    profile = Profile("paper", 3, (), {"mnist": (Override("clients.data", "mnist", "w"),)})
+    profile = Profile("paper", 3, (), {"mnist": (Override("clients.data", "w", "mnist"),)})
     paper = Paper("p", "t", "a", 2023, tuple(tables), {"paper": profile}, (), Path("paper.toml"))
     runs = dict.fromkeys(
         run

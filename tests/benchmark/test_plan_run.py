@@ -115,10 +115,10 @@ def test_overrides_come_in_order_and_become_departures(tiny: dict[str, Any]) -> 
     profile = Profile(
         "reduced",
         1,
-        (Override("training.rounds", 50, "short"), Override("clients.count", 6, "few")),
-        {"mnist": (Override("clients.data", "mnist", "real"),)},
+        (Override("training.rounds", "short", 50), Override("clients.count", "few", 6)),
+        {"mnist": (Override("clients.data", "real", "mnist"),)},
     )
-    local = {"reduced": (Override("training.rounds", 40, "shorter"),), "paper": ()}
+    local = {"reduced": (Override("training.rounds", "shorter", 40),), "paper": ()}
     tiny["training"]["rounds"] = 100
     resolver = Resolver(profile, "mnist", {"clients.count": 9})
     found = resolver.resolve(DrawnRun(("a",), tiny, Readout(), local), "accuracy")
@@ -136,8 +136,8 @@ def test_overrides_come_in_order_and_become_departures(tiny: dict[str, Any]) -> 
 
 def test_changes_that_the_run_does_not_depend_on_are_no_departures(tiny: dict[str, Any]) -> None:
     overrides = (
-        Override("training.n_clusters", 9, "other method"),
-        Override("pretraining.epochs", 7, "no pre-training here"),
+        Override("training.n_clusters", "other method", 9),
+        Override("pretraining.epochs", "no pre-training here", 7),
     )
     found = resolve(tiny, Readout(), "accuracy", overrides)
     assert found.departures == ()

@@ -10,8 +10,7 @@ from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.spec import rules
 from fedrepro.benchmark.spec.lines import find_lines
 from fedrepro.benchmark.spec.load import load_paper, load_papers
-from fedrepro.benchmark.spec.messages import validate
-from fedrepro.benchmark.spec.problems import Reporter
+from fedrepro.benchmark.spec.problems import Reporter, validate
 from fedrepro.benchmark.spec.schema import RawPaper, RawTable
 
 PAPER = """\
@@ -357,14 +356,14 @@ def replaced(data: object, path: tuple[object, ...], value: object) -> object:
 def test_no_wrong_shape_anywhere_is_more_than_a_complaint() -> None:
     paper = tomllib.loads(PAPER, parse_float=Decimal)
     for text, model, check in [
-        (PAPER, RawPaper, lambda data, _, report: rules.check_paper(data, "made-up", report)),
-        (TABLE, RawTable, lambda data, shaped, to: rules.check_table(data, paper, shaped, to)),
+        (PAPER, RawPaper, lambda data, report: rules.check_paper(data, "made-up", report)),
+        (TABLE, RawTable, lambda data, to: rules.check_table(data, paper, to)),
     ]:
         original = tomllib.loads(text, parse_float=Decimal)
         for path in find_lines(text):
             for value in (3, True, "text", "", [], {}, [3], [{}], {"a": 1}, {"a": {"b": []}}):
                 data = replaced(original, path, value)
                 report = Reporter(Path("x.toml"), text)
-                shaped = validate(model, data, report)  # type: ignore[type-var, arg-type]
-                check(data, shaped, report)
+                validate(model, data, report)  # type: ignore[type-var, arg-type]
+                check(data, report)
                 assert all("\n" not in str(problem) for problem in report.problems)

@@ -57,17 +57,8 @@ def check(paper: Paper) -> Iterator[Finding]:
 def _read(claim: Claim, table: Table, paper: Paper) -> Reading:
     comparisons = bind(claim, table, paper)
     word, reason = support(comparisons)
-    return Reading(claim, word, reason, _decisive(comparisons), comparisons)
-
-
-def _decisive(comparisons: Sequence[Elementary]) -> Sequence[Elementary]:
-    """The comparisons that contradict the claim, else those left open, else all."""
-    words = [(support_one(one), one) for one in comparisons]
-    for word in ("contradicted", "undecidable"):
-        found = [one for this, one in words if this == word]
-        if found:
-            return found
-    return comparisons
+    decisive = [one for one in comparisons if support_one(one) == word]
+    return Reading(claim, word, reason, decisive or comparisons, comparisons)
 
 
 def _sentence(paper: Paper, table: Table, name: str, reads: Sequence[Reading]) -> Finding:
@@ -80,7 +71,9 @@ def _sentence(paper: Paper, table: Table, name: str, reads: Sequence[Reading]) -
         status = "inconsistent"
     statements = [_statement(read) for read in shown]
     if len(reads) > 1:
-        statements.append(f"The sentence has {len(reads)} readings; {_counted(supported)}.")
+        count = {0: "none", 1: "one"}.get(len(supported), len(supported))
+        text = f"The sentence has {len(reads)} readings; the print supports {count}."
+        statements.append(text)
     stated = all(one.relation == "=" for read in reads for one in read.comparisons)
     return finding(
         paper,
@@ -111,12 +104,6 @@ def _where(section: str | None) -> str:
         return ""
     plain = section[0].isdigit() or section.split("-")[0].strip("IVX") == ""
     return f" ({'Section ' if plain else ''}{section})"
-
-
-def _counted(supported: Sequence[Reading]) -> str:
-    if not supported:
-        return "the print supports none"
-    return f"the print supports {'one' if len(supported) == 1 else len(supported)}"
 
 
 def _computed(read: Reading) -> str:

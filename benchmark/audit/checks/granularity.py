@@ -11,9 +11,9 @@ Brown and Heathers, The GRIM test (2017).
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -34,9 +34,7 @@ CHANCE = 1e-3
 FEWEST = 8
 """Fewer values than this say nothing about a grid that nobody states."""
 MOST_PLACES = 4
-"""Values with more decimals are passed over: no test set makes a grid that is coarser than these,
-and looking for one takes ten times as long for each.
-"""
+"""Values with more decimals are passed over: no test set's grid is coarser than these."""
 _BLOCK = 4096
 """So many numbers of images are tried at once."""
 _VALUES = 8
@@ -65,7 +63,7 @@ def check(paper: Paper) -> Iterator[Finding]:
 
 def steps_of(cell: Cell, paper: Paper) -> int | None:
     """How many test images are behind a cell, over clients and runs; None if that is not known."""
-    images = _clients(cell) * _test_size(cell)
+    images = math.prod(_clients_and_size(cell))
     if images < 1:
         return None
     if cell.trial is None and cell.printed.sd is not None:
@@ -103,7 +101,7 @@ def fewest_images(cells: Sequence[Cell], clients: int = 1, spare: int = 0) -> Ma
 def _stated(paper: Paper, steps: int, cells: Sequence[Cell]) -> Iterator[Finding]:
     off = _off(cells, steps)
     rest = [cell for cell in cells if cell not in off]
-    clients, size = _clients(cells[0]), _test_size(cells[0])
+    clients, size = _clients_and_size(cells[0])
     runs = steps // (clients * size)
     images = f"{clients} x {size} test images" + (f" in {runs} runs" if runs > 1 else "")
     explained = len(off) < len(rest)
@@ -170,24 +168,20 @@ def _value(
     (k, below), (_, above) = neighbours(value, steps)
     places = _places(cell) + 2
     low, high = interval(cell.printed)
+    cut_off = ""
+    if above < Fraction(value) + 2 * Fraction(half_unit(value)):
+        cut_off = " Cut off instead of rounded, the multiple above would print so."
     return finding(
         paper,
         KIND,
         (cell.table, *cell.row, *cell.column),
         (cell,),
         statement=f"Table {cell.table}, {cell.label}: {what} is a multiple of 1/{steps}, {others}."
-        f"{_cut_off(value, above)}",
+        f"{cut_off}",
         published=f"{cell.printed.text}, which stands for {float(low):g} to {float(high):g}",
         computed=f"{k}/{steps} = {show(below, places)} and {k + 1}/{steps} = {show(above, places)}",
         status="inconsistent" if stated else "undecidable",
     )
-
-
-def _cut_off(value: Decimal, above: Fraction) -> str:
-    """A remark where the printed digits are those of a multiple, cut off instead of rounded."""
-    if above < Fraction(value) + 2 * Fraction(half_unit(value)):
-        return " Cut off instead of rounded, the multiple above would print so."
-    return ""
 
 
 def _off(cells: Sequence[Cell], steps: int) -> list[Cell]:
@@ -212,14 +206,8 @@ def _places(cell: Cell) -> int:
     return places_of(cell.printed.value)
 
 
-def _clients(cell: Cell) -> int:
-    return _whole(cell, "clients.count")
-
-
-def _test_size(cell: Cell) -> int:
-    return _whole(cell, "clients.test_size")
-
-
-def _whole(cell: Cell, path: str) -> int:
-    value = settings.get(cell.experiment, path)
-    return value if isinstance(value, int) else 0
+def _clients_and_size(cell: Cell) -> tuple[int, int]:
+    """Clients, and test images of each; 0 where that is not known."""
+    paths = ("clients.count", "clients.test_size")
+    count, size = (settings.get(cell.experiment, path) for path in paths)
+    return (count, size) if isinstance(count, int) and isinstance(size, int) else (0, 0)

@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import cached_property
 from math import sqrt
 
-from fedrepro.benchmark.audit.findings import Finding, Status, finding
+from fedrepro.benchmark.audit.findings import Finding, finding
 from fedrepro.benchmark.audit.identity import numbers
 from fedrepro.benchmark.audit.rounding import (
     Interval,
@@ -109,10 +109,7 @@ def _row(paper: Paper, row: Row) -> Finding:
 
 
 def _table(paper: Paper, found: Sequence[Row]) -> Finding:
-    sound = [row for row in found if row.mean_fits and row.fits]
-    whole = [ddof for ddof in DDOFS if sound and all(ddof in row.fits for row in sound)]
     declared = paper.table(found[0].result.table).sd_ddof
-    status: Status = "consistent" if whole else "undecidable"
     said = "" if declared is None else f" The spec takes them for ddof {declared}."
     return finding(
         paper,
@@ -124,13 +121,12 @@ def _table(paper: Paper, found: Sequence[Row]) -> Finding:
         published=f"{len(found)} rows of trials with mean and standard deviation",
         computed=f"{sum(row.mean_fits for row in found)} of {len(found)} means recompute; "
         + _counts(found),
-        status=status,
+        status="consistent" if _common(found) else "undecidable",
     )
 
 
 def _all(paper: Paper, found: Sequence[Row]) -> Finding:
-    sound = [row for row in found if row.mean_fits and row.fits]
-    whole = [ddof for ddof in DDOFS if sound and all(ddof in row.fits for row in sound)]
+    whole = _common(found)
     kind = "one kind of standard deviation"
     if len(whole) == 1:
         kind = f"that of a {'population' if whole[0] == 0 else 'sample'} (ddof {whole[0]})"
@@ -144,6 +140,12 @@ def _all(paper: Paper, found: Sequence[Row]) -> Finding:
         computed=_counts(found),
         status="consistent" if whole else "undecidable",
     )
+
+
+def _common(found: Sequence[Row]) -> list[int]:
+    """The ddofs that fit all rows that recompute."""
+    sound = [row for row in found if row.mean_fits and row.fits]
+    return [ddof for ddof in DDOFS if sound and all(ddof in row.fits for row in sound)]
 
 
 def _counts(found: Sequence[Row]) -> str:

@@ -15,9 +15,9 @@ from fedrepro.benchmark.audit.expressions import (
     published_of,
 )
 from fedrepro.benchmark.audit.findings import Finding, Status, finding
+from fedrepro.benchmark.claims.bind_cells import instances
 from fedrepro.benchmark.claims.nodes import Elementary
 from fedrepro.benchmark.claims.printed import support
-from fedrepro.benchmark.claims.relations import instances
 from fedrepro.benchmark.spec.model import Paper, Relation, Table
 
 KIND = "relation"

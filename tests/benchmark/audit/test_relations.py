@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fedrepro.benchmark.claims.relations import instances
+from fedrepro.benchmark.claims.bind_cells import instances
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.model import Relation
