@@ -7,6 +7,9 @@ import keyword
 import re
 from pathlib import Path
 
+from fedrepro.benchmark.errors import FedreproError
+from fedrepro.benchmark.store.files import write_whole
+
 HELP = "make the module and the test of a new federated method, in a checkout"
 EXAMPLE = "fedrepro new-method fedmomentum --family supervised"
 _MODULE = '''"""{title}: say in one line what it does.
@@ -108,9 +111,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(given: argparse.Namespace) -> int:
     """Writes two files and says what to do next."""
-    from fedrepro.benchmark.errors import FedreproError
-    from fedrepro.benchmark.store.files import write_whole
-
     root = given.root or Path(__file__).resolve().parents[2]
     module = given.name.replace("-", "_")
     package = root / "methods" / "federated"
@@ -153,8 +153,6 @@ def execute(given: argparse.Namespace) -> int:
 
 def _check_name(name: str, module: str, package: Path) -> None:
     """Raises `FedreproError` for a name that specs or Python could not hold, or that is taken."""
-    from fedrepro.benchmark.errors import FedreproError
-
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
         raise FedreproError(f"'{name}': small letters, digits and single hyphens only")
     if keyword.iskeyword(module) or module == "base":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
@@ -39,14 +39,16 @@ def paper_ids(root: Path | None = None) -> tuple[str, ...]:
     return tuple(sorted(file.parent.name for file in folder.glob(f"*/{PAPER_FILE}")))
 
 
-def load_papers(root: Path | None = None, *, look_up: bool = True) -> tuple[Paper, ...]:
-    """All papers; `look_up` as in `load_paper`.
+def load_papers(
+    root: Path | None = None, *, ids: Sequence[str] = (), look_up: bool = True
+) -> tuple[Paper, ...]:
+    """The papers called `ids`, or all; `look_up` as in `load_paper`.
 
     Raises `InvalidSpecError`, a `SpecError` with one line for everything that is wrong in any file.
     """
     papers: list[Paper] = []
     problems: list[Problem] = []
-    for id in paper_ids(root):
+    for id in ids or paper_ids(root):
         try:
             papers.append(load_paper(id, root, look_up=look_up))
         except InvalidSpecError as found:

@@ -2,7 +2,7 @@ import pytest
 
 from fedrepro.benchmark.judging.scoreboard import scoreboard
 from fedrepro.benchmark.results import Report
-from fedrepro.reports import layout
+from fedrepro.reports import layout, overview
 
 
 def test_a_grid_keeps_the_papers_order_and_leaves_gaps_where_nothing_was_printed(
@@ -36,8 +36,8 @@ def test_reproduced_values_are_shown_with_the_printed_number_of_decimals() -> No
 
 
 def test_a_scaled_report_says_that_nothing_was_reproduced(report: Report) -> None:
-    assert "no published number has been reproduced or refuted" in layout.headline(
-        scoreboard(report)
+    assert "no published number has been reproduced or refuted" in overview.headline(
+        [scoreboard(report)]
     )
 
 
@@ -61,9 +61,3 @@ def test_numbers_are_rounded_as_python_rounds(places: int) -> None:
 def test_trials_are_told_by_seed_and_a_missing_one_as_missing(report: Report) -> None:
     assert layout.by_seed(report.tables[0].cells[0]) == "0: 80.00 · 1: 82.00 · 2: —"
     assert layout.differences((1.5, -0.25, 0.001)) == "+1.50 −0.25 0.00 "
-
-
-def test_positions_are_told_as_ranges_of_numbers() -> None:
-    assert layout.ranges((0, 1, 2, 5)) == "1–3, 6"
-    assert layout.ranges((7, 3, 4)) == "4–5, 8"
-    assert layout.ranges(()) == ""

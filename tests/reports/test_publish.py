@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from fedrepro.benchmark.commands._judged import show, write
+from fedrepro.benchmark.commands._judged import show, write_report
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.judging.scoreboard import scoreboard
 from fedrepro.benchmark.results import Report
@@ -56,7 +56,7 @@ def test_two_reports_at_once_never_mix_in_one_folder(small: Report, tmp_path: Pa
     def write_often(report: Report) -> None:
         try:
             for _ in range(6):
-                write([report], tmp_path)
+                write_report([report], tmp_path)
         except BaseException as error:
             problems.append(error)
 
@@ -73,12 +73,12 @@ def test_two_reports_at_once_never_mix_in_one_folder(small: Report, tmp_path: Pa
 
 
 def test_a_reader_always_finds_every_file_whole(small: Report, tmp_path: Path) -> None:
-    write([small], tmp_path)
+    write_report([small], tmp_path)
     done = threading.Event()
 
     def write_often() -> None:
         for _ in range(4):
-            write([small], tmp_path)
+            write_report([small], tmp_path)
         done.set()
 
     thread = threading.Thread(target=write_often)
@@ -94,7 +94,7 @@ def test_a_format_that_fails_costs_no_other_and_is_one_line(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    write([replace(small, title="earlier")], tmp_path)
+    write_report([replace(small, title="earlier")], tmp_path)
 
     def fail(reports: object) -> str:
         raise RecursionError("too\ndeep")
@@ -107,13 +107,13 @@ def test_a_format_that_fails_costs_no_other_and_is_one_line(
     assert left == set(publish.names()) - {"report.tex"}
     assert "earlier" not in (tmp_path / "report.md").read_text("utf-8")
     with pytest.raises(FedreproError, match=r"report\.tex could not be made"):
-        write([small], tmp_path)
+        write_report([small], tmp_path)
 
 
 def test_a_disk_that_refuses_leaves_the_earlier_report(
     small: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write([replace(small, title="paper-first")], tmp_path)
+    write_report([replace(small, title="paper-first")], tmp_path)
     before = {name: (tmp_path / name).read_bytes() for name in publish.names()}
     calls = iter(range(100))
 
@@ -123,7 +123,7 @@ def test_a_disk_that_refuses_leaves_the_earlier_report(
 
     monkeypatch.setattr("os.fsync", full)
     with pytest.raises(FedreproError, match="No space left on device"):
-        write([small], tmp_path)
+        write_report([small], tmp_path)
     assert {name: (tmp_path / name).read_bytes() for name in publish.names()} == before
     assert {path.name for path in tmp_path.glob("[!.]*")} == set(publish.names())
 
@@ -134,7 +134,7 @@ def test_files_of_others_in_the_folder_stay(small: Report, tmp_path: Path) -> No
     mine.write_text("mine")
     (tmp_path / "target").write_text("mine")
     (tmp_path / "report.md").symlink_to(tmp_path / "target")
-    write([small], tmp_path)
+    write_report([small], tmp_path)
     assert mine.read_text() == (tmp_path / "target").read_text() == "mine"
     assert "paper-x" in (tmp_path / "report.md").read_text("utf-8")
 
@@ -207,7 +207,7 @@ def test_a_report_names_no_place_of_the_machine_where_it_was_made(
     )
     table = replace(report.tables[0], cells=(odd,), title="loss/accuracy and /bin/sh")
     report = replace(report, tables=(table,), runs=(run,), provenance=provenance)
-    write([report], tmp_path / "out")
+    write_report([report], tmp_path / "out")
     for name in publish.names():
         text = (tmp_path / "out" / name).read_text("utf-8")
         assert "/jo/" not in text
@@ -229,7 +229,7 @@ def test_a_report_names_no_place_of_the_machine_where_it_was_made(
 def test_no_fragment_of_an_address_stops_the_page(
     small: Report, tmp_path: Path, fragment: str
 ) -> None:
-    write([small], tmp_path)
+    write_report([small], tmp_path)
     quiet = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking")
     address = f"file://{tmp_path}/report.html{fragment}"
     done = subprocess.run(
@@ -241,7 +241,7 @@ def test_no_fragment_of_an_address_stops_the_page(
 
 def test_a_name_that_is_not_utf8_is_written(small: Report, tmp_path: Path) -> None:
     command = "fedrepro run toy --out caf\udce9"
-    write([replace(small, provenance=replace(small.provenance, command=command))], tmp_path)
+    write_report([replace(small, provenance=replace(small.provenance, command=command))], tmp_path)
     for name in publish.names():
         (tmp_path / name).read_text("utf-8")
     assert json.loads((tmp_path / "report.json").read_bytes())["provenance"]["command"].startswith(
