@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 from fedrepro.benchmark.results import (
     AuditFinding,
@@ -141,9 +142,7 @@ def p_value(p: float | None) -> str:
 
 def published(cell: CellResult) -> str:
     """The printed cell, spread included."""
-    return (
-        cell.published if cell.published_sd is None else f"{cell.published} ± {cell.published_sd}"
-    )
+    return cell.published + ("" if cell.published_sd is None else f" ± {cell.published_sd}")
 
 
 def places(cell: CellResult) -> int:
@@ -159,25 +158,14 @@ class Gathered:
     tables: tuple[TableResult, ...]
 
 
-def departures(report: Report) -> tuple[Gathered, ...]:
-    """Every departure from the published protocol, those of most tables first."""
-    return _gather(report, lambda table: table.departures)
-
-
-def unstated(report: Report) -> tuple[Gathered, ...]:
-    """Every setting that the paper does not state, those of most tables first."""
-    return _gather(report, lambda table: table.unstated)
-
-
-def _gather(
-    report: Report, of: Callable[[TableResult], tuple[Departure, ...]]
-) -> tuple[Gathered, ...]:
+def gathered(report: Report, what: Literal["departures", "unstated"]) -> list[Gathered]:
+    """Every departure from the protocol or unstated setting, those of most tables first."""
     tables: dict[Departure, list[TableResult]] = {}
     for table in report.tables:
-        for departure in dict.fromkeys(of(table)):
+        for departure in dict.fromkeys(getattr(table, what)):
             tables.setdefault(departure, []).append(table)
-    listed = (Gathered(departure, tuple(concerned)) for departure, concerned in tables.items())
-    return tuple(sorted(listed, key=lambda one: -len(one.tables)))
+    listed = [Gathered(departure, tuple(concerned)) for departure, concerned in tables.items()]
+    return sorted(listed, key=lambda one: -len(one.tables))
 
 
 def concerned(gathered: Gathered, report: Report) -> str:
@@ -197,6 +185,17 @@ def findings_of(table: TableResult, cell: CellResult) -> tuple[AuditFinding, ...
     """Audit findings that concern a cell, those that cannot be true first."""
     concerning = [one for one in table.findings if (cell.row, cell.column) in one.cells]
     return tuple(sorted(concerning, key=lambda one: one.status != "inconsistent"))
+
+
+def ranges(positions: Iterable[int]) -> str:
+    """Positions as numbers that count from 1: (0, 1, 2, 5) → '1–3, 6'."""
+    spans: list[list[int]] = []
+    for number in sorted(position + 1 for position in positions):
+        if spans and spans[-1][-1] == number - 1:
+            spans[-1] = [spans[-1][0], number]
+        else:
+            spans.append([number])
+    return ", ".join("–".join(map(str, span)) for span in spans)
 
 
 def has_more(table: TableResult, cell: CellResult) -> bool:

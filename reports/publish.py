@@ -30,8 +30,8 @@ _MAY_NAME_FILES = frozenset({"reason", "note", "errors", "command", "data"})
 """Fields that hold what was said or given when the report or its trials were made."""
 _ABSOLUTE = re.compile(r"(?<![^\s'\"=(,:])/(?:[^\s/'\"]+/)*([^\s/'\"]+)/?")
 
-Failures = dict[str, str]
-"""Why a file could not be made, by its name."""
+Failures = list[str]
+"""Which files could not be made, and why: a sentence each, which begins with the name."""
 
 
 def formats() -> dict[str, Any]:
@@ -115,7 +115,7 @@ def replacing(folder: Path, names: Iterable[str]) -> Iterator[Path]:
 
 
 def _write_each(aside: Path, texts: Callable[[Any], Iterable[str]]) -> Failures:
-    failed = {}
+    failed = []
     for writer in formats().values():
         try:
             # A lone half of a character, from a name that is not UTF-8, has no bytes.
@@ -125,7 +125,8 @@ def _write_each(aside: Path, texts: Callable[[Any], Iterable[str]]) -> Failures:
             raise
         except Exception as error:  # whatever goes wrong in one format ends no other
             reason = " ".join(str(error).split())
-            failed[writer.FILE] = f"{type(error).__name__}: {reason}"
+            why = f"{type(error).__name__}: {reason}"
+            failed.append(f"{writer.FILE} could not be made: {why}")
     return failed
 
 

@@ -35,19 +35,20 @@ def _grid(laid: layout.Grid, paint: Paint) -> list[str]:
     header = ["", *(one_line(" ".join(column)) for column in laid.columns)]
     rows = [[one_line(" ".join(line.label)), *map(_text, line.cells)] for line in laid.lines]
     widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
-    lines = [_aligned(header, widths)]
+
+    def aligned(row: Sequence[str]) -> list[str]:
+        first, *others = zip(row, widths, strict=True)
+        return [first[0].ljust(first[1]), *(text.rjust(width) for text, width in others)]
+
+    lines = ["  ".join(aligned(header))]
     for line, row in zip(laid.lines, rows, strict=True):
-        padded = [row[0].ljust(widths[0])]
-        for cell, text, width in zip(line.cells, row[1:], widths[1:], strict=True):
-            shown = text.rjust(width)
-            padded.append(shown if cell is None else paint(shown, cell.verdict.word))
-        lines.append("  ".join(padded))
+        label, *shown = aligned(row)
+        painted = (
+            text if cell is None else paint(text, cell.verdict.word)
+            for cell, text in zip(line.cells, shown, strict=True)
+        )
+        lines.append("  ".join([label, *painted]))
     return lines
-
-
-def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
-    first, *others = (text.ljust(width) for text, width in zip(row, widths, strict=True))
-    return "  ".join([first, *(o.strip().rjust(len(o)) for o in others)])
 
 
 def _text(cell: CellResult | None) -> str:

@@ -66,19 +66,16 @@ def write_report(reports: Sequence[Report], folder: Path | str) -> None:
     """
     failed = publishing().write(reports, Path(folder))
     if failed:
-        raise FedreproError("; ".join(_without(name, why) for name, why in failed.items()))
+        raise FedreproError("; ".join(failed))
 
 
-def print_result(boards: Sequence[Scoreboard], failed: Mapping[str, str], folder: Path) -> int:
-    """Prints the scoreboards of a report that lies in `folder`; the exit code.
-
-    failed: by the name of a file, why it could not be made.
-    """
+def print_result(boards: Sequence[Scoreboard], failed: Sequence[str], folder: Path) -> int:
+    """Prints the scoreboards of a report that lies in `folder`, and what failed; the exit code."""
     for board in boards:
         _print_scoreboard(board)
     print(f"report: {folder / 'report.html'}")
-    for name, why in failed.items():
-        complain(_without(name, why))
+    for sentence in failed:
+        complain(sentence)
     return 2 if failed else exit_code(boards)
 
 
@@ -100,10 +97,6 @@ def default_folder(plan: Plan, given: argparse.Namespace) -> Path:
 def folder_of_all(profile: str) -> Path:
     """Where one report on several papers goes; raises as `default_folder`."""
     return _ROOT / path_segment(f"all-{profile}")
-
-
-def _without(name: str, why: str) -> str:
-    return f"{name} could not be made: {why}"
 
 
 def _print_scoreboard(board: Scoreboard) -> None:

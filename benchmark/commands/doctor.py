@@ -99,8 +99,5 @@ def _runnable(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
 
 
 def _ready(run: Any, available: Any) -> bool:
-    while run is not None:
-        if available.problem(run) is not None:
-            return False
-        run = run.start
-    return True
+    """Whether a run, and the one that it starts from, have their data."""
+    return run is None or (available.problem(run) is None and _ready(run.start, available))

@@ -46,8 +46,8 @@ TOGETHER = 12
 _MOST = 8
 """Processes; each holds torch, a paper and what it has worked out: some 400 MB."""
 
-_Judged = tuple[Scoreboard, dict[str, str]]
-"""The counts of a paper, and why which file of its report failed."""
+_Judged = tuple[Scoreboard, list[str]]
+"""The counts of a paper, and which files of its report failed and why."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -83,8 +83,8 @@ def execute(given: argparse.Namespace) -> int:
 
 def report_on_many(
     given: argparse.Namespace, folder: Path, *, root: Path | None = None, jobs: int | None = None
-) -> tuple[list[Scoreboard], dict[str, str]]:
-    """Writes the report on many papers to `folder`: their counts, and why which file failed.
+) -> tuple[list[Scoreboard], list[str]]:
+    """Writes the report on many papers to `folder`: their counts, which files failed and why.
 
     given: papers, profile, trials and store. root: the folder of all specs. jobs: processes, None
     for one a core.
@@ -109,9 +109,9 @@ def report_on_many(
         )
         judged = _all_judged(judge_one, ids, jobs or min(cores(), _MOST))
         boards = [board for board, _ in judged]
-        failed: dict[str, str] = publish.render_overview(dict(zip(ids, boards, strict=True)), aside)
+        failed: list[str] = publish.render_overview(dict(zip(ids, boards, strict=True)), aside)
         for id, (_, own) in zip(ids, judged, strict=True):
-            failed |= {f"{publish.PAPERS}/{id}/{name}": why for name, why in own.items()}
+            failed += (f"{publish.PAPERS}/{id}/{sentence}" for sentence in own)
     return boards, failed
 
 

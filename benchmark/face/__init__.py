@@ -18,18 +18,9 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 __all__ = [
-    "FedreproError",
-    "Paper",
-    "Plan",
-    "Report",
-    "Store",
-    "execute",
-    "judge",
-    "load_paper",
-    "load_papers",
-    "make_plan",
-    "write_report",
-]
+    "FedreproError", "Paper", "Plan", "Report", "Store", "execute", "judge", "load_paper",
+    "load_papers", "make_plan", "write_report",
+]  # fmt: skip
 
 _HOMES = {
     "FedreproError": "benchmark.errors",

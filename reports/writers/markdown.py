@@ -118,8 +118,8 @@ def _paper(report: Report, depth: str) -> list[str]:
     blocks.append(_claims_overview(report, board))
     blocks += [_section(table, depth == "whole") for table in report.tables]
     blocks += [
-        _gathered("Departures", layout.departures(report), report),
-        _gathered("Unstated settings", layout.unstated(report), report),
+        _gathered("Departures", report, "departures"),
+        _gathered("Unstated settings", report, "unstated"),
         _provenance(report),
     ]
     return blocks
@@ -231,14 +231,13 @@ def _evidence(claims: tuple[ClaimResult, ...]) -> str:
     return _table(header, rows)
 
 
-def _gathered(heading: str, listed: Sequence[layout.Gathered], report: Report) -> str:
-    if not listed:
+def _gathered(heading: str, report: Report, what: Literal["departures", "unstated"]) -> str:
+    rows = []
+    for one in layout.gathered(report, what):
+        d = one.departure
+        rows.append([d.setting, d.paper, d.here, d.why, layout.concerned(one, report)])
+    if not rows:
         return ""
-    rows = [
-        [d.setting, d.paper, d.here, d.why, layout.concerned(one, report)]
-        for one in listed
-        for d in (one.departure,)
-    ]
     header = ["setting", "paper", "here", "why", "tables"]
     return f"## {heading}\n\n" + _details(f"{len(rows)} settings", _table(header, rows))
 

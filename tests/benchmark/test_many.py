@@ -39,7 +39,7 @@ def test_every_paper_is_reported_in_order_as_alone(root: Path, tmp_path: Path, j
     ids = sorted(path.name for path in root.iterdir())
     out = tmp_path / "out"
     boards, failed = report_on_many(given(tmp_path), out, root=root, jobs=jobs)
-    assert failed == {}
+    assert failed == []
     assert [board.paper for board in boards] == ids
     alone = judge(make_plan(load_paper(ids[3], root), "smoke"), Store(tmp_path), command="x")
     assert boards[3].verdicts == alone.count_verdicts()

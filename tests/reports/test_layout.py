@@ -22,10 +22,11 @@ def test_equal_outer_headers_are_joined(report: Report) -> None:
 
 def test_a_departure_is_told_once_with_the_tables_that_it_concerns(report: Report) -> None:
     told = {
-        one.departure.setting: layout.concerned(one, report) for one in layout.departures(report)
+        one.departure.setting: layout.concerned(one, report)
+        for one in layout.gathered(report, "departures")
     }
     assert told == {"clients.data": "all", "training.rounds": "3"}
-    assert [layout.concerned(one, report) for one in layout.unstated(report)] == ["all"]
+    assert [layout.concerned(one, report) for one in layout.gathered(report, "unstated")] == ["all"]
 
 
 def test_reproduced_values_are_shown_with_the_printed_number_of_decimals() -> None:
@@ -61,3 +62,9 @@ def test_numbers_are_rounded_as_python_rounds(places: int) -> None:
 def test_trials_are_told_by_seed_and_a_missing_one_as_missing(report: Report) -> None:
     assert layout.by_seed(report.tables[0].cells[0]) == "0: 80.00 · 1: 82.00 · 2: —"
     assert layout.differences((1.5, -0.25, 0.001)) == "+1.50 −0.25 0.00 "
+
+
+def test_positions_are_told_as_ranges_of_numbers() -> None:
+    assert layout.ranges((0, 1, 2, 5)) == "1–3, 6"
+    assert layout.ranges((7, 3, 4)) == "4–5, 8"
+    assert layout.ranges(()) == ""

@@ -139,8 +139,8 @@ def test_files_of_others_in_the_folder_stay(small: Report, tmp_path: Path) -> No
     assert "paper-x" in (tmp_path / "report.md").read_text("utf-8")
 
 
-def joined(reports: list[Report], folder: Path) -> dict[str, str]:
-    """The report on many papers in `folder`: why which file failed."""
+def joined(reports: list[Report], folder: Path) -> list[str]:
+    """The report on many papers in `folder`: which files failed and why."""
     with publish.replacing(folder, publish.names()) as aside:
         for one in reports:
             own = aside / publish.PAPERS / one.paper
@@ -153,7 +153,7 @@ def test_of_many_papers_each_has_a_report_and_the_overview_leads_to_it(
     small: Report, tmp_path: Path
 ) -> None:
     many = [replace(small, paper=f"p {i}") for i in range(3)]
-    assert joined(many, tmp_path) == {}
+    assert joined(many, tmp_path) == []
     links = Links()
     whole = (tmp_path / "report.html").read_text("utf-8")
     links.feed(whole)
@@ -187,7 +187,7 @@ def test_a_format_that_fails_for_one_of_many_papers_is_named(
 
     monkeypatch.setattr(junit, "render", fail)
     failed = joined([small, replace(small, paper="other")], tmp_path)
-    assert failed == {"report.junit.xml": "ValueError: other has none"}
+    assert failed == ["report.junit.xml could not be made: ValueError: other has none"]
     assert not (tmp_path / "report.junit.xml").exists()
     assert (tmp_path / "papers" / "paper-x" / "report.junit.xml").exists()
 
