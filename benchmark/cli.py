@@ -16,9 +16,8 @@ from contextlib import redirect_stdout
 
 from fedrepro import __version__
 from fedrepro.benchmark import commands
-from fedrepro.benchmark.commands._terminal import Output, open_standard_streams
+from fedrepro.benchmark.commands._terminal import Output, complain, open_standard_streams
 from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.printable import printable
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -59,20 +58,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             output.flush()
             return code
         except FedreproError as error:
-            return _failed(str(error))
+            complain(str(error))
+            return 2
         except KeyboardInterrupt:
-            _failed("interrupted; finished trials are kept, and the same command goes on")
+            complain("interrupted; finished trials are kept, and the same command goes on")
             return 130
         except OSError as error:
             place = f"{error.filename}: " if error.filename else ""
             output.discard()
-            return _failed(f"{place}{error.strerror or error}")
-
-
-def _failed(sentence: str) -> int:
-    if sys.stderr is not None:
-        print(f"fedrepro: {printable(sentence)}", file=sys.stderr)
-    return 2
+            complain(f"{place}{error.strerror or error}")
+            return 2
 
 
 if __name__ == "__main__":

@@ -18,8 +18,12 @@ from matplotlib.ticker import MaxNLocator
 
 from fedrepro.benchmark.printable import one_line
 from fedrepro.benchmark.results import Series
-from fedrepro.reports.palette import INK, PALETTE, colour, marker
 
+PALETTE = (
+    "#3b6fb6", "#d1603d", "#3a8f5c", "#8a5aa8", "#b58a1b", "#4aa3a8", "#b0487f", "#6b6b6b",
+    "#7fa32b", "#8c5a3c",
+)  # fmt: skip
+_INK = "#565f68"
 _STYLE: dict[Any, Any] = {
     "svg.hashsalt": "fedrepro",  # names within a drawing depend on nothing but the drawing
     "svg.fonttype": "none",  # text stays text
@@ -28,17 +32,18 @@ _STYLE: dict[Any, Any] = {
     "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
-    "text.color": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
+    "axes.edgecolor": _INK,
+    "axes.labelcolor": _INK,
+    "text.color": _INK,
+    "xtick.color": _INK,
+    "ytick.color": _INK,
     "grid.alpha": 0.25,
 }
 _WIDTH = 5.4
 _HEIGHTS = {"curves": 3.5, "scatter": 3.8, "points": 4.0, "choices": 3.1, "counts": 3.1}
 """Inches."""
 _SHAPES = {"o": "●", "s": "■", "^": "▲"}
+"""Markers, and how a legend shows them; for more series than there are colours."""
 _ACROSS = 4
 """Pictures in a line of a grid."""
 
@@ -63,6 +68,16 @@ def legend(series: Series) -> list[Mark]:
         for i, (name, trials) in enumerate(series.lines.items())
         if trials
     ]
+
+
+def colour(i: int) -> str:
+    """Of the series at position i."""
+    return PALETTE[i % len(PALETTE)]
+
+
+def marker(i: int) -> str:
+    """Of the series at position i; the next one each time that the colours are used up."""
+    return list(_SHAPES)[i // len(PALETTE) % len(_SHAPES)]
 
 
 def svg(series: Series) -> str:
@@ -124,7 +139,7 @@ def _choices(axes: Axes, series: Series) -> None:
     _count_in_whole_numbers(axes)
     for i in range(1, len(series.groups)):
         if series.groups[i] != series.groups[i - 1]:
-            axes.axhline(i + 0.5, color=INK, lw=1)
+            axes.axhline(i + 0.5, color=_INK, lw=1)
 
 
 def _counts(axes: Axes, series: Series) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from typing import Literal
 
-from fedrepro.benchmark.judging.scoreboard import Scoreboard
 from fedrepro.benchmark.results import (
     AuditFinding,
     CellResult,
@@ -30,9 +29,6 @@ VERDICTS: dict[str, str] = {
     "DESCRIPTIVE": "words or facts about hardware: shown, not measured",
 }
 """Every verdict in the order of a scoreboard, with its meaning."""
-
-JUDGED = ("REPRODUCED", "DISCREPANT", "COMPATIBLE", "SHIFTED", "INCONCLUSIVE", "EXACT", "MISPRINT?")
-"""Verdicts that hold a number of ours against the printed one."""
 
 CLAIMS: dict[str, str] = {
     "HOLDS": "shown by the paired trials (one-sided t, Holm over the table's claims)",
@@ -146,9 +142,7 @@ def p_value(p: float | None) -> str:
 
 def published(cell: CellResult) -> str:
     """The printed cell, spread included."""
-    return (
-        cell.published if cell.published_sd is None else f"{cell.published} ± {cell.published_sd}"
-    )
+    return cell.published + ("" if cell.published_sd is None else f" ± {cell.published_sd}")
 
 
 def places(cell: CellResult) -> int:
@@ -164,37 +158,22 @@ class Gathered:
     tables: tuple[TableResult, ...]
 
 
-def departures(report: Report) -> tuple[Gathered, ...]:
-    """Every departure from the published protocol, those of most tables first."""
-    return _gather(report, lambda table: table.departures)
-
-
-def unstated(report: Report) -> tuple[Gathered, ...]:
-    """Every setting that the paper does not state, those of most tables first."""
-    return _gather(report, lambda table: table.unstated)
-
-
-def _gather(
-    report: Report, of: Callable[[TableResult], tuple[Departure, ...]]
-) -> tuple[Gathered, ...]:
+def gathered(report: Report, what: Literal["departures", "unstated"]) -> list[Gathered]:
+    """Every departure from the protocol or unstated setting, those of most tables first."""
     tables: dict[Departure, list[TableResult]] = {}
     for table in report.tables:
-        for departure in dict.fromkeys(of(table)):
+        for departure in dict.fromkeys(getattr(table, what)):
             tables.setdefault(departure, []).append(table)
-    listed = (Gathered(departure, tuple(concerned)) for departure, concerned in tables.items())
-    return tuple(sorted(listed, key=lambda one: -len(one.tables)))
-
-
-def settings(table: TableResult) -> tuple[str, ...]:
-    """The settings in which a table departs from the paper."""
-    return tuple(dict.fromkeys(departure.setting for departure in table.departures))
+    listed = [Gathered(departure, tuple(concerned)) for departure, concerned in tables.items()]
+    return sorted(listed, key=lambda one: -len(one.tables))
 
 
 def concerned(gathered: Gathered, report: Report) -> str:
-    """'all' or the ids of the tables that a departure concerns."""
+    """'all', or the tables that a departure concerns: '3, fig. 4'."""
     if len(gathered.tables) == len(report.tables):
         return "all"
-    return ", ".join(short_title(table) for table in gathered.tables)
+    titles = ", ".join(map(title, gathered.tables))
+    return titles.replace("Table ", "").replace("Figure", "fig.")
 
 
 def all_claims(report: Report) -> list[tuple[TableResult, ClaimResult]]:
@@ -208,8 +187,7 @@ def findings_of(table: TableResult, cell: CellResult) -> tuple[AuditFinding, ...
     return tuple(sorted(concerning, key=lambda one: one.status != "inconsistent"))
 
 
-@lru_cache
-def ranges(positions: tuple[int, ...]) -> str:
+def ranges(positions: Iterable[int]) -> str:
     """Positions as numbers that count from 1: (0, 1, 2, 5) → '1–3, 6'."""
     spans: list[list[int]] = []
     for number in sorted(position + 1 for position in positions):
@@ -227,24 +205,6 @@ def has_more(table: TableResult, cell: CellResult) -> bool:
     return bool(told or verdict.word == "ERROR" or findings_of(table, cell))
 
 
-def headline(board: Scoreboard) -> str:
-    """The one sentence that a reader must not get wrong."""
-    words = board.verdicts
-    judged = sum(
-        words.get(word, 0) for word in ("REPRODUCED", "DISCREPANT", "COMPATIBLE", "SHIFTED")
-    )
-    if board.scaled and not judged:
-        return (
-            f"A {board.profile} run: no published number has been reproduced or refuted here. "
-            "Its numbers come from other data or a shorter protocol and are shown for comparison; "
-            "what it can judge is whether the paper's comparisons hold."
-        )
-    return (
-        f"{words.get('REPRODUCED', 0)} of {sum(words.values())} cells reproduced, "
-        f"{words.get('DISCREPANT', 0)} discrepant, {words.get('SCALED', 0)} scaled (never judged)."
-    )
-
-
 def title(table: TableResult) -> str:
     """'Table 3' or 'Figure 4'."""
     kind, _, rest = table.id.partition("-")
@@ -255,11 +215,6 @@ def section(table: TableResult) -> str:
     """'Section 4.2', or 'Appendix E' as it is."""
     appendix = table.section.startswith("Appendix")
     return table.section if appendix else f"Section {table.section}"
-
-
-def short_title(table: TableResult) -> str:
-    """'3' or 'fig. 4'."""
-    return title(table).removeprefix("Table ").replace("Figure", "fig.")
 
 
 def anchor(report: Report, table: TableResult) -> str:

@@ -1,50 +1,64 @@
-"""What a reader must see first: counts over one paper or several, and why cells were not run."""
+"""What a reader must see first: counts over one paper or several."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from typing import Literal
 
 from fedrepro.benchmark.judging.scoreboard import Scoreboard
-from fedrepro.reports import layout
+from fedrepro.reports.layout import CLAIMS, VERDICTS
 
-STATUSES = ("inconsistent", "undecidable")
-"""Statuses of the audit findings that a report holds, worst first."""
-
-
-def verdicts(boards: Iterable[Scoreboard]) -> dict[str, int]:
-    """How many cells carry each verdict that occurs, in the order of a scoreboard."""
-    return _added(layout.VERDICTS, (board.verdicts for board in boards))
-
-
-def claims(boards: Iterable[Scoreboard]) -> dict[str, int]:
-    """How many claims carry each word that occurs."""
-    return _added(layout.CLAIMS, (board.claims for board in boards))
+_ORDERS = {
+    "verdicts": tuple(VERDICTS),
+    "claims": tuple(CLAIMS),
+    "findings": ("inconsistent", "undecidable"),
+}
+_JUDGED = {
+    "REPRODUCED", "DISCREPANT", "COMPATIBLE", "SHIFTED", "INCONCLUSIVE", "EXACT", "MISPRINT?",
+}  # fmt: skip
+"""Verdicts that hold a number of ours against the printed one."""
 
 
-def findings(boards: Iterable[Scoreboard]) -> dict[str, int]:
-    """How many audit findings have each status; one that concerns two tables counts once."""
-    return _added(STATUSES, (board.findings for board in boards))
+def counts(
+    boards: Iterable[Scoreboard], what: Literal["verdicts", "claims", "findings"]
+) -> dict[str, int]:
+    """How many cells, claims or audit findings carry each word that occurs, in a fixed order.
+
+    A finding that concerns two tables counts once.
+    """
+    found = Counter[str]()
+    for board in boards:
+        found.update(getattr(board, what))
+    return {word: found[word] for word in _ORDERS[what] if word in found}
 
 
 def headline(boards: Sequence[Scoreboard]) -> str:
-    """The one sentence that a reader must not get wrong, over all papers."""
-    if len(boards) == 1:
-        return layout.headline(boards[0])
-    counts = verdicts(boards)
-    total = sum(counts.values())
-    scaled = counts.get("SCALED", 0)
-    judged = [f"{n} {word}" for word, n in counts.items() if word in layout.JUDGED]
-    sentence = (
-        f"{len(boards)} papers, {total} printed cells: "
-        f"{', '.join(judged) or 'none judged against the print'}."
-    )
-    if scaled:
-        sentence += (
-            f" {scaled} SCALED cells come from other data or a shorter protocol: they are shown "
-            "for comparison and never count as reproduced."
+    """The one sentence that a reader must not get wrong."""
+    words = Counter(counts(boards, "verdicts"))
+    if len(boards) > 1:
+        judged = [f"{n} {word}" for word, n in words.items() if word in _JUDGED]
+        sentence = (
+            f"{len(boards)} papers, {words.total()} printed cells: "
+            f"{', '.join(judged) or 'none judged against the print'}."
         )
-    return sentence
+        if words["SCALED"]:
+            sentence += (
+                f" {words['SCALED']} SCALED cells come from other data or a shorter protocol: they "
+                "are shown for comparison and never count as reproduced."
+            )
+        return sentence
+    [board] = boards
+    if board.scaled and not words.keys() & {"REPRODUCED", "DISCREPANT", "COMPATIBLE", "SHIFTED"}:
+        return (
+            f"A {board.profile} run: no published number has been reproduced or refuted here. "
+            "Its numbers come from other data or a shorter protocol and are shown for comparison; "
+            "what it can judge is whether the paper's comparisons hold."
+        )
+    return (
+        f"{words['REPRODUCED']} of {words.total()} cells reproduced, "
+        f"{words['DISCREPANT']} discrepant, {words['SCALED']} scaled (never judged)."
+    )
 
 
 def name(boards: Sequence[Scoreboard]) -> str:
@@ -52,10 +66,3 @@ def name(boards: Sequence[Scoreboard]) -> str:
     profiles = ", ".join(dict.fromkeys(one.profile for one in boards))
     what = boards[0].paper if len(boards) == 1 else f"{len(boards)} papers"
     return f"{what}, {profiles}"
-
-
-def _added(order: Iterable[str], counted: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    counts = Counter[str]()
-    for one in counted:
-        counts.update(one)
-    return {word: counts[word] for word in order if word in counts}

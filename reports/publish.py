@@ -1,33 +1,37 @@
 """Reports on disk: every format is made aside, and all of them take their places at once.
 
-Of many papers each has a whole report of its own in `papers/<paper>/`. The files above them join
-these reports or lead to them, and are made from their files, so that no process holds more than
-one judged paper.
+Of many papers each has a whole report of its own in `papers/<paper>/`. The files above are joined
+from these files, so that no process holds more than one judged paper.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import fcntl
 import importlib
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.judging.scoreboard import Scoreboard
 from fedrepro.benchmark.results import Report
 from fedrepro.benchmark.store.files import write_whole
 from fedrepro.methods.registry import names_in
-from fedrepro.reports.places import without_places
 
 PAPERS = "papers"
 """The folder of single reports in a report on many papers."""
 _WRITERS = "fedrepro.reports.writers"
 _LOCK = ".report.lock"
+_MAY_NAME_FILES = frozenset({"reason", "note", "errors", "command", "data"})
+"""Fields that hold what was said or given when the report or its trials were made."""
+_ABSOLUTE = re.compile(r"(?<![^\s'\"=(,:])/(?:[^\s/'\"]+/)*([^\s/'\"]+)/?")
 
-Failures = dict[str, str]
-"""Why a file could not be made, by its name."""
+Failures = list[str]
+"""Which files could not be made, and why: a sentence each, which begins with the name."""
 
 
 def formats() -> dict[str, Any]:
@@ -43,10 +47,9 @@ def names() -> list[str]:
 def write(reports: Sequence[Report], folder: Path) -> Failures:
     """Writes one report in every format to `folder`; which formats failed, and why.
 
-    A format that fails costs no other one; the file of an earlier report is removed, since the
-    others do not belong to it.
+    A format that fails costs no other one; its file of an earlier report is removed.
 
-    Raises `OSError` if the disk refuses; the earlier report stays then.
+    Raises `FedreproError` if the disk refuses; the earlier report stays then.
     """
     with replacing(folder, names()) as aside:
         return render(reports, aside)
@@ -57,9 +60,8 @@ def render(reports: Sequence[Report], aside: Path) -> Failures:
 
     Raises `OSError` if the disk refuses.
     """
-    shown = [without_places(report) for report in reports]
-    made = {writer.FILE: _lazily(writer.render, shown) for writer in formats().values()}
-    return _write_each(made, aside)
+    shown = [_without_places(report) for report in reports]
+    return _write_each(aside, lambda writer: [writer.render(shown)])
 
 
 def render_overview(boards: Mapping[str, Scoreboard], aside: Path) -> Failures:
@@ -69,73 +71,95 @@ def render_overview(boards: Mapping[str, Scoreboard], aside: Path) -> Failures:
 
     Raises `OSError` if the disk refuses.
     """
-    made = {}
-    for writer in formats().values():
-        files = [aside / PAPERS / paper / writer.FILE for paper in boards]
-        made[writer.FILE] = _lazily(writer.join, list(boards.values()), _texts(files))
-    return _write_each(made, aside)
+
+    def joined(writer: Any) -> Iterable[str]:
+        files = (aside / PAPERS / paper / writer.FILE for paper in boards)
+        made: Iterable[str] = writer.join(list(boards.values()), map(_text, files))
+        return made
+
+    return _write_each(aside, joined)
 
 
 @contextmanager
 def replacing(folder: Path, names: Iterable[str]) -> Iterator[Path]:
     """A new folder to write to; when the block ends, its files replace those in `folder`.
 
-    names: the files that belong together. One that was not written is removed from `folder`, where
-    it would stand among files that it does not belong to.
+    names: the files that belong together. One that was not written is removed from `folder`.
 
     Two processes that write to one folder take turns, each with all of its files. Nothing is
     replaced if the block raises.
 
-    Raises `OSError` if the disk refuses.
+    Raises `FedreproError` for an `OSError`, also one of the block.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(dir=folder, prefix=".unfinished-") as name:
-        aside = Path(name)
-        yield aside
-        made = {file.name for file in aside.iterdir()}
-        with _alone(folder):
-            for file in sorted(aside.rglob("*")):
-                if file.is_file():
-                    place = folder / file.relative_to(aside)
-                    place.parent.mkdir(parents=True, exist_ok=True)
-                    file.replace(place)
-            for left in set(names) - made:
-                (folder / left).unlink(missing_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=folder, prefix=".unfinished-") as name:
+            aside = Path(name)
+            yield aside
+            made = {file.name for file in aside.iterdir()}
+            # Another process holds the lock while it renames a few files.
+            with (folder / _LOCK).open("a") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                for file in sorted(aside.rglob("*")):
+                    if file.is_file():
+                        place = folder / file.relative_to(aside)
+                        place.parent.mkdir(parents=True, exist_ok=True)
+                        file.replace(place)
+                for left in set(names) - made:
+                    (folder / left).unlink(missing_ok=True)
+    except OSError as error:
+        raise FedreproError(
+            f"the report cannot be written to {folder}: {error.strerror or error}; "
+            "no trial is lost, and --out names another folder"
+        ) from None
 
 
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Waits for another process, which holds the lock while it renames a few files."""
-    with (folder / _LOCK).open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
-def _write_each(made: Mapping[str, Callable[[], Iterable[str]]], aside: Path) -> Failures:
-    failed = {}
-    for name, texts in made.items():
+def _write_each(aside: Path, texts: Callable[[Any], Iterable[str]]) -> Failures:
+    failed = []
+    for writer in formats().values():
         try:
             # A lone half of a character, from a name that is not UTF-8, has no bytes.
-            write_whole(aside / name, (text.encode("utf-8", "replace") for text in texts()))
+            content = (text.encode("utf-8", "replace") for text in texts(writer))
+            write_whole(aside / writer.FILE, content)
         except OSError:
             raise
-        except Exception as error:  # whatever goes wrong in one format is told, and ends no other
+        except Exception as error:  # whatever goes wrong in one format ends no other
             reason = " ".join(str(error).split())
-            failed[name] = f"{type(error).__name__}: {reason}"
+            why = f"{type(error).__name__}: {reason}"
+            failed.append(f"{writer.FILE} could not be made: {why}")
     return failed
 
 
-def _lazily(make: Callable[..., Any], *given: object) -> Callable[[], Iterable[str]]:
-    def texts() -> Iterable[str]:
-        made = make(*given)
-        return [made] if isinstance(made, str) else made
-
-    return texts
+def _text(file: Path) -> str:
+    if not file.is_file():
+        raise ValueError(f"{file.parent.name} has none")
+    return file.read_bytes().decode()
 
 
-def _texts(files: Sequence[Path]) -> Iterator[str]:
-    """One after the other, so that one is held at a time."""
-    for file in files:
-        if not file.is_file():
-            raise ValueError(f"{file.parent.name} has none")
-        yield file.read_bytes().decode()
+def _without_places(value: Any, may_name: bool = False) -> Any:
+    """A report with paths relative to the working folder; of others, the last name is left."""
+    if isinstance(value, str):
+        return _relative(value) if may_name and "/" in value else value
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = {
+            field.name: _without_places(getattr(value, field.name), field.name in _MAY_NAME_FILES)
+            for field in dataclasses.fields(value)
+            if field.name not in ("panels", "config", "source")
+        }
+        return dataclasses.replace(value, **fields)
+    if isinstance(value, tuple | list):
+        return type(value)(_without_places(one, may_name) for one in value)
+    if isinstance(value, Mapping):
+        return {name: _without_places(one, may_name) for name, one in value.items()}
+    return value
+
+
+def _relative(text: str) -> str:
+    """A sentence or a command with the paths in it cut short.
+
+    The working and the home folder are looked for first: their names may hold spaces.
+    """
+    for folder, short in ((Path.cwd(), ""), (Path.home(), "~/")):
+        if folder != Path(folder.anchor):
+            text = text.replace(f"{folder}/", short)
+    return _ABSOLUTE.sub(r"\1", text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -43,20 +43,13 @@ def printed_value(cell: CellResult) -> float | None:
 
 def scales(table: TableResult) -> Scales:
     """One axis for all measured cells of a table with one metric, so that eyes can compare them."""
-    measured = [cell for cell in table.cells if cell.mean is not None]
-    kinds = dict.fromkeys((cell.metric, cell.unit) for cell in measured)
-    return {
-        kind: _covering(cell for cell in measured if (cell.metric, cell.unit) == kind)
-        for kind in kinds
-    }
-
-
-def _covering(cells: Iterable[CellResult]) -> Scale:
-    values: list[float] = []
-    for cell in cells:
-        values += (value for value in (*cell.trials, printed_value(cell)) if value is not None)
-        values += cell.interval or ()
-    return Scale(min(values), max(values))
+    found: dict[tuple[str | None, str | None], list[float]] = {}
+    for cell in table.cells:
+        if cell.mean is not None:
+            values = (*cell.trials, printed_value(cell), *(cell.interval or ()))
+            shown = found.setdefault((cell.metric, cell.unit), [])
+            shown += (value for value in values if value is not None)
+    return {kind: Scale(min(values), max(values)) for kind, values in found.items()}
 
 
 def dots(cell: CellResult, scales: Scales) -> Markup:
@@ -98,7 +91,9 @@ def effects(table: TableResult) -> list[Effect]:
         if margin is None or cell.mean is None or target is None:
             continue
         middle = cell.mean - target
-        low, high = cell.verdict.interval or _moved(cell.interval, target) or (middle, middle)
+        low, high = cell.verdict.interval or (
+            end - target for end in cell.interval or (cell.mean, cell.mean)
+        )
         found.append(Effect(cell, low / margin, middle / margin, high / margin))
     return found
 
@@ -116,9 +111,8 @@ def forest(effect: Effect, limit: float) -> Markup:
     def x(value: float) -> str:
         return scale.x(value, _FOREST_WIDTH)
 
-    zone = f"M{x(-1)} {middle}H{x(1)}"
     shapes = [
-        f'<path class="zone" d="{zone}"/>',
+        f'<path class="zone" d="M{x(-1)} {middle}H{x(1)}"/>',
         f'<path class="zero" d="M{x(0)} 0V{HEIGHT}"/>',
         f'<path class="bar" d="M{x(effect.low)} {middle}H{x(effect.high)}"/>',
     ]
@@ -128,10 +122,6 @@ def forest(effect: Effect, limit: float) -> Markup:
         tip, back = (_FOREST_WIDTH - 1, -5) if effect.middle > 0 else (1, 5)
         shapes.append(f'<path class="beyond" d="M{tip} {middle}l{back} -4v8z"/>')
     return _svg("forest", _FOREST_WIDTH, shapes)
-
-
-def _moved(interval: tuple[float, float] | None, by: float) -> tuple[float, float] | None:
-    return None if interval is None else (interval[0] - by, interval[1] - by)
 
 
 def _svg(name: str, width: int, shapes: Sequence[str]) -> Markup:

@@ -17,46 +17,42 @@ def render(report: Report, paint: Paint) -> str:
     return "\n".join(_table(report, table, paint) for table in report.tables)
 
 
-def escape(text: str) -> str:
-    """Text that fits on a line and moves no cursor."""
-    return one_line(text)
-
-
 def _table(report: Report, table: TableResult, paint: Paint) -> str:
     head = f"{report.paper}, {layout.title(table)}: {table.title} (profile {report.profile})"
     unit = f", {table.metric} in {table.unit}" if table.unit else ""
-    lines = [escape(head), escape(f"{layout.section(table)}{unit}; printed | here"), ""]
+    lines = [one_line(head), one_line(f"{layout.section(table)}{unit}; printed | here"), ""]
     lines += _grid(layout.grid(table), paint) if table.cells else []
-    words = dict.fromkeys((c.verdict.word, c.verdict.reason) for c in table.cells)
-    lines += ["", *(f"{paint(word)}: {escape(reason)}" for word, reason in words)]
-    for claim in table.claims:
-        lines.append(f"claim {paint(claim.word)}: {escape(f'{claim.says} {claim.reason}')}")
-    for one in table.findings:
-        lines.append(f"audit {paint(one.status)}: {escape(f'{one.statement} {one.computed}')}")
-    return "\n".join([*lines, "", escape(f"again: {table.command}"), ""])
+    said = [
+        *dict.fromkeys(("", c.verdict.word, c.verdict.reason) for c in table.cells),
+        *(("claim ", claim.word, f"{claim.says} {claim.reason}") for claim in table.claims),
+        *(("audit ", one.status, f"{one.statement} {one.computed}") for one in table.findings),
+    ]
+    lines += ["", *(f"{what}{paint(word)}: {one_line(text)}" for what, word, text in said)]
+    return "\n".join([*lines, "", one_line(f"again: {table.command}"), ""])
 
 
 def _grid(laid: layout.Grid, paint: Paint) -> list[str]:
-    header = ["", *(escape(" ".join(column)) for column in laid.columns)]
-    rows = [[escape(" ".join(line.label)), *map(_text, line.cells)] for line in laid.lines]
+    header = ["", *(one_line(" ".join(column)) for column in laid.columns)]
+    rows = [[one_line(" ".join(line.label)), *map(_text, line.cells)] for line in laid.lines]
     widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
-    lines = [_aligned(header, widths)]
+
+    def aligned(row: Sequence[str]) -> list[str]:
+        first, *others = zip(row, widths, strict=True)
+        return [first[0].ljust(first[1]), *(text.rjust(width) for text, width in others)]
+
+    lines = ["  ".join(aligned(header))]
     for line, row in zip(laid.lines, rows, strict=True):
-        padded = [row[0].ljust(widths[0])]
-        for cell, text, width in zip(line.cells, row[1:], widths[1:], strict=True):
-            shown = text.rjust(width)
-            padded.append(shown if cell is None else paint(shown, cell.verdict.word))
-        lines.append("  ".join(padded))
+        label, *shown = aligned(row)
+        painted = (
+            text if cell is None else paint(text, cell.verdict.word)
+            for cell, text in zip(line.cells, shown, strict=True)
+        )
+        lines.append("  ".join([label, *painted]))
     return lines
-
-
-def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
-    first, *others = (text.ljust(width) for text, width in zip(row, widths, strict=True))
-    return "  ".join([first, *(o.strip().rjust(len(o)) for o in others)])
 
 
 def _text(cell: CellResult | None) -> str:
     if cell is None:
         return ""
     here = "" if cell.mean is None else f" | {layout.number(cell.mean, layout.places(cell))}"
-    return f"{escape(layout.published(cell)) or '.'}{here} {cell.verdict.word}"
+    return f"{one_line(layout.published(cell)) or '.'}{here} {cell.verdict.word}"

@@ -1,7 +1,4 @@
-"""From a plan and a store to a report on disk, a scoreboard on the terminal and an exit code.
-
-What loads torch is imported where it is needed: the driver of a report on many papers needs none.
-"""
+"""From a plan and a store to a report on disk, a scoreboard on the terminal and an exit code."""
 
 from __future__ import annotations
 
@@ -9,26 +6,20 @@ import argparse
 import importlib
 import shlex
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from textwrap import shorten
 from types import ModuleType
-from typing import TYPE_CHECKING
 
-from fedrepro.benchmark.commands._terminal import paint
+from fedrepro.benchmark.commands._options import execution_options
+from fedrepro.benchmark.commands._terminal import complain, paint
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.judging.scoreboard import Scoreboard, exit_code, scoreboard
-from fedrepro.benchmark.printable import printable
+from fedrepro.benchmark.planning.plan import Plan
 from fedrepro.benchmark.results import Report
 from fedrepro.benchmark.store.files import path_segment
+from fedrepro.benchmark.store.store import Store
 
-if TYPE_CHECKING:
-    from fedrepro.benchmark.planning.plan import Plan
-    from fedrepro.benchmark.store.store import Store
-
-TOGETHER = 12
-"""Papers on one page; five make several MB, and a browser holds a dozen with ease."""
 _REASONS = 5
 _SENTENCE = 300
 """Letters of a reason; one of many edited files would fill a screen."""
@@ -37,9 +28,7 @@ _ROOT = Path("results/reports")
 
 def store_at(folder: Path) -> Store:
     """The store in `folder`, which complains on the terminal about damaged files."""
-    from fedrepro.benchmark.store.store import Store
-
-    return Store(folder, warn=_complain)
+    return Store(folder, warn=complain)
 
 
 def command_line() -> str:
@@ -49,38 +38,44 @@ def command_line() -> str:
 
 def trained(plan: Plan, store: Store, given: argparse.Namespace) -> Mapping[str, str]:
     """Trains what the store lacks; by run key, why a run was not tried."""
-    from fedrepro.benchmark.commands._options import execution_options
     from fedrepro.benchmark.execution.progress import Progress
     from fedrepro.benchmark.execution.run import execute
 
-    execution = execute(
-        plan,
-        store,
-        download=given.download,
-        progress=Progress(),
-        **execution_options(given),
-    )
+    options = execution_options(given)
+    execution = execute(plan, store, download=given.download, progress=Progress(), **options)
     print(execution.summary, file=sys.stderr)
     return execution.not_run
 
 
+def publishing() -> ModuleType:
+    """The module `reports.publish`, by name: the harness does not depend on reports."""
+    return importlib.import_module("fedrepro.reports.publish")
+
+
 def show(reports: Sequence[Report], folder: Path) -> int:
     """Writes reports to `folder`, prints their scoreboards; the exit code."""
-    with reporting_to(folder):
-        failed = publishing().write(reports, folder)
+    failed = publishing().write(reports, folder)
     return print_result(list(map(scoreboard, reports)), failed, folder)
 
 
-def print_result(boards: Sequence[Scoreboard], failed: Mapping[str, str], folder: Path) -> int:
-    """Prints the scoreboards of a report that lies in `folder`; the exit code.
+def write_report(reports: Sequence[Report], folder: Path | str) -> None:
+    """Writes judged papers as one report, in every format of docs/reports.md, to `folder`.
 
-    failed: by the name of a file, why it could not be made.
+    Raises `FedreproError` if the folder cannot be written, or a format cannot be made; the other
+    formats are written then.
     """
+    failed = publishing().write(reports, Path(folder))
+    if failed:
+        raise FedreproError("; ".join(failed))
+
+
+def print_result(boards: Sequence[Scoreboard], failed: Sequence[str], folder: Path) -> int:
+    """Prints the scoreboards of a report that lies in `folder`, and what failed; the exit code."""
     for board in boards:
-        print_scoreboard(board)
+        _print_scoreboard(board)
     print(f"report: {folder / 'report.html'}")
-    for name, why in failed.items():
-        _complain(_without(name, why))
+    for sentence in failed:
+        complain(sentence)
     return 2 if failed else exit_code(boards)
 
 
@@ -100,51 +95,11 @@ def default_folder(plan: Plan, given: argparse.Namespace) -> Path:
 
 
 def folder_of_all(profile: str) -> Path:
-    """Where one report on several papers goes.
-
-    Raises `FedreproError` for a name that would lead out of `results/reports`.
-    """
+    """Where one report on several papers goes; raises as `default_folder`."""
     return _ROOT / path_segment(f"all-{profile}")
 
 
-def write(reports: Sequence[Report], folder: Path) -> None:
-    """The reports in every format, in `folder`.
-
-    Raises `FedreproError` if the folder cannot be written, or a format cannot be made; the other
-    formats are written then.
-    """
-    with reporting_to(folder):
-        failed = publishing().write(reports, folder)
-    if failed:
-        raise FedreproError("; ".join(_without(name, why) for name, why in failed.items()))
-
-
-def _complain(sentence: str) -> None:
-    print(f"fedrepro: {printable(sentence)}", file=sys.stderr)
-
-
-def _without(name: str, why: str) -> str:
-    return f"{name} could not be made: {why}"
-
-
-def publishing() -> ModuleType:
-    """The module `reports.publish`: reports know the harness, the harness does not know reports."""
-    return importlib.import_module("fedrepro.reports.publish")
-
-
-@contextmanager
-def reporting_to(folder: Path) -> Iterator[None]:
-    """For a block that writes a report to `folder`: raises `FedreproError` for an `OSError`."""
-    try:
-        yield
-    except OSError as error:
-        raise FedreproError(
-            f"the report cannot be written to {folder}: {error.strerror or error}; "
-            "no trial is lost, and --out names another folder"
-        ) from None
-
-
-def print_scoreboard(board: Scoreboard) -> None:
+def _print_scoreboard(board: Scoreboard) -> None:
     """Counts by verdict and by claim, why cells were not run, and what a scaled run cannot say."""
     print(f"{board.paper}, profile {board.profile}" + (f" on {board.on}" if board.on else ""))
     print("  cells:  " + _counted(board.verdicts))

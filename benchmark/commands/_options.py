@@ -1,20 +1,27 @@
-"""Options that several subcommands share."""
+"""Options that several subcommands share.
+
+Subcommands import what loads torch or scipy where they need it: `fedrepro list` takes no seconds.
+"""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import math
 import os
 import sys
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fedrepro.benchmark.errors import FedreproError
+from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.printable import printable
-
-if TYPE_CHECKING:
-    from fedrepro.benchmark.planning.plan import Plan
-    from fedrepro.benchmark.spec.model import Paper
+from fedrepro.benchmark.spec import limits
+from fedrepro.benchmark.spec.load import load_paper, paper_ids
+from fedrepro.benchmark.spec.model import Paper
+from fedrepro.benchmark.spec.problems import InvalidSpecError, Problem
 
 
 def add_papers(parser: argparse.ArgumentParser) -> None:
@@ -22,10 +29,9 @@ def add_papers(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("papers", nargs="*", metavar="PAPER", help="paper ids (default: all)")
 
 
-def add_selection(parser: argparse.ArgumentParser) -> None:
-    """Which cells of one paper, under which profile."""
+def add_paper(parser: argparse.ArgumentParser) -> None:
+    """One paper."""
     parser.add_argument("paper", metavar="PAPER", help="paper id, for example cpcfl")
-    add_cells(parser)
 
 
 def add_cells(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +51,8 @@ def add_cells(parser: argparse.ArgumentParser) -> None:
         help="how much is run: reduced (minutes), paper (the published protocol), smoke (seconds)",
     )
     parser.add_argument("--on", metavar="SET", help="put the profile on this data set (mnist, ...)")
-    parser.add_argument("--trials", type=trials, metavar="N", help="instead of the profile's")
+    number = _whole_number(1, limits.TRIALS)
+    parser.add_argument("--trials", type=number, metavar="N", help="instead of the profile's")
     parser.add_argument(
         "--set",
         dest="sets",
@@ -66,13 +73,7 @@ def add_places(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="folder of real data sets (default: $FEDREPRO_DATA)",
     )
-    parser.add_argument(
-        "--store",
-        type=folder,
-        default=Path("results/store"),
-        metavar="DIR",
-        help="where finished trials are kept (default: results/store)",
-    )
+    add_store(parser)
     parser.add_argument(
         "--out",
         type=folder,
@@ -81,12 +82,22 @@ def add_places(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_store(parser: argparse.ArgumentParser) -> None:
+    """Where stored trials lie."""
+    parser.add_argument(
+        "--store",
+        type=folder,
+        default=Path("results/store"),
+        metavar="DIR",
+        help="where finished trials are kept (default: results/store)",
+    )
+
+
 def add_execution(parser: argparse.ArgumentParser) -> None:
     """How trials are run."""
     parser.add_argument(
         "--jobs",
-        type=not_negative,
-        default=None,
+        type=_whole_number(0),
         metavar="N",
         help="worker processes; 0 trains in this one (default: cores)",
     )
@@ -107,7 +118,7 @@ def add_execution(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--time-limit",
-        type=seconds,
+        type=_seconds,
         metavar="S",
         help="seconds after which a trial counts as hung; 0 for never "
         "(default: 20 times its estimate, at least 1800)",
@@ -121,43 +132,28 @@ def folder(text: str) -> Path:
     return Path(text)
 
 
-def positive(text: str) -> int:
-    """A whole number of at least 1."""
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not at least 1")
+def _whole_number(least: int, most: float = math.inf) -> Callable[[str], int]:
+    def number(text: str) -> int:
+        value = int(text)
+        if value < least:
+            raise argparse.ArgumentTypeError(f"{text} is not at least {least}")
+        if value > most:
+            raise argparse.ArgumentTypeError(f"{text} is more than {most}")
+        return value
+
     return number
 
 
-def trials(text: str) -> int:
-    """A number of trials that a plan takes."""
-    from fedrepro.benchmark.spec import limits
-
-    number = positive(text)
-    if number > limits.TRIALS:
-        raise argparse.ArgumentTypeError(f"{text} is more than {limits.TRIALS}")
-    return number
-
-
-def not_negative(text: str) -> int:
-    """A whole number of at least 0."""
-    number = int(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"{text} is not at least 0")
-    return number
-
-
-def seconds(text: str) -> float:
+def _seconds(text: str) -> float:
     """A finite number of at least 0."""
     number = float(text)
-    if not 0 <= number < float("inf"):
+    if not 0 <= number < math.inf:
         raise argparse.ArgumentTypeError(f"{text} is not a number of seconds")
     return number
 
 
 def execution_options(given: argparse.Namespace) -> dict[str, Any]:
-    """What `benchmark.execution.run.execute` and `rehearse` take of the options of
-    `add_execution`."""
+    """What `execute` and `rehearse` of `benchmark.execution.run` take of them."""
     names = ("data_dir", "device", "jobs", "executor", "cluster", "time_limit")
     return {name: getattr(given, name) for name in names}
 
@@ -175,11 +171,6 @@ def parse_sets(pairs: list[str]) -> list[tuple[str, object]]:
 
     Raises `FedreproError` for a pair without `=`, and for a value that exceeds `spec.limits`.
     """
-    import contextlib
-    import tomllib
-
-    from fedrepro.benchmark.spec import limits
-
     parsed: list[tuple[str, object]] = []
     for pair in pairs:
         path, separator, text = pair.partition("=")
@@ -197,21 +188,25 @@ def parse_sets(pairs: list[str]) -> list[tuple[str, object]]:
     return parsed
 
 
-def chosen_papers(ids: Sequence[str]) -> tuple[Paper, ...]:
-    """The papers called `ids`, or all.
+def papers_with_profile(given: argparse.Namespace, root: Path | None = None) -> Iterator[Paper]:
+    """One by one, the papers named, or of all those with the profile; says which are left out.
 
-    Raises `SpecError` for a paper that has no spec.
+    Raises `InvalidSpecError` in the end with the mistakes of all specs.
     """
-    from fedrepro.benchmark.spec.load import load_paper, load_papers
-
-    if not ids:
-        return load_papers()
-    return tuple(load_paper(id) for id in ids)
-
-
-def print_skipped(paper: str, profile: str) -> None:
-    """Says of one of all papers that it lacks the profile."""
-    print(printable(f"{paper} has no profile '{profile}': left out"), file=sys.stderr)
+    problems: list[Problem] = []
+    for id in dict.fromkeys(given.papers) or paper_ids(root):
+        try:
+            paper = load_paper(id, root)
+        except InvalidSpecError as error:
+            problems += error.problems
+            continue
+        if given.papers or given.profile in paper.profiles:
+            yield paper
+        else:
+            skipped = f"{id} has no profile '{given.profile}': left out"
+            print(printable(skipped), file=sys.stderr)
+    if problems:
+        raise InvalidSpecError(problems)
 
 
 def refuse_selection(given: argparse.Namespace) -> None:
@@ -220,16 +215,13 @@ def refuse_selection(given: argparse.Namespace) -> None:
         raise FedreproError("--tables, --rows, --on and --set need one paper: name it")
 
 
-def chosen_plan(given: argparse.Namespace, paper: Paper | None = None) -> Plan:
-    """The plan that the options of `add_selection` ask for; `paper` where it has been read.
+def chosen_plan(given: argparse.Namespace, paper: Paper) -> Plan:
+    """The plan of a paper that the options of `add_cells` ask for.
 
     Raises `SpecError` for a name or a setting that does not exist.
     """
-    from fedrepro.benchmark.planning.plan import make_plan
-    from fedrepro.benchmark.spec.load import load_paper
-
     return make_plan(
-        load_paper(given.paper) if paper is None else paper,
+        paper,
         given.profile,
         tables=given.tables,
         rows=given.rows,

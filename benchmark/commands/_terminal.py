@@ -1,8 +1,9 @@
-"""Standard output: colours on a terminal, and nothing that a text could do to one."""
+"""What commands print: colours on a terminal, and nothing that a text could do to one."""
 
 from __future__ import annotations
 
 import codecs
+import json
 import os
 import re
 import sys
@@ -32,6 +33,17 @@ def paint(word: str, as_word: str | None = None) -> str:
 def coloured() -> bool:
     """Whether standard output is a terminal and nobody asked for no colours."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+
+def print_json(plain: object) -> None:
+    """Prints plain data as JSON, a value a line."""
+    print(json.dumps(plain, indent=1, ensure_ascii=False))
+
+
+def complain(sentence: str) -> None:
+    """One line on standard error, where there is one."""
+    if sys.stderr is not None:
+        print(f"fedrepro: {printable(sentence)}", file=sys.stderr)
 
 
 class Output:

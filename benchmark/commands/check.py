@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 
 from fedrepro.benchmark.commands._options import add_papers
+from fedrepro.benchmark.commands._terminal import print_json
+from fedrepro.benchmark.planning.check import check
+from fedrepro.benchmark.spec.load import load_papers
+from fedrepro.benchmark.spec.problems import InvalidSpecError
 
 HELP = "validate the specs; list names that no method implements yet"
 EXAMPLE = "fedrepro check cpcfl"
@@ -19,40 +22,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(given: argparse.Namespace) -> int:
     """Prints problems and names that wait for a method; 2 if there are problems."""
-    from fedrepro.benchmark.commands._options import chosen_papers
-    from fedrepro.benchmark.planning.check import check
-    from fedrepro.benchmark.spec.problems import InvalidSpecError
-
     try:
-        papers = chosen_papers(given.papers)
+        papers = load_papers(ids=given.papers)
         problems, unimplemented = check(papers)
     except InvalidSpecError as found:
         if not given.json:
             raise
         papers, problems, unimplemented = (), found.problems, ()
-    counts = [
-        {
+    counts = {
+        paper.id: {
             "tables": len(paper.tables),
             "cells": sum(len(table.cells) for table in paper.tables),
             "claims": sum(len(table.claims) for table in paper.tables),
         }
         for paper in papers
-    ]
+    }
     if given.json:
-        plain = {
-            "papers": {one.id: count for one, count in zip(papers, counts, strict=True)},
-            "problems": [one.as_plain() for one in problems],
-            "unimplemented": unimplemented,
-        }
-        print(json.dumps(plain, indent=1, ensure_ascii=False))
+        plain = {"papers": counts, "problems": [one.as_plain() for one in problems]}
+        print_json({**plain, "unimplemented": unimplemented})
         return 2 if problems else 0
     for problem in problems:
         print(problem)
     for missing in unimplemented:
         print(f"not implemented yet: {missing}")
-    names = ", ".join(paper.id for paper in papers)
     totals = ", ".join(
-        f"{sum(one[what] for one in counts)} {what}" for what in ("tables", "cells", "claims")
+        f"{sum(one[what] for one in counts.values())} {what}"
+        for what in ("tables", "cells", "claims")
     )
-    print(f"{names}: {totals}, {len(problems)} problems")
+    print(f"{', '.join(counts)}: {totals}, {len(problems)} problems")
     return 2 if problems else 0

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections import Counter
-from typing import TYPE_CHECKING
 
+from fedrepro.benchmark.claims.bind_cells import bind
+from fedrepro.benchmark.claims.printed import support
 from fedrepro.benchmark.commands._options import add_papers
-
-if TYPE_CHECKING:
-    from fedrepro.benchmark.spec.model import Paper
+from fedrepro.benchmark.commands._terminal import paint, print_json
+from fedrepro.benchmark.spec.load import load_papers
+from fedrepro.benchmark.spec.model import Paper
 
 HELP = "check the text's claims on the printed numbers"
 EXAMPLE = "fedrepro claims cpcfl --contradicted"
@@ -27,44 +27,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(given: argparse.Namespace) -> int:
     """Prints every claim with what the printed numbers say of it."""
-    from fedrepro.benchmark.commands._options import chosen_papers
-    from fedrepro.benchmark.commands._terminal import paint
-
-    papers = chosen_papers(given.papers)
-    found = [_told(paper) for paper in papers]
+    papers = load_papers(ids=given.papers)
+    found = [one for paper in papers for one in _claims(paper)]
+    shown = [one for one in found if one["support"] == "contradicted" or not given.contradicted]
     if given.json:
-        every = [one for told in found for one in told]
-        shown = [one for one in every if not given.contradicted or _contradicted(one)]
-        print(json.dumps(shown, indent=1, ensure_ascii=False))
+        print_json(shown)
         return 0
-    for told in found:
-        for one in told:
-            if _contradicted(one) or not given.contradicted:
-                word = paint(f"{one['support']:<13}", one["support"])
-                print(f"{word} {one['paper']} {one['table']}: {one['says']}")
-                print(f"{'':<13} {one['holds']}: {one['reason']}")
-    for paper, told in zip(papers, found, strict=True):
-        counts = Counter(one["support"] for one in told)
+    for one in shown:
+        word = paint(f"{one['support']:<13}", one["support"])
+        print(f"{word} {one['paper']} {one['table']}: {one['says']}")
+        print(f"{'':<13} {one['holds']}: {one['reason']}")
+    for paper in papers:
+        counts = Counter(one["support"] for one in found if one["paper"] == paper.id)
         summary = ", ".join(f"{n} {word}" for word, n in counts.most_common())
         print(f"{paper.id}: {summary or 'no claims'}")
     return 0
 
 
-def _told(paper: Paper) -> list[dict[str, str]]:
+def _claims(paper: Paper) -> list[dict[str, str]]:
     """The claims of a paper, each with what the printed numbers say of it."""
-    from fedrepro.benchmark.claims.bind_cells import bind
-    from fedrepro.benchmark.claims.printed import support
-
-    told = []
+    found = []
     for table in paper.tables:
         for claim in table.claims:
             word, reason = support(bind(claim, table, paper))
             facts = {"id": claim.id, "says": claim.says, "holds": claim.holds}
-            told.append(
+            found.append(
                 {"paper": paper.id, "table": table.id, **facts, "support": word, "reason": reason}
             )
-    return told
-
-
-def _contradicted(one: dict[str, str]) -> bool:
-    return one["support"] == "contradicted"
+    return found

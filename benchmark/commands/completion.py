@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
+from fedrepro.benchmark.spec.load import paper_ids
+
 HELP = "print a completion script for a shell"
 EXAMPLE = 'eval "$(fedrepro completion bash)"'
 
@@ -17,8 +19,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(given: argparse.Namespace) -> int:
     """Prints the script; it is made anew from the parser, so it cannot be out of date."""
     import shtab
-
-    from fedrepro.benchmark.spec.load import paper_ids
 
     for action in _arguments(given.parser):
         if action.metavar == "PAPER":

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator
 from typing import Any
 
+from fedrepro import __version__
+from fedrepro.benchmark.commands._judged import store_at
 from fedrepro.benchmark.commands._options import add_places
+from fedrepro.benchmark.commands._terminal import paint, print_json
+from fedrepro.benchmark.errors import DataError, MissingDataError
+from fedrepro.benchmark.planning.plan import make_plan
+from fedrepro.benchmark.spec.load import load_papers
+from fedrepro.methods.registry import class_in
 
 HELP = "say what is installed, which data are present and intact, which device, what could run"
 EXAMPLE = "fedrepro doctor --data-dir data"
@@ -21,17 +27,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(given: argparse.Namespace) -> int:
     """Prints the diagnosis; 2 if data are damaged, else 0."""
-    from fedrepro.benchmark.commands._terminal import paint
-
+    stored = sum(1 for _ in store_at(given.store).records())
     found = {
         "installed": _installed(),
         "devices": _devices(),
-        "store": _store(given),
+        "store": {str(given.store): f"{stored} finished trials"},
         "data": dict(_data(given)),
         "could run": dict(_runnable(given)),
     }
     if given.json:
-        print(json.dumps(found, indent=1, ensure_ascii=False))
+        print_json(found)
     else:
         for title, facts in found.items():
             print(f"{title}:")
@@ -43,7 +48,6 @@ def execute(given: argparse.Namespace) -> int:
 
 
 def _installed() -> dict[str, str]:
-    from fedrepro import __version__
     from fedrepro.benchmark.training.training import commit, versions
 
     return {"fedrepro": f"{__version__}, commit {commit() or 'unknown'}", **versions()}
@@ -61,19 +65,10 @@ def _devices() -> dict[str, str]:
     return {**found, "CUDA": gpu, "processes": f"{default_jobs(names)} by default"}
 
 
-def _store(given: argparse.Namespace) -> dict[str, str]:
-    from fedrepro.benchmark.commands._judged import store_at
-
-    count = sum(1 for _ in store_at(given.store).records())
-    return {str(given.store): f"{count} finished trials"}
-
-
 def _data(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
     """Each part of each set: read whole, so that damage shows."""
     from fedrepro.benchmark import data
     from fedrepro.benchmark.data.base import DataSet
-    from fedrepro.benchmark.errors import DataError, MissingDataError
-    from fedrepro.methods.registry import class_in
 
     for name in data.names():
         labelled = class_in(data.module_of(name), DataSet).n_classes > 0
@@ -92,8 +87,6 @@ def _data(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
 def _runnable(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
     """By paper and profile, how many runs have a method and their data."""
     from fedrepro.benchmark.execution.data_availability import DataAvailability
-    from fedrepro.benchmark.planning.plan import make_plan
-    from fedrepro.benchmark.spec.load import load_papers
 
     available = DataAvailability(given.data_dir, download=False)
     for paper in load_papers():
@@ -106,8 +99,5 @@ def _runnable(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
 
 
 def _ready(run: Any, available: Any) -> bool:
-    while run is not None:
-        if available.problem(run) is not None:
-            return False
-        run = run.start
-    return True
+    """Whether a run, and the one that it starts from, have their data."""
+    return run is None or (available.problem(run) is None and _ready(run.start, available))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 
 from fedrepro.benchmark.commands._options import add_papers
+from fedrepro.benchmark.commands._terminal import print_json
+from fedrepro.benchmark.spec.export import export
+from fedrepro.benchmark.spec.load import load_papers
 
 HELP = "list papers and their tables, or export every printed value as JSON"
 EXAMPLE = "fedrepro list cpcfl --json"
@@ -21,12 +23,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(given: argparse.Namespace) -> int:
     """Prints one line a table, or the export."""
-    from fedrepro.benchmark.commands._options import chosen_papers
-    from fedrepro.benchmark.spec.export import export
-
-    papers = chosen_papers(given.papers)
+    papers = load_papers(ids=given.papers)
     if given.json:
-        print(json.dumps(export(papers), indent=1, ensure_ascii=False))
+        print_json(export(papers))
         return 0
     for paper in papers:
         print(f"{paper.id}: {paper.title}")

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import sys
 from typing import Any
+
+from fedrepro.benchmark.commands._terminal import print_json
+from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.spec.problems import suggestion
+from fedrepro.methods import registry
 
 HELP = "list methods, objectives, encoders, partitions, protocols and data sets, or one's options"
 EXAMPLE = "fedrepro methods cpcfl"
@@ -20,9 +24,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(given: argparse.Namespace) -> int:
     """Prints one line a contribution, or one contribution whole."""
-    from fedrepro.benchmark.errors import SpecError
-    from fedrepro.benchmark.spec.problems import suggestion
-
     known = _known()
     if given.name is not None:
         chosen = [one for one in known if one["name"] == given.name]
@@ -31,7 +32,7 @@ def execute(given: argparse.Namespace) -> int:
             raise SpecError(f"nothing is called '{given.name}'{hint}")
         known = chosen
     if given.json:
-        print(json.dumps(known, indent=1, ensure_ascii=False))
+        print_json(known)
     elif given.name is not None:
         for one in known:
             _print_whole(one)
@@ -43,7 +44,6 @@ def execute(given: argparse.Namespace) -> int:
 def _known() -> list[dict[str, Any]]:
     from fedrepro.benchmark.data.base import DataSet
     from fedrepro.benchmark.data.loading import module_of, names
-    from fedrepro.methods import registry
 
     found = [
         _described(kind, name, registry.find(kind, name))

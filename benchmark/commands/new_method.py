@@ -7,6 +7,9 @@ import keyword
 import re
 from pathlib import Path
 
+from fedrepro.benchmark.errors import FedreproError
+from fedrepro.benchmark.store.files import write_whole
+
 HELP = "make the module and the test of a new federated method, in a checkout"
 EXAMPLE = "fedrepro new-method fedmomentum --family supervised"
 _MODULE = '''"""{title}: say in one line what it does.
@@ -108,27 +111,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(given: argparse.Namespace) -> int:
     """Writes two files and says what to do next."""
-    from fedrepro.benchmark.errors import FedreproError
-    from fedrepro.benchmark.store.files import write_whole
-
     root = given.root or Path(__file__).resolve().parents[2]
     module = given.name.replace("-", "_")
-    package = root / "methods" / "federated"
-    _check_name(given.name, module, package)
+    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", given.name):
+        raise FedreproError(f"'{given.name}': small letters, digits and single hyphens only")
+    if keyword.iskeyword(module) or module == "base":
+        raise FedreproError(
+            f"'{given.name}' is a word of Python or of this project; choose another name"
+        )
+    package, tests = root / "methods" / "federated", root / "tests" / "methods"
+    for folder in (package, tests):
+        if not folder.is_dir():
+            raise FedreproError(f"{folder} is missing: methods are added in a checkout (--root)")
     families = sorted(place.parent.name for place in package.glob("*/__init__.py"))
-    if not families:
-        raise FedreproError(f"{package} is missing: methods are added in a checkout (--root)")
     if given.family not in families:
         raise FedreproError(f"no family '{given.family}' (families: {', '.join(families)})")
     files = {
         package / given.family / f"{module}.py": _MODULE,
-        root / "tests" / "methods" / f"test_{module}.py": _TEST,
+        tests / f"test_{module}.py": _TEST,
     }
-    for path in files:
-        if not path.parent.is_dir():
-            raise FedreproError(
-                f"{path.parent} is missing: methods are added in a checkout (--root)"
-            )
+    for path in (*package.glob(f"*/{module}.py"), *files):
         if path.exists():
             raise FedreproError(f"{path} is there already; choose another name")
     name = "".join(part.capitalize() for part in given.name.split("-"))
@@ -149,15 +151,3 @@ def execute(given: argparse.Namespace) -> int:
         f'"{given.name}"'
     )
     return 0
-
-
-def _check_name(name: str, module: str, package: Path) -> None:
-    """Raises `FedreproError` for a name that specs or Python could not hold, or that is taken."""
-    from fedrepro.benchmark.errors import FedreproError
-
-    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
-        raise FedreproError(f"'{name}': small letters, digits and single hyphens only")
-    if keyword.iskeyword(module) or module == "base":
-        raise FedreproError(f"'{name}' is a word of Python or of this project; choose another name")
-    for taken in package.glob(f"*/{module}.py"):
-        raise FedreproError(f"{taken} is there already; choose another name")

@@ -6,6 +6,13 @@ import argparse
 import sys
 from pathlib import Path
 
+from fedrepro.benchmark.errors import FedreproError
+from fedrepro.benchmark.planning.check import check
+from fedrepro.benchmark.spec import limits
+from fedrepro.benchmark.spec.load import PAPER_FILE, load_paper, tables_root
+from fedrepro.benchmark.spec.table_import import draft, parse
+from fedrepro.benchmark.store.files import write_whole
+
 HELP = "draft a table spec from a LaTeX tabular or a CSV file; the draft passes `check`"
 EXAMPLE = "fedrepro new-table table7.tex --paper mfcl --table 7 --title 'Accuracy by depth'"
 _PAPER = """\
@@ -54,13 +61,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(given: argparse.Namespace) -> int:
     """Writes the draft and checks the paper; 2 if there are problems."""
-    from fedrepro.benchmark.errors import FedreproError
-    from fedrepro.benchmark.planning.check import check
-    from fedrepro.benchmark.spec import limits
-    from fedrepro.benchmark.spec.load import PAPER_FILE, load_paper, tables_root
-    from fedrepro.benchmark.spec.table_import import draft, parse
-    from fedrepro.benchmark.store.files import write_whole
-
     for option, name in (("--paper", given.paper), ("--table", given.table)):
         refused = limits.name_problem(name)
         if refused is not None:
@@ -88,9 +88,6 @@ def execute(given: argparse.Namespace) -> int:
 
 
 def _read(source: Path) -> str:
-    from fedrepro.benchmark.errors import FedreproError
-    from fedrepro.benchmark.spec import limits
-
     try:
         if str(source) == "-":
             return sys.stdin.read(limits.FILE_BYTES + 1)

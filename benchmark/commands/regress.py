@@ -7,18 +7,16 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
 
-from fedrepro.benchmark.commands._options import (
-    add_execution,
-    add_papers,
-    add_places,
-    folder,
-)
-
-if TYPE_CHECKING:
-    from fedrepro.benchmark.results import Report
-    from fedrepro.benchmark.spec.model import Paper
+from fedrepro.benchmark.commands._judged import command_line, store_at, trained, write_report
+from fedrepro.benchmark.commands._options import add_execution, add_papers, add_places, folder
+from fedrepro.benchmark.commands._terminal import paint
+from fedrepro.benchmark.errors import FedreproError
+from fedrepro.benchmark.judging.scoreboard import scoreboard
+from fedrepro.benchmark.planning.plan import make_plan
+from fedrepro.benchmark.results import Report
+from fedrepro.benchmark.spec.load import load_papers
+from fedrepro.benchmark.spec.model import Paper
 
 HELP = "run a profile and compare it with the recorded baseline"
 EXAMPLE = "fedrepro regress cpcfl --record"
@@ -48,15 +46,12 @@ def execute(given: argparse.Namespace) -> int:
 
     With --out it writes a report as well.
     """
-    from fedrepro.benchmark.commands._judged import write
-    from fedrepro.benchmark.commands._options import chosen_papers
-
-    papers = chosen_papers(given.papers)
+    papers = load_papers(ids=given.papers)
     if not given.papers and not given.record:
         papers = _with_baseline(papers, given)
     found = [_one(paper, given) for paper in papers]
     if given.out is not None:
-        write([report for report, _ in found], given.out)
+        write_report([report for report, _ in found], given.out)
         print(f"report: {given.out / 'report.html'}")
     return max(code for _, code in found)
 
@@ -66,7 +61,6 @@ def _with_baseline(papers: Sequence[Paper], given: argparse.Namespace) -> tuple[
 
     Raises `FedreproError` if none has: a gate that measures nothing must not pass.
     """
-    from fedrepro.benchmark.errors import FedreproError
     from fedrepro.benchmark.judging import baseline
 
     found = []
@@ -82,12 +76,8 @@ def _with_baseline(papers: Sequence[Paper], given: argparse.Namespace) -> tuple[
 
 
 def _one(paper: Paper, given: argparse.Namespace) -> tuple[Report, int]:
-    from fedrepro.benchmark.commands._judged import command_line, store_at, trained
-    from fedrepro.benchmark.commands._terminal import paint
     from fedrepro.benchmark.judging import baseline
     from fedrepro.benchmark.judging.judge import judge
-    from fedrepro.benchmark.judging.scoreboard import scoreboard
-    from fedrepro.benchmark.planning.plan import make_plan
 
     clock = perf_counter()
     path = baseline.path_for(given.baselines, paper.id, given.profile, given.on)

@@ -1,14 +1,53 @@
-"""`fedrepro report`: judges and renders what is stored; trains nothing."""
+"""`fedrepro report`: judges and renders what is stored; trains nothing.
+
+Of more papers than one page holds, worker processes judge one after the other. A worker writes the
+whole report of its paper to disk and forgets it; the files are then joined below an overview. So no
+process holds more than one judged paper.
+"""
 
 from __future__ import annotations
 
 import argparse
-from time import perf_counter
+import multiprocessing
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from functools import partial
+from pathlib import Path
 
-from fedrepro.benchmark.commands._options import add_cells, add_papers, add_places
+from fedrepro.benchmark.commands._judged import (
+    command_line,
+    default_folder,
+    folder_of_all,
+    print_result,
+    publishing,
+    show,
+    store_at,
+)
+from fedrepro.benchmark.commands._options import (
+    add_cells,
+    add_papers,
+    add_places,
+    chosen_plan,
+    papers_with_profile,
+    refuse_selection,
+)
+from fedrepro.benchmark.errors import FedreproError
+from fedrepro.benchmark.execution.processes import cores, die_with_driver, environment_of_workers
+from fedrepro.benchmark.judging.scoreboard import Scoreboard, scoreboard
+from fedrepro.benchmark.planning.plan import make_plan
+from fedrepro.benchmark.spec.load import load_paper, paper_ids
 
 HELP = "judge and render what is stored, without training; several papers make one report"
 EXAMPLE = "fedrepro report cpcfl mfcl --out results/reports/two-papers"
+TOGETHER = 12
+"""Papers on one page; five make several MB, and a browser holds a dozen with ease."""
+_MOST = 8
+"""Processes; each holds torch, a paper and what it has worked out: some 400 MB."""
+
+_Judged = tuple[Scoreboard, list[str]]
+"""The counts of a paper, and which files of its report failed and why."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,46 +59,95 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(given: argparse.Namespace) -> int:
     """Judges and reports."""
-    from fedrepro.benchmark.commands._judged import (
-        TOGETHER,
-        command_line,
-        default_folder,
-        folder_of_all,
-        print_result,
-        show,
-        store_at,
-    )
-    from fedrepro.benchmark.commands._many import report_on
-    from fedrepro.benchmark.commands._options import (
-        chosen_papers,
-        chosen_plan,
-        print_skipped,
-        refuse_selection,
-    )
-    from fedrepro.benchmark.errors import FedreproError
-    from fedrepro.benchmark.spec.load import paper_ids
-
-    clock = perf_counter()
+    clock = time.perf_counter()
     alone = len(given.papers) == 1
     if not alone:
         refuse_selection(given)
-    ids = tuple(dict.fromkeys(given.papers)) or paper_ids()
-    if len(ids) > TOGETHER:
+    if len(set(given.papers or paper_ids())) > TOGETHER:
         folder = given.out or folder_of_all(given.profile)
-        return print_result(*report_on(ids, given, folder, command=command_line()), folder)
+        return print_result(*report_on_many(given, folder), folder)
     from fedrepro.benchmark.judging.judge import judge
 
-    plans = []
-    for paper in chosen_papers(ids):
-        if given.papers or given.profile in paper.profiles:
-            plans.append(chosen_plan(given, paper))
-        else:
-            print_skipped(paper.id, given.profile)
+    plans = [chosen_plan(given, paper) for paper in papers_with_profile(given)]
     if not plans:
         raise FedreproError(f"no paper has a profile '{given.profile}'")
     folder = given.out or (
         default_folder(plans[0], given) if alone else folder_of_all(given.profile)
     )
     store, command = store_at(given.store), command_line()
-    reports = [judge(plan, store, command=command, wall_s=perf_counter() - clock) for plan in plans]
-    return show(reports, folder)
+    return show(
+        [judge(p, store, command=command, wall_s=time.perf_counter() - clock) for p in plans],
+        folder,
+    )
+
+
+def report_on_many(
+    given: argparse.Namespace, folder: Path, *, root: Path | None = None, jobs: int | None = None
+) -> tuple[list[Scoreboard], list[str]]:
+    """Writes the report on many papers to `folder`: their counts, which files failed and why.
+
+    given: papers, profile, trials and store. root: the folder of all specs. jobs: processes, None
+    for one a core.
+
+    Raises `InvalidSpecError` with all that is wrong in any spec, and other `FedreproError` as for
+    one paper; there is no report then.
+    """
+    ids = [paper.id for paper in papers_with_profile(given, root)]
+    if not ids:
+        raise FedreproError(f"no paper has a profile '{given.profile}'")
+    publish = publishing()
+    with publish.replacing(folder, publish.names()) as aside:
+        judge_one = partial(
+            _judge,
+            papers=aside / publish.PAPERS,
+            root=root,
+            profile=given.profile,
+            trials=given.trials,
+            store=given.store,
+            command=command_line(),
+            started=time.time(),
+        )
+        judged = _all_judged(judge_one, ids, jobs or min(cores(), _MOST))
+        boards = [board for board, _ in judged]
+        failed: list[str] = publish.render_overview(dict(zip(ids, boards, strict=True)), aside)
+        for id, (_, own) in zip(ids, judged, strict=True):
+            failed += (f"{publish.PAPERS}/{id}/{sentence}" for sentence in own)
+    return boards, failed
+
+
+def _all_judged(
+    judge_one: Callable[[str], _Judged], ids: Sequence[str], jobs: int
+) -> list[_Judged]:
+    if jobs == 1:
+        return list(map(judge_one, ids))
+    pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), die_with_driver)
+    try:
+        with environment_of_workers():
+            judged = pool.map(judge_one, ids)
+        return list(judged)
+    except BrokenProcessPool:
+        raise FedreproError(
+            "a process that judged papers was ended from outside, perhaps for want of memory"
+        ) from None
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _judge(
+    id: str,
+    *,
+    papers: Path,
+    root: Path | None,
+    profile: str,
+    trials: int | None,
+    store: Path,
+    command: str,
+    started: float,
+) -> _Judged:
+    """Judges a paper and writes its report to a new folder in `papers`."""
+    from fedrepro.benchmark.judging.judge import judge
+
+    plan = make_plan(load_paper(id, root), profile, trials=trials)
+    report = judge(plan, store_at(store), command=command, wall_s=time.time() - started)
+    (papers / id).mkdir(parents=True)
+    return scoreboard(report), publishing().render([report], papers / id)

@@ -5,7 +5,22 @@ from __future__ import annotations
 import argparse
 from time import perf_counter
 
-from fedrepro.benchmark.commands._options import add_execution, add_places, add_selection
+from fedrepro.benchmark.commands._judged import (
+    command_line,
+    default_folder,
+    show,
+    store_at,
+    trained,
+)
+from fedrepro.benchmark.commands._options import (
+    add_cells,
+    add_execution,
+    add_paper,
+    add_places,
+    chosen_plan,
+    execution_options,
+)
+from fedrepro.benchmark.spec.load import load_paper
 
 HELP = "train what is missing, judge every cell and write the report"
 EXAMPLE = "fedrepro run cpcfl --tables 3 --rows 'CP-CFL|*'"
@@ -13,7 +28,8 @@ EXAMPLE = "fedrepro run cpcfl --tables 3 --rows 'CP-CFL|*'"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What to run, where and how."""
-    add_selection(parser)
+    add_paper(parser)
+    add_cells(parser)
     add_places(parser)
     add_execution(parser)
     parser.add_argument(
@@ -23,19 +39,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(given: argparse.Namespace) -> int:
     """Runs, judges and reports."""
-    from fedrepro.benchmark.commands._judged import (
-        command_line,
-        default_folder,
-        show,
-        store_at,
-        trained,
-    )
-    from fedrepro.benchmark.commands._options import chosen_plan, execution_options
     from fedrepro.benchmark.execution.run import rehearse
     from fedrepro.benchmark.judging.judge import judge
 
     clock = perf_counter()
-    plan = chosen_plan(given)
+    plan = chosen_plan(given, load_paper(given.paper))
     store = store_at(given.store)
     if given.dry_run:
         print("\n".join(rehearse(plan, store, **execution_options(given))))

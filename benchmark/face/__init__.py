@@ -18,18 +18,9 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 __all__ = [
-    "FedreproError",
-    "Paper",
-    "Plan",
-    "Report",
-    "Store",
-    "execute",
-    "judge",
-    "load_paper",
-    "load_papers",
-    "make_plan",
-    "write_report",
-]
+    "FedreproError", "Paper", "Plan", "Report", "Store", "execute", "judge", "load_paper",
+    "load_papers", "make_plan", "write_report",
+]  # fmt: skip
 
 _HOMES = {
     "FedreproError": "benchmark.errors",
@@ -42,12 +33,12 @@ _HOMES = {
     "load_paper": "benchmark.spec.load",
     "load_papers": "benchmark.spec.load",
     "make_plan": "benchmark.planning.plan",
-    "write_report": "_write",
+    "write_report": "benchmark.commands._judged",
 }
 """The module that defines each name."""
 
 if TYPE_CHECKING:
-    from fedrepro._write import write_report
+    from fedrepro.benchmark.commands._judged import write_report
     from fedrepro.benchmark.errors import FedreproError
     from fedrepro.benchmark.execution.run import execute
     from fedrepro.benchmark.judging.judge import judge

@@ -93,7 +93,7 @@ class Builder:
             return None
         loop = settings.section_classes()["pretraining"]
         if name in known("method"):
-            given = self._given(settings.found("federated", name), "pretraining")
+            given = self._given(declared.find("federated", name), "pretraining")
             # A key that central pre-training has too (`batch_size`, ...) is meant for that alone.
             central = settings.fields_of(loop)
             own = {key: value for key, value in given.items() if key not in central}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
@@ -43,14 +44,14 @@ def paper_ids(root: Path | None = None) -> tuple[str, ...]:
     return tuple(sorted(file.parent.name for file in folder.glob(f"*/{PAPER_FILE}")))
 
 
-def load_papers(root: Path | None = None) -> tuple[Paper, ...]:
-    """All papers.
+def load_papers(root: Path | None = None, *, ids: Sequence[str] = ()) -> tuple[Paper, ...]:
+    """The papers called `ids`, or all.
 
     Raises `InvalidSpecError`, a `SpecError` with one line for everything that is wrong in any file.
     """
     papers: list[Paper] = []
     problems: list[Problem] = []
-    for id in paper_ids(root):
+    for id in ids or paper_ids(root):
         try:
             papers.append(load_paper(id, root))
         except InvalidSpecError as found:

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
-from typing import Any
 
 from jinja2 import Template
 from jinja2.utils import htmlsafe_json_dumps
@@ -60,18 +59,16 @@ def _plural(count: int, noun: str) -> str:
 
 
 def _settings(run: RunSummary) -> Markup:
-    """The settings of a run, each on its line as JSON."""
-    return htmlsafe_json_dumps(run.config, dumps=_lines)
+    """The settings of a run, each on its line as JSON.
 
-
-def _lines(config: Mapping[str, Any]) -> str:
-    """Settings without a value and the run that this one starts from are left out."""
+    Settings without a value and the run that this one starts from are left out.
+    """
     lines = "".join(
         f"{name} = {json.dumps(value, sort_keys=True)}\n"
-        for name, value in config.items()
+        for name, value in run.config.items()
         if name != "start" and value not in (None, {})
     )
-    return printable(lines)
+    return htmlsafe_json_dumps(lines, dumps=printable)
 
 
 def _picture(series: Series) -> str:
@@ -81,22 +78,17 @@ def _picture(series: Series) -> str:
 
 
 _FILTERS: dict[str, Callable[..., object]] = {
-    "by_seed": layout.by_seed,
-    "cell_name": layout.cell_name,
     "css": _css_class,
-    "differences": layout.differences,
     "dots": strips.dots,
-    "findings_of": layout.findings_of,
     "forest": strips.forest,
-    "has_more": layout.has_more,
     "legend": figures.legend,
-    "number": layout.number,
-    "p_value": layout.p_value,
     "picture": _picture,
-    "places": layout.places,
     "plural": _plural,
-    "published": layout.published,
     "settings": _settings,
-    "span": layout.span,
     "word": _word,
 }
+_OF_LAYOUT = (
+    "by_seed", "cell_name", "differences", "findings_of", "has_more", "number", "p_value",
+    "places", "published", "span",
+)  # fmt: skip
+_FILTERS |= {name: getattr(layout, name) for name in _OF_LAYOUT}

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 from fedrepro.benchmark.judging.scoreboard import Scoreboard
 from fedrepro.benchmark.printable import printable
-from fedrepro.benchmark.results import CellResult, ClaimResult, Report, TableResult
+from fedrepro.benchmark.results import CellResult, Report, TableResult
 from fedrepro.reports import layout
 
 FILE = "report.junit.xml"
@@ -23,11 +23,14 @@ _END = "</testsuites>\n"
 
 
 def render(reports: Sequence[Report]) -> str:
-    """The whole document; a suite is a table."""
+    """The whole document; a suite is a table.
+
+    Texts are `printable`, since XML 1.0 cannot hold others; `ElementTree` escapes the rest.
+    """
     root = ElementTree.Element("testsuites")
     for report in reports:
         for table in report.tables:
-            _suite(root, report, table)
+            _add_suite(root, report, table)
     ElementTree.indent(root, " ")
     suites = (ElementTree.tostring(suite, encoding="unicode").rstrip() for suite in root)
     return _BEGIN + "".join(f" {suite}\n" for suite in suites) + _END
@@ -41,15 +44,10 @@ def join(boards: Sequence[Scoreboard], files: Iterable[str]) -> Iterator[str]:
     yield _END
 
 
-def escape(text: str) -> str:
-    """Text without what XML 1.0 cannot hold; `ElementTree` escapes the rest."""
-    return printable(text)
-
-
-def _suite(root: ElementTree.Element, report: Report, table: TableResult) -> None:
+def _add_suite(root: ElementTree.Element, report: Report, table: TableResult) -> None:
     name = f"{report.paper}.{report.profile}.{table.id.replace('.', '-')}"
     suite = ElementTree.SubElement(
-        root, "testsuite", name=escape(name), timestamp=report.provenance.created[:19], time="0"
+        root, "testsuite", name=printable(name), timestamp=report.provenance.created[:19], time="0"
     )
     for cell in table.cells:
         case = _case(suite, name, layout.cell_name(cell))
@@ -57,7 +55,7 @@ def _suite(root: ElementTree.Element, report: Report, table: TableResult) -> Non
     for claim in table.claims:
         case = _case(suite, name, f"claim {claim.id}")
         refuted = claim.word == "REVERSED" and not table.departures
-        _outcome(case, claim.word, _evidence(claim), refuted)
+        _outcome(case, claim.word, f"{claim.says} {claim.reason}", refuted)
     suite.set("tests", str(len(suite)))
     for tag, count in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
         suite.set(count, str(len(suite.findall(f"testcase/{tag}"))))
@@ -65,7 +63,7 @@ def _suite(root: ElementTree.Element, report: Report, table: TableResult) -> Non
 
 def _case(suite: ElementTree.Element, classname: str, name: str) -> ElementTree.Element:
     return ElementTree.SubElement(
-        suite, "testcase", classname=escape(classname), name=escape(name), time="0"
+        suite, "testcase", classname=printable(classname), name=printable(name), time="0"
     )
 
 
@@ -73,7 +71,7 @@ def _outcome(case: ElementTree.Element, word: str, why: str, failed: bool) -> No
     if word in _PASSED:
         return
     tag = "failure" if failed else "error" if word == "ERROR" else "skipped"
-    outcome = ElementTree.SubElement(case, tag, message=escape(f"{word}: {why}"))
+    outcome = ElementTree.SubElement(case, tag, message=printable(f"{word}: {why}"))
     if tag != "skipped":
         outcome.set("type", word)
 
@@ -82,7 +80,3 @@ def _reason(cell: CellResult) -> str:
     again = f" Again: {cell.command}" if cell.command else ""
     here = "" if cell.mean is None else f" Here: {layout.number(cell.mean, layout.places(cell))}."
     return f"{cell.verdict.reason} Printed: {layout.published(cell) or 'nothing'}.{here}{again}"
-
-
-def _evidence(claim: ClaimResult) -> str:
-    return f"{claim.says} {claim.reason}"

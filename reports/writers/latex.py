@@ -55,20 +55,22 @@ def render_table(report: Report, table: TableResult) -> str:
     lines = [_header(laid, depth) for depth in range(laid.header_depth)]
     body = []
     for line in laid.lines:
-        label = [*map(escape, line.label), *[""] * (width - len(line.label))]
-        body.append(_row([*label, *map(_printed, line.cells)]))
+        parts = [*map(escape, line.label), *[""] * (width - len(line.label))]
+        body.append(_row([*parts, *map(_printed, line.cells)]))
         if any(cell is not None and cell.mean is not None for cell in line.cells):
             body.append(_row([*[""] * width, *map(_here, line.cells)]))
     caption = (
         f"{report.paper}, {layout.title(table)}: {table.title}. Printed, and beneath it the mean "
         f"of our trials with the verdict (profile {report.profile})."
     )
+    # Letters that have no meaning to TeX.
+    label = re.sub(r"[^A-Za-z0-9:-]", "-", layout.anchor(report, table))
     return "\n".join(
         [
             r"\begin{table}",
             r"\centering",
             rf"\caption{{{escape(caption)}}}",
-            rf"\label{{tab:{_name(layout.anchor(report, table))}}}",
+            rf"\label{{tab:{label}}}",
             rf"\begin{{tabular}}{{{columns}}}",
             r"\toprule",
             *lines,
@@ -105,8 +107,3 @@ def _here(cell: CellResult | None) -> str:
     if cell.mean is None:
         return word
     return f"{escape(layout.number(cell.mean, layout.places(cell)))} {word}"
-
-
-def _name(anchor: str) -> str:
-    """A label, of letters that have no meaning to TeX."""
-    return re.sub(r"[^A-Za-z0-9:-]", "-", anchor)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
 
 from fedrepro.benchmark.judging.scoreboard import Scoreboard, scoreboard
 from fedrepro.benchmark.printable import one_line
@@ -91,16 +92,16 @@ def _document(reports: Sequence[Report], depth: str) -> str:
 
 
 def _overview(boards: Sequence[Scoreboard]) -> list[str]:
-    return ["# fedrepro", f"> **{escape(overview.headline(boards))}**", _papers(boards)]
-
-
-def _papers(boards: Sequence[Scoreboard]) -> str:
     rows = []
     for one in boards:
-        counts = (overview.verdicts([one]), overview.claims([one]), overview.findings([one]))
-        told = [", ".join(f"{n} {word}" for word, n in count.items()) or "none" for count in counts]
+        told = [_counted(one, what) or "none" for what in ("verdicts", "claims", "findings")]
         rows.append([code(one.paper), one.profile, *told])
-    return _table(["paper", "profile", "cells", "claims", "audit"], rows)
+    table = _table(["paper", "profile", "cells", "claims", "audit"], rows)
+    return ["# fedrepro", f"> **{escape(overview.headline(boards))}**", table]
+
+
+def _counted(board: Scoreboard, what: Literal["verdicts", "claims", "findings"]) -> str:
+    return ", ".join(f"{n} {word}" for word, n in overview.counts([board], what).items())
 
 
 def _paper(report: Report, depth: str) -> list[str]:
@@ -109,7 +110,7 @@ def _paper(report: Report, depth: str) -> list[str]:
         f"# {escape(report.title)}",
         f"{escape(report.authors)} ({report.year}) · {code(report.paper)} · "
         f"profile {code(report.profile)}" + (f" on {code(report.on)}" if report.on else ""),
-        f"> **{escape(layout.headline(board))}**",
+        f"> **{escape(overview.headline([board]))}**",
         _scoreboard(board),
     ]
     if depth == "overview":
@@ -117,15 +118,15 @@ def _paper(report: Report, depth: str) -> list[str]:
     blocks.append(_claims_overview(report, board))
     blocks += [_section(table, depth == "whole") for table in report.tables]
     blocks += [
-        _gathered("Departures", layout.departures(report), report),
-        _gathered("Unstated settings", layout.unstated(report), report),
+        _gathered("Departures", report, "departures"),
+        _gathered("Unstated settings", report, "unstated"),
         _provenance(report),
     ]
     return blocks
 
 
 def _scoreboard(board: Scoreboard) -> str:
-    counts = overview.verdicts([board])
+    counts = overview.counts([board], "verdicts")
     rows = [[word, str(count), layout.VERDICTS[word]] for word, count in counts.items()]
     rows += [["NOT RUN, why", str(count), reason] for reason, count in board.reasons.items()]
     return "## Scoreboard\n\n" + _table(["verdict", "cells", "meaning"], rows)
@@ -145,9 +146,9 @@ def _claims_overview(report: Report, board: Scoreboard) -> str:
         ]
         for table, claim in claims
     ]
-    summary = ", ".join(f"{n} {word}" for word, n in overview.claims([board]).items())
     header = ["about", "claim", "by the printed numbers", "by the trials", "evidence"]
-    return f"## Claims: {summary}\n\n" + _details("Every claim", _table(header, rows))
+    every = _details("Every claim", _table(header, rows))
+    return f"## Claims: {_counted(board, 'claims')}\n\n{every}"
 
 
 def _section(table: TableResult, with_trials: bool) -> str:
@@ -167,12 +168,11 @@ def _section(table: TableResult, with_trials: bool) -> str:
     if table.claims:
         parts.append(_details("Evidence for the claims", _evidence(table.claims)))
     if table.departures:
-        named = ", ".join(code(setting) for setting in layout.settings(table))
+        named = ", ".join(map(code, dict.fromkeys(one.setting for one in table.departures)))
         parts.append(f"Departs from the paper in {named} (see [departures](#departures)).")
     if table.margin is not None:
-        parts.append(
-            escape(f"Margin: ±{table.margin:g} {table.unit or ''} ({table.margin_reason})")
-        )
+        margin = f"±{table.margin:g} {table.unit or ''} ({table.margin_reason})"
+        parts.append(escape(f"Margin: {margin}"))
     parts.append(block(table.command))
     return "\n\n".join(parts)
 
@@ -215,42 +215,38 @@ def _cells(table: TableResult) -> str:
 
 
 def _evidence(claims: tuple[ClaimResult, ...]) -> str:
-    rows = []
-    for claim in claims:
-        for comparison in claim.comparisons:
-            rows.append(
-                [
-                    code(claim.id),
-                    comparison.text,
-                    f"{comparison.published_left} / {comparison.published_right}",
-                    layout.number(comparison.mean, sign=True),
-                    layout.span(comparison.interval, sign=True),
-                    layout.p_value(comparison.p),
-                ]
-            )
+    rows = [
+        [
+            code(claim.id),
+            comparison.text,
+            f"{comparison.published_left} / {comparison.published_right}",
+            layout.number(comparison.mean, sign=True),
+            layout.span(comparison.interval, sign=True),
+            layout.p_value(comparison.p),
+        ]
+        for claim in claims
+        for comparison in claim.comparisons
+    ]
     header = ["claim", "comparison", "published", "mean difference", "95 % interval", "p"]
     return _table(header, rows)
 
 
-def _gathered(heading: str, listed: Sequence[layout.Gathered], report: Report) -> str:
-    if not listed:
+def _gathered(heading: str, report: Report, what: Literal["departures", "unstated"]) -> str:
+    rows = []
+    for one in layout.gathered(report, what):
+        d = one.departure
+        rows.append([d.setting, d.paper, d.here, d.why, layout.concerned(one, report)])
+    if not rows:
         return ""
-    rows = [
-        [d.setting, d.paper, d.here, d.why, layout.concerned(one, report)]
-        for one in listed
-        for d in (one.departure,)
-    ]
     header = ["setting", "paper", "here", "why", "tables"]
     return f"## {heading}\n\n" + _details(f"{len(rows)} settings", _table(header, rows))
 
 
 def _provenance(report: Report) -> str:
     p = report.provenance
+    changed = " (changed)" if p.dirty else ""
     rows = [
-        [
-            "fedrepro",
-            f"{p.version}, commit {p.commit or 'unknown'}{' (changed)' if p.dirty else ''}",
-        ],
+        ["fedrepro", f"{p.version}, commit {p.commit or 'unknown'}{changed}"],
         ["command", code(p.command)],
         ["made", p.created],
         ["device", p.device],

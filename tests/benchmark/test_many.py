@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fedrepro.benchmark.commands._judged import TOGETHER
-from fedrepro.benchmark.commands._many import report_on
+from fedrepro.benchmark.commands.report import TOGETHER, report_on_many
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.judging.judge import judge
 from fedrepro.benchmark.planning.plan import make_plan
@@ -39,8 +38,8 @@ def given(tmp_path: Path, profile: str = "smoke", *papers: str) -> argparse.Name
 def test_every_paper_is_reported_in_order_as_alone(root: Path, tmp_path: Path, jobs: int) -> None:
     ids = sorted(path.name for path in root.iterdir())
     out = tmp_path / "out"
-    boards, failed = report_on(ids, given(tmp_path), out, command="x", root=root, jobs=jobs)
-    assert failed == {}
+    boards, failed = report_on_many(given(tmp_path), out, root=root, jobs=jobs)
+    assert failed == []
     assert [board.paper for board in boards] == ids
     alone = judge(make_plan(load_paper(ids[3], root), "smoke"), Store(tmp_path), command="x")
     assert boards[3].verdicts == alone.count_verdicts()
@@ -56,9 +55,8 @@ def test_all_mistakes_of_all_papers_are_told_and_there_is_no_report(
     for id in ("p01", "p11"):
         with (root / id / "paper.toml").open("a", encoding="utf-8") as file:
             file.write("\n[nonsense]\n")
-    ids = sorted(path.name for path in root.iterdir())
     with pytest.raises(InvalidSpecError) as caught:
-        report_on(ids, given(tmp_path), tmp_path / "out", command="x", root=root, jobs=1)
+        report_on_many(given(tmp_path), tmp_path / "out", root=root, jobs=1)
     assert [problem.file.parent.name for problem in caught.value.problems] == ["p01", "p11"]
     assert not (tmp_path / "out").exists()
 
@@ -66,16 +64,15 @@ def test_all_mistakes_of_all_papers_are_told_and_there_is_no_report(
 def test_a_profile_that_no_paper_has_is_an_error(
     root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    ids = sorted(path.name for path in root.iterdir())
     with pytest.raises(FedreproError, match="no paper has a profile 'none'"):
-        report_on(ids, given(tmp_path, "none"), tmp_path / "out", command="", root=root, jobs=1)
-    assert capsys.readouterr().err.count("left out") == len(ids)
+        report_on_many(given(tmp_path, "none"), tmp_path / "out", root=root, jobs=1)
+    assert capsys.readouterr().err.count("left out") == TOGETHER + 1
 
 
 def test_a_process_that_only_drives_others_loads_neither_torch_nor_figures() -> None:
-    code = "import sys, fedrepro.benchmark.commands._many, fedrepro.benchmark.spec.load; "
+    code = "import sys, fedrepro.benchmark.commands.report, fedrepro.benchmark.spec.load; "
     code += "print(*sys.modules)"
     made = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     loaded = set(made.stdout.split())
-    assert "fedrepro.benchmark.commands._many" in loaded
+    assert "fedrepro.benchmark.commands.report" in loaded
     assert not loaded & {"torch", "scipy", "sklearn", "matplotlib"}

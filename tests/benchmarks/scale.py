@@ -21,7 +21,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar
 
-from fedrepro.benchmark.commands._many import report_on
+from fedrepro.benchmark.commands.report import report_on_many
 from fedrepro.benchmark.spec.load import load_paper, paper_ids
 
 Made = TypeVar("Made")
@@ -85,7 +85,7 @@ def as_command(folder: Path, profile: str) -> dict[str, object]:
     )
     begun = time.perf_counter()
     with _most_of_all() as largest:
-        report_on(ids, given, folder / "out", command="fedrepro", root=folder / "specs")
+        report_on_many(given, folder / "out", root=folder / "specs")
     return {"wall_s": round(time.perf_counter() - begun, 1), "MiB of all": largest[0] >> 20}
 
 

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from fedrepro.benchmark.results import Report, Series
-from fedrepro.reports import figures, palette
+from fedrepro.reports import figures
 from fedrepro.reports.writers import html
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -77,7 +77,7 @@ def test_a_map_keeps_distances_and_shows_every_point_once() -> None:
 
 
 def test_series_of_equal_colour_are_all_drawn_and_told_apart() -> None:
-    many = {f"client {i}": [([float(i)], [float(i)])] for i in range(2 * len(palette.PALETTE))}
+    many = {f"client {i}": [([float(i)], [float(i)])] for i in range(2 * len(figures.PALETTE))}
     for kind in ("points", "curves"):
         series = Series(kind, "", "", "", lines=many)
         assert len(marks(series)) == len(many)

@@ -28,8 +28,6 @@ from fedrepro.benchmark.cli import main
 from fedrepro.benchmark.results import Report
 from fedrepro.benchmark.spec.load import load_paper, tables_root
 from fedrepro.reports import audit, publish, terminal
-from fedrepro.reports.audit import html as audit_html
-from fedrepro.reports.audit import markdown as audit_markdown
 
 HOSTILE = (
     # HTML
@@ -214,7 +212,7 @@ def test_a_hostile_text_is_text_on_a_terminal(report: Report, text: str) -> None
 def test_a_hostile_text_is_text_in_both_reports_of_the_audit(text: str) -> None:
     paper = load_paper("fcl")
 
-    def audited(text: str) -> audit.layout.Audited:
+    def audited(text: str) -> audit.Audited:
         named = replace(paper, id=text, title=text, authors=text)
         findings = [
             Finding(text, text, (text,), text, text, text, text, status)
@@ -222,11 +220,11 @@ def test_a_hostile_text_is_text_in_both_reports_of_the_audit(text: str) -> None:
         ]
         return [(named, findings)]
 
-    page, plain = (Structure(audit_html.render(audited(one))) for one in (text, "harmless"))
+    page, plain = (Structure(audit.html(audited(one))) for one in (text, "harmless"))
     assert page.tags == plain.tags
     assert page.outside == []
     assert not unseen(page.shown)
-    markdown, expected = (audit_markdown.render(audited(one)) for one in (text, "harmless"))
+    markdown, expected = (audit.markdown(audited(one)) for one in (text, "harmless"))
     assert structure_of_markdown(markdown) == structure_of_markdown(expected)
     assert not unseen(markdown)
 

@@ -2,7 +2,7 @@ import pytest
 
 from fedrepro.benchmark.judging.scoreboard import scoreboard
 from fedrepro.benchmark.results import Report
-from fedrepro.reports import layout
+from fedrepro.reports import layout, overview
 
 
 def test_a_grid_keeps_the_papers_order_and_leaves_gaps_where_nothing_was_printed(
@@ -22,10 +22,11 @@ def test_equal_outer_headers_are_joined(report: Report) -> None:
 
 def test_a_departure_is_told_once_with_the_tables_that_it_concerns(report: Report) -> None:
     told = {
-        one.departure.setting: layout.concerned(one, report) for one in layout.departures(report)
+        one.departure.setting: layout.concerned(one, report)
+        for one in layout.gathered(report, "departures")
     }
     assert told == {"clients.data": "all", "training.rounds": "3"}
-    assert [layout.concerned(one, report) for one in layout.unstated(report)] == ["all"]
+    assert [layout.concerned(one, report) for one in layout.gathered(report, "unstated")] == ["all"]
 
 
 def test_reproduced_values_are_shown_with_the_printed_number_of_decimals() -> None:
@@ -36,8 +37,8 @@ def test_reproduced_values_are_shown_with_the_printed_number_of_decimals() -> No
 
 
 def test_a_scaled_report_says_that_nothing_was_reproduced(report: Report) -> None:
-    assert "no published number has been reproduced or refuted" in layout.headline(
-        scoreboard(report)
+    assert "no published number has been reproduced or refuted" in overview.headline(
+        [scoreboard(report)]
     )
 
 

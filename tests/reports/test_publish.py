@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from fedrepro.benchmark.commands._judged import show, write
+from fedrepro.benchmark.commands._judged import show, write_report
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.judging.scoreboard import scoreboard
 from fedrepro.benchmark.results import Report
@@ -56,7 +56,7 @@ def test_two_reports_at_once_never_mix_in_one_folder(small: Report, tmp_path: Pa
     def write_often(report: Report) -> None:
         try:
             for _ in range(6):
-                write([report], tmp_path)
+                write_report([report], tmp_path)
         except BaseException as error:
             problems.append(error)
 
@@ -73,12 +73,12 @@ def test_two_reports_at_once_never_mix_in_one_folder(small: Report, tmp_path: Pa
 
 
 def test_a_reader_always_finds_every_file_whole(small: Report, tmp_path: Path) -> None:
-    write([small], tmp_path)
+    write_report([small], tmp_path)
     done = threading.Event()
 
     def write_often() -> None:
         for _ in range(4):
-            write([small], tmp_path)
+            write_report([small], tmp_path)
         done.set()
 
     thread = threading.Thread(target=write_often)
@@ -94,7 +94,7 @@ def test_a_format_that_fails_costs_no_other_and_is_one_line(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    write([replace(small, title="earlier")], tmp_path)
+    write_report([replace(small, title="earlier")], tmp_path)
 
     def fail(reports: object) -> str:
         raise RecursionError("too\ndeep")
@@ -107,13 +107,13 @@ def test_a_format_that_fails_costs_no_other_and_is_one_line(
     assert left == set(publish.names()) - {"report.tex"}
     assert "earlier" not in (tmp_path / "report.md").read_text("utf-8")
     with pytest.raises(FedreproError, match=r"report\.tex could not be made"):
-        write([small], tmp_path)
+        write_report([small], tmp_path)
 
 
 def test_a_disk_that_refuses_leaves_the_earlier_report(
     small: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write([replace(small, title="paper-first")], tmp_path)
+    write_report([replace(small, title="paper-first")], tmp_path)
     before = {name: (tmp_path / name).read_bytes() for name in publish.names()}
     calls = iter(range(100))
 
@@ -123,7 +123,7 @@ def test_a_disk_that_refuses_leaves_the_earlier_report(
 
     monkeypatch.setattr("os.fsync", full)
     with pytest.raises(FedreproError, match="No space left on device"):
-        write([small], tmp_path)
+        write_report([small], tmp_path)
     assert {name: (tmp_path / name).read_bytes() for name in publish.names()} == before
     assert {path.name for path in tmp_path.glob("[!.]*")} == set(publish.names())
 
@@ -134,13 +134,13 @@ def test_files_of_others_in_the_folder_stay(small: Report, tmp_path: Path) -> No
     mine.write_text("mine")
     (tmp_path / "target").write_text("mine")
     (tmp_path / "report.md").symlink_to(tmp_path / "target")
-    write([small], tmp_path)
+    write_report([small], tmp_path)
     assert mine.read_text() == (tmp_path / "target").read_text() == "mine"
     assert "paper-x" in (tmp_path / "report.md").read_text("utf-8")
 
 
-def joined(reports: list[Report], folder: Path) -> dict[str, str]:
-    """The report on many papers in `folder`: why which file failed."""
+def joined(reports: list[Report], folder: Path) -> list[str]:
+    """The report on many papers in `folder`: which files failed and why."""
     with publish.replacing(folder, publish.names()) as aside:
         for one in reports:
             own = aside / publish.PAPERS / one.paper
@@ -153,7 +153,7 @@ def test_of_many_papers_each_has_a_report_and_the_overview_leads_to_it(
     small: Report, tmp_path: Path
 ) -> None:
     many = [replace(small, paper=f"p {i}") for i in range(3)]
-    assert joined(many, tmp_path) == {}
+    assert joined(many, tmp_path) == []
     links = Links()
     whole = (tmp_path / "report.html").read_text("utf-8")
     links.feed(whole)
@@ -187,7 +187,7 @@ def test_a_format_that_fails_for_one_of_many_papers_is_named(
 
     monkeypatch.setattr(junit, "render", fail)
     failed = joined([small, replace(small, paper="other")], tmp_path)
-    assert failed == {"report.junit.xml": "ValueError: other has none"}
+    assert failed == ["report.junit.xml could not be made: ValueError: other has none"]
     assert not (tmp_path / "report.junit.xml").exists()
     assert (tmp_path / "papers" / "paper-x" / "report.junit.xml").exists()
 
@@ -207,7 +207,7 @@ def test_a_report_names_no_place_of_the_machine_where_it_was_made(
     )
     table = replace(report.tables[0], cells=(odd,), title="loss/accuracy and /bin/sh")
     report = replace(report, tables=(table,), runs=(run,), provenance=provenance)
-    write([report], tmp_path / "out")
+    write_report([report], tmp_path / "out")
     for name in publish.names():
         text = (tmp_path / "out" / name).read_text("utf-8")
         assert "/jo/" not in text
@@ -229,7 +229,7 @@ def test_a_report_names_no_place_of_the_machine_where_it_was_made(
 def test_no_fragment_of_an_address_stops_the_page(
     small: Report, tmp_path: Path, fragment: str
 ) -> None:
-    write([small], tmp_path)
+    write_report([small], tmp_path)
     quiet = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking")
     address = f"file://{tmp_path}/report.html{fragment}"
     done = subprocess.run(
@@ -241,7 +241,7 @@ def test_no_fragment_of_an_address_stops_the_page(
 
 def test_a_name_that_is_not_utf8_is_written(small: Report, tmp_path: Path) -> None:
     command = "fedrepro run toy --out caf\udce9"
-    write([replace(small, provenance=replace(small.provenance, command=command))], tmp_path)
+    write_report([replace(small, provenance=replace(small.provenance, command=command))], tmp_path)
     for name in publish.names():
         (tmp_path / name).read_text("utf-8")
     assert json.loads((tmp_path / "report.json").read_bytes())["provenance"]["command"].startswith(

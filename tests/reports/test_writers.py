@@ -98,7 +98,7 @@ def test_latex_rows_have_the_columns_that_they_announce(report: Report) -> None:
 
 def test_a_finding_about_two_tables_counts_once(report: Report) -> None:
     assert len(report.tables) == 2
-    assert overview.findings([scoreboard(report)]) == {"inconsistent": 1}
+    assert overview.counts([scoreboard(report)], "findings") == {"inconsistent": 1}
 
 
 def test_reasons_for_not_running_come_with_their_numbers(report: Report) -> None:
@@ -107,7 +107,7 @@ def test_reasons_for_not_running_come_with_their_numbers(report: Report) -> None
 
 def test_counts_of_several_reports_add_up(report: Report) -> None:
     board = scoreboard(report)
-    once, twice = overview.verdicts([board]), overview.verdicts([board, board])
+    once, twice = (overview.counts(boards, "verdicts") for boards in ([board], [board] * 2))
     assert twice == {word: 2 * n for word, n in once.items()}
 
 

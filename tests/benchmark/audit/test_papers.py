@@ -121,7 +121,7 @@ def test_reports_put_what_is_wrong_first_and_load_nothing(
     papers: Mapping[str, Paper], found: Found
 ) -> None:
     audited = [(papers["fedrlc"], found["fedrlc"])]
-    page, text = html.render(audited), markdown.render(audited)
+    page, text = html(audited), markdown(audited)
     for shown in (page, text):
         assert shown.index("49.5 - 44.7 = 4.6") < shown.index("For all values that print so")
         assert all(one.id in shown for one in found["fedrlc"])
@@ -132,5 +132,5 @@ def test_reports_put_what_is_wrong_first_and_load_nothing(
 def test_labels_are_shown_as_text(papers: Mapping[str, Paper]) -> None:
     evil = Finding("i", "p", ("1",), "new-check", "<b>|x|</b>", "1", "2", "inconsistent")
     audited = [(papers["fcl"], [evil])]
-    assert "&lt;b&gt;|x|" in html.render(audited)
-    assert r"\<b\>\|x\|" in markdown.render(audited)
+    assert "&lt;b&gt;|x|" in html(audited)
+    assert r"\<b\>\|x\|" in markdown(audited)

@@ -1,4 +1,4 @@
-"""What both formats of the audit report show, and in which order."""
+"""The audit of the printed numbers as a report, in HTML and Markdown."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from fedrepro.benchmark.audit.findings import STATUSES, Finding, Status
 from fedrepro.benchmark.spec.model import Paper
+from fedrepro.reports.pages import page
+from fedrepro.reports.writers.markdown import code, escape
 
 Audited = Sequence[tuple[Paper, Sequence[Finding]]]
 """Papers with their findings."""
@@ -69,3 +71,60 @@ def headline(findings: Sequence[Finding]) -> str:
         f"{what} inconsistent, {found['undecidable']} undecidable and "
         f"{found['consistent']} consistent."
     )
+
+
+def html(audited: Audited) -> str:
+    """The report as one self-contained page; everything that comes from a spec is escaped."""
+    names = (by_status, counts, headline, in_words, kind_counts)
+    functions = {one.__name__: one for one in names}
+    return page("audit.html").render(audited=audited, meanings=MEANINGS, **functions)
+
+
+def markdown(audited: Audited) -> str:
+    """The report as Markdown that renders on a code host."""
+    meanings = [f"- **{word}**: {meaning}" for word, meaning in MEANINGS.items()]
+    blocks = [
+        "# What the printed numbers say of each other",
+        "Nothing was trained. Every printed number stands for all values that round to it.",
+        "\n".join(meanings),
+        _counts("paper", [(paper.id, counts(findings)) for paper, findings in audited]),
+    ]
+    for paper, findings in audited:
+        blocks += _paper(paper, findings)
+    return "\n\n".join(blocks) + "\n"
+
+
+def _paper(paper: Paper, findings: Sequence[Finding]) -> list[str]:
+    blocks = [
+        f"## {escape(paper.id)}: {escape(paper.title)}",
+        headline(findings),
+        _counts("check", kind_counts(findings)),
+    ]
+    for status, found in by_status(findings):
+        listed = "\n\n".join(map(_finding, found))
+        title = f"{len(found)} {status}"
+        if status == "consistent":
+            blocks.append(f"<details>\n<summary>{title}</summary>\n\n{listed}\n\n</details>")
+        else:
+            blocks += [f"### {title}", listed]
+    return blocks
+
+
+def _finding(one: Finding) -> str:
+    return (
+        f"- {escape(one.statement)}\n"
+        f"  - published: {escape(one.published)}\n"
+        f"  - computed: {escape(one.computed)}\n"
+        f"  - {code(one.id)}"
+    )
+
+
+def _counts(what: str, rows: Sequence[tuple[str, Counts]]) -> str:
+    lines = [f"| {what} | {' | '.join(MEANINGS)} |", "|---|---:|---:|---:|"]
+    for name, counts in rows:
+        lines.append(f"| {escape(name)} | {' | '.join(map(str, counts.values()))} |")
+    return "\n".join(lines)
+
+
+FILES = {"audit.html": html, "audit.md": markdown}
+"""The formats, by the name of their file."""
