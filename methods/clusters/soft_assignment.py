@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.nn.dense import dense_layers_of
+from fedrepro.methods.nn.layers import dense_layers_of
 from fedrepro.methods.state import State, part
 
 CENTRES = "centres.mu"

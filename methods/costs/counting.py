@@ -16,7 +16,8 @@ Evidence: `tests/methods/test_counting.py`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, replace
 from fractions import Fraction
 
@@ -27,7 +28,7 @@ from fedrepro.methods.costs.op_trace import traced
 from fedrepro.methods.data.federation import Federation, ImageSet, to_float
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.federated.base import FederatedMethod, Message, Server, Task
-from fedrepro.methods.training.grouping import Grouping
+from fedrepro.methods.training.steps import Grouping
 
 _SIZES = (2, 3, 4, 6)
 """Images of a client. Three give a polynomial of degree two, the fourth checks it."""
@@ -127,35 +128,21 @@ def _client_costs(
     )
 
 
-@dataclass(frozen=True)
-class _Polynomial:
-    """Sum of coefficients[i] times n to the i."""
-
-    coefficients: tuple[Fraction, ...]
-
-    def __call__(self, n: int) -> Fraction:
-        return sum((c * n**i for i, c in enumerate(self.coefficients)), Fraction(0))
-
-
-def _fitted(points: Sequence[tuple[int, int | Fraction]]) -> _Polynomial:
-    """The polynomial of degree two through all the points, exactly.
+def _fitted(points: Sequence[tuple[int, int | Fraction]]) -> Callable[[int], Fraction]:
+    """The polynomial of degree two through all the points, exactly (Lagrange).
 
     Raises `ValueError` if there is none.
     """
     used = points[: _DEGREE + 1]
-    total = [Fraction(0)] * (_DEGREE + 1)
-    for i, (x, y) in enumerate(used):
-        # Lagrange: the product of (n - z) / (x - z) over the other points, as coefficients.
-        basis = [Fraction(y)]
-        for j, (z, _) in enumerate(used):
-            if i != j:
-                shifted, scaled = [Fraction(0), *basis], [*(-z * c for c in basis), Fraction(0)]
-                basis = [(a + b) / (x - z) for a, b in zip(shifted, scaled, strict=True)]
-        total = [a + b for a, b in zip(total, basis, strict=True)]
-    found = _Polynomial(tuple(total))
-    if any(found(x) != y for x, y in points):
+
+    def at(n: int) -> Fraction:
+        basis = ([Fraction(n - z, x - z) for z, _ in used if z != x] for x, _ in used)
+        terms = (y * math.prod(own) for own, (_, y) in zip(basis, used, strict=True))
+        return Fraction(sum(terms))
+
+    if any(at(x) != y for x, y in points):
         raise ValueError(f"{list(points)}, by images, follow no polynomial of degree {_DEGREE}")
-    return found
+    return at
 
 
 def _rounds(

@@ -135,3 +135,18 @@ def each_once(change: Callable[[Tensor], Tensor], indices: Sequence[Tensor]) -> 
 def to_float(images: Tensor) -> Tensor:
     """uint8 images as float32 in [0, 1]; any shape."""
     return images.to(torch.float32).div_(255.0)
+
+
+def labelled(own: Tensor, labels: Tensor, share: float, generator: torch.Generator) -> Tensor:
+    """`share` of the images of each class in `own`, at least one of each; int64, rising.
+
+    own: int64, indices of images; labels: int64, classes of all images. Shares of a class are
+    rounded to the nearest number. The same generator gives nested sets for growing shares.
+    """
+    chosen = []
+    classes = labels[own]
+    for c in torch.unique(classes):
+        images = own[classes == c]
+        order = torch.randperm(len(images), generator=generator).to(own.device)
+        chosen.append(images[order[: max(1, round(share * len(images)))]])
+    return torch.cat(chosen).sort().values

@@ -14,8 +14,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 
 from fedrepro.methods.encoders.base import Encoder
-from fedrepro.methods.nn.dense import dense_layers
-from fedrepro.methods.nn.layers import Layer, Sequential
+from fedrepro.methods.nn.layers import Layer, Sequential, dense_layers
 from fedrepro.methods.nn.mfcl_modules import Convolution, client_autoencoder
 from fedrepro.methods.nn.modular import MODULE, ModularNetwork, plain_layers
 from fedrepro.methods.nn.normalisation import NORMS, Norm, normalisation

@@ -15,7 +15,7 @@ Evidence: `tests/methods/test_layers.py` holds values and gradients of both agai
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
 
 import torch
@@ -275,3 +275,36 @@ class Sequential(Layer):
 def is_buffer(name: str) -> bool:
     """Whether a tensor of a state is a running statistic rather than a trained weight."""
     return name.rsplit(".", 1)[-1].startswith("running_")
+
+
+def dense_layers(name: str, inputs: int, widths: Sequence[int], normalised: int = 0) -> Sequential:
+    """Dense layers of `widths`, with ReLU on all but the last; tensors begin with `name.`.
+
+    The first `normalised` layers have batch normalisation before the ReLU and no bias: batch
+    normalisation would cancel a bias, and Adam would blow its gradient, pure rounding, up to full
+    steps.
+    """
+    layers: list[Layer] = []
+    for i, width in enumerate(widths):
+        layers.append(Linear(f"{name}.{i}", inputs, width, bias=i >= normalised))
+        if i < normalised:
+            layers.append(BatchNorm(f"{name}.norm{i}", width))
+        if i < len(widths) - 1:
+            layers.append(ReLU())
+        inputs = width
+    return Sequential(*layers)
+
+
+def dense_layers_of(name: str, weights: State) -> Sequential:
+    """The network that `dense_layers` made, read off its weights."""
+    layers: list[Layer] = []
+    i = 0
+    while (weight := weights.get(f"{name}.{i}.weight")) is not None:
+        if i > 0:
+            layers.append(ReLU())
+        outputs, inputs = weight.shape[1:]
+        layers.append(Linear(f"{name}.{i}", inputs, outputs, bias=f"{name}.{i}.bias" in weights))
+        if f"{name}.norm{i}.weight" in weights:
+            layers.append(BatchNorm(f"{name}.norm{i}", outputs))
+        i += 1
+    return Sequential(*layers)

@@ -11,27 +11,19 @@ Evidence: `tests/methods/test_reached.py` (training with and without them).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
 
 import torch
 from torch import Tensor
 
-from fedrepro.methods.nn.layers import REACHED
+from fedrepro.methods.nn.layers import REACHED, Layer
 from fedrepro.methods.state import State, take
 
 Places = Mapping[str, tuple[slice, slice]]
 """By the name of a weight, the rows and columns of its kernels that images reach."""
 
 
-class Network(Protocol):
-    """A layer, or a whole model."""
-
-    def __call__(self, state: State, x: Tensor, training: bool = False) -> Tensor:
-        """models x batch x ... in and out."""
-
-
 @torch.no_grad()
-def reached_places(network: Network, state: State, image: Tensor) -> Places:
+def reached_places(network: Layer, state: State, image: Tensor) -> Places:
     """The part of each kernel of `network` that a float image C x H x W reaches.
 
     It is the same for all images of that size. Kernels that are reached as a whole are left out.

@@ -20,9 +20,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from fedrepro.methods.clusters.kmeans import kmeans
-from fedrepro.methods.nn.dense import dense_layers
-from fedrepro.methods.nn.layers import Layer
-from fedrepro.methods.objectives._queue import last_width, unit
+from fedrepro.methods.nn.layers import Layer, dense_layers
+from fedrepro.methods.objectives._memory import last_width, unit
 from fedrepro.methods.objectives.base import Learner, Objective
 from fedrepro.methods.state import State
 

@@ -1,4 +1,4 @@
-"""Losses of deep clustering on soft assignments: contrastive clustering's, and those of DEC.
+"""Soft clusters that are trained with the networks: losses, and learners with trained centres.
 
 Papers: fedrlc, Section III-B (Eqs. 6 to 12, 14, 15), after Li et al. 2021 (contrastive clustering)
 and Xie et al. 2016 (DEC).
@@ -12,11 +12,15 @@ Evidence: `tests/methods/test_soft_clusters.py` (plain loops and numpy).
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 import torch
 from torch import Tensor
 
-from fedrepro.methods.clusters.soft_assignment import student_t
+from fedrepro.methods.clusters.soft_assignment import CENTRES, student_t
+from fedrepro.methods.objectives.base import Learner
 from fedrepro.methods.objectives.simclr import nt_xent
+from fedrepro.methods.state import State
 
 
 def cluster_contrast(c_a: Tensor, c_b: Tensor, temperature: float) -> Tensor:
@@ -71,3 +75,20 @@ def crossed_divergence(
             each = each * (q.argmax(2) == target.argmax(2))
         loss = loss + each.mean(1)
     return loss
+
+
+class CentredLearner(Learner):
+    """A learner that trains centres (`methods.clusters.soft_assignment`) with its networks."""
+
+    n_clusters: int
+    width: int
+
+    def new(self, generator: torch.Generator) -> State:
+        """Networks, then standard normal centres, so that centres change no network."""
+        networks = super().new(generator)
+        centres = torch.randn(1, self.n_clusters, self.width, generator=generator)
+        return {**networks, CENTRES: centres}
+
+    @abstractmethod
+    def embed(self, state: State, x: Tensor, training: bool) -> Tensor:
+        """What the centres cluster, models x batch x width, of float images x in [0, 1]."""

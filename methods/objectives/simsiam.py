@@ -18,8 +18,7 @@ from typing import ClassVar
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.nn.dense import dense_layers
-from fedrepro.methods.nn.layers import Layer, Sequential
+from fedrepro.methods.nn.layers import Layer, Sequential, dense_layers
 from fedrepro.methods.objectives.base import Learner, Objective
 from fedrepro.methods.state import State
 

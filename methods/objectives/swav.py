@@ -19,10 +19,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fedrepro.methods.clusters.sinkhorn import sinkhorn
-from fedrepro.methods.nn.dense import dense_layers
-from fedrepro.methods.nn.layers import Layer, Linear, Sequential
-from fedrepro.methods.objectives._queue import enqueue, is_filled, last_width, new_queue, unit
+from fedrepro.methods.clusters.balanced_clustering import sinkhorn
+from fedrepro.methods.nn.layers import Layer, Linear, Sequential, dense_layers
+from fedrepro.methods.objectives._memory import enqueue, is_filled, last_width, new_queue, unit
 from fedrepro.methods.objectives.base import Learner, Objective
 from fedrepro.methods.state import State
 

@@ -10,7 +10,6 @@ Evidence: `tests/methods/test_optim.py`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import partial
 from typing import Any, Protocol
 
 import torch
@@ -37,29 +36,31 @@ _OPTIMIZERS: dict[str, Callable[..., Optimizer]] = {
     "lars": LARS,
     "sgd": torch.optim.SGD,
 }
-_FAST: dict[str, Callable[..., Optimizer]] = {
-    "adam": partial(torch.optim.Adam, fused=True),
-    "adamw": partial(torch.optim.AdamW, fused=True),
-    "sgd": partial(torch.optim.SGD, fused=True),
-}
 
 
 def make_optimizer(
-    name: str, parameters: Iterable[Tensor], learning_rate: float, **options: Any
+    name: str,
+    parameters: Iterable[Tensor],
+    learning_rate: float,
+    sgd_momentum: float = 0.0,
+    weight_decay: float = 0.0,
 ) -> Optimizer:
-    """`adam`, `adamw`, `lars` or `sgd` over leaf tensors; `options` as of the torch class.
+    """`adam`, `adamw`, `lars` or `sgd` over leaf tensors; other settings are the class's own.
 
-    Adam's other settings are the field's usual ones (betas 0.9 and 0.999, eps 1e-8).
+    sgd_momentum: read by `sgd` alone. weight_decay: 0 for the class's own.
 
     Raises `ValueError` for another name.
     """
     if name not in _OPTIMIZERS:
         raise ValueError(f"optimizer '{name}' is not known (known: {', '.join(_OPTIMIZERS)})")
     tensors = list(parameters)
-    fast = name in _FAST and all(map(_suits_fused, tensors))
-    # Fused SGD with momentum fails where a weight gets its first gradient later than others.
-    fast = fast and not (name == "sgd" and options.get("momentum"))
-    return (_FAST if fast else _OPTIMIZERS)[name](tensors, lr=learning_rate, **options)
+    options: dict[str, Any] = {"weight_decay": weight_decay} if weight_decay else {}
+    if name == "sgd" and sgd_momentum:
+        # Fused SGD with momentum fails where a weight gets its first gradient later than others.
+        options["momentum"] = sgd_momentum
+    elif name != "lars" and all(map(_suits_fused, tensors)):
+        options["fused"] = True
+    return _OPTIMIZERS[name](tensors, lr=learning_rate, **options)
 
 
 def moves_by_gradients_alone(name: str, weight_decay: float = 0.0) -> bool:

@@ -12,8 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import ClassVar
 
-from fedrepro.methods.data.federation import Federation
-from fedrepro.methods.data.labels import labelled
+from fedrepro.methods.data.federation import Federation, labelled
 from fedrepro.methods.federated import loop
 from fedrepro.methods.federated.base import Task
 from fedrepro.methods.federated.supervised.fedavg import FedAvg

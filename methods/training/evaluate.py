@@ -17,7 +17,7 @@ from torch import Tensor
 from fedrepro.methods.data.federation import Federation, ImageSet, to_float
 from fedrepro.methods.nn.classifier import ENCODER, HEAD, Classifier
 from fedrepro.methods.state import State, n_models, part, take
-from fedrepro.methods.training.memory import image_bytes, step_bytes
+from fedrepro.methods.training.probing import image_bytes, step_bytes
 
 
 @torch.no_grad()

@@ -1,6 +1,7 @@
 """Supervised local training of many clients: cross-entropy on their own labelled images.
 
-Evidence: `tests/methods/test_local.py` (torch.nn and torch.optim, one client after another).
+Evidence: `tests/methods/test_local.py`, `tests/methods/test_personalized.py` (torch.nn and
+torch.optim, one client after another).
 """
 
 from __future__ import annotations
@@ -19,11 +20,9 @@ from fedrepro.methods.nn.reached import Places, reached_places, restored, trimme
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State, part, take
 from fedrepro.methods.training.evaluate import features
-from fedrepro.methods.training.grouping import ENGINES_CHOICE, Grouping
-from fedrepro.methods.training.independence import is_batch_independent
 from fedrepro.methods.training.local_loss import Batch, LocalLoss, LocalOptions
-from fedrepro.methods.training.memory import image_bytes
-from fedrepro.methods.training.steps import train_steps
+from fedrepro.methods.training.probing import image_bytes, is_batch_independent
+from fedrepro.methods.training.steps import ENGINES_CHOICE, Grouping, train_steps
 
 ENCODED = "encoded"
 
@@ -118,6 +117,27 @@ def train_clients(
         places = reached_places(model, start, to_float(federation.train.images[own_of[0][0]]))
     whole = Supervised(model, federation.train, encoder_epochs)
     return restored(train(whole, trimmed(start, places), grouping), start, places)
+
+
+def adapted_heads(
+    model: Classifier,
+    start: State,
+    federation: Federation,
+    options: LocalOptions,
+    seeds: Seeds,
+    t: int,
+) -> State:
+    """The models of all clients (`start`, stacked) with heads trained on frozen encoders.
+
+    t: names the random stream that orders a client's images.
+
+    Calibre, Section V-A, and the fine-tuning of FedAvg-FT, SCAFFOLD-FT, FedPer, FedRep, FedBABU.
+    Unstated: the encoder is in evaluation mode (its running statistics stay), without augmentation.
+    """
+    everyone = torch.arange(federation.n_clients)
+    return train_clients(
+        model, start, everyone, federation, everyone, options, seeds, t, encoder_epochs=0
+    )
 
 
 class _Heads(Supervised):

@@ -8,7 +8,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from torch import Tensor
 
@@ -46,12 +45,9 @@ class LocalOptions:
 
     def optimizer_over(self, weights: Sequence[Tensor]) -> Optimizer:
         """A fresh optimiser over leaf tensors."""
-        more: dict[str, Any] = {}
-        if self.sgd_momentum and self.optimizer == "sgd":
-            more["momentum"] = self.sgd_momentum
-        if self.weight_decay:
-            more["weight_decay"] = self.weight_decay
-        return make_optimizer(self.optimizer, weights, self.learning_rate, **more)
+        return make_optimizer(
+            self.optimizer, weights, self.learning_rate, self.sgd_momentum, self.weight_decay
+        )
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from fedrepro.methods.federated.supervised.split_mix import SplitMix
 from fedrepro.methods.nn.classifier import Classifier, dense_head
 from fedrepro.methods.objectives.byol import BYOL
 from fedrepro.methods.objectives.simclr import SimCLR
-from fedrepro.methods.training.grouping import Grouping
+from fedrepro.methods.training.steps import Grouping
 from tests.methods.conftest import MakeTask
 
 ROUNDS, EPOCHS, BATCH, IMAGES, CLIENTS = 3, 2, 3, 8, 4

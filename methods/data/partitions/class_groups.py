@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import torch
 
 from fedrepro.methods.data.federation import Federation, ImageSet
-from fedrepro.methods.data.partitions._piles import deal_by_class, proportional
+from fedrepro.methods.data.partitions._dealing import deal_by_class, proportional
 from fedrepro.methods.data.partitions.base import Partition
 from fedrepro.methods.seeds import Seeds
 

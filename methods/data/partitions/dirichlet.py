@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from fedrepro.methods.data.federation import Federation, ImageSet
-from fedrepro.methods.data.partitions._whole import federation_of, labels_of
+from fedrepro.methods.data.partitions._dealing import federation_of, labels_of
 from fedrepro.methods.data.partitions.base import Partition
 from fedrepro.methods.seeds import Seeds
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import torch
 
 from fedrepro.methods.data.federation import Federation, ImageSet
-from fedrepro.methods.data.partitions._whole import federation_of
+from fedrepro.methods.data.partitions._dealing import federation_of
 from fedrepro.methods.data.partitions.base import Partition
 from fedrepro.methods.seeds import Seeds
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import torch
 
-from fedrepro.methods.data.partitions._piles import Pile, proportional
+from fedrepro.methods.data.partitions._dealing import Pile, proportional
 from fedrepro.methods.data.partitions._sampled import Sampled
 from fedrepro.methods.seeds import Seeds
 

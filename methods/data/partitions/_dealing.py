@@ -1,4 +1,4 @@
-"""Dealing images to clients by class: piles that are shuffled again when they run out.
+"""What partitions share: piles of images that are shuffled again when they run out, federations.
 
 Evidence: `tests/methods/test_partitions.py`.
 """
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from fedrepro.methods.data.federation import Federation, ImageSet
 from fedrepro.methods.seeds import Seeds
 
 
@@ -81,3 +82,28 @@ class Pile:
             hand, taken = hand + more, set(more)
             self._left = [card for card in again if card not in taken]
         return hand
+
+
+def federation_of(
+    train: ImageSet, test: ImageSet, hands: Sequence[Tensor], n_classes: int
+) -> Federation:
+    """A federation of clients with training images `hands` (int64 each).
+
+    All clients' test images are the same tensor, so that evaluation passes over them once.
+
+    Raises `ValueError` if a client is left without images.
+    """
+    empty = sum(len(hand) == 0 for hand in hands)
+    if empty:
+        raise ValueError(f"{empty} of {len(hands)} clients would hold no image")
+    everything = torch.arange(len(test))
+    group = torch.zeros(len(hands), dtype=torch.int64)
+    return Federation(train, test, tuple(hands), (everything,) * len(hands), group, n_classes)
+
+
+def labels_of(portion: ImageSet) -> Tensor:
+    """Labels on the CPU.
+
+    Raises `ValueError` if the portion has none.
+    """
+    return portion.known_labels("dealing by class").cpu()

@@ -1,8 +1,10 @@
-"""A queue of features for each stacked model: the newest come in, the oldest leave.
+"""What a learner keeps besides trained weights: a queue of features, a slowly moving copy.
 
-It starts empty, and a count tells how much of it is filled: noise in place of features that do not
+A queue starts empty and counts how much of it is filled: noise in place of features that do not
 exist yet (as in the code of He et al. 2020) would stay for whole rounds where clients hold few
 images. Entries stand newest first, so the size need not be a multiple of the batch.
+A copy of encoder and projector (BYOL's target, MoCo's key network) has the names of the weights
+that it follows, so one network reads both states.
 Evidence: `tests/methods/test_moco.py` (order and size against Python's deque).
 """
 
@@ -12,7 +14,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.state import State
+from fedrepro.methods.nn.layers import is_buffer
+from fedrepro.methods.state import State, clone, part
 
 
 def new_queue(name: str, size: int, width: int, like: Tensor) -> State:
@@ -53,3 +56,19 @@ def last_width(projector_widths: tuple[int, ...], dim: int) -> int:
 def unit(x: Tensor) -> Tensor:
     """Vectors of length one along the last dimension."""
     return F.normalize(x, dim=-1)
+
+
+def target_of(state: State) -> State:
+    """A copy of the encoder and the projector of `state`."""
+    return clone({**part(state, "encoder"), **part(state, "projector")})
+
+
+@torch.no_grad()
+def follow(memory: State, state: State, momentum: float) -> None:
+    """θ' ← m θ' + (1 - m) θ, in place, for the trained weights that `memory` has a copy of.
+
+    Running statistics stay: the copy has its own.
+    """
+    for name, value in state.items():
+        if name in memory and not is_buffer(name):
+            memory[name].lerp_(value, 1 - momentum)

@@ -1,12 +1,14 @@
-"""Cross-dataset relevance: how alike an encoder finds pre-training and client images.
+"""Metrics of images: relevance, the error of rebuilt images, saliency.
 
-Paper: CP-CFL, Section 4.3 and Table 5: 300 images of each data set, mean of Eq. 7 over all pairs
-of their representations.
-Unstated: what happens where both sides hold the same images (a pair of identical images compares
-an image with itself and is left out, so that overlap does not raise the score); a data set
-with fewer images (all of them are taken); images without any activity (similarity 0, since Eq. 7 is
-undefined there).
-Evidence: `tests/methods/test_relevance.py` against a plain loop over Eq. 7.
+Cross-dataset relevance (CP-CFL, Section 4.3 and Table 5): how alike an encoder finds pre-training
+and client images, by 300 images of each data set and the mean of Eq. 7 over all pairs of their
+representations. Unstated: pairs of identical images are left out, so that overlap does not raise
+the score; of a smaller data set all images are taken; images without any activity have similarity
+0, since Eq. 7 is undefined there.
+Saliency (Simonyan et al. 2014, "Deep inside convolutional networks"): the largest absolute
+derivative over a pixel's channels.
+Evidence: `tests/methods/test_relevance.py` (a plain loop over Eq. 7), `test_reconstruction.py`,
+`test_saliency.py` (a linear network by hand, finite differences).
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State
 from fedrepro.methods.training.pretraining import encode
 
-METRICS = ("relevance",)
+METRICS = ("relevance", "view_error", "image_error", "rare_share")
 
 
 def relevance(
@@ -60,3 +62,27 @@ def identical(a: Tensor, b: Tensor) -> Tensor:
     pixels = torch.cat([a, b]).flatten(1)
     number: Tensor = torch.unique(pixels, dim=0, return_inverse=True)[1]
     return number[: len(a), None] == number[None, len(a) :]
+
+
+def pixel_error(found: Tensor, hidden: Tensor) -> float:
+    """Root mean squared difference of pixels; both of one shape."""
+    return float((found - hidden).square().mean().sqrt())
+
+
+def saliency(network: Layer, state: State, x: Tensor) -> Tensor:
+    """Saliency n x height x width of the length |h| of the representation of each image.
+
+    x: n x channels x height x width, in [0, 1]. state: one model, in evaluation mode.
+    """
+    leaf = x.detach().requires_grad_()
+    with torch.enable_grad():
+        length = network(state, leaf.unsqueeze(0))[0].norm(dim=1).sum()
+    (gradient,) = torch.autograd.grad(length, leaf)
+    return gradient.abs().amax(1)
+
+
+def left_share(maps: Tensor) -> Tensor:
+    """Share of each map (n x height x width) in its left half, (n,); a half where it is all 0."""
+    total = maps.flatten(1).sum(1)
+    left = maps[:, :, : maps.shape[2] // 2].flatten(1).sum(1)
+    return torch.where(total > 0, left / total.clamp(min=torch.finfo(maps.dtype).tiny), 0.5)
