@@ -45,18 +45,8 @@ def concatenate(states: Iterable[State]) -> State:
 def put(state: State, index: Tensor | Sequence[int], new: State) -> None:
     """Writes the models of `new`, in order, over those of `state` at `index`, in place."""
     for name, value in state.items():
-        if _neighbours(index):
-            # A slice is several times as fast as positions.
-            value.narrow(0, int(index[0]), len(index)).copy_(new[name])
-        else:
-            position = torch.as_tensor(index, dtype=torch.int64, device=value.device)
-            value[position] = new[name].to(value.dtype)
-
-
-def _neighbours(index: Tensor | Sequence[int]) -> bool:
-    """Whether it is a list of consecutive positions."""
-    listed = isinstance(index, list) and len(index) > 0 and index[0] >= 0
-    return listed and index == list(range(index[0], index[0] + len(index)))
+        position = torch.as_tensor(index, dtype=torch.int64, device=value.device)
+        value[position] = new[name].to(value.dtype)
 
 
 def part(state: State, prefix: str) -> State:

@@ -17,6 +17,7 @@ from torch.nn.utils.rnn import pad_sequence
 from fedrepro.methods.data.federation import Federation, ImageSet, to_float
 from fedrepro.methods.nn.classifier import HEAD, Classifier
 from fedrepro.methods.nn.reached import Places, reached_places, restored, trimmed
+from fedrepro.methods.optim.optimizers import moves_by_gradients_alone
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State, part, take
 from fedrepro.methods.training.evaluate import features
@@ -113,7 +114,7 @@ def train_clients(
         return {**start, **train(heads, part(start, HEAD), grouping)}
     places: Places = {}
     # A client alone trains all weights: `methods.costs.counting` counts them.
-    if len(clients) > 1 and options.moves_by_gradients_alone:
+    if len(clients) > 1 and moves_by_gradients_alone(options.optimizer, options.weight_decay):
         places = reached_places(model, start, to_float(federation.train.images[own_of[0][0]]))
     whole = Supervised(model, federation.train, encoder_epochs)
     return restored(train(whole, trimmed(start, places), grouping), start, places)

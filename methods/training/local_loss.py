@@ -11,11 +11,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from fedrepro.methods.optim.optimizers import (
-    Optimizer,
-    make_optimizer,
-    moves_by_gradients_alone,
-)
+from fedrepro.methods.optim.optimizers import Optimizer, make_optimizer
 from fedrepro.methods.state import State
 
 
@@ -37,11 +33,6 @@ class LocalOptions:
     optimizer: str = "adam"
     sgd_momentum: float = 0.0
     weight_decay: float = 0.0
-
-    @property
-    def moves_by_gradients_alone(self) -> bool:
-        """As `methods.optim.optimizers.moves_by_gradients_alone`."""
-        return moves_by_gradients_alone(self.optimizer, self.weight_decay)
 
     def optimizer_over(self, weights: Sequence[Tensor]) -> Optimizer:
         """A fresh optimiser over leaf tensors."""

@@ -101,9 +101,15 @@ def federation_of(
     return Federation(train, test, tuple(hands), (everything,) * len(hands), group, n_classes)
 
 
-def labels_of(portion: ImageSet) -> Tensor:
-    """Labels on the CPU.
+def counted_out(
+    train: ImageSet, test: ImageSet, wanted: Sequence[dict[int, int]], test_size: int, seeds: Seeds
+) -> tuple[ImageSet, ImageSet, tuple[Tensor, ...], tuple[Tensor, ...]]:
+    """The first four fields of a `Federation` whose clients hold `wanted`, images by class.
 
-    Raises `ValueError` if the portion has none.
+    test_size: test images of a client, in the proportions of its training images.
+
+    Raises `ValueError` as `deal_by_class`.
     """
-    return portion.known_labels("dealing by class").cpu()
+    tested = [proportional(counts, test_size) for counts in wanted]
+    train_of = deal_by_class(wanted, train.labels, "training", seeds)
+    return train, test, train_of, deal_by_class(tested, test.labels, "test", seeds)

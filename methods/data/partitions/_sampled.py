@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import torch
 
 from fedrepro.methods.data.federation import Federation, ImageSet
-from fedrepro.methods.data.partitions._dealing import deal_by_class, proportional
+from fedrepro.methods.data.partitions._dealing import counted_out
 from fedrepro.methods.data.partitions.base import Partition
 from fedrepro.methods.seeds import Seeds
 
@@ -57,13 +57,6 @@ class Sampled(Partition):
         needs.
         """
         wanted = self.wanted(n_classes, seeds)
-        tested = [proportional(counts, self.test_size) for counts in wanted]
-        return Federation(
-            train,
-            test,
-            deal_by_class(wanted, train.labels, "training", seeds),
-            deal_by_class(tested, test.labels, "test", seeds),
-            torch.zeros(len(wanted), dtype=torch.int64),
-            n_classes,
-            novel=self.novel,
-        )
+        group = torch.zeros(len(wanted), dtype=torch.int64)
+        dealt = counted_out(train, test, wanted, self.test_size, seeds)
+        return Federation(*dealt, group, n_classes, novel=self.novel)

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import torch
 
 from fedrepro.methods.data.federation import Federation, ImageSet
-from fedrepro.methods.data.partitions._dealing import deal_by_class, proportional
+from fedrepro.methods.data.partitions._dealing import counted_out
 from fedrepro.methods.data.partitions.base import Partition
 from fedrepro.methods.seeds import Seeds
 
@@ -80,14 +80,8 @@ class ClassGroups(Partition):
             )
         group = torch.arange(self.count) * len(self.groups) // self.count
         wanted = [self._wanted(client, int(g), seeds) for client, g in enumerate(group)]
-        tested = [proportional(counts, self.test_size) for counts in wanted]
         return Federation(
-            train,
-            test,
-            deal_by_class(wanted, train.labels, "training", seeds),
-            deal_by_class(tested, test.labels, "test", seeds),
-            group,
-            n_classes,
+            *counted_out(train, test, wanted, self.test_size, seeds), group, n_classes
         )
 
     def _wanted(self, client: int, group: int, seeds: Seeds) -> dict[int, int]:

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from fedrepro.methods.data.federation import Federation, ImageSet
-from fedrepro.methods.data.partitions._dealing import federation_of, labels_of
+from fedrepro.methods.data.partitions._dealing import federation_of
 from fedrepro.methods.data.partitions.base import Partition
 from fedrepro.methods.seeds import Seeds
 
@@ -47,7 +47,7 @@ class Dirichlet(Partition):
 
         Raises `ValueError` if the data have no labels, or fewer than `smallest` images a client.
         """
-        labels = labels_of(train)
+        labels = train.known_labels("dealing by class").cpu()
         if len(labels) < self.count * self.smallest:
             raise ValueError(
                 f"{len(labels)} images cannot give {self.count} clients {self.smallest} each"
