@@ -2,7 +2,7 @@
 
 Every tensor of a `State` has a leading dimension `models`: 1 for a single model, N for a pool of N
 cluster models, 60 for sixty clients in training. Choosing, copying and averaging models are then
-index and matrix operations, and the same network code (`methods.nn.layers`) runs one model or many.
+index and matrix operations, and the same network code (`methods.nn.layers`) runs one or many.
 """
 
 from __future__ import annotations
@@ -62,8 +62,7 @@ def clone(state: State) -> State:
 def weighted_average(state: State, weights: Tensor) -> State:
     """Averages of the stacked models: row n of `weights` (averages x models) gives average n.
 
-    Rows are normalised to sum 1 (McMahan et al. 2017; CP-CFL Eq. 6). Integer tensors (counters)
-    are averaged and rounded.
+    Rows are normalised (McMahan et al. 2017; CP-CFL Eq. 6); integer tensors are rounded.
 
     Raises `ValueError` if a row has no positive sum.
     """

@@ -24,8 +24,7 @@ def sinkhorn(
 ) -> Tensor:
     """Assignments models x samples x prototypes of `scores` (same shape); each sample's sum is 1.
 
-    valid: bool, models x samples; the samples that share the prototypes, None for all. Others get
-    assignments without having a part in the balance. Each model needs a valid sample.
+    valid: bool, models x samples; samples that count in the balance (at least one), None for all.
     """
     log_q = scores / epsilon
     for _ in range(iterations):
@@ -44,11 +43,9 @@ def balanced_centroids(
     steps: int = 5,
     epsilon: float = 0.05,
 ) -> Tensor:
-    """Centroids n_clusters x width of the unit vectors `z`, n x width; all have length one.
+    """Centroids n_clusters x width, of length one, of the unit vectors `z`, n x width.
 
-    start: where they begin; None draws them from `z`, with repetition where it has too few.
-
-    Raises `ValueError` if `z` is empty.
+    start: where they begin; None draws them from `z`. Raises `ValueError` if `z` is empty.
     """
     n = len(z)
     if n == 0:

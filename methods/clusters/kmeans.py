@@ -28,8 +28,7 @@ def kmeans(
     """Centres models x n_clusters x width, and each point's centre, int64, models x points.
 
     x: models x points x width; of length one if `spherical`, as the centres then are. Each model
-    draws its first centres from its own generator (on the CPU). With fewer points than clusters
-    centres repeat, and the later of equal ones stay empty.
+    draws its first centres from its own generator; of equal centres the later ones stay empty.
     """
     points = x.shape[1]
     drawn = torch.stack([torch.randperm(points, generator=g) for g in generators])
@@ -46,10 +45,7 @@ def best_kmeans(
     restarts: int = 10,
     iterations: int = 100,
 ) -> tuple[Tensor, Tensor]:
-    """As `kmeans`: per model, of `restarts` runs from k-means++ the one of least inertia.
-
-    Raises `ValueError` if there are fewer points than clusters.
-    """
+    """As `kmeans`: per model, of `restarts` runs from k-means++ the one of least inertia."""
     best: tuple[Tensor, Tensor, Tensor] | None = None
     for _ in range(restarts):
         centres, choice = lloyd(x, plus_plus(x, n_clusters, generators), iterations)
@@ -131,8 +127,8 @@ def _drawn(mass: Tensor, generators: Sequence[torch.Generator]) -> Tensor:
 def group_means(x: Tensor, group: Tensor, n_groups: int) -> tuple[Tensor, Tensor]:
     """The mean of each group, models x groups x width, and its size, int64, models x groups.
 
-    x: models x batch x width. group: int64, models x batch, from 0. Means carry gradients into
-    their members; an empty group has mean zero.
+    x: models x batch x width, which gets gradients. group: int64, models x batch. Empty groups have
+    mean zero.
     """
     belongs = F.one_hot(group, n_groups)
     sizes = belongs.sum(dim=1)

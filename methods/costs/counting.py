@@ -1,16 +1,12 @@
 """What a client exchanges, computes and holds, counted while a method's own rounds are made.
 
-Papers: mfcl, Section 5.4 (α, β, γ of Tables 3, 4 and 15). Nothing here knows a formula of a cost: a
-few rounds with two to six noise images a client are made by the method itself at the full width of
-the network, and three things are read off: its messages, torch's operators (flops, forward and
-backward), and what autograd keeps for the backward pass (`methods.costs.op_trace`). A count is
-then given
-for as many images as are asked for: it must be a polynomial in the images of a step (degree two,
-since a contrastive loss compares all with all), and is checked on a size that it was not made from.
-
-How: hardly anything is computed, and views are the images unchanged: drawing them costs a client
-something too, but no network's flops. Clients that receive equally many bytes are taken to be
-alike, and one of each kind takes part alone.
+Papers: mfcl, Section 5.4 (α, β, γ of Tables 3, 4 and 15). No formula of a cost is known here: the
+method makes a few rounds with two to six noise images a client at the full width of the network,
+and its messages, torch's operators (flops, forward and backward) and what autograd keeps
+(`methods.costs.op_trace`) are read off. Each count must be a polynomial of degree two in the images
+of a step, since a contrastive loss compares all with all; it is checked on a further size.
+Views are the images unchanged: drawing them costs no network's flops. Of clients that receive
+equally many bytes one takes part alone.
 Evidence: `tests/methods/test_counting.py`.
 """
 
@@ -41,9 +37,8 @@ class ClientCosts:
     """Of one client, mean over the clients.
 
     exchanged: bytes in both directions in the whole training. flops: of its local work in one
-    round, two a multiply-add. weights, gradients: bytes of what a step trains and of its gradients.
-    maps: bytes that autograd keeps of a step's images. kept: bytes of what stays with the client
-    between rounds (a target network, ...).
+    round, two a multiply-add. weights, gradients, maps: bytes that a step trains, of their
+    gradients, and that autograd keeps. kept: bytes that stay with the client between rounds.
     """
 
     exchanged: Fraction
@@ -62,11 +57,9 @@ class ClientCosts:
 def count_costs(method: FederatedMethod, task: Task, images: int) -> ClientCosts:
     """The costs of `method` on clients with `images` training images each.
 
-    task: its federation says how many clients there are and what their images look like, and is not
-    trained on.
+    task: its federation says how many clients there are and what images look like.
 
-    Raises `ValueError` where a count is no polynomial of the images, and for methods that stream
-    within a round.
+    Raises `ValueError` where a count is no polynomial of the images, and for streaming methods.
     """
     start = method.start(_tiny(task, 1), 0)
     received = _received(method, task, start)

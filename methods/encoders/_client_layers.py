@@ -25,10 +25,9 @@ from fedrepro.methods.nn.normalisation import NORMS, Norm, normalisation
 class ClientLayers(Encoder):
     """client_layers: how many first convolutions have the norm `client_norm`; the rest have BN.
 
-    group_channels: Λ of `group` and `twin`. norm_momentum: of the running statistics of all
-    `batch`. modular: those convolutions are MFCL's client module.
-    projector_widths: dense layers with batch normalisation on top of a modular network, as a part
-    of it.
+    group_channels: Λ of `group` and `twin`. norm_momentum: of the running statistics of `batch`.
+    modular: those convolutions are MFCL's client module. projector_widths: batch-normalised dense
+    layers on top of a modular network.
     """
 
     client_layers: int = 0

@@ -151,10 +151,7 @@ class ResNet(ClientLayers):
     def _block(
         self, name: str, inputs: int, inner: int, stride: int, index: int, gone: int
     ) -> Layer:
-        """A block whose first convolution is the network's number `index`.
-
-        Without its first `gone` convolutions it is a plain chain.
-        """
+        """A block from convolution `index` on; a plain chain without its first `gone` ones."""
         outputs = inner * self._expansion
         if self._expansion == 1:
             shapes = [(inner, 3, stride), (outputs, 3, 1)]

@@ -74,9 +74,8 @@ def wins(scores: Array, labels: Array, owner: Array, clients: int) -> Array:
 def areas(scores: Array, labels: Array, owner: Array, clients: int) -> dict[str, Array]:
     """AUROC of each client over the classes that its images have, (clients,) each; else NaN.
 
-    Arguments as for `wins`. `ovr`, one class against the rest, and `ovo`, one against one; `macro`,
-    all classes or pairs alike, and `weighted` by prevalence. Of two classes all four are the one
-    area that the later class's column has.
+    Arguments as for `wins`. `ovr`: one class against the rest; `ovo`: one against one; `macro`: all
+    alike; `weighted`: by prevalence. Of two classes all four are the later class's area.
     """
     classes = scores.shape[1]
     won = wins(scores, labels, owner, clients)
@@ -109,8 +108,7 @@ def areas(scores: Array, labels: Array, owner: Array, clients: int) -> dict[str,
 class Predicted:
     """The test images of all clients, one client's after the other's.
 
-    probabilities: images x classes. labels, owner: int64, images; the true class, and the client
-    from 0 to `clients` - 1.
+    probabilities: images x classes. labels, owner: int64, images; true class, and client.
     """
 
     probabilities: Array
@@ -130,10 +128,7 @@ class Predicted:
         return np.bincount(self.owner, images, self.clients)
 
     def per_class(self, classes: Array, images: Array | None = None) -> Array:
-        """Sums as `per_client`, apart by `classes` (int64, one an image): clients x classes.
-
-        Without `images` the images are counted.
-        """
+        """Sums as `per_client`, or numbers of images, by `classes` (int64): clients x classes."""
         n = self.probabilities.shape[1]
         sums = np.bincount(self.owner * n + classes, images, self.clients * n)
         return sums.reshape(self.clients, n)
@@ -161,10 +156,7 @@ def evaluate(probabilities: Sequence[Tensor], labels: Sequence[Tensor], final: b
 
 
 def f1(tests: Predicted) -> dict[str, Array]:
-    """F1 of each client, (clients,), over the classes that its images have.
-
-    A class that is never predicted has an F1 of 0.
-    """
+    """F1 of each client, (clients,), over its images' classes; 0 for one never predicted."""
     guessed = tests.probabilities.argmax(axis=1)
     right = tests.per_class(tests.labels, guessed == tests.labels)
     images, named = tests.per_class(tests.labels), tests.per_class(guessed)

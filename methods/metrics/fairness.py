@@ -28,8 +28,7 @@ METRICS = (
 def over_clients(accuracy: Tensor, novel: int = 0) -> dict[str, float]:
     """Mean, variance and SD of the clients' accuracies (fractions, clients).
 
-    novel: the last so many clients never trained; their three numbers have names of their own
-    (`novel_accuracy`, ...), and without any there are none.
+    novel: the last so many clients never trained; theirs are `novel_accuracy`, ...
     """
     training = len(accuracy) - novel
     groups = {"": accuracy[:training], "novel_": accuracy[training:]}
@@ -43,7 +42,7 @@ def over_clients(accuracy: Tensor, novel: int = 0) -> dict[str, float]:
 
 
 def evaluate(probabilities: Sequence[Tensor], federation: Federation) -> Evaluation:
-    """The metrics of all clients on their own test images; probabilities: images x classes each.
+    """Of all clients on their own test images; probabilities: images x classes each.
 
     Raises `ValueError` if the test images have no labels.
     """

@@ -37,8 +37,6 @@ def relevance(
 ) -> float:
     """Mean cosine similarity between `n` images of each portion, in [-1, 1].
 
-    `state` holds one encoder. Both portions must have the size and channels that it reads.
-
     Raises `ValueError` if no pair of different images is left.
     """
     weights = {name: value.to(device) for name, value in state.items()}

@@ -32,9 +32,7 @@ NORMS = ("batch", "group", "twin")
 class GroupNorm(Layer):
     """Each image's groups of `group_channels` neighbouring channels, to mean 0 and variance 1.
 
-    x: models x batch x channels x height x width. Scale and shift are per model and channel.
-
-    Raises `ValueError` for groups of less than one channel.
+    x: models x batch x channels x height x width. Raises `ValueError` for empty groups.
     """
 
     def __init__(self, name: str, channels: int, group_channels: int, eps: float = 1e-5) -> None:
@@ -65,7 +63,7 @@ class GroupNorm(Layer):
 
 
 class TwinNorm(GroupNorm):
-    """GN over both views of an image: in training, image k of the batch and image K + k are twins.
+    """GN over both views: in training, images k and K + k of a batch of 2K are twins.
 
     Raises `ValueError` when called in training on an odd batch.
     """
@@ -87,10 +85,7 @@ class TwinNorm(GroupNorm):
 def normalisation(
     norm: Norm, name: str, channels: int, group_channels: int, momentum: float = 0.1
 ) -> Layer:
-    """The layer for `norm`; group_channels is read by `group` and `twin`, momentum by `batch`.
-
-    Raises `ValueError` for a name that is none of `NORMS`.
-    """
+    """The layer for `norm`, one of `NORMS`, else `ValueError`; momentum: of `batch` alone."""
     if norm == "batch":
         return BatchNorm(name, channels, momentum)
     if norm == "group":

@@ -51,10 +51,7 @@ class DeepClusterLearner(Learner):
     def cluster(
         self, memory: State, features: Tensor, generators: Sequence[torch.Generator]
     ) -> Tensor:
-        """Sets the centroids; each image's cluster, int64, models x images.
-
-        features: models x images x width, of length one.
-        """
+        """Sets the centroids by features models x images x width; each image's cluster, int64."""
         memory[CENTROIDS], clusters = kmeans(
             features, self.options.prototypes, generators, spherical=True
         )

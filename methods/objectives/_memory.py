@@ -19,20 +19,14 @@ from fedrepro.methods.state import State, clone, part
 
 
 def new_queue(name: str, size: int, width: int, like: Tensor) -> State:
-    """`name.features` (models x size x width) and `name.filled` (int64, models), both zero.
-
-    The number of models, type and device are those of `like`.
-    """
+    """`name.features` (models x size x width) and `name.filled` (int64, models), all zero."""
     models = like.shape[0]
     filled = torch.zeros(models, dtype=torch.int64, device=like.device)
     return {f"{name}.features": like.new_zeros(models, size, width), f"{name}.filled": filled}
 
 
 def enqueue(memory: State, name: str, features: Tensor) -> None:
-    """Puts `features` (models x batch x width, oldest first) at the front of the queue `name`.
-
-    The tensors in `memory` are replaced, never written: a loss may still need the old ones.
-    """
+    """Puts `features` (models x batch x width, oldest first) in front, in new tensors."""
     old = memory[f"{name}.features"]
     size = old.shape[1]
     newest = features.detach().flip(1)
@@ -65,10 +59,7 @@ def target_of(state: State) -> State:
 
 @torch.no_grad()
 def follow(memory: State, state: State, momentum: float) -> None:
-    """θ' ← m θ' + (1 - m) θ, in place, for the trained weights that `memory` has a copy of.
-
-    Running statistics stay: the copy has its own.
-    """
+    """θ' ← m θ' + (1 - m) θ, in place, for trained weights; running statistics stay."""
     for name, value in state.items():
         if name in memory and not is_buffer(name):
             memory[name].lerp_(value, 1 - momentum)

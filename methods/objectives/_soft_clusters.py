@@ -24,10 +24,7 @@ from fedrepro.methods.state import State
 
 
 def cluster_contrast(c_a: Tensor, c_b: Tensor, temperature: float) -> Tensor:
-    """Eq. 6 as read above, (models,); c_a, c_b: soft labels, models x batch x clusters.
-
-    A cluster's column in one view attracts its column in the other and repels all other columns.
-    """
+    """Eq. 6 as read above, (models,); c_a, c_b: soft labels, models x batch x clusters."""
     columns = nt_xent(c_a.transpose(1, 2), c_b.transpose(1, 2), temperature)
     return columns - size_entropy(c_a) - size_entropy(c_b)
 
@@ -61,12 +58,10 @@ def embedded_clustering(z_a: Tensor, z_b: Tensor, centres: Tensor) -> Tensor:
 def crossed_divergence(
     q_a: Tensor, q_b: Tensor, target_a: Tensor, target_b: Tensor, select: bool = True
 ) -> Tensor:
-    """FedRLC's Eqs. 23 and 24, (models,): the online soft labels of one view against the target
-    distribution of the other view in the target network.
+    """FedRLC's Eqs. 23 and 24, (models,): online soft labels (q) of one view against the target
+    distribution of the other view in the target network; all models x batch x clusters.
 
-    q_a, q_b: online soft labels; target_a, target_b: the target network's, all models x batch x
-    clusters. select: only images whose two hard labels agree count (Eq. 24); the mean stays over
-    the whole batch. Of equal labels the smallest index counts.
+    select: only images whose two hard labels agree count (Eq. 24), in a mean over the whole batch.
     """
     loss = torch.zeros(q_a.shape[0], device=q_a.device)
     for q, target in ((q_a, target_b), (q_b, target_a)):

@@ -24,10 +24,7 @@ from fedrepro.methods.state import State
 
 
 def negative_similarity(p: Tensor, z: Tensor) -> Tensor:
-    """Eq. 12 averaged over the batch, (models,), without gradient into z.
-
-    p, z: models x batch x width.
-    """
+    """Eq. 12 averaged over the batch, (models,); p, z: models x batch x width."""
     return -F.cosine_similarity(p, z.detach(), dim=2).mean(1)
 
 

@@ -32,10 +32,7 @@ class SupervisedLearner(Learner):
     def loss(
         self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
     ) -> Tensor:
-        """Mean cross-entropy of the one view.
-
-        Raises `ValueError` without labels.
-        """
+        """Mean cross-entropy of the one view. Raises `ValueError` without labels."""
         if labels is None:
             raise ValueError("supervised pre-training needs labels, and these images have none")
         h = self.encoder(state, views[0], training=True)  # models x batch x dim

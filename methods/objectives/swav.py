@@ -29,10 +29,7 @@ PROTOTYPES = "prototypes.weight"
 
 
 def swapped_prediction(scores: Tensor, codes: Tensor, temperature: float) -> Tensor:
-    """Eq. 2 averaged over the batch, (models,): cross-entropy of `scores` against `codes`.
-
-    Both are models x batch x prototypes; scores of one view, codes of the other.
-    """
+    """Eq. 2 averaged over the batch, (models,); both models x batch x prototypes."""
     return -(codes * (scores / temperature).log_softmax(2)).sum(2).mean(1)
 
 
@@ -93,9 +90,7 @@ class SwAVLearner(Learner):
 
 @dataclass(frozen=True)
 class SwAV(Objective):
-    """Options of SwAV.
-
-    prototypes: how many. normalised_layers: layers of the projector with batch normalisation.
+    """prototypes: how many. normalised_layers: layers of the projector with batch normalisation.
     queue_size: features of earlier batches in the balance, 0 for none.
     """
 

@@ -29,9 +29,9 @@ class Clustering(Protocol):
     restarts: int = 10
 
     def measure(self, subject: Subject) -> Outcome:
-        """`clustering_accuracy`, `nmi`, `ari` and `occupied_clusters` on the test images.
+        """The metrics of `agreement` on the test images.
 
-        Raises `ValueError` if there are no labels, or if the model has no clusters of its own.
+        Raises `ValueError` if there are no labels, or no clusters of the model's own.
         """
         test = subject.held_out().to(subject.device)
         labels = test.known_labels("clustering accuracy")

@@ -102,10 +102,7 @@ class Embedding(Protocol):
 def tsne(
     h: NDArray[np.double], perplexity: float, seeds: Seeds
 ) -> tuple[NDArray[np.single], float]:
-    """A map (n x 2) of representations (n x dim) and its loss, the same for the same seed.
-
-    Perplexity is brought below a third of the number of points, as the method needs.
-    """
+    """A map (n x 2) of representations (n x dim), and its loss; perplexity is at most n / 3."""
     n, dim = h.shape
     seed = int(torch.randint(2**31 - 1, (1,), generator=seeds.generator("embedding", "t-sne")))
     method = TSNE(

@@ -52,10 +52,7 @@ class FederatedFineTuning(FedAvg, Protocol):
 
 
 def with_labelled_share(federation: Federation, share: float, seeds: Seeds) -> Federation:
-    """The same clients with only their labelled images.
-
-    Raises `ValueError` if there are no labels.
-    """
+    """The same clients with only their labelled images. Raises `ValueError` without labels."""
     labels = federation.train.known_labels("fine-tuning")
     train_of = tuple(
         labelled(own, labels, share, seeds.generator("labels", client))

@@ -44,8 +44,7 @@ class FineTuning(HeadOptions, Protocol):
     def measure(self, subject: Subject) -> Outcome:
         """The metric `accuracy` on the test images, and how many images had labels.
 
-        Raises `ValueError` if there are no labels, `methods.outcome.DivergedError` with the epoch
-        where weights leave the finite numbers.
+        Raises `ValueError` without labels, `DivergedError` where weights leave the finite numbers.
         """
         test = subject.held_out().to(subject.device)
         wanted = test.known_labels("fine-tuning")
@@ -86,10 +85,7 @@ class FineTuning(HeadOptions, Protocol):
 
 
 def labelled_share(portion: ImageSet, share: float, seeds: Seeds) -> ImageSet:
-    """The images that keep their labels, `share` of each class.
-
-    Raises `ValueError` if there are no labels.
-    """
+    """The images that keep their labels, `share` of each class; `ValueError` without labels."""
     labels = portion.known_labels("fine-tuning")
     everything = torch.arange(len(portion), device=labels.device)
     chosen = labelled(everything, labels, share, seeds.generator("labels", "pooled"))

@@ -34,9 +34,8 @@ class HeadOptions:
     """How a head is trained.
 
     epochs: passes over the images. batch_size: images. optimizer: a name of
-    `methods.optim.optimizers`.
-    learning_rate: at the start. sgd_momentum, weight_decay: of the optimiser. schedule: `constant`,
-    `cosine` (to zero over all epochs) or `steps` (times `gamma` after each epoch of `milestones`).
+    `methods.optim.optimizers`. learning_rate: at the start. schedule: `constant`, `cosine` (to zero
+    over all epochs) or `steps` (times `gamma` after each epoch of `milestones`).
     """
 
     epochs: int = 100
@@ -80,10 +79,7 @@ def train_head(
     seeds: Seeds,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> tuple[Linear, State]:
-    """A linear layer (`head.*`) trained on `features` (n x dim) by cross-entropy.
-
-    Raises `DivergedError` with the epoch if its weights leave the finite numbers.
-    """
+    """A linear layer (`head.*`) trained on `features` (n x dim); may raise `DivergedError`."""
     layer = Linear("head", features.shape[1], n_classes)
     fresh = layer.new(seeds.generator("weights", "linear evaluation"))
     head = {name: value.to(features.device).requires_grad_() for name, value in fresh.items()}
@@ -108,10 +104,7 @@ class LinearProbe(HeadOptions, Protocol):
     """Options of the classifier's training (`HeadOptions`)."""
 
     def measure(self, subject: Subject) -> Outcome:
-        """The metric `accuracy` on the test images.
-
-        Raises `ValueError` if there are no labels.
-        """
+        """The metric `accuracy` on the test images. Raises `ValueError` without labels."""
         test = subject.held_out().to(subject.device)
         train = subject.train.to(subject.device)
         known, wanted = (images.known_labels("a linear probe") for images in (train, test))

@@ -43,9 +43,8 @@ def rebuilt(
 ) -> Tensor:
     """Images in [0, 1], 2n x C x H x W, whose representations by `module` come near `z`.
 
-    z: 2n x ..., the first views of n images and then the second ones. shape: of an image. twins:
-    whether the module saw the views as twins. watch: called with 0 and grey images, then with every
-    step done. Adam on logits of pixels, from grey.
+    z: 2n x ..., the first views of n images and then the second ones (`twins`). shape: of an image.
+    watch: called with 0 and grey images, then with every step. Adam on logits of pixels.
     """
     logits = torch.zeros(1, len(z), *shape, device=z.device, requires_grad=True)
     optimizer = torch.optim.Adam([logits], lr=learning_rate)
@@ -77,9 +76,7 @@ class Reconstruction(Protocol):
     attack_learning_rate: float = 0.1
 
     def measure(self, subject: Subject) -> Outcome:
-        """Curves of `view_error` and `image_error` over the attack's steps, counted from 1.
-
-        Pictures show the first image's views and what is rebuilt of it.
+        """`view_error` and `image_error` over the attack's steps, counted from 1, and pictures.
 
         Raises `ValueError` for a network that is not in two modules.
         """

@@ -22,10 +22,7 @@ class Relevance(Protocol):
     n_compared: int = 300
 
     def measure(self, subject: Subject) -> Outcome:
-        """The metric `relevance`.
-
-        Raises `ValueError` if no pair of different images is left.
-        """
+        """The metric `relevance`. Raises `ValueError` if no pair of different images is left."""
         value = relevance(
             subject.network,
             subject.weights,

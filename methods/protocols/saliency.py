@@ -71,9 +71,7 @@ class Saliency(Protocol):
 
 
 def halves(portion: ImageSet, left: int, right: int, most: int) -> Tensor:
-    """Images whose left half is of class `left` and whose right half of class `right`.
-
-    uint8, at most `most`; both classes' images are paired in their order.
+    """At most `most` uint8 images, half of class `left` and half of class `right`, in their order.
 
     Raises `ValueError` if the portion has no labels or no image of one of the classes.
     """

@@ -92,10 +92,8 @@ def train_clients(
 ) -> State:
     """The models of `clients` (int64) after local training in round `t`, stacked in that order.
 
-    choice: int64, (clients,), the model of `pool` that a client starts from.
-    encoder_epochs: epochs that train the encoder, the first ones (CP-CFL's E_l,f), after which it
-        is frozen; None for all.
-    grouping: which clients share a step; by default the engine chooses.
+    choice: int64, (clients,), the model of `pool` that a client starts from. encoder_epochs: first
+    epochs, which train the encoder (CP-CFL's E_l,f), then frozen; None for all.
     """
     own_of = [federation.train_of[client] for client in clients.tolist()]
     start = take(pool, choice)

@@ -65,8 +65,7 @@ def _saved_bytes(model: Layer, batch: int, shape: tuple[int, ...]) -> int:
 def is_batch_independent(model: Layer, *shape: int) -> bool:
     """Whether a model's output for an image does not depend on the other images of the batch.
 
-    shape: of one input (channels, height, width of an image, or the width of a representation).
-    Also false where the output depends on no image at all.
+    shape: of one input. Also false where the output depends on no image at all.
     """
     stream = torch.Generator().manual_seed(0)
     # No weight is zero: a zero could hide an influence of one image on another.

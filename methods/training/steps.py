@@ -34,9 +34,8 @@ _EVERYTHING = 1 << 40
 class Grouping:
     """How the clients of a round share steps, which changes no result; None: the engine chooses.
 
-    at_once: how many share a step at most.
-    padded: whether clients of unlike sizes share steps wherever that is exact (true), never
-        (false), or where it is faster (None).
+    at_once: how many share a step at most. padded: whether clients of unlike sizes share steps
+    wherever that is exact (true), never (false), or where it is faster (None).
     """
 
     at_once: int | None = None
@@ -109,12 +108,8 @@ def train_steps(
 ) -> Trained:
     """The models of `clients` (int64, client numbers) after round `t`.
 
-    start: one model for each client.
-    client_state: what the loss needs of each client besides its model, stacked; may be empty.
-    own_of: per client an int64 index into the training portion.
-    grouping: which clients share steps.
-
-    `start` and `client_state` are left as they are.
+    start: one model for each client. client_state: what the loss needs of each besides its model,
+    stacked. own_of: per client an int64 index into the training portion. Inputs stay as they are.
     """
     trained = {name: torch.empty_like(value) for name, value in start.items()}
     after = {name: torch.empty_like(value) for name, value in client_state.items()}

@@ -15,10 +15,7 @@ from fedrepro.methods.seeds import Seeds
 
 
 def proportional(counts: dict[int, int], total: int) -> dict[int, int]:
-    """`total` split in the proportions of `counts` by largest remainders.
-
-    Equal remainders go to the larger count first, then in the order of `counts`.
-    """
+    """`total` split in the proportions of `counts` by largest remainders, larger counts first."""
     whole = sum(counts.values())
     parts = {c: total * n // whole for c, n in counts.items()}
     left = total - sum(parts.values())
@@ -33,7 +30,7 @@ def deal_by_class(
 ) -> tuple[Tensor, ...]:
     """Per client the sorted images that it is dealt; `wanted` holds its images by class.
 
-    portion: `training` or `test`, which names the random streams. Every class is a `Pile`.
+    portion: `training` or `test`, which names the random streams.
 
     Raises `ValueError` without labels and where a client needs more images of a class than exist.
     """
@@ -59,8 +56,8 @@ def deal_by_class(
 class Pile:
     """Numbers (images of a class, classes) that are dealt like cards.
 
-    Without repetition while the pile lasts; then all of them are shuffled again, so that how often
-    two numbers are used never differs by more than one. One hand never holds a number twice.
+    An empty pile is shuffled again, so that how often two numbers are used differs by one at most.
+    One hand never holds a number twice.
     """
 
     def __init__(self, cards: Tensor, stream: torch.Generator) -> None:
@@ -87,9 +84,7 @@ class Pile:
 def federation_of(
     train: ImageSet, test: ImageSet, hands: Sequence[Tensor], n_classes: int
 ) -> Federation:
-    """A federation of clients with training images `hands` (int64 each).
-
-    All clients' test images are the same tensor, so that evaluation passes over them once.
+    """A federation of clients with training images `hands`, all measured on the whole test set.
 
     Raises `ValueError` if a client is left without images.
     """

@@ -26,9 +26,7 @@ from fedrepro.methods.seeds import Seeds
 
 @dataclass(frozen=True)
 class Sampled(Partition):
-    """Options of such splits.
-
-    count: clients that train. novel: further clients, which never do. samples, test_size:
+    """count: clients that train. novel: further clients, which never do. samples, test_size:
     training and test images of a client.
 
     Raises `ValueError` for numbers that no federation can have.
@@ -51,11 +49,7 @@ class Sampled(Partition):
         """Training images by class of every client, novel ones last; each sums to `samples`."""
 
     def deal(self, train: ImageSet, test: ImageSet, n_classes: int, seeds: Seeds) -> Federation:
-        """The clients' data for one trial; see the module for the rule.
-
-        Raises `ValueError` if the data have no labels or fewer images of a class than one client
-        needs.
-        """
+        """Raises `ValueError` without labels or with too few images of a class for one client."""
         wanted = self.wanted(n_classes, seeds)
         group = torch.zeros(len(wanted), dtype=torch.int64)
         dealt = counted_out(train, test, wanted, self.test_size, seeds)

@@ -32,10 +32,7 @@ class Counted(Partition):
             raise ValueError(f"counts = {self.counts}: every client needs images, none negative")
 
     def deal(self, train: ImageSet, test: ImageSet, n_classes: int, seeds: Seeds) -> Federation:
-        """The clients' data for one trial; every client is measured on the whole test set.
-
-        Raises `ValueError` if the data have no labels, or too few classes or images of one.
-        """
+        """Raises `ValueError` without labels, and with too few classes or images of one."""
         listed = max(map(len, self.counts))
         if listed > n_classes:
             raise ValueError(f"counts lists {listed} classes, the data have {n_classes}")

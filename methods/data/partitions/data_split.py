@@ -26,10 +26,7 @@ class DataSplit(Partition):
     """count: K, clients."""
 
     def deal(self, train: ImageSet, test: ImageSet, n_classes: int, seeds: Seeds) -> Federation:
-        """The clients' data for one trial.
-
-        Raises `ValueError` if the data have no labels or a client would hold no image.
-        """
+        """Raises `ValueError` if the data have no labels or a client would hold no image."""
         labels = train.known_labels("dealing by class").cpu()
         classes = torch.randperm(n_classes, generator=seeds.generator("partition", "classes"))
         piles = [self._pile(labels, int(c), seeds) for c in classes]

@@ -43,10 +43,7 @@ class Dirichlet(Partition):
             )
 
     def deal(self, train: ImageSet, test: ImageSet, n_classes: int, seeds: Seeds) -> Federation:
-        """The clients' data for one trial.
-
-        Raises `ValueError` if the data have no labels, or fewer than `smallest` images a client.
-        """
+        """Raises `ValueError` without labels, or with fewer than `smallest` images a client."""
         labels = train.known_labels("dealing by class").cpu()
         if len(labels) < self.count * self.smallest:
             raise ValueError(

@@ -36,8 +36,8 @@ class Jitter:
     """What happens to the colours of n images that are sorted by `rank`.
 
     rank: int64, n, on the CPU; when the hue is turned, before step 0, 1, ... or after all, and one
-    more for images that keep their colours. matrices: for each step n x C x C. greyness: for each
-    step n x C; its product with the mean colour is added. turns: n, of the hue.
+    more for images without jitter. For each step, matrices: n x C x C; greyness: n x C, times the
+    mean colour is added. turns: n, of the hue.
     """
 
     rank: Tensor
@@ -89,8 +89,7 @@ def jitter(
 ) -> Jitter:
     """The steps of n images that are sorted by `rank`, with all that is large on `device`.
 
-    factors: n x 4, brightness, contrast, saturation (1 leaves the image) and hue (in turns, 0
-    leaves it). order: int64, n x 4, which of these comes first, second, ...
+    factors: n x 4, as of `augment.Parameters`. order: int64, n x 4, which comes first, second, ...
     """
     channels, kept = (3, HUE) if colour else (1, SATURATION)
     steps = order[order < kept].view(-1, kept).t()

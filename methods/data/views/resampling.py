@@ -17,10 +17,7 @@ from torch import Tensor
 
 
 def places(start: Tensor, length: Tensor, side: int) -> Tensor:
-    """n x side: where the pixels of a resized crop lie on one axis of the image.
-
-    start, length: int64, n, the crop in pixels of that axis.
-    """
+    """n x side: where pixels of a resized crop (int64, n) lie on one axis of the image."""
     pixel = torch.arange(side, device=start.device, dtype=torch.float32)
     place = (pixel + 0.5) * (length.unsqueeze(1) / side) - 0.5
     return place.clamp_(min=0).minimum(length.unsqueeze(1) - 1).add_(start.unsqueeze(1))
@@ -29,7 +26,7 @@ def places(start: Tensor, length: Tensor, side: int) -> Tensor:
 def row_pairs(place: Tensor, image: Tensor, channels: int) -> tuple[Tensor, Tensor]:
     """Which two rows are mixed, and their shares; both n x C x H x 2.
 
-    place: n x H. image: int64, n. Rows are counted over all channels of all images, of H rows each.
+    place: n x H. image: int64, n. Rows are counted over all channels of all images.
     """
     n, height = place.shape
     before = place.floor()
@@ -50,10 +47,7 @@ def column_shares(place: Tensor) -> Tensor:
 
 
 def crop(images: Tensor, pairs: Tensor, shares: Tensor, columns: Tensor) -> Tensor:
-    """Resized crops n x C x H x W of float images (any number) x C x H x W.
-
-    pairs, shares: of `row_pairs`. columns: of `column_shares`.
-    """
+    """Resized crops n x C x H x W of float images (any number) x C x H x W."""
     (n, channels, height), width = pairs.shape[:3], images.shape[3]
     x = F.embedding_bag(
         pairs.view(-1, 2),
