@@ -30,6 +30,9 @@ from fedrepro.methods.privacy.datamix import datamix
 from fedrepro.methods.protocols.base import Protocol, Subject
 from fedrepro.methods.state import State
 
+POINTS = 10
+"""Points of a curve after the start."""
+
 
 def rebuilt(
     module: Layer,
@@ -56,10 +59,6 @@ def rebuilt(
         optimizer.step()
         watch(step, logits.detach()[0].sigmoid())
     return logits.detach()[0].sigmoid()
-
-
-POINTS = 10
-"""Points of a curve after the start."""
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,7 @@ reference to Chen et al. 2020). Its strengths are unstated: the defaults are tho
 for ImageNet, in the form that PyTorch codes share (factors in 1 ± strength, hue shifts in turns).
 
 Every image has parameters of its own: one row of uniform numbers, drawn on the generator's device,
-so that a run on a GPU sees the same views. What is done with them is in
-`methods.data.views.resampling` (crop, flip, blur) and `methods.data.views.colour` (jitter, grey).
+so that a run on a GPU sees the same views (what is done with it: `methods.data.views.pixels`).
 Blur has a window of a tenth of the side (Chen et al.): none below 20 pixels.
 
 Speed: `nox -s bench` compares with per-image transforms (docs/benchmarks.md). Images go through all
@@ -26,12 +25,16 @@ import torch
 from torch import Tensor
 
 from fedrepro.methods.data.federation import to_float
-from fedrepro.methods.data.views.colour import HUE, HUE_RANKS, hue_rank, jitter, luma
-from fedrepro.methods.data.views.resampling import (
+from fedrepro.methods.data.views.pixels import (
+    HUE,
+    HUE_RANKS,
     blur,
     blur_radius,
     column_shares,
     crop,
+    hue_rank,
+    jitter,
+    luma,
     places,
     row_pairs,
 )
