@@ -62,8 +62,8 @@ def mean_over_models(each: Sequence[Outcome]) -> Outcome:
     first = each[0]
     metrics: dict[str, Curve] = {}
     for name, curve in first.metrics.items():
-        values = np.array([outcome.metrics[name].values for outcome in each])
-        metrics[name] = Curve(curve.rounds, tuple(values.mean(axis=0).tolist()))
+        means = np.mean([outcome.metrics[name].values for outcome in each], axis=0)
+        metrics[name] = Curve(curve.rounds, tuple(means.tolist()))
     return Outcome(
         metrics=metrics,
         counts={

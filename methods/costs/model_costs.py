@@ -10,8 +10,9 @@ Evidence: `tests/methods/test_costs.py`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from fractions import Fraction
+from operator import add
 
 import torch
 from torch.utils.flop_counter import FlopCounterMode
@@ -85,11 +86,7 @@ class Exchange:
         return self.downloaded + self.uploaded
 
     def __add__(self, other: Exchange) -> Exchange:
-        return Exchange(
-            self.downloaded + other.downloaded,
-            self.uploaded + other.uploaded,
-            self.integers + other.integers,
-        )
+        return Exchange(*map(add, astuple(self), astuple(other)))
 
 
 def exchange(download: Message, upload: Message, participants: int, model_bytes: int) -> Exchange:

@@ -36,10 +36,8 @@ def enqueue(memory: State, name: str, features: Tensor) -> None:
 
 def is_filled(memory: State, name: str) -> Tensor:
     """bool, models x size: which entries of the queue `name` hold a feature."""
-    place = torch.arange(
-        memory[f"{name}.features"].shape[1], device=memory[f"{name}.filled"].device
-    )
-    return place < memory[f"{name}.filled"].unsqueeze(1)
+    filled, size = memory[f"{name}.filled"], memory[f"{name}.features"].shape[1]
+    return torch.arange(size, device=filled.device) < filled.unsqueeze(1)
 
 
 def last_width(projector_widths: tuple[int, ...], dim: int) -> int:

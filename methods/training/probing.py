@@ -34,7 +34,7 @@ def step_bytes(device: torch.device) -> int:
 def image_bytes(model: Layer, *shape: int) -> int:
     """Bytes that autograd saves for one input of `shape` of one of several stacked models.
 
-    An upper estimate: a tensor that two layers save counts twice.
+    A tensor that two layers save counts twice.
     """
     # Batches are even, because views may come in pairs.
     return max(1, (_saved_bytes(model, 4, shape) - _saved_bytes(model, 2, shape)) // 4)
