@@ -46,7 +46,7 @@ def put(state: State, index: Tensor | Sequence[int], new: State) -> None:
     """Writes the models of `new`, in order, over those of `state` at `index`, in place."""
     for name, value in state.items():
         position = torch.as_tensor(index, dtype=torch.int64, device=value.device)
-        value.index_copy_(0, position, new[name].to(value.dtype))
+        value[position] = new[name].to(value.dtype)
 
 
 def part(state: State, prefix: str) -> State:
