@@ -1,9 +1,9 @@
 """Options of registered classes, read from their source: what computes is not imported.
 
-A spec is checked against the options of every class there is, and importing them all takes seconds,
-most of it for torch. `find` executes only what options depend on: the fields of a class, its class
-variables, the methods in `DECISIONS`, its base classes, and the constants that these name. Where
-one of them needs a package outside the standard library, the module is imported after all.
+A spec is checked against the options of every class, and importing them all takes seconds, most of
+it for torch. `find` executes only what options depend on: fields and class variables, the methods
+in `DECISIONS`, base classes, and the constants that these name. Where one of them needs a package
+outside the standard library, the module is imported after all.
 """
 
 from __future__ import annotations
@@ -32,8 +32,7 @@ class _UnreadableError(Exception):
 def find(kind: str, name: str) -> Any:
     """The class registered as `name`, as far as its options and `DECISIONS` go.
 
-    Raises `UnknownNameError` if no module has that name, and `TypeError` if its module defines no
-    class of that kind, or several.
+    Raises `UnknownNameError` for another name, `TypeError` for a module without one class of it.
     """
     module = registry.module_of(kind, name)
     found = [one for one in _classes(module) if _derives(module, one, registry.base_of(kind))]
@@ -47,10 +46,7 @@ def base(kind: str) -> Any:
 
 @cache
 def value(module: str, name: str) -> Any:
-    """What a module of the project binds to a name: a constant, a function, a class.
-
-    Raises `AttributeError` if it binds nothing to that name.
-    """
+    """What a module binds to a name: a constant, a function, a class; else `AttributeError`."""
     try:
         return _evaluated(module, name)
     except (_UnreadableError, NameError, RecursionError):

@@ -27,10 +27,7 @@ class Curve:
     values: tuple[float, ...]
 
     def read(self, at: int | Literal["final", "best"]) -> float:
-        """The value at a round, at the last round, or at the best one.
-
-        Raises `KeyError` if the metric was not measured at that round.
-        """
+        """The value at a round, the last or the best; `KeyError` if it was not measured there."""
         if at == "final":
             return self.values[-1]
         if at == "best":
@@ -48,8 +45,7 @@ class Outcome:
     counts: `parameters`, `downloaded_bytes`, `uploaded_bytes`, `restarts`, `shared_images`, ...
     arrays: `client_accuracy` (rounds x clients), `choice` (rounds x clients, -1 where a client was
         away), `class_counts` (clients x classes), `group` (clients), ...
-    encoder: weights `encoder.*`, and what else the method saves, for runs that start from this one;
-        of one model, or stacked where clients trained alone.
+    encoder: weights `encoder.*` and what else the method saves; one model, or stacked.
     """
 
     metrics: Mapping[str, Curve]
@@ -66,8 +62,8 @@ def mean_over_models(each: Sequence[Outcome]) -> Outcome:
     first = each[0]
     metrics: dict[str, Curve] = {}
     for name, curve in first.metrics.items():
-        values = np.array([outcome.metrics[name].values for outcome in each])
-        metrics[name] = Curve(curve.rounds, tuple(values.mean(axis=0).tolist()))
+        means = np.mean([outcome.metrics[name].values for outcome in each], axis=0)
+        metrics[name] = Curve(curve.rounds, tuple(means.tolist()))
     return Outcome(
         metrics=metrics,
         counts={

@@ -50,8 +50,8 @@ class UnknownNameError(LookupError):
 def modules_in(package: str) -> dict[str, str]:
     """The dotted modules below `package` by registered name, sorted.
 
-    A package with families (packages of its own) registers what lies in these, and nothing beside
-    them. `base` and names with an underscore in front are never registered.
+    A package with families (packages) registers what lies in these alone. `base` and names with an
+    underscore in front are never registered.
     """
     folders = folders_of(package)
     places = {package: folders}
@@ -68,10 +68,7 @@ def modules_in(package: str) -> dict[str, str]:
 
 
 def folders_of(package: str) -> list[str]:
-    """Where the modules of a package of the project lie; it is not imported.
-
-    Raises `ModuleNotFoundError` if there is no such package.
-    """
+    """Where a package's modules lie, not imported; else `ModuleNotFoundError`."""
     if package in sys.modules:
         return list(sys.modules[package].__path__)
     spec = spec_of(package)
@@ -98,10 +95,7 @@ def _below(folders: Iterable[str], name: str) -> list[str]:
 
 
 def class_in(module: str, base: type) -> Any:
-    """The one class that a dotted `module` defines and that derives from `base`.
-
-    Raises `TypeError` if the module defines none or several.
-    """
+    """The one class that a dotted `module` defines below `base`, else `TypeError`."""
     found = [
         value
         for value in vars(importlib.import_module(module)).values()
@@ -123,10 +117,7 @@ def names(kind: str) -> list[str]:
 
 
 def module_of(kind: str, name: str) -> str:
-    """The dotted module that implements `name`, without importing it.
-
-    Raises `UnknownNameError` if there is none.
-    """
+    """The dotted module that implements `name`, not imported; else `UnknownNameError`."""
     known = modules_in(_BASES[kind][0])
     if name not in known:
         raise UnknownNameError(kind, name)
@@ -145,10 +136,7 @@ def base(kind: str) -> Any:
 
 
 def find(kind: str, name: str) -> Any:
-    """The class registered as `name`.
-
-    Raises `UnknownNameError` if no module has that name.
-    """
+    """The class registered as `name`; `UnknownNameError` if no module has that name."""
     return class_in(module_of(kind, name), base(kind))
 
 
@@ -158,10 +146,7 @@ def make(kind: str, name: str, options: Mapping[str, Any]) -> Any:
 
 
 def with_options(cls: type, options: Mapping[str, Any]) -> Any:
-    """A dataclass made with those of `options` that are fields of it; lists become tuples.
-
-    Raises `ValueError` for options that the class refuses.
-    """
+    """A dataclass made with those of `options` that are its fields; it may raise `ValueError`."""
     own = {field.name for field in fields(cls) if field.init}
     return cls(**{name: _tupled(value) for name, value in options.items() if name in own})
 

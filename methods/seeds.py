@@ -24,10 +24,6 @@ class Seeds:
         text = "/".join(map(str, (self.trial, *names)))
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
 
-    def generator(self, *names: str | int, device: torch.device | str = "cpu") -> torch.Generator:
-        """A generator for the stream called `names`.
-
-        Streams live on the CPU unless asked otherwise, so that a run draws the same numbers on
-        every device.
-        """
-        return torch.Generator(device=device).manual_seed(self.number(*names))
+    def generator(self, *names: str | int) -> torch.Generator:
+        """A generator for the stream called `names`, on the CPU: the same for every device."""
+        return torch.Generator().manual_seed(self.number(*names))

@@ -2,7 +2,7 @@
 
 Every tensor of a `State` has a leading dimension `models`: 1 for a single model, N for a pool of N
 cluster models, 60 for sixty clients in training. Choosing, copying and averaging models are then
-index and matrix operations, and the same network code (`methods.nn.layers`) runs one model or many.
+index and matrix operations, and the same network code (`methods.nn.layers`) runs one or many.
 """
 
 from __future__ import annotations
@@ -45,18 +45,8 @@ def concatenate(states: Iterable[State]) -> State:
 def put(state: State, index: Tensor | Sequence[int], new: State) -> None:
     """Writes the models of `new`, in order, over those of `state` at `index`, in place."""
     for name, value in state.items():
-        if _neighbours(index):
-            # A slice is several times as fast as positions.
-            value.narrow(0, int(index[0]), len(index)).copy_(new[name])
-        else:
-            position = torch.as_tensor(index, dtype=torch.int64, device=value.device)
-            value[position] = new[name].to(value.dtype)
-
-
-def _neighbours(index: Tensor | Sequence[int]) -> bool:
-    """Whether it is a list of consecutive positions."""
-    listed = isinstance(index, list) and len(index) > 0 and index[0] >= 0
-    return listed and index == list(range(index[0], index[0] + len(index)))
+        position = torch.as_tensor(index, dtype=torch.int64, device=value.device)
+        value[position] = new[name].to(value.dtype)
 
 
 def part(state: State, prefix: str) -> State:
@@ -72,8 +62,7 @@ def clone(state: State) -> State:
 def weighted_average(state: State, weights: Tensor) -> State:
     """Averages of the stacked models: row n of `weights` (averages x models) gives average n.
 
-    Rows are normalised to sum 1 (McMahan et al. 2017; CP-CFL Eq. 6). Integer tensors (counters)
-    are averaged and rounded.
+    Rows are normalised (McMahan et al. 2017; CP-CFL Eq. 6); integer tensors are rounded.
 
     Raises `ValueError` if a row has no positive sum.
     """

@@ -1,19 +1,37 @@
-"""Clusters of equal size: Orchestra's local and global clustering.
+"""Clusters of equal size: Sinkhorn's algorithm, and Orchestra's local and global clustering.
 
-Paper: Lubana et al. 2022, "Orchestra", Section 4 and Algorithm 1: representations are assigned to
-centroids by Sinkhorn's algorithm, so that clusters are equally large, and centroids move to the
-normalised means of those assigned.
-Unstated: how many steps (5) and the sharpness of the assignments (0.05).
-Evidence: `tests/methods/test_balanced_clustering.py`.
+Papers: Caron et al. 2020 (SwAV), Section 3.1, Eqs. 3 to 5, after Cuturi 2013: the matrix
+exp(scores / ε) is scaled until every prototype has the same mass and every sample has mass one, in
+logarithms, so that no ε underflows. Lubana et al. 2022 (Orchestra), Section 4 and Algorithm 1:
+centroids move to the normalised means of representations that are assigned in this way.
+Unstated for Orchestra: how many steps (5) and the sharpness of the assignments (0.05).
+Evidence: `tests/methods/test_sinkhorn.py` (marginals; a plain loop of divisions; scipy's optimum of
+the regularised transport; lightly), `tests/methods/test_balanced_clustering.py`.
 """
 
 from __future__ import annotations
+
+import math
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.clusters.sinkhorn import sinkhorn
+
+@torch.no_grad()
+def sinkhorn(
+    scores: Tensor, epsilon: float, iterations: int = 3, valid: Tensor | None = None
+) -> Tensor:
+    """Assignments models x samples x prototypes of `scores` (same shape); each sample's sum is 1.
+
+    valid: bool, models x samples; samples that count in the balance (at least one), None for all.
+    """
+    log_q = scores / epsilon
+    for _ in range(iterations):
+        sharing = log_q if valid is None else log_q.masked_fill(~valid.unsqueeze(2), -math.inf)
+        log_q = log_q - sharing.logsumexp(1, keepdim=True)
+        log_q = log_q - log_q.logsumexp(2, keepdim=True)
+    return log_q.exp()
 
 
 @torch.no_grad()
@@ -25,11 +43,9 @@ def balanced_centroids(
     steps: int = 5,
     epsilon: float = 0.05,
 ) -> Tensor:
-    """Centroids n_clusters x width of the unit vectors `z`, n x width; all have length one.
+    """Centroids n_clusters x width, of length one, of the unit vectors `z`, n x width.
 
-    start: where they begin; None draws them from `z`, with repetition where it has too few.
-
-    Raises `ValueError` if `z` is empty.
+    start: where they begin; None draws them from `z`. Raises `ValueError` if `z` is empty.
     """
     n = len(z)
     if n == 0:

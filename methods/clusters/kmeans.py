@@ -4,7 +4,8 @@ Lloyd's algorithm from random points as first centres; a centre that no point ch
 is (both as in DeepCluster-v2, Caron et al. 2020, which clusters by cosine). Where clusters are the
 result rather than a means, `best_kmeans` takes the best of several starts by k-means++ (Arthur and
 Vassilvitskii 2007).
-Evidence: `tests/methods/test_kmeans.py` against scikit-learn's Lloyd iterations and plain loops.
+Evidence: `tests/methods/test_kmeans.py` (scikit-learn's Lloyd iterations, plain loops),
+`tests/methods/test_smog.py` (means of groups).
 """
 
 from __future__ import annotations
@@ -27,8 +28,7 @@ def kmeans(
     """Centres models x n_clusters x width, and each point's centre, int64, models x points.
 
     x: models x points x width; of length one if `spherical`, as the centres then are. Each model
-    draws its first centres from its own generator (on the CPU). With fewer points than clusters
-    centres repeat, and the later of equal ones stay empty.
+    draws its first centres from its own generator; of equal centres the later ones stay empty.
     """
     points = x.shape[1]
     drawn = torch.stack([torch.randperm(points, generator=g) for g in generators])
@@ -45,10 +45,7 @@ def best_kmeans(
     restarts: int = 10,
     iterations: int = 100,
 ) -> tuple[Tensor, Tensor]:
-    """As `kmeans`: per model, of `restarts` runs from k-means++ the one of least inertia.
-
-    Raises `ValueError` if there are fewer points than clusters.
-    """
+    """As `kmeans`: per model, of `restarts` runs from k-means++ the one of least inertia."""
     best: tuple[Tensor, Tensor, Tensor] | None = None
     for _ in range(restarts):
         centres, choice = lloyd(x, plus_plus(x, n_clusters, generators), iterations)
@@ -110,10 +107,8 @@ def nearest(x: Tensor, centres: Tensor, spherical: bool = False) -> Tensor:
 
 def _means(x: Tensor, choice: Tensor, centres: Tensor) -> Tensor:
     """Means of the points that chose each centre; the old centre where none did."""
-    chosen = F.one_hot(choice, centres.shape[1]).to(x.dtype)
-    size = chosen.sum(1).unsqueeze(2)
-    mean = torch.bmm(chosen.transpose(1, 2), x) / size.clamp(min=1)
-    return torch.where(size > 0, mean, centres)
+    means, sizes = group_means(x, choice, centres.shape[1])
+    return torch.where((sizes > 0).unsqueeze(2), means, centres)
 
 
 def _chosen(centres: Tensor, choice: Tensor) -> Tensor:
@@ -127,3 +122,15 @@ def _drawn(mass: Tensor, generators: Sequence[torch.Generator]) -> Tensor:
     mass = torch.where(mass.sum(1, keepdim=True) > 0, mass, torch.ones_like(mass))
     drawn = [torch.multinomial(m, 1, generator=g) for m, g in zip(mass, generators, strict=True)]
     return torch.cat(drawn)
+
+
+def group_means(x: Tensor, group: Tensor, n_groups: int) -> tuple[Tensor, Tensor]:
+    """The mean of each group, models x groups x width, and its size, int64, models x groups.
+
+    x: models x batch x width, which gets gradients. group: int64, models x batch. Empty groups have
+    mean zero.
+    """
+    belongs = F.one_hot(group, n_groups)
+    sizes = belongs.sum(dim=1)
+    sums = torch.bmm(belongs.transpose(1, 2).to(x.dtype), x)
+    return sums / sizes.clamp(min=1).unsqueeze(2), sizes

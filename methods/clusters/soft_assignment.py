@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.nn.dense import dense_layers_of
+from fedrepro.methods.nn.layers import dense_layers_of
 from fedrepro.methods.state import State, part
 
 CENTRES = "centres.mu"
@@ -27,8 +27,7 @@ def assigns(weights: State) -> bool:
 def soft_assignment(h: Tensor, weights: State) -> Tensor:
     """Soft labels models x batch x clusters from representations models x batch x dim.
 
-    Networks are in evaluation mode. Raises `ValueError` if the weights have neither a cluster head
-    nor centres.
+    Raises `ValueError` if the weights have neither a cluster head nor centres.
     """
     if part(weights, HEAD):
         return torch.softmax(dense_layers_of(HEAD, weights)(weights, h), dim=2)

@@ -1,22 +1,19 @@
 """What a client exchanges, computes and holds, counted while a method's own rounds are made.
 
-Papers: mfcl, Section 5.4 (α, β, γ of Tables 3, 4 and 15). Nothing here knows a formula of a cost: a
-few rounds with two to six noise images a client are made by the method itself at the full width of
-the network, and three things are read off: its messages, torch's operators (flops, forward and
-backward), and what autograd keeps for the backward pass (`methods.costs.op_trace`). A count is
-then given
-for as many images as are asked for: it must be a polynomial in the images of a step (degree two,
-since a contrastive loss compares all with all), and is checked on a size that it was not made from.
-
-How: hardly anything is computed, and views are the images unchanged: drawing them costs a client
-something too, but no network's flops. Clients that receive equally many bytes are taken to be
-alike, and one of each kind takes part alone.
+Papers: mfcl, Section 5.4 (α, β, γ of Tables 3, 4 and 15). No formula of a cost is known here: the
+method makes a few rounds with two to six noise images a client at the full width of the network,
+and its messages, torch's operators (flops, forward and backward) and what autograd keeps
+(`methods.costs.op_trace`) are read off. Each count must be a polynomial of degree two in the images
+of a step, since a contrastive loss compares all with all; it is checked on a further size.
+Views are the images unchanged: drawing them costs no network's flops. Of clients that receive
+equally many bytes one takes part alone.
 Evidence: `tests/methods/test_counting.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, replace
 from fractions import Fraction
 
@@ -27,7 +24,7 @@ from fedrepro.methods.costs.op_trace import traced
 from fedrepro.methods.data.federation import Federation, ImageSet, to_float
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.federated.base import FederatedMethod, Message, Server, Task
-from fedrepro.methods.training.grouping import Grouping
+from fedrepro.methods.training.steps import Grouping
 
 _SIZES = (2, 3, 4, 6)
 """Images of a client. Three give a polynomial of degree two, the fourth checks it."""
@@ -40,9 +37,8 @@ class ClientCosts:
     """Of one client, mean over the clients.
 
     exchanged: bytes in both directions in the whole training. flops: of its local work in one
-    round, two a multiply-add. weights, gradients: bytes of what a step trains and of its gradients.
-    maps: bytes that autograd keeps of a step's images. kept: bytes of what stays with the client
-    between rounds (a target network, ...).
+    round, two a multiply-add. weights, gradients, maps: bytes that a step trains, of their
+    gradients, and that autograd keeps. kept: bytes that stay with the client between rounds.
     """
 
     exchanged: Fraction
@@ -61,11 +57,9 @@ class ClientCosts:
 def count_costs(method: FederatedMethod, task: Task, images: int) -> ClientCosts:
     """The costs of `method` on clients with `images` training images each.
 
-    task: its federation says how many clients there are and what their images look like, and is not
-    trained on.
+    task: its federation says how many clients there are and what images look like.
 
-    Raises `ValueError` where a count is no polynomial of the images, and for methods that stream
-    within a round.
+    Raises `ValueError` where a count is no polynomial of the images, and for streaming methods.
     """
     start = method.start(_tiny(task, 1), 0)
     received = _received(method, task, start)
@@ -127,35 +121,21 @@ def _client_costs(
     )
 
 
-@dataclass(frozen=True)
-class _Polynomial:
-    """Sum of coefficients[i] times n to the i."""
-
-    coefficients: tuple[Fraction, ...]
-
-    def __call__(self, n: int) -> Fraction:
-        return sum((c * n**i for i, c in enumerate(self.coefficients)), Fraction(0))
-
-
-def _fitted(points: Sequence[tuple[int, int | Fraction]]) -> _Polynomial:
-    """The polynomial of degree two through all the points, exactly.
+def _fitted(points: Sequence[tuple[int, int | Fraction]]) -> Callable[[int], Fraction]:
+    """The polynomial of degree two through all the points, exactly (Lagrange).
 
     Raises `ValueError` if there is none.
     """
     used = points[: _DEGREE + 1]
-    total = [Fraction(0)] * (_DEGREE + 1)
-    for i, (x, y) in enumerate(used):
-        # Lagrange: the product of (n - z) / (x - z) over the other points, as coefficients.
-        basis = [Fraction(y)]
-        for j, (z, _) in enumerate(used):
-            if i != j:
-                shifted, scaled = [Fraction(0), *basis], [*(-z * c for c in basis), Fraction(0)]
-                basis = [(a + b) / (x - z) for a, b in zip(shifted, scaled, strict=True)]
-        total = [a + b for a, b in zip(total, basis, strict=True)]
-    found = _Polynomial(tuple(total))
-    if any(found(x) != y for x, y in points):
+
+    def at(n: int) -> Fraction:
+        basis = ([Fraction(n - z, x - z) for z, _ in used if z != x] for x, _ in used)
+        terms = (y * math.prod(own) for own, (_, y) in zip(basis, used, strict=True))
+        return Fraction(sum(terms))
+
+    if any(at(x) != y for x, y in points):
         raise ValueError(f"{list(points)}, by images, follow no polynomial of degree {_DEGREE}")
-    return found
+    return at
 
 
 def _rounds(

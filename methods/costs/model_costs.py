@@ -10,8 +10,9 @@ Evidence: `tests/methods/test_costs.py`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from fractions import Fraction
+from operator import add
 
 import torch
 from torch.utils.flop_counter import FlopCounterMode
@@ -28,7 +29,7 @@ class NetworkCost:
     """Cost of one model of a network.
 
     parameters: trained weights. buffers: running statistics. bytes: both, as sent. multiply_adds:
-    of one forward pass of one image, by kind of layer (`convolution`, `dense`).
+    of a forward pass of one image, by kind of layer (`convolution`, `dense`).
     """
 
     parameters: int
@@ -48,10 +49,7 @@ class NetworkCost:
 
 
 def network_cost(network: Layer, *input_shape: int) -> NetworkCost:
-    """The cost of `network` for one input of `input_shape` (channels, height, width, or width).
-
-    Nothing is computed: torch's `meta` device carries shapes only, which is all that is counted.
-    """
+    """The cost of `network` for one input of `input_shape`, on torch's `meta` device."""
     state = shapes_of(network)
     with FlopCounterMode(display=False) as counter, torch.no_grad():
         network(state, torch.zeros(1, 1, *input_shape, device="meta"))
@@ -75,7 +73,7 @@ class Exchange:
     """What one client exchanges with the server, mean over the clients that took part.
 
     downloaded, uploaded: weights and features, in multiples of one model's bytes. integers: bytes
-    of choices and counters in both directions, which papers leave out.
+    of choices and counters, which papers leave out.
     """
 
     downloaded: Fraction = Fraction(0)
@@ -88,11 +86,7 @@ class Exchange:
         return self.downloaded + self.uploaded
 
     def __add__(self, other: Exchange) -> Exchange:
-        return Exchange(
-            self.downloaded + other.downloaded,
-            self.uploaded + other.uploaded,
-            self.integers + other.integers,
-        )
+        return Exchange(*map(add, astuple(self), astuple(other)))
 
 
 def exchange(download: Message, upload: Message, participants: int, model_bytes: int) -> Exchange:
@@ -104,10 +98,7 @@ def exchange(download: Message, upload: Message, participants: int, model_bytes:
 
 
 def communication(method: FederatedMethod, task: Task) -> Exchange:
-    """What one client exchanges in all rounds of `method`, which is trained on `task` to the end.
-
-    Restarts are not made: they cost what the abandoned attempts exchanged.
-    """
+    """What one client exchanges in all rounds of `method`, without restarts."""
     task = replace(task, federation=method.prepare(task.federation))
     model_bytes = n_bytes(task.model.new(torch.Generator().manual_seed(0)))
     server, memory, total = method.start(task, 0), method.new_memory(task), Exchange()

@@ -1,8 +1,6 @@
 """What a piece of training computes and holds, recorded while hardly anything is computed.
 
-Torch's operators (flops, forward and backward), what autograd keeps for the backward pass, and what
-optimisers move. Convolutions and matrix products put out zeros of the right shape; everything else
-happens.
+Convolutions and matrix products put out zeros of the right shape; everything else happens.
 Evidence: `tests/methods/test_counting.py`.
 """
 
@@ -31,9 +29,8 @@ class _Handle:
 
 
 class OpTrace:
-    """flops: torch's counter.
+    """flops: torch's counter. most: the most bytes that autograd held at one time.
 
-    most: the most bytes that autograd held for backward passes at one time.
     weights, gradients: the most bytes that an optimiser's step had.
     """
 

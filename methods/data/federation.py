@@ -28,10 +28,7 @@ class ImageSet:
         return self.images.shape[0]
 
     def known_labels(self, what: str) -> Tensor:
-        """The labels, int64, n.
-
-        Raises `ValueError` that says `what` needs them if there are none.
-        """
+        """The labels, int64, n; without any `ValueError`, which says that `what` needs them."""
         if self.labels is None:
             raise ValueError(f"{what} needs labels, and these images have none")
         return self.labels
@@ -46,12 +43,10 @@ class ImageSet:
 class Federation:
     """Who holds which images.
 
-    train_of, test_of: per client an int64 index into `train` and `test`; clients that are
-    measured on the same images hold the same tensor, and evaluation passes over it once. group:
-    int64, clients; the true cluster of each client, or zeros where the split has none. novel: the
-    last so many clients never train; they are there to be personalised and tested. unlabeled_of:
-    per client an index into `train` of images whose labels are `UNLABELED`, for methods that learn
-    without labels; empty where there are none.
+    train_of, test_of: per client an int64 index into `train` and `test`; one tensor for clients
+    that are measured on the same images. group: int64, clients; true clusters, or zeros. novel: the
+    last so many clients never train. unlabeled_of: per client an index into `train` of images with
+    the label `UNLABELED`, or empty.
     """
 
     train: ImageSet
@@ -135,3 +130,18 @@ def each_once(change: Callable[[Tensor], Tensor], indices: Sequence[Tensor]) -> 
 def to_float(images: Tensor) -> Tensor:
     """uint8 images as float32 in [0, 1]; any shape."""
     return images.to(torch.float32).div_(255.0)
+
+
+def labelled(own: Tensor, labels: Tensor, share: float, generator: torch.Generator) -> Tensor:
+    """`share` of the images of each class in `own`, at least one of each; int64, rising.
+
+    own: int64, indices of images; labels: int64, classes of all images. Shares are rounded. The
+    same generator gives nested sets for growing shares (`tests/methods/test_labels.py`).
+    """
+    chosen = []
+    classes = labels[own]
+    for c in torch.unique(classes):
+        images = own[classes == c]
+        order = torch.randperm(len(images), generator=generator).to(own.device)
+        chosen.append(images[order[: max(1, round(share * len(images)))]])
+    return torch.cat(chosen).sort().values

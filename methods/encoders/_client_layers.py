@@ -11,11 +11,11 @@ Evidence: `tests/methods/test_modular.py`.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from fedrepro.methods.encoders.base import Encoder
-from fedrepro.methods.nn.dense import dense_layers
-from fedrepro.methods.nn.layers import Layer, Sequential
+from fedrepro.methods.nn.layers import Layer, Sequential, dense_layers
 from fedrepro.methods.nn.mfcl_modules import Convolution, client_autoencoder
 from fedrepro.methods.nn.modular import MODULE, ModularNetwork, plain_layers
 from fedrepro.methods.nn.normalisation import NORMS, Norm, normalisation
@@ -25,10 +25,9 @@ from fedrepro.methods.nn.normalisation import NORMS, Norm, normalisation
 class ClientLayers(Encoder):
     """client_layers: how many first convolutions have the norm `client_norm`; the rest have BN.
 
-    group_channels: Λ of `group` and `twin`. norm_momentum: of the running statistics of all
-    `batch`. modular: those convolutions are MFCL's client module.
-    projector_widths: dense layers with batch normalisation on top of a modular network, as a part
-    of it.
+    group_channels: Λ of `group` and `twin`. norm_momentum: of the running statistics of `batch`.
+    modular: those convolutions are MFCL's client module. projector_widths: batch-normalised dense
+    layers on top of a modular network.
     """
 
     client_layers: int = 0
@@ -60,18 +59,16 @@ class ClientLayers(Encoder):
         norm = self.client_norm if 0 <= index < self.client_layers else "batch"
         return normalisation(norm, name, channels, self.group_channels, self.norm_momentum)
 
-    def _modular(self, channels: int, width: int, rest: Sequential, dim: int) -> ModularNetwork:
+    def _modular(
+        self, channels: int, width: int, rest_for: Callable[[int], list[Layer]]
+    ) -> ModularNetwork:
+        """The client module, and behind it `rest_for` so many channels."""
         plan = client_autoencoder(self.client_layers, channels, width).module
+        put_out = [one.outputs for one in plan if isinstance(one, Convolution)][-1]
         module = plain_layers(
             MODULE, plan, self.client_norm, self.group_channels, self.norm_momentum
         )
         projector = None
-        if self.projector_widths:
-            count = len(self.projector_widths)
-            projector = dense_layers("encoder.projector", dim, self.projector_widths, count)
-        return ModularNetwork(module, rest, projector, plan)
-
-    def _module_channels(self, channels: int, width: int) -> int:
-        """Channels of what the client module puts out."""
-        plan = client_autoencoder(self.client_layers, channels, width).module
-        return [one.outputs for one in plan if isinstance(one, Convolution)][-1]
+        if widths := self.projector_widths:
+            projector = dense_layers("encoder.projector", self.network_dim, widths, len(widths))
+        return ModularNetwork(module, Sequential(*rest_for(put_out)), projector, plan)

@@ -10,11 +10,7 @@ from fedrepro.methods.nn.layers import Layer
 
 @dataclass(frozen=True)
 class Encoder:
-    """Options of an architecture; the fields of a subclass are its options in a spec.
-
-    `build` gives the layer (tensor names begin with `encoder.`, images models x batch x channels x
-    image_size x image_size in, models x batch x dim out); `dim` is the width of its output.
-    """
+    """Options of an architecture; the fields of a subclass are its options in a spec."""
 
     @property
     @abstractmethod
@@ -27,7 +23,7 @@ class Encoder:
 
     @abstractmethod
     def build(self, channels: int, image_size: int) -> Layer:
-        """The network for square images of `image_size` with `channels` channels.
+        """The network from square images to models x batch x dim; tensors begin with `encoder.`.
 
         Raises `ValueError` if the images are too small for the architecture.
         """

@@ -103,15 +103,13 @@ class ResNet(ClientLayers):
         return replace(self, width=max(1, round(self.width * share)))
 
     def build(self, channels: int, image_size: int) -> Layer:
-        if not self.modular:
-            stem = self._build_stem(channels)
-            return Sequential(*stem, *self._blocks(self.width, 0), GlobalAveragePool())
-        inputs = self._module_channels(channels, self.width)
-        rest = Sequential(*self._blocks(inputs, self.client_layers), GlobalAveragePool())
-        return self._modular(channels, self.width, rest, self.network_dim)
+        if self.modular:
+            return self._modular(channels, self.width, self._blocks)
+        return Sequential(*self._build_stem(channels), *self._blocks(self.width))
 
-    def _blocks(self, inputs: int, skipped: int) -> list[Layer]:
-        """All blocks but the network's first `skipped` convolutions, for `inputs` channels."""
+    def _blocks(self, inputs: int) -> list[Layer]:
+        """All blocks for `inputs` channels, without the convolutions of a client module."""
+        skipped = self.client_layers if self.modular else 0
         layers: list[Layer] = []
         index = 1
         for stage, count in enumerate(self._stages):
@@ -125,7 +123,7 @@ class ResNet(ClientLayers):
                     layers.append(self._block(name, inputs, inner, stride, index, gone))
                     inputs = inner * self._expansion
                 index += convolutions
-        return layers
+        return [*layers, GlobalAveragePool()]
 
     def _build_stem(self, channels: int) -> list[Layer]:
         kernel, stride = (7, 2) if self.stem == "imagenet" else (3, 1)
@@ -153,10 +151,7 @@ class ResNet(ClientLayers):
     def _block(
         self, name: str, inputs: int, inner: int, stride: int, index: int, gone: int
     ) -> Layer:
-        """A block whose first convolution is the network's number `index`.
-
-        Without its first `gone` convolutions it is a plain chain.
-        """
+        """A block from convolution `index` on; a plain chain without its first `gone` ones."""
         outputs = inner * self._expansion
         if self._expansion == 1:
             shapes = [(inner, 3, stride), (outputs, 3, 1)]

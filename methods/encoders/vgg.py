@@ -92,10 +92,10 @@ class VGG(ClientLayers):
     def build(self, channels: int, image_size: int) -> Layer:
         if not self.modular:
             return Sequential(*self._features(channels, image_size, 0), *self._top())
-        inputs = self._module_channels(channels, self.width)
-        features = self._features(inputs, image_size // 2, self.client_layers)
-        rest = Sequential(*features, *self._top())
-        return self._modular(channels, self.width, rest, self.network_dim)
+        skipped, side = self.client_layers, image_size // 2
+        return self._modular(
+            channels, self.width, lambda own: [*self._features(own, side, skipped), *self._top()]
+        )
 
     def _features(self, channels: int, side: int, skipped: int) -> list[Layer]:
         """All convolutions but the first `skipped` and all poolings after one that is left."""

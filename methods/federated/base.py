@@ -34,10 +34,9 @@ from fedrepro.methods.nn.classifier import Classifier
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State, n_bytes, weighted_average
 from fedrepro.methods.training.evaluate import probabilities
-from fedrepro.methods.training.grouping import ENGINES_CHOICE, Grouping
 from fedrepro.methods.training.local import train_clients
 from fedrepro.methods.training.local_loss import LocalLoss, LocalOptions, Trained
-from fedrepro.methods.training.steps import train_steps
+from fedrepro.methods.training.steps import ENGINES_CHOICE, Grouping, train_steps
 
 if TYPE_CHECKING:
     # Types alone, so that a run without views does not depend on how they are drawn.

@@ -10,9 +10,8 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Evaluation:
-    """One evaluation.
+    """metrics: by name. per_client: by name, one value for each client (clients,).
 
-    metrics: by name. per_client: by name, one value for each client (clients,), for the record.
     counts: facts about the evaluation itself (how many clients a metric was undefined for).
     """
 

@@ -15,7 +15,11 @@ its metrics:
   out of the mean and counted (`undefined_auroc`).
 
 All clients' images lie in one array, and each metric is counted for all clients in one pass: to
-call a library for each client, kind and mean took up to half of a small run's time.
+call a library for each client, kind and mean took up to half of a small run's time. Areas come from
+the ranks of scores (Hanley and McNeil 1982: the chance that a positive scores above a negative, a
+tie counting one half; Hand and Till 2001: one class against one). With wins[a, b], how often an
+image of class a has more of a's score than one of class b, one against one is wins[a, b] / (n_a
+n_b), and one against the rest the sum of wins over b, over n_a (n - n_a).
 
 Evidence: `tests/methods/test_classification.py` and `tests/methods/test_ranking.py` (scikit-learn,
 plain pair counting, examples by hand).
@@ -33,7 +37,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fedrepro.methods.metrics import Evaluation
-from fedrepro.methods.metrics.ranking import areas
 
 F1 = ("f1_macro", "f1_weighted")
 AUROC = tuple(f"auroc_{kind}_{mean}" for kind in ("ovr", "ovo") for mean in ("macro", "weighted"))
@@ -41,12 +44,71 @@ METRICS = ("accuracy", *F1, *AUROC)
 Array = NDArray[Any]
 
 
+def wins(scores: Array, labels: Array, owner: Array, clients: int) -> Array:
+    """How often class a beats class b in column a, ties half: clients x classes x classes.
+
+    scores: images x classes. labels, owner: int64, images; the class, and the client (from 0) whose
+    images alone an image is compared with. On the diagonal stand the pairs of one class.
+    """
+    images, classes = scores.shape
+    won = np.zeros((clients, classes, classes))
+    of_class = np.eye(classes, dtype=np.int64)
+    # Below all images: none of any class. Then how many of each class are among the first.
+    up_to = np.zeros((images + 1, classes), dtype=np.int64)
+    for column in range(classes):
+        order = np.lexsort((scores[:, column], owner))
+        score, whose, label = scores[order, column], owner[order], labels[order]
+        np.cumsum(of_class[label], axis=0, out=up_to[1:])
+        opens = np.ones(images, dtype=bool)
+        opens[1:] = (score[1:] != score[:-1]) | (whose[1:] != whose[:-1])
+        start = np.flatnonzero(opens)
+        tie = np.cumsum(opens) - 1
+        own = np.flatnonzero(label == column)
+        before = up_to[start][tie[own]]
+        through = up_to[np.append(start[1:], images)][tie[own]]
+        others = up_to[np.searchsorted(whose, whose[own])]
+        np.add.at(won[:, column], whose[own], (before + through) / 2 - others)
+    return won
+
+
+def areas(scores: Array, labels: Array, owner: Array, clients: int) -> dict[str, Array]:
+    """AUROC of each client over the classes that its images have, (clients,) each; else NaN.
+
+    Arguments as for `wins`. `ovr`: one class against the rest; `ovo`: one against one; `macro`: all
+    alike; `weighted`: by prevalence. Of two classes all four are the later class's area.
+    """
+    classes = scores.shape[1]
+    won = wins(scores, labels, owner, clients)
+    n = np.zeros((clients, classes))
+    np.add.at(n, (owner, labels), 1)
+    n_all, present = n.sum(axis=1, keepdims=True), n > 0
+    several = present.sum(axis=1)
+    pair = np.triu(present[:, :, None] & present[:, None, :], 1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        one = won / (n[:, :, None] * n[:, None, :])
+        pairs = np.where(pair, (one + one.transpose(0, 2, 1)) / 2, 0.0)
+        off = won * (1 - np.eye(classes))
+        rest = np.where(present, off.sum(axis=2) / (n * (n_all - n)), 0.0)
+        of_pair = np.where(pair, n[:, :, None] + n[:, None, :], 0)
+        found = {
+            "ovr_macro": rest.sum(axis=1) / several,
+            "ovr_weighted": (rest * n).sum(axis=1) / n_all[:, 0],
+            "ovo_macro": pairs.sum(axis=(1, 2)) / pair.sum(axis=(1, 2)),
+            "ovo_weighted": (pairs * of_pair).sum(axis=(1, 2)) / of_pair.sum(axis=(1, 2)),
+        }
+    last = classes - 1 - present[:, ::-1].argmax(axis=1)
+    binary = rest[np.arange(clients), last]
+    return {
+        name: np.where(several > 2, value, np.where(several == 2, binary, np.nan))
+        for name, value in found.items()
+    }
+
+
 @dataclass(frozen=True)
 class Predicted:
     """The test images of all clients, one client's after the other's.
 
-    probabilities: images x classes. labels, owner: int64, images; the true class, and the client
-    from 0 to `clients` - 1.
+    probabilities: images x classes. labels, owner: int64, images; true class, and client.
     """
 
     probabilities: Array
@@ -66,10 +128,7 @@ class Predicted:
         return np.bincount(self.owner, images, self.clients)
 
     def per_class(self, classes: Array, images: Array | None = None) -> Array:
-        """Sums as `per_client`, apart by `classes` (int64, one an image): clients x classes.
-
-        Without `images` the images are counted.
-        """
+        """Sums as `per_client`, or numbers of images, by `classes` (int64): clients x classes."""
         n = self.probabilities.shape[1]
         sums = np.bincount(self.owner * n + classes, images, self.clients * n)
         return sums.reshape(self.clients, n)
@@ -97,10 +156,7 @@ def evaluate(probabilities: Sequence[Tensor], labels: Sequence[Tensor], final: b
 
 
 def f1(tests: Predicted) -> dict[str, Array]:
-    """F1 of each client, (clients,), over the classes that its images have.
-
-    A class that is never predicted has an F1 of 0.
-    """
+    """F1 of each client, (clients,), over its images' classes; 0 for one never predicted."""
     guessed = tests.probabilities.argmax(axis=1)
     right = tests.per_class(tests.labels, guessed == tests.labels)
     images, named = tests.per_class(tests.labels), tests.per_class(guessed)

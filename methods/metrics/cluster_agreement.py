@@ -20,14 +20,8 @@ from sklearn.metrics import (
 )
 from torch import Tensor
 
-METRICS = (
-    "cluster_recovery",
-    "clustering_accuracy",
-    "nmi",
-    "ari",
-    "silhouette",
-    "occupied_clusters",
-)
+OF_CLUSTERS = ("clustering_accuracy", "nmi", "ari", "occupied_clusters")
+METRICS = ("cluster_recovery", "silhouette", *OF_CLUSTERS)
 
 
 def clustering_accuracy(choice: Tensor, truth: Tensor) -> float:
@@ -41,21 +35,17 @@ def clustering_accuracy(choice: Tensor, truth: Tensor) -> float:
     return float(agreeing[matched].sum() / len(choice))
 
 
-def cluster_recovery(choice: Tensor, group: Tensor) -> float:
-    """Share of clients whose choice is matched with their group; both int64, clients, from 0."""
-    return clustering_accuracy(choice, group)
-
-
 def agreement(choice: Tensor, truth: Tensor) -> dict[str, float]:
     """`clustering_accuracy`, `nmi` and `ari` of int64 choices and classes (n), and how many
     clusters have a member (`occupied_clusters`)."""
     ours, theirs = choice.cpu().numpy(), truth.cpu().numpy()
-    return {
-        "clustering_accuracy": clustering_accuracy(choice, truth),
-        "nmi": float(normalized_mutual_info_score(theirs, ours)),
-        "ari": float(adjusted_rand_score(theirs, ours)),
-        "occupied_clusters": float(len(np.unique(ours))),
-    }
+    values = (
+        clustering_accuracy(choice, truth),
+        normalized_mutual_info_score(theirs, ours),
+        adjusted_rand_score(theirs, ours),
+        len(np.unique(ours)),
+    )
+    return dict(zip(OF_CLUSTERS, map(float, values), strict=True))
 
 
 def silhouette(h: Tensor, groups: Tensor) -> float:

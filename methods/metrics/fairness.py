@@ -1,11 +1,12 @@
-"""How evenly accuracy is spread over clients, for those that trained and for novel ones.
+"""How evenly accuracy and classes are spread over clients.
 
-Paper: Calibre, Section III-A (fairness is a low variance of the clients' test accuracies), Figures
-3 and 4 (variance), Table I (standard deviation).
+Papers: Calibre, Section III-A (fairness is a low variance of the clients' test accuracies), Figures
+3 and 4 (variance), Table I (standard deviation); MFCL, Figure 7 (classes of a client).
 Unstated: population or sample variance; the population's is taken, since the clients are all there
 are. Accuracies are fractions: a standard deviation of 10.58 points is a variance of 0.0112, of
 the size of the differences that Section V prints.
-Evidence: `tests/methods/test_fairness.py` (by hand, and against numpy).
+Evidence: `tests/methods/test_fairness.py` (by hand, and against numpy),
+`tests/methods/test_fedavg.py`.
 """
 
 from __future__ import annotations
@@ -18,33 +19,31 @@ from fedrepro.methods.data.federation import Federation
 from fedrepro.methods.metrics import Evaluation, classification
 
 OVER_CLIENTS = ("accuracy", "accuracy_variance", "accuracy_sd")
-METRICS = (*OVER_CLIENTS[1:], *(f"novel_{name}" for name in OVER_CLIENTS))
+METRICS = (
+    *OVER_CLIENTS[1:],
+    *(f"novel_{name}" for name in OVER_CLIENTS),
+    "classes_per_client",
+)
 
 
 def over_clients(accuracy: Tensor, novel: int = 0) -> dict[str, float]:
     """Mean, variance and SD of the clients' accuracies (fractions, clients).
 
-    novel: the last so many clients never trained; their three numbers have names of their own
-    (`novel_accuracy`, ...), and without any there are none.
+    novel: the last so many clients never trained; theirs are `novel_accuracy`, ...
     """
     training = len(accuracy) - novel
     groups = {"": accuracy[:training], "novel_": accuracy[training:]}
-    return {
-        prefix + name: value
-        for prefix, group in groups.items()
-        if len(group) > 0
-        for name, value in zip(OVER_CLIENTS, _moments(group), strict=True)
-    }
-
-
-def _moments(accuracy: Tensor) -> tuple[float, float, float]:
-    values = accuracy.double()
-    variance = values.var(correction=0)
-    return float(values.mean()), float(variance), float(variance.sqrt())
+    found: dict[str, float] = {}
+    for prefix, group in groups.items():
+        if len(group) > 0:
+            variance = group.double().var(correction=0)
+            numbers = map(float, (group.double().mean(), variance, variance.sqrt()))
+            found |= zip((prefix + name for name in OVER_CLIENTS), numbers, strict=True)
+    return found
 
 
 def evaluate(probabilities: Sequence[Tensor], federation: Federation) -> Evaluation:
-    """The metrics of all clients on their own test images; probabilities: images x classes each.
+    """Of all clients on their own test images; probabilities: images x classes each.
 
     Raises `ValueError` if the test images have no labels.
     """
@@ -53,3 +52,8 @@ def evaluate(probabilities: Sequence[Tensor], federation: Federation) -> Evaluat
     evaluation = classification.evaluate(probabilities, labels, final=False)
     metrics = over_clients(evaluation.per_client["accuracy"], federation.novel)
     return Evaluation(metrics, evaluation.per_client)
+
+
+def classes_per_client(federation: Federation) -> float:
+    """Mean over clients of the classes of which a client has at least one training image."""
+    return float((federation.class_counts() > 0).sum(1).double().mean())

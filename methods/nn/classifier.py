@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from fedrepro.methods.nn.dense import dense_layers
-from fedrepro.methods.nn.layers import Layer, Sequential
+from fedrepro.methods.nn.layers import Layer, Sequential, dense_layers
 from fedrepro.methods.state import State
 
 ENCODER, HEAD = "encoder", "head"
@@ -22,14 +21,13 @@ def dense_head(inputs: int, widths: Sequence[int], outputs: int, name: str = HEA
     return dense_layers(name, inputs, (*widths, outputs))
 
 
-class Classifier:
+class Classifier(Layer):
     """Encoder θ_f and head θ_c joined; their tensors begin with `encoder.` and `head.`."""
 
     def __init__(self, encoder: Layer, dim: int, head: Sequential) -> None:
         self.encoder, self.dim, self.head = encoder, dim, head
 
     def new(self, generator: torch.Generator) -> State:
-        """Fresh weights of one model."""
         return {**self.encoder.new(generator), **self.head.new(generator)}
 
     def features(self, state: State, x: Tensor, training: bool = False) -> Tensor:

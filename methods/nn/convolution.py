@@ -47,10 +47,10 @@ def dense(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 def single_pixel_conv2d(
     x: Tensor, weight: Tensor, bias: Tensor | None, padding: int, high: int, wide: int
 ) -> Tensor:
-    """Each model's convolution whose result is one pixel.
+    """Each model's convolution whose result is one pixel; shapes as for `stacked_conv2d`.
 
-    high, wide: rows and columns of the kernel that the image reaches; the others lie on padding.
-    Shapes as for `stacked_conv2d`, but `weight` may hold that part of the kernels alone.
+    high, wide: rows and columns of the kernel that the image reaches; others lie on padding, and
+    `weight` may lack them.
     """
     x, part = x[..., :high, :wide], weight
     if weight.shape[3:] != (high, wide):
@@ -83,8 +83,8 @@ def stacked_conv2d(
     """Each model's convolution of its own images.
 
     x: models x batch x channels x height x width. weight: models x outputs x channels x kernel x
-    kernel. bias: models x outputs. Returns models x batch x outputs x height' x width', with the
-    batch innermost in memory.
+    kernel. bias: models x outputs. Result: models x batch x outputs x height' x width', batch
+    innermost in memory.
     """
     result: Tensor = _StackedConv2d.apply(  # type: ignore[no-untyped-call]
         x.movedim(1, -1), weight, bias, stride, padding

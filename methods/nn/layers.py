@@ -5,17 +5,17 @@ rules of initialisation, never weights. It reads the number of models from the w
 so that one layer serves any stack (`methods.state`).
 
 A convolution of several models is a batched matrix product over patches
-(`methods.nn.convolution`), which leaves the batch innermost in memory; the other layers keep
-that layout. A single model takes the library's own convolution, channels innermost: on one CPU core
-a round of LeNet on 28x28 images takes about three quarters of a plain torch.nn loop's CPU time.
-Where one pixel comes out, or few from many weights, both are a plain matrix product.
+(`methods.nn.convolution`), which leaves the batch innermost in memory; other layers keep that. A
+single model takes the library's own convolution, channels innermost: on one CPU core a round of
+LeNet on 28x28 images takes about three quarters of a plain torch.nn loop's CPU time. Where one
+pixel comes out, or few from many weights, both are a plain matrix product.
 Evidence: `tests/methods/test_layers.py` holds values and gradients of both against `torch.nn`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
 
 import torch
@@ -46,8 +46,7 @@ def glorot_uniform(shape: tuple[int, ...], fan_in: int, fan_out: int, g: torch.G
 def channels_last(x: Tensor) -> Tensor:
     """Images n x C x H x W with the channels innermost in memory, where convolutions are fastest.
 
-    The strides of a single channel are set explicitly: both layouts fit it, and PyTorch would go on
-    in the slower one.
+    The strides of a single channel, which fit both layouts, are set explicitly for PyTorch.
     """
     if x.shape[1] == 1:
         n, _, height, width = x.shape
@@ -58,8 +57,7 @@ def channels_last(x: Tensor) -> Tensor:
 def in_fast_layout(state: State) -> State:
     """A single model with its convolutions' weights in the layout that `channels_last` asks for.
 
-    Otherwise every step would convert the weights, and their gradients back. Stacks of several
-    models, and all other tensors, are left as they are.
+    Otherwise every step would convert weights and gradients. Stacks are left as they are.
     """
     return {
         name: value.squeeze(0).contiguous(memory_format=torch.channels_last).unsqueeze(0)
@@ -75,10 +73,7 @@ def _only(value: Tensor | None) -> Tensor | None:
 
 
 class Layer:
-    """A layer without weights: `new` draws them, `__call__` reads them from a state.
-
-    `name` is the prefix of the layer's tensors in a state.
-    """
+    """A layer or network without weights: `new` draws them, `__call__` reads them from a state."""
 
     def new(self, generator: torch.Generator) -> State:
         """Fresh weights of one model (leading dimension 1); empty for layers without weights."""
@@ -163,10 +158,9 @@ class Conv2d(Layer):
 class BatchNorm(Layer):
     """Batch normalisation per model over all dimensions but models and channels.
 
-    Accepts models x batch x channels (x height x width). In training it uses the batch's mean and
-    biased variance and moves the running ones (unbiased variance) by `momentum`, in place in the
-    state, as `torch.nn.BatchNorm2d` does; otherwise it uses the running ones. Where PyTorch refuses
-    a batch with one value a channel, the output is the bias and the running variance stays.
+    Accepts models x batch x channels (x height x width). It works and moves running statistics in
+    the state as `torch.nn.BatchNorm2d` does. Where PyTorch refuses a batch with one value a
+    channel, the output is the bias and the running variance stays.
     """
 
     def __init__(
@@ -275,3 +269,35 @@ class Sequential(Layer):
 def is_buffer(name: str) -> bool:
     """Whether a tensor of a state is a running statistic rather than a trained weight."""
     return name.rsplit(".", 1)[-1].startswith("running_")
+
+
+def dense_layers(name: str, inputs: int, widths: Sequence[int], normalised: int = 0) -> Sequential:
+    """Dense layers of `widths`, with ReLU on all but the last; tensors begin with `name.`.
+
+    The first `normalised` layers have batch normalisation before the ReLU, and no bias: its
+    gradient, pure rounding, would be blown up to full steps by Adam.
+    """
+    layers: list[Layer] = []
+    for i, width in enumerate(widths):
+        layers.append(Linear(f"{name}.{i}", inputs, width, bias=i >= normalised))
+        if i < normalised:
+            layers.append(BatchNorm(f"{name}.norm{i}", width))
+        if i < len(widths) - 1:
+            layers.append(ReLU())
+        inputs = width
+    return Sequential(*layers)
+
+
+def dense_layers_of(name: str, weights: State) -> Sequential:
+    """The network that `dense_layers` made, read off its weights."""
+    layers: list[Layer] = []
+    i = 0
+    while (weight := weights.get(f"{name}.{i}.weight")) is not None:
+        if i > 0:
+            layers.append(ReLU())
+        outputs, inputs = weight.shape[1:]
+        layers.append(Linear(f"{name}.{i}", inputs, outputs, bias=f"{name}.{i}.bias" in weights))
+        if f"{name}.norm{i}.weight" in weights:
+            layers.append(BatchNorm(f"{name}.norm{i}", outputs))
+        i += 1
+    return Sequential(*layers)

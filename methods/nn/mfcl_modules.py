@@ -23,7 +23,7 @@ _MULTIPLES = (1, 1, 2, 2, 4, 4, 4)
 
 @dataclass(frozen=True)
 class Convolution:
-    """A convolution with bias, and a normalisation with ReLU behind it where `normalised`."""
+    """A convolution with bias; `normalised`: with a normalisation and ReLU behind it."""
 
     inputs: int
     outputs: int

@@ -29,10 +29,7 @@ def with_own_modules(state: State, modules: State) -> State:
 
 
 def with_module_of(state: State, client: int) -> State:
-    """The model of `state` with that client's module instead of the averaged one.
-
-    Raises `ValueError` if `state` holds no module of that client.
-    """
+    """The model of `state` with that client's module; `ValueError` if it was not saved."""
     own = {name.removeprefix(f"{OWN}."): value[0] for name, value in part(state, OWN).items()}
     if not own or not 0 <= client < len(next(iter(own.values()))):
         raise ValueError(f"no module of client {client} was saved (training.client_models)")
@@ -46,10 +43,7 @@ def plain_layers(
     group_channels: int,
     momentum: float = 0.1,
 ) -> Sequential:
-    """Layers of a client module or its decoder; tensors begin with `name.`, counted from 0.
-
-    momentum: of the running statistics of `batch`, which nobody reads in a decoder.
-    """
+    """Layers of a client module or its decoder; tensors begin with `name.`, counted from 0."""
     layers: list[Layer] = []
     for i, one in enumerate(listed):
         if isinstance(one, Pooling):
@@ -67,11 +61,10 @@ def plain_layers(
 
 
 class ModularNetwork(Layer):
-    """projector(rest(module(x))).
+    """projector(rest(module(x))), without a projector where it is None.
 
-    module: images to representations models x batch x channels x height x width; its tensors begin
-    with `encoder.module.`. rest: representations to models x batch x dim. projector: on top, or
-    None. plan: the module's layers as listed, to which a decoder is made.
+    module: images to models x batch x channels x height x width (`encoder.module.*`). rest: these
+    to models x batch x dim. plan: the module's layers, to which a decoder is made.
     """
 
     def __init__(

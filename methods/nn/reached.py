@@ -1,41 +1,32 @@
 """Training without the weights that no image reaches.
 
 Where a convolution puts out one pixel, most of a kernel may lie on padding: of 3x3 places on a
-single pixel, eight. Weights there are multiplied by zeros and have no gradient. An optimiser that
-moves every number by its own gradients alone leaves them where they are, so clients can train
-without them. In the network of four convolutions that CP-CFL's reduced profile trains on 8x8 images
-they are nearly two thirds of all weights.
+single pixel, eight. Weights there have no gradient, so clients whose optimiser moves every number
+by its own gradients alone can train without them. In the network of four convolutions that CP-CFL's
+reduced profile trains on 8x8 images they are nearly two thirds of all weights.
 Evidence: `tests/methods/test_reached.py` (training with and without them).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
 
 import torch
 from torch import Tensor
 
-from fedrepro.methods.nn.layers import REACHED
+from fedrepro.methods.nn.layers import REACHED, Layer
 from fedrepro.methods.state import State, take
 
 Places = Mapping[str, tuple[slice, slice]]
 """By the name of a weight, the rows and columns of its kernels that images reach."""
 
 
-class Network(Protocol):
-    """A layer, or a whole model."""
-
-    def __call__(self, state: State, x: Tensor, training: bool = False) -> Tensor:
-        """models x batch x ... in and out."""
-
-
 @torch.no_grad()
-def reached_places(network: Network, state: State, image: Tensor) -> Places:
+def reached_places(network: Layer, state: State, image: Tensor) -> Places:
     """The part of each kernel of `network` that a float image C x H x W reaches.
 
-    It is the same for all images of that size. Kernels that are reached as a whole are left out.
-    An empty batch passes through the network, whose convolutions record their part in `REACHED`.
+    Kernels reached as a whole are left out. An empty batch passes through the network, whose
+    convolutions record their part in `REACHED`.
     """
     token = REACHED.set({})
     try:

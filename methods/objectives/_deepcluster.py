@@ -20,9 +20,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from fedrepro.methods.clusters.kmeans import kmeans
-from fedrepro.methods.nn.dense import dense_layers
-from fedrepro.methods.nn.layers import Layer
-from fedrepro.methods.objectives._queue import last_width, unit
+from fedrepro.methods.nn.layers import Layer, dense_layers
+from fedrepro.methods.objectives._memory import last_width, unit
 from fedrepro.methods.objectives.base import Learner, Objective
 from fedrepro.methods.state import State
 
@@ -52,10 +51,7 @@ class DeepClusterLearner(Learner):
     def cluster(
         self, memory: State, features: Tensor, generators: Sequence[torch.Generator]
     ) -> Tensor:
-        """Sets the centroids; each image's cluster, int64, models x images.
-
-        features: models x images x width, of length one.
-        """
+        """Sets the centroids by features models x images x width; each image's cluster, int64."""
         memory[CENTROIDS], clusters = kmeans(
             features, self.options.prototypes, generators, spherical=True
         )

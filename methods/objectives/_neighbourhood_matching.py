@@ -22,8 +22,7 @@ _NOWHERE = -1e4
 def draw_candidates(valid: Tensor, n: int, generators: Sequence[torch.Generator]) -> Tensor:
     """Eq. 7: for each model `n` different entries, int64, models x n (fewer if there are fewer).
 
-    valid: bool, models x entries; valid entries come first where there are less than n. Each model
-    draws from its own generator, on the CPU.
+    valid: bool, models x entries; these come first. Each model draws from its own generator.
     """
     entries = valid.shape[1]
     keys = torch.stack([torch.rand(entries, generator=generator) for generator in generators])
@@ -40,8 +39,7 @@ def neighbourhood_loss(
 ) -> Tensor:
     """Eq. 11, (models,); q: models x batch x width, candidates: models x K x width, length one.
 
-    valid: bool, models x K; the candidates that exist, None for all. Where fewer than `neighbours`
-    exist, the mean is over those; without any the loss is zero.
+    valid: bool, models x K; candidates that exist, None for all; without any the loss is 0.
     """
     logits = torch.bmm(q, candidates.transpose(1, 2)) / temperature
     if valid is not None:

@@ -30,8 +30,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.clusters.kmeans import lloyd
-from fedrepro.methods.objectives._groups import group_means
+from fedrepro.methods.clusters.kmeans import group_means, lloyd
 from fedrepro.methods.objectives.simclr import nt_xent
 
 ITERATIONS = 10

@@ -1,4 +1,4 @@
-"""Losses of deep clustering on soft assignments: contrastive clustering's, and those of DEC.
+"""Soft clusters that are trained with the networks: losses, and learners with trained centres.
 
 Papers: fedrlc, Section III-B (Eqs. 6 to 12, 14, 15), after Li et al. 2021 (contrastive clustering)
 and Xie et al. 2016 (DEC).
@@ -12,18 +12,19 @@ Evidence: `tests/methods/test_soft_clusters.py` (plain loops and numpy).
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 import torch
 from torch import Tensor
 
-from fedrepro.methods.clusters.soft_assignment import student_t
+from fedrepro.methods.clusters.soft_assignment import CENTRES, student_t
+from fedrepro.methods.objectives.base import Learner
 from fedrepro.methods.objectives.simclr import nt_xent
+from fedrepro.methods.state import State
 
 
 def cluster_contrast(c_a: Tensor, c_b: Tensor, temperature: float) -> Tensor:
-    """Eq. 6 as read above, (models,); c_a, c_b: soft labels, models x batch x clusters.
-
-    A cluster's column in one view attracts its column in the other and repels all other columns.
-    """
+    """Eq. 6 as read above, (models,); c_a, c_b: soft labels, models x batch x clusters."""
     columns = nt_xent(c_a.transpose(1, 2), c_b.transpose(1, 2), temperature)
     return columns - size_entropy(c_a) - size_entropy(c_b)
 
@@ -57,12 +58,10 @@ def embedded_clustering(z_a: Tensor, z_b: Tensor, centres: Tensor) -> Tensor:
 def crossed_divergence(
     q_a: Tensor, q_b: Tensor, target_a: Tensor, target_b: Tensor, select: bool = True
 ) -> Tensor:
-    """FedRLC's Eqs. 23 and 24, (models,): the online soft labels of one view against the target
-    distribution of the other view in the target network.
+    """FedRLC's Eqs. 23 and 24, (models,): online soft labels (q) of one view against the target
+    distribution of the other view in the target network; all models x batch x clusters.
 
-    q_a, q_b: online soft labels; target_a, target_b: the target network's, all models x batch x
-    clusters. select: only images whose two hard labels agree count (Eq. 24); the mean stays over
-    the whole batch. Of equal labels the smallest index counts.
+    select: only images whose two hard labels agree count (Eq. 24), in a mean over the whole batch.
     """
     loss = torch.zeros(q_a.shape[0], device=q_a.device)
     for q, target in ((q_a, target_b), (q_b, target_a)):
@@ -71,3 +70,20 @@ def crossed_divergence(
             each = each * (q.argmax(2) == target.argmax(2))
         loss = loss + each.mean(1)
     return loss
+
+
+class CentredLearner(Learner):
+    """A learner that trains centres (`methods.clusters.soft_assignment`) with its networks."""
+
+    n_clusters: int
+    width: int
+
+    def new(self, generator: torch.Generator) -> State:
+        """Networks, then standard normal centres, so that centres change no network."""
+        networks = super().new(generator)
+        centres = torch.randn(1, self.n_clusters, self.width, generator=generator)
+        return {**networks, CENTRES: centres}
+
+    @abstractmethod
+    def embed(self, state: State, x: Tensor, training: bool) -> Tensor:
+        """What the centres cluster, models x batch x width, of float images x in [0, 1]."""

@@ -38,8 +38,7 @@ class Learner(ABC):
     ) -> Tensor:
         """Loss of each model (models,), from `views`: each models x batch x C x H x W in [0, 1].
 
-        `labels` (int64, models x batch) are read by objectives with `uses_labels` alone. Running
-        statistics in `state` and `memory` move in place.
+        labels: int64, models x batch. Running statistics in `state` and `memory` move in place.
         """
 
     def update(self, state: State, memory: State) -> None:  # noqa: B027

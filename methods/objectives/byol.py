@@ -25,9 +25,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.nn.dense import dense_layers
-from fedrepro.methods.nn.layers import Layer, Sequential
-from fedrepro.methods.objectives._target import follow, target_of
+from fedrepro.methods.nn.layers import Layer, Sequential, dense_layers
+from fedrepro.methods.objectives._memory import follow, target_of
 from fedrepro.methods.objectives.base import Learner, Objective
 from fedrepro.methods.state import State
 

@@ -17,8 +17,7 @@ from torch import Tensor
 
 from fedrepro.methods.clusters.soft_assignment import CENTRES
 from fedrepro.methods.nn.layers import Layer, Sequential
-from fedrepro.methods.objectives._centred_learner import CentredLearner
-from fedrepro.methods.objectives._soft_clusters import embedded_clustering
+from fedrepro.methods.objectives._soft_clusters import CentredLearner, embedded_clustering
 from fedrepro.methods.objectives.byol import BYOL, BYOLLearner
 from fedrepro.methods.state import State
 

@@ -16,8 +16,7 @@ import torch
 from torch import Tensor
 
 from fedrepro.methods.clusters.soft_assignment import HEAD
-from fedrepro.methods.nn.dense import dense_layers
-from fedrepro.methods.nn.layers import Layer
+from fedrepro.methods.nn.layers import Layer, dense_layers
 from fedrepro.methods.objectives._soft_clusters import cluster_contrast
 from fedrepro.methods.objectives.simclr import SimCLR, SimCLRLearner, nt_xent
 from fedrepro.methods.state import State

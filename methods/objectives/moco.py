@@ -3,7 +3,7 @@
 Paper: He et al. 2020, Eqs. 1 and 2 and Algorithm 1, with the projector of two layers and the
 temperature 0.2 of Chen et al. 2020 (MoCo v2); FCL's Eq. 1 is the same loss. Keys come from a
 slowly moving copy of the network: θ_k ← m θ_k + (1 - m) θ_q.
-Departures: the queue starts empty (`_queue`). Shuffled batch normalisation is left out: it stops a
+Departures: the queue starts empty (`_memory`). Shuffled batch normalisation is left out: it stops a
 device from recognising the images of its own sub-batch, and batches are not divided here. Running
 statistics of the copy move with its own batches, as in the code of He et al.
 Evidence: `tests/methods/test_moco.py` against a plain loop over Eq. 1, a deque and lightly.
@@ -19,10 +19,16 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fedrepro.methods.nn.dense import dense_layers
-from fedrepro.methods.nn.layers import Layer
-from fedrepro.methods.objectives._queue import enqueue, is_filled, last_width, new_queue, unit
-from fedrepro.methods.objectives._target import follow, target_of
+from fedrepro.methods.nn.layers import Layer, dense_layers
+from fedrepro.methods.objectives._memory import (
+    enqueue,
+    follow,
+    is_filled,
+    last_width,
+    new_queue,
+    target_of,
+    unit,
+)
 from fedrepro.methods.objectives.base import Learner, Objective
 from fedrepro.methods.state import State
 

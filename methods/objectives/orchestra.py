@@ -21,8 +21,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from fedrepro.methods.nn.layers import BatchNorm, Layer, Linear, ReLU, Sequential
-from fedrepro.methods.objectives._queue import enqueue, new_queue, unit
-from fedrepro.methods.objectives._target import follow, target_of
+from fedrepro.methods.objectives._memory import enqueue, follow, new_queue, target_of, unit
 from fedrepro.methods.objectives.base import Learner, Objective
 from fedrepro.methods.state import State, n_models
 

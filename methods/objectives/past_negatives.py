@@ -37,10 +37,7 @@ PAST, KNOWN = "past", "past_known"
 
 
 def similarity(u: Tensor, v: Tensor) -> Tensor:
-    """Gaussian similarity of soft labels u, v (models x batch x clusters): models x batch x batch.
-
-    Entry i, j compares row i of u with row j of v.
-    """
+    """Gaussian similarity of rows of u and of v (soft labels): models x batch x batch."""
     squared = (u.unsqueeze(2) - v.unsqueeze(1)).square().sum(3)  # models x batch x batch
     return torch.exp(-squared / 2)
 
@@ -48,9 +45,8 @@ def similarity(u: Tensor, v: Tensor) -> Tensor:
 def negative_pool(y_own: Tensor, y_other: Tensor, threshold: float) -> Tensor:
     """Eq. 29, models x batch x batch: whether image j is a negative of the anchor i.
 
-    y_own: soft labels of the anchors' view; y_other: of the other view. Both views of a negative
-    are less similar to the anchor than `threshold`, and no image is its own negative. Where that
-    leaves none, all other images are.
+    y_own, y_other: soft labels of the anchors' view, and of the other one. Both views of a negative
+    are less similar to the anchor than `threshold`. Where that leaves none, all others are.
     """
     others = ~torch.eye(y_own.shape[1], dtype=torch.bool, device=y_own.device)
     alike = torch.maximum(similarity(y_own, y_own), similarity(y_own, y_other)) >= threshold

@@ -17,8 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.nn.dense import dense_layers
-from fedrepro.methods.nn.layers import Layer
+from fedrepro.methods.nn.layers import Layer, dense_layers
 from fedrepro.methods.objectives.base import Learner, Objective
 from fedrepro.methods.state import State
 
@@ -26,10 +25,7 @@ TURNS = 4
 
 
 def rotations(x: Tensor) -> tuple[Tensor, Tensor]:
-    """All quarter turns of square images models x batch x C x H x W, and how many each has.
-
-    models x 4 batch x C x H x W, and int64, models x 4 batch.
-    """
+    """All quarter turns of square images, models x 4 batch x C x H x W, and how many each has."""
     turned = torch.cat([x.rot90(turns, dims=(3, 4)) for turns in range(TURNS)], dim=1)
     turns = torch.arange(TURNS, device=x.device).repeat_interleave(x.shape[1])
     return turned, turns.expand(x.shape[0], -1)

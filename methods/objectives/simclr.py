@@ -19,8 +19,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.nn.dense import dense_layers
-from fedrepro.methods.nn.layers import Layer
+from fedrepro.methods.nn.layers import Layer, dense_layers
 from fedrepro.methods.objectives.base import Learner, Objective
 from fedrepro.methods.state import State
 

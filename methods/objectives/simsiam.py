@@ -18,17 +18,13 @@ from typing import ClassVar
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.nn.dense import dense_layers
-from fedrepro.methods.nn.layers import Layer, Sequential
+from fedrepro.methods.nn.layers import Layer, Sequential, dense_layers
 from fedrepro.methods.objectives.base import Learner, Objective
 from fedrepro.methods.state import State
 
 
 def negative_similarity(p: Tensor, z: Tensor) -> Tensor:
-    """Eq. 12 averaged over the batch, (models,), without gradient into z.
-
-    p, z: models x batch x width.
-    """
+    """Eq. 12 averaged over the batch, (models,); p, z: models x batch x width."""
     return -F.cosine_similarity(p, z.detach(), dim=2).mean(1)
 
 

@@ -26,10 +26,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.nn.dense import dense_layers
-from fedrepro.methods.nn.layers import Layer, Sequential
-from fedrepro.methods.objectives._groups import group_means
-from fedrepro.methods.objectives._target import follow, target_of
+from fedrepro.methods.clusters.kmeans import group_means
+from fedrepro.methods.nn.layers import Layer, Sequential, dense_layers
+from fedrepro.methods.objectives._memory import follow, target_of
 from fedrepro.methods.objectives.base import Learner, Objective
 from fedrepro.methods.state import State
 
@@ -43,10 +42,7 @@ def similarities(x: Tensor, groups: Tensor) -> Tensor:
 
 
 def moved(groups: Tensor, x: Tensor, momentum: float) -> Tensor:
-    """The groups after a step with the new features `x` (models x batch x width).
-
-    Only groups with new members move; gradients reach `x`.
-    """
+    """The groups after a step with features `x` (models x batch x width), which get gradients."""
     nearest = similarities(x, groups).detach().argmax(dim=2)  # models x batch
     means, sizes = group_means(x, nearest, groups.shape[1])  # models x n x width, models x n
     return torch.where((sizes > 0).unsqueeze(2), momentum * groups + (1 - momentum) * means, groups)

@@ -16,8 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from fedrepro.methods.nn.classifier import HEAD
-from fedrepro.methods.nn.dense import dense_layers
-from fedrepro.methods.nn.layers import Layer
+from fedrepro.methods.nn.layers import Layer, dense_layers
 from fedrepro.methods.objectives.base import Learner, Objective
 from fedrepro.methods.state import State
 
@@ -33,10 +32,7 @@ class SupervisedLearner(Learner):
     def loss(
         self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
     ) -> Tensor:
-        """Mean cross-entropy of the one view.
-
-        Raises `ValueError` without labels.
-        """
+        """Mean cross-entropy of the one view. Raises `ValueError` without labels."""
         if labels is None:
             raise ValueError("supervised pre-training needs labels, and these images have none")
         h = self.encoder(state, views[0], training=True)  # models x batch x dim

@@ -19,10 +19,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fedrepro.methods.clusters.sinkhorn import sinkhorn
-from fedrepro.methods.nn.dense import dense_layers
-from fedrepro.methods.nn.layers import Layer, Linear, Sequential
-from fedrepro.methods.objectives._queue import enqueue, is_filled, last_width, new_queue, unit
+from fedrepro.methods.clusters.balanced_clustering import sinkhorn
+from fedrepro.methods.nn.layers import Layer, Linear, Sequential, dense_layers
+from fedrepro.methods.objectives._memory import enqueue, is_filled, last_width, new_queue, unit
 from fedrepro.methods.objectives.base import Learner, Objective
 from fedrepro.methods.state import State
 
@@ -30,10 +29,7 @@ PROTOTYPES = "prototypes.weight"
 
 
 def swapped_prediction(scores: Tensor, codes: Tensor, temperature: float) -> Tensor:
-    """Eq. 2 averaged over the batch, (models,): cross-entropy of `scores` against `codes`.
-
-    Both are models x batch x prototypes; scores of one view, codes of the other.
-    """
+    """Eq. 2 averaged over the batch, (models,); both models x batch x prototypes."""
     return -(codes * (scores / temperature).log_softmax(2)).sum(2).mean(1)
 
 
@@ -94,9 +90,7 @@ class SwAVLearner(Learner):
 
 @dataclass(frozen=True)
 class SwAV(Objective):
-    """Options of SwAV.
-
-    prototypes: how many. normalised_layers: layers of the projector with batch normalisation.
+    """prototypes: how many. normalised_layers: layers of the projector with batch normalisation.
     queue_size: features of earlier batches in the balance, 0 for none.
     """
 

@@ -1,16 +1,14 @@
 """Optimisers by name, in the implementation that is fastest on the device of the weights.
 
-Every tensor may stack many models (`methods.state`). Optimisers work number by number (LARS: model
-by model), so that one over stacked tensors takes the same steps as one for each model. Measured on
-one CPU core, Adam, weights of a small CNN: fused 0.2 ms, foreach 0.4 ms, a loop 0.9 ms a step;
-CP-CFL's reduced trials take 1.15 to 1.3 of the processor time without fused kernels.
+They work number by number (LARS: model by model), so that one over stacked tensors takes the same
+steps as one for each model. Measured on one CPU core, Adam, a small CNN: fused 0.2 ms, foreach 0.4
+ms, a loop 0.9 ms a step; CP-CFL's reduced trials take 1.15 to 1.3 of the time without fused ones.
 Evidence: `tests/methods/test_optim.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import partial
 from typing import Any, Protocol
 
 import torch
@@ -37,29 +35,31 @@ _OPTIMIZERS: dict[str, Callable[..., Optimizer]] = {
     "lars": LARS,
     "sgd": torch.optim.SGD,
 }
-_FAST: dict[str, Callable[..., Optimizer]] = {
-    "adam": partial(torch.optim.Adam, fused=True),
-    "adamw": partial(torch.optim.AdamW, fused=True),
-    "sgd": partial(torch.optim.SGD, fused=True),
-}
 
 
 def make_optimizer(
-    name: str, parameters: Iterable[Tensor], learning_rate: float, **options: Any
+    name: str,
+    parameters: Iterable[Tensor],
+    learning_rate: float,
+    sgd_momentum: float = 0.0,
+    weight_decay: float = 0.0,
 ) -> Optimizer:
-    """`adam`, `adamw`, `lars` or `sgd` over leaf tensors; `options` as of the torch class.
+    """`adam`, `adamw`, `lars` or `sgd` over leaf tensors; other settings are the class's own.
 
-    Adam's other settings are the field's usual ones (betas 0.9 and 0.999, eps 1e-8).
+    sgd_momentum: read by `sgd` alone. weight_decay: 0 for the class's own.
 
     Raises `ValueError` for another name.
     """
     if name not in _OPTIMIZERS:
         raise ValueError(f"optimizer '{name}' is not known (known: {', '.join(_OPTIMIZERS)})")
     tensors = list(parameters)
-    fast = name in _FAST and all(map(_suits_fused, tensors))
-    # Fused SGD with momentum fails where a weight gets its first gradient later than others.
-    fast = fast and not (name == "sgd" and options.get("momentum"))
-    return (_FAST if fast else _OPTIMIZERS)[name](tensors, lr=learning_rate, **options)
+    options: dict[str, Any] = {"weight_decay": weight_decay} if weight_decay else {}
+    if name == "sgd" and sgd_momentum:
+        # Fused SGD with momentum fails where a weight gets its first gradient later than others.
+        options["momentum"] = sgd_momentum
+    elif name != "lars" and all(map(_suits_fused, tensors)):
+        options["fused"] = True
+    return _OPTIMIZERS[name](tensors, lr=learning_rate, **options)
 
 
 def moves_by_gradients_alone(name: str, weight_decay: float = 0.0) -> bool:
@@ -68,10 +68,7 @@ def moves_by_gradients_alone(name: str, weight_decay: float = 0.0) -> bool:
 
 
 def _suits_fused(weight: Tensor) -> bool:
-    """Whether torch's fused kernels take it: on CPU or CUDA, floating, without gaps in memory.
-
-    They also need gradients in the weight's own order of memory, as autograd accumulates them.
-    """
+    """Whether torch's fused kernels take it: on CPU or CUDA, floating, without gaps in memory."""
     strides = weight.stride()
     outermost_first = sorted(range(weight.dim()), key=lambda d: (-strides[d], d))
     known = weight.device.type in ("cpu", "cuda") and weight.is_floating_point()

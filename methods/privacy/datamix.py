@@ -18,8 +18,7 @@ from torch import Tensor
 def datamix(z: Tensor, generator: torch.Generator, least: float = 0.5) -> Tensor:
     """λ z_i + (1 - λ) z_j; z: images x 2 (views) x ..., all of one client.
 
-    j: another image, λ: uniform in [least, 1], both drawn for each image. A single image stays as
-    it is.
+    j: another image, if there is one, λ: uniform in [least, 1], both drawn for each image.
     """
     n = len(z)
     if n < 2:

@@ -22,8 +22,6 @@ def instahide(images: Tensor, mixed: int, generator: torch.Generator) -> Tensor:
     """Encrypted float images n x C x H x W in [0, 1]; same shape.
 
     mixed: k, images in each mixture, the image itself included; 1 flips signs only.
-
-    Raises `ValueError` if there are fewer than `mixed` images.
     """
     n = images.shape[0]
     share = coefficients(n, mixed, generator).to(images)
@@ -35,10 +33,7 @@ def instahide(images: Tensor, mixed: int, generator: torch.Generator) -> Tensor:
 
 
 def coefficients(n: int, mixed: int, generator: torch.Generator) -> Tensor:
-    """Uniform on the simplex among those with no coefficient above 0.65, n x mixed, float32.
-
-    Two images leave little choice (0.35 to 0.65), a single one none: its coefficient is 1.
-    """
+    """Uniform on the simplex among those with no coefficient above 0.65, n x mixed, float32."""
     if mixed == 1:
         return torch.ones(n, 1)
     drawn = torch.empty(0, mixed)
@@ -53,10 +48,8 @@ def coefficients(n: int, mixed: int, generator: torch.Generator) -> Tensor:
 def partners(n: int, mixed: int, generator: torch.Generator) -> Tensor:
     """Which images are mixed, int64, n x mixed: first the image itself, then different others.
 
-    Images stand on a circle in random order; the partners are those at random distances, the
-    same for all, so that every image is in `mixed` mixtures.
-
-    Raises `ValueError` if there are fewer than `mixed` images.
+    Images stand on a circle in random order; partners are those at random distances, the same for
+    all. Raises `ValueError` if there are fewer than `mixed` images.
     """
     if n < mixed:
         raise ValueError(f"{mixed} images cannot be mixed: there are {n}")

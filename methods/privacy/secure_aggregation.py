@@ -24,8 +24,7 @@ STEPS = 2.0**44
 def masked(state: State, shares: Tensor, seeds: Seeds, t: int, clients: Tensor) -> State:
     """What each of `clients` (int64) sends in round `t`: share times weights, masked, int64.
 
-    state: weights stacked over clients, floating point. shares: (clients,), their part in the
-    average; with sum 1 the sum of all is the average.
+    state: stacked over clients, floating point. shares: (clients,), their part in the average.
     """
     whole = {
         name: (

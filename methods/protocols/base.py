@@ -25,11 +25,10 @@ from fedrepro.methods.state import State, part
 class Subject:
     """What is evaluated, and on what.
 
-    network: the encoder's architecture; its output has width `dim`. weights: one model, everything
-    that the training saved (`encoder.*`, and what its method added: heads, centres). train, test:
-    the images to learn from and to measure on; test is None for protocols without `tests`.
-    federation: who holds which of them, for protocols with `federated`, else None. source: loads
-    the images on which the weights were trained. augmentation: for protocols with `draws_views`.
+    network: the encoder's architecture, `dim` wide. weights: one model, all that the training
+    saved. train, test: images to learn from and to measure on (None without `tests`). federation:
+    who holds which, for protocols with `federated`. source: loads the images on which the weights
+    were trained. augmentation: for protocols with `draws_views`.
     """
 
     network: Layer
@@ -51,10 +50,7 @@ class Subject:
         return {name: value.to(self.device) for name, value in chosen.items()}
 
     def held_out(self) -> ImageSet:
-        """The test images.
-
-        Raises `ValueError` if there are none.
-        """
+        """The test images. Raises `ValueError` if there are none."""
         if self.test is None:
             raise ValueError("this protocol measures on test images, and there are none")
         return self.test

@@ -13,9 +13,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-import torch
-from torch import Tensor
-
 from fedrepro.methods.clusters.kmeans import best_kmeans
 from fedrepro.methods.clusters.soft_assignment import soft_assignment
 from fedrepro.methods.metrics.cluster_agreement import agreement
@@ -32,9 +29,9 @@ class Clustering(Protocol):
     restarts: int = 10
 
     def measure(self, subject: Subject) -> Outcome:
-        """`clustering_accuracy`, `nmi`, `ari` and `occupied_clusters` on the test images.
+        """The metrics of `agreement` on the test images.
 
-        Raises `ValueError` if there are no labels, or if the model has no clusters of its own.
+        Raises `ValueError` if there are no labels, or no clusters of the model's own.
         """
         test = subject.held_out().to(subject.device)
         labels = test.known_labels("clustering accuracy")
@@ -43,10 +40,6 @@ class Clustering(Protocol):
         if self.assignment == "model":
             choice = soft_assignment(h[None], weights)[0].argmax(dim=1)
         else:
-            choice = self._by_kmeans(h, subject)
+            stream = subject.seeds.generator("clustering", "k-means")
+            choice = best_kmeans(h[None], subject.n_classes, [stream], self.restarts)[1][0]
         return Outcome(metrics=once(agreement(choice, labels)))
-
-    @torch.no_grad()
-    def _by_kmeans(self, h: Tensor, subject: Subject) -> Tensor:
-        stream = subject.seeds.generator("clustering", "k-means")
-        return best_kmeans(h[None], subject.n_classes, [stream], self.restarts)[1][0]

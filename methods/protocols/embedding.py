@@ -89,23 +89,20 @@ class Embedding(Protocol):
             assert subject.federation is not None
             portion = subject.federation.train
         images = portion.images[index.to(portion.images.device)].to(subject.device)
-        h = to_float(images).flatten(1) if self.at == "pixels" else self._encoded(subject, images)
+        if self.at == "pixels":
+            h = to_float(images).flatten(1)
+        else:
+            h = encode(subject.network, subject.on_device(), images)
         xy, loss = tsne(h.cpu().double().numpy(), self.perplexity, subject.seeds)
         labels = portion.labels
         label = torch.zeros_like(index) if labels is None else labels.cpu()[index]
         return {"xy": xy, "label": label.numpy(), "client": owner.numpy()}, loss
 
-    def _encoded(self, subject: Subject, images: Tensor) -> Tensor:
-        return encode(subject.network, subject.on_device(), images)
-
 
 def tsne(
     h: NDArray[np.double], perplexity: float, seeds: Seeds
 ) -> tuple[NDArray[np.single], float]:
-    """A map (n x 2) of representations (n x dim) and its loss, the same for the same seed.
-
-    Perplexity is brought below a third of the number of points, as the method needs.
-    """
+    """A map (n x 2) of representations (n x dim), and its loss; perplexity is at most n / 3."""
     n, dim = h.shape
     seed = int(torch.randint(2**31 - 1, (1,), generator=seeds.generator("embedding", "t-sne")))
     method = TSNE(

@@ -12,8 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import ClassVar
 
-from fedrepro.methods.data.federation import Federation
-from fedrepro.methods.data.labels import labelled
+from fedrepro.methods.data.federation import Federation, labelled
 from fedrepro.methods.federated import loop
 from fedrepro.methods.federated.base import Task
 from fedrepro.methods.federated.supervised.fedavg import FedAvg
@@ -53,10 +52,7 @@ class FederatedFineTuning(FedAvg, Protocol):
 
 
 def with_labelled_share(federation: Federation, share: float, seeds: Seeds) -> Federation:
-    """The same clients with only their labelled images.
-
-    Raises `ValueError` if there are no labels.
-    """
+    """The same clients with only their labelled images. Raises `ValueError` without labels."""
     labels = federation.train.known_labels("fine-tuning")
     train_of = tuple(
         labelled(own, labels, share, seeds.generator("labels", client))

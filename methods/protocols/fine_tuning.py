@@ -17,13 +17,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.data.federation import ImageSet, to_float
-from fedrepro.methods.data.labels import labelled
+from fedrepro.methods.data.federation import ImageSet, labelled, to_float
 from fedrepro.methods.nn.classifier import ENCODER, HEAD, Classifier, dense_head
 from fedrepro.methods.nn.layers import is_buffer
 from fedrepro.methods.outcome import DivergedError, Outcome
-from fedrepro.methods.protocols._head import HeadOptions
 from fedrepro.methods.protocols.base import Protocol, Subject, once
+from fedrepro.methods.protocols.linear_probe import HeadOptions
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State, part
 from fedrepro.methods.training.pretraining import batches, encode
@@ -45,8 +44,7 @@ class FineTuning(HeadOptions, Protocol):
     def measure(self, subject: Subject) -> Outcome:
         """The metric `accuracy` on the test images, and how many images had labels.
 
-        Raises `ValueError` if there are no labels, `methods.outcome.DivergedError` with the epoch
-        where weights leave the finite numbers.
+        Raises `ValueError` without labels, `DivergedError` where weights leave the finite numbers.
         """
         test = subject.held_out().to(subject.device)
         wanted = test.known_labels("fine-tuning")
@@ -87,10 +85,7 @@ class FineTuning(HeadOptions, Protocol):
 
 
 def labelled_share(portion: ImageSet, share: float, seeds: Seeds) -> ImageSet:
-    """The images that keep their labels, `share` of each class.
-
-    Raises `ValueError` if there are no labels.
-    """
+    """The images that keep their labels, `share` of each class; `ValueError` without labels."""
     labels = portion.known_labels("fine-tuning")
     everything = torch.arange(len(portion), device=labels.device)
     chosen = labelled(everything, labels, share, seeds.generator("labels", "pooled"))

@@ -20,8 +20,8 @@ from fedrepro.methods.outcome import Outcome
 from fedrepro.methods.protocols.base import Protocol, Subject, once
 from fedrepro.methods.state import repeat
 from fedrepro.methods.training.evaluate import probabilities
+from fedrepro.methods.training.local import adapted_heads
 from fedrepro.methods.training.local_loss import LocalOptions
-from fedrepro.methods.training.personal import adapted_heads
 
 
 @dataclass(frozen=True)

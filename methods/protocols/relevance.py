@@ -1,6 +1,6 @@
 """Cross-dataset relevance: how alike pre-training images and the clients' images are to an encoder.
 
-Paper: CP-CFL, Section 4.3 (`methods.metrics.image_similarity`).
+Paper: CP-CFL, Section 4.3 (`methods.metrics.images`).
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fedrepro.methods.metrics.image_similarity import relevance
+from fedrepro.methods.metrics.images import relevance
 from fedrepro.methods.outcome import Outcome
 from fedrepro.methods.protocols.base import Protocol, Subject, once
 
@@ -22,10 +22,7 @@ class Relevance(Protocol):
     n_compared: int = 300
 
     def measure(self, subject: Subject) -> Outcome:
-        """The metric `relevance`.
-
-        Raises `ValueError` if no pair of different images is left.
-        """
+        """The metric `relevance`. Raises `ValueError` if no pair of different images is left."""
         value = relevance(
             subject.network,
             subject.weights,

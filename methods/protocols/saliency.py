@@ -4,7 +4,7 @@ Paper: mfcl, Section 5.5 and Figure 4: a "saliency map of gradients" of a pictur
 a car and whose right half is an airplane, for each of two clients that have many images of the one
 and few of the other.
 Unstated: what is differentiated (there are no classes to score; the length of the network's output
-is taken, `methods.metrics.saliency_map`); how one global network gives a map for each client (the
+is taken, `methods.metrics.images`); how one global network gives a map for each client (the
 client's own module of the last round, before the average, in front of the second server's network);
 where the halves come from (test images).
 The metric is ours: the share of the saliency that lies on the half of the class that the client has
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fedrepro.methods.data.federation import ImageSet, to_float
-from fedrepro.methods.metrics.saliency_map import left_share, saliency
+from fedrepro.methods.metrics.images import left_share, saliency
 from fedrepro.methods.nn.modular import with_module_of
 from fedrepro.methods.outcome import PICTURE, Outcome
 from fedrepro.methods.protocols.base import Protocol, Subject, once
@@ -71,9 +71,7 @@ class Saliency(Protocol):
 
 
 def halves(portion: ImageSet, left: int, right: int, most: int) -> Tensor:
-    """Images whose left half is of class `left` and whose right half of class `right`.
-
-    uint8, at most `most`; both classes' images are paired in their order.
+    """At most `most` uint8 images, half of class `left` and half of class `right`, in their order.
 
     Raises `ValueError` if the portion has no labels or no image of one of the classes.
     """

@@ -22,10 +22,7 @@ class Silhouette(Protocol):
     """The coefficient in the encoder's output, by Euclidean distance."""
 
     def measure(self, subject: Subject) -> Outcome:
-        """The metric `silhouette`.
-
-        Raises `ValueError` if there are no labels.
-        """
+        """The metric `silhouette`. Raises `ValueError` if there are no labels."""
         test = subject.held_out().to(subject.device)
         labels = test.known_labels("a silhouette of classes")
         weights = subject.on_device()

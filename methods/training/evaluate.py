@@ -1,8 +1,7 @@
 """What models give on clients' images: representations, class probabilities, losses.
 
-Clients choose models from a pool. Images of all clients with the same model pass through it
-together, and models with equal encoders share one pass: a frozen or global encoder costs one pass,
-however many heads use it.
+Images of all clients with the same model pass through it together, and models with equal encoders
+share one pass.
 Evidence: `tests/methods/test_local.py`, against one model and one client at a time.
 """
 
@@ -17,7 +16,7 @@ from torch import Tensor
 from fedrepro.methods.data.federation import Federation, ImageSet, to_float
 from fedrepro.methods.nn.classifier import ENCODER, HEAD, Classifier
 from fedrepro.methods.state import State, n_models, part, take
-from fedrepro.methods.training.memory import image_bytes, step_bytes
+from fedrepro.methods.training.probing import image_bytes, step_bytes
 
 
 @torch.no_grad()
@@ -26,8 +25,7 @@ def features(
 ) -> list[Tensor]:
     """Representations, images x dim for each client, in evaluation mode.
 
-    choice: int64, (clients,), the model of `pool` whose encoder a client uses.
-    index_of: per client an int64 index into `portion`.
+    choice: int64, (clients,), models of `pool`. index_of: per client an int64 index into `portion`.
     """
     encoders = part(pool, ENCODER)
 
@@ -58,10 +56,7 @@ def probabilities(
 def client_losses(
     model: Classifier, pool: State, federation: Federation, clients: Tensor
 ) -> Tensor:
-    """Mean cross-entropy of every model of `pool` on every client's training images.
-
-    CP-CFL Eqs. 3-5. Returns clients x models, on the CPU.
-    """
+    """Mean cross-entropy, clients x models, on clients' training images (CP-CFL Eqs. 3-5)."""
     index_of = [federation.train_of[int(client)] for client in clients]
     index = torch.cat(index_of)
     assert federation.train.labels is not None
@@ -109,8 +104,8 @@ def _by_model(
 ) -> list[Tensor]:
     """Calls `compute(model, members)` once for every chosen model; splits the result by client.
 
-    rows_of: per client a tensor with as many rows as it has images. Clients with the same model and
-    the same tensor share a result, which is computed once.
+    rows_of: per client a tensor with a row for each image. Clients with the same model and the same
+    tensor share a result.
     """
     found: dict[tuple[int, int], Tensor] = {}
     names = [(model, id(rows)) for model, rows in zip(choice.tolist(), rows_of, strict=True)]

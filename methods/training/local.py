@@ -1,6 +1,7 @@
 """Supervised local training of many clients: cross-entropy on their own labelled images.
 
-Evidence: `tests/methods/test_local.py` (torch.nn and torch.optim, one client after another).
+Evidence: `tests/methods/test_local.py`, `tests/methods/test_personalized.py` (torch.nn and
+torch.optim, one client after another).
 """
 
 from __future__ import annotations
@@ -16,14 +17,13 @@ from torch.nn.utils.rnn import pad_sequence
 from fedrepro.methods.data.federation import Federation, ImageSet, to_float
 from fedrepro.methods.nn.classifier import HEAD, Classifier
 from fedrepro.methods.nn.reached import Places, reached_places, restored, trimmed
+from fedrepro.methods.optim.optimizers import moves_by_gradients_alone
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State, part, take
 from fedrepro.methods.training.evaluate import features
-from fedrepro.methods.training.grouping import ENGINES_CHOICE, Grouping
-from fedrepro.methods.training.independence import is_batch_independent
 from fedrepro.methods.training.local_loss import Batch, LocalLoss, LocalOptions
-from fedrepro.methods.training.memory import image_bytes
-from fedrepro.methods.training.steps import train_steps
+from fedrepro.methods.training.probing import image_bytes, is_batch_independent
+from fedrepro.methods.training.steps import ENGINES_CHOICE, Grouping, train_steps
 
 ENCODED = "encoded"
 
@@ -92,10 +92,8 @@ def train_clients(
 ) -> State:
     """The models of `clients` (int64) after local training in round `t`, stacked in that order.
 
-    choice: int64, (clients,), the model of `pool` that a client starts from.
-    encoder_epochs: epochs that train the encoder, the first ones (CP-CFL's E_l,f), after which it
-        is frozen; None for all.
-    grouping: which clients share a step; by default the engine chooses.
+    choice: int64, (clients,), the model of `pool` that a client starts from. encoder_epochs: first
+    epochs, which train the encoder (CP-CFL's E_l,f), then frozen; None for all.
     """
     own_of = [federation.train_of[client] for client in clients.tolist()]
     start = take(pool, choice)
@@ -114,10 +112,31 @@ def train_clients(
         return {**start, **train(heads, part(start, HEAD), grouping)}
     places: Places = {}
     # A client alone trains all weights: `methods.costs.counting` counts them.
-    if len(clients) > 1 and options.moves_by_gradients_alone:
+    if len(clients) > 1 and moves_by_gradients_alone(options.optimizer, options.weight_decay):
         places = reached_places(model, start, to_float(federation.train.images[own_of[0][0]]))
     whole = Supervised(model, federation.train, encoder_epochs)
     return restored(train(whole, trimmed(start, places), grouping), start, places)
+
+
+def adapted_heads(
+    model: Classifier,
+    start: State,
+    federation: Federation,
+    options: LocalOptions,
+    seeds: Seeds,
+    t: int,
+) -> State:
+    """The models of all clients (`start`, stacked) with heads trained on frozen encoders.
+
+    t: names the random stream that orders a client's images.
+
+    Calibre, Section V-A, and the fine-tuning of FedAvg-FT, SCAFFOLD-FT, FedPer, FedRep, FedBABU.
+    Unstated: the encoder is in evaluation mode (its running statistics stay), without augmentation.
+    """
+    everyone = torch.arange(federation.n_clients)
+    return train_clients(
+        model, start, everyone, federation, everyone, options, seeds, t, encoder_epochs=0
+    )
 
 
 class _Heads(Supervised):

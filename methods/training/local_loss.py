@@ -8,28 +8,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from torch import Tensor
 
-from fedrepro.methods.optim.optimizers import (
-    Optimizer,
-    make_optimizer,
-    moves_by_gradients_alone,
-)
+from fedrepro.methods.optim.optimizers import Optimizer, make_optimizer
 from fedrepro.methods.state import State
 
 
 @dataclass(frozen=True)
 class LocalOptions:
-    """How a client trains in one round.
+    """How a client trains in one round; the optimiser is made anew for each client and round.
 
-    epochs: passes over its images.
-    batch_size: images.
-    learning_rate: of this round.
-    optimizer: a name of `methods.optim.optimizers`; made anew for each client and round.
-    sgd_momentum: of SGD.
-    weight_decay: added to gradients, as torch does.
+    optimizer: a name of `methods.optim.optimizers`. sgd_momentum: of SGD. weight_decay: added to
+    gradients, as torch does.
     """
 
     epochs: int
@@ -39,19 +30,11 @@ class LocalOptions:
     sgd_momentum: float = 0.0
     weight_decay: float = 0.0
 
-    @property
-    def moves_by_gradients_alone(self) -> bool:
-        """As `methods.optim.optimizers.moves_by_gradients_alone`."""
-        return moves_by_gradients_alone(self.optimizer, self.weight_decay)
-
     def optimizer_over(self, weights: Sequence[Tensor]) -> Optimizer:
         """A fresh optimiser over leaf tensors."""
-        more: dict[str, Any] = {}
-        if self.sgd_momentum and self.optimizer == "sgd":
-            more["momentum"] = self.sgd_momentum
-        if self.weight_decay:
-            more["weight_decay"] = self.weight_decay
-        return make_optimizer(self.optimizer, weights, self.learning_rate, **more)
+        return make_optimizer(
+            self.optimizer, weights, self.learning_rate, self.sgd_momentum, self.weight_decay
+        )
 
 
 @dataclass(frozen=True)
@@ -62,8 +45,7 @@ class Batch:
     index: int64, models x batch, into the training portion.
     at: int64, models x batch, the same images as positions in each client's own list.
     epoch: from 0.
-    share: models x batch, the weight of each image in its model's mean; 0 for images that only pad
-        a smaller batch. None where all weigh the same.
+    share: models x batch, each image's weight in the mean, 0 for padding; None where all are alike.
     """
 
     members: tuple[int, ...]
@@ -101,9 +83,8 @@ class LocalLoss(ABC):
     def is_batch_independent(self) -> bool:
         """Whether clients with batches of unlike sizes may share a step.
 
-        True only where the loss is `batch.mean` of terms that each depend on one image, and terms
-        without images; no step depends on the batch otherwise (no batch statistics, no draws); and
-        `client_state` is changed in place.
+        True only where the loss is `batch.mean` of terms of one image and terms without images, no
+        step has batch statistics or draws, and `client_state` is changed in place.
         """
         return False
 
@@ -114,10 +95,7 @@ class LocalLoss(ABC):
     def begin_epoch(  # noqa: B027
         self, state: State, client_state: State, members: Sequence[int], own: Tensor, epoch: int
     ) -> None:
-        """Called before an epoch; own: models x images, index into the training portion.
-
-        Rows of smaller clients, where sizes are unlike, are filled up with any image.
-        """
+        """Called before an epoch; own: models x images, index into the training portion, padded."""
 
     def after(self, state: State, client_state: State, batch: Batch) -> None:  # noqa: B027
         """Called after a step; may change both in place (a moving average, a projection)."""
@@ -132,8 +110,6 @@ class LocalLoss(ABC):
 class Trained:
     """What local training returns, stacked over the clients in their order.
 
-    state: weights and running statistics.
-    client_state: as the loss left it.
     loss: (clients,), the mean over the images of the last epoch; NaN for a client without a step.
     """
 

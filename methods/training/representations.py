@@ -24,14 +24,14 @@ from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State
 from fedrepro.methods.training.pretraining import batches
 
-Network = Callable[[State, Tensor, bool], Tensor]
+Forward = Callable[[State, Tensor, bool], Tensor]
 AT_ONCE = 250
 """Images that are encoded together."""
 
 
 @torch.no_grad()
 def encoded_views(
-    module: Network,
+    module: Forward,
     state: State,
     images: Tensor,
     vectors: int,
@@ -75,7 +75,7 @@ class RepresentationOptions:
 
 
 def contrastive_training(
-    network: Network, state: State, z: Tensor, options: RepresentationOptions, seeds: Seeds
+    network: Forward, state: State, z: Tensor, options: RepresentationOptions, seeds: Seeds
 ) -> tuple[State, Sequence[float]]:
     """`state` (one model) after training on `z`, and the mean loss of each epoch.
 

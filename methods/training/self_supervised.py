@@ -17,7 +17,7 @@ from fedrepro.methods.objectives.base import Learner
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State
 from fedrepro.methods.training.local_loss import Batch, LocalLoss
-from fedrepro.methods.training.memory import image_bytes
+from fedrepro.methods.training.probing import image_bytes
 
 
 class ClientViews:

@@ -1,12 +1,11 @@
 """Local training of many clients as batched steps on stacked weights.
 
 Every client takes exactly the steps of `plain.py`: its batches depend on the trial, the round, the
-client and the epoch, each model's loss is its own, and optimisers work number by number. Clients
-with equally many images share steps as they are. Clients of unlike sizes can where the loss is a
-mean over images that do not influence each other: a smaller batch is padded with images of weight
-0, and a client with fewer batches pauses until the others have finished the epoch. Clients with
-equally many batches form a piece of the stack. The optimiser holds the pieces, counts the steps of
-each and passes over those that pause, so that moments and bias corrections are those of one client.
+client and the epoch, each model's loss is its own, and optimisers work number by number. Clients of
+unlike sizes share steps where the loss is a mean over images that do not influence each other: a
+smaller batch is padded with images of weight 0, and a client with fewer batches pauses until the
+others have finished the epoch. Clients with equally many batches form a piece of the stack; the
+optimiser counts the steps of each piece and passes over those that pause.
 
 Evidence: `tests/methods/test_plain.py`, `tests/methods/test_grouping.py`.
 """
@@ -116,11 +115,7 @@ def _shares(counts: Tensor) -> Tensor | None:
 
 
 class _Stack:
-    """Stacked weights of which the first so many models take a step while the others pause.
-
-    ends: as of `_Images`.
-    optimizer_over: a fresh optimiser over leaf tensors.
-    """
+    """Stacked weights of which the first so many models take a step while the others pause."""
 
     def __init__(
         self,
@@ -144,10 +139,7 @@ class _Stack:
         self._optimizer = optimizer_over(leaves)
 
     def first(self, n: int, learning: Sequence[bool]) -> tuple[State, State]:
-        """`state` and `client_state` of the first `n` models, up to the end of a piece.
-
-        learning: for each of `trained`, whether it gets a gradient.
-        """
+        """State and client state of the first `n` models; those with `learning` get gradients."""
         state, client_state = self.state, self.client_state
         if len(self._pieces) > 1:
             state = {name: value[:n] for name, value in state.items()}

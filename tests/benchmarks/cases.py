@@ -19,7 +19,7 @@ from fedrepro.methods.objectives.simclr import SimCLR
 from fedrepro.methods.optim.optimizers import make_optimizer
 from fedrepro.methods.state import State, repeat
 from fedrepro.methods.training.evaluate import client_losses
-from fedrepro.methods.training.grouping import Grouping
+from fedrepro.methods.training.steps import Grouping
 from tests.benchmarks.rounds import central_rounds, engine_round, plain_round
 from tests.benchmarks.shapes import IMAGES, SHAPES, Shape, cnn, federation
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 
 from fedrepro.methods.state import n_bytes
-from fedrepro.methods.training.memory import step_bytes
+from fedrepro.methods.training.probing import step_bytes
 from tests.benchmarks.rounds import engine_round
 from tests.benchmarks.shapes import IMAGES, SHAPES, federation
 

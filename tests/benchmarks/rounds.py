@@ -16,9 +16,9 @@ from fedrepro.methods.data.federation import Federation
 from fedrepro.methods.nn import layers
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State, weighted_average
-from fedrepro.methods.training.grouping import ENGINES_CHOICE, Grouping
 from fedrepro.methods.training.local import train_clients
 from fedrepro.methods.training.local_loss import LocalOptions
+from fedrepro.methods.training.steps import ENGINES_CHOICE, Grouping
 from tests.benchmarks.shapes import BATCH, EPOCHS, Shape
 
 LEARNING_RATE = 1e-3

@@ -17,7 +17,7 @@ from fedrepro.methods.objectives.base import Learner
 from fedrepro.methods.registry import find
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State
-from fedrepro.methods.training.grouping import Grouping
+from fedrepro.methods.training.steps import Grouping
 
 MakeTask = Callable[..., Task]
 

@@ -8,8 +8,14 @@ from torch import Tensor
 
 from fedrepro.benchmark.data._torchvision import ensure_torchvision
 from fedrepro.methods.data.views.augment import Augmentation, Parameters, apply
-from fedrepro.methods.data.views.colour import BRIGHTNESS, CONTRAST, HUE, SATURATION, turn_hue
-from fedrepro.methods.data.views.resampling import blur_radius
+from fedrepro.methods.data.views.pixels import (
+    BRIGHTNESS,
+    CONTRAST,
+    HUE,
+    SATURATION,
+    blur_radius,
+    turn_hue,
+)
 
 ensure_torchvision()
 TF = pytest.importorskip("torchvision.transforms.functional")

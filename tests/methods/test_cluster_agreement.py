@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedrepro.methods.metrics.cluster_agreement import agreement, cluster_recovery, silhouette
+from fedrepro.methods.metrics.cluster_agreement import agreement, clustering_accuracy, silhouette
 
 clients = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=12)
 
@@ -18,16 +18,16 @@ def test_recovery_is_the_best_of_all_one_to_one_matchings(pairs: list[tuple[int,
     best = max(
         sum(matching[g] == c for c, g in pairs) / len(pairs) for matching in permutations(range(4))
     )
-    assert cluster_recovery(torch.tensor(chosen), torch.tensor(group)) == best
+    assert clustering_accuracy(torch.tensor(chosen), torch.tensor(group)) == best
 
 
 def test_names_of_clusters_do_not_matter() -> None:
     group = torch.tensor([0, 0, 1, 1, 2, 2])
-    assert cluster_recovery(torch.tensor([2, 2, 0, 0, 1, 1]), group) == 1.0
+    assert clustering_accuracy(torch.tensor([2, 2, 0, 0, 1, 1]), group) == 1.0
 
 
 def test_one_model_for_all_recovers_only_the_largest_group() -> None:
-    assert cluster_recovery(torch.tensor([1, 1, 1, 1]), torch.tensor([0, 0, 0, 1])) == 0.75
+    assert clustering_accuracy(torch.tensor([1, 1, 1, 1]), torch.tensor([0, 0, 0, 1])) == 0.75
 
 
 def by_definition(chosen: list[int], truth: list[int]) -> tuple[float, float]:

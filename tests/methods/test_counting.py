@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
 
 import pytest
 import torch
@@ -26,7 +25,7 @@ from fedrepro.methods.federated.supervised.split_mix import SplitMix
 from fedrepro.methods.nn.classifier import Classifier, dense_head
 from fedrepro.methods.objectives.byol import BYOL
 from fedrepro.methods.objectives.simclr import SimCLR
-from fedrepro.methods.training.grouping import Grouping
+from fedrepro.methods.training.steps import Grouping
 from tests.methods.conftest import MakeTask
 
 ROUNDS, EPOCHS, BATCH, IMAGES, CLIENTS = 3, 2, 3, 8, 4
@@ -128,7 +127,7 @@ def test_what_is_streamed_within_a_round_is_refused(make_task: MakeTask) -> None
 
 def test_counts_that_follow_no_polynomial_are_refused() -> None:
     square = _fitted([(n, 3 * n * n - n + 7) for n in (2, 3, 4, 6)])
-    assert square.coefficients == (Fraction(7), Fraction(-1), Fraction(3))
+    assert square(10) == 297
     assert square(100) == 29_907
     with pytest.raises(ValueError, match="no polynomial"):
         _fitted([(n, n**3) for n in (2, 3, 4, 6)])

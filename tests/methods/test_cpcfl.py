@@ -16,7 +16,7 @@ from fedrepro.methods.nn.classifier import ENCODER, HEAD
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State, n_bytes, part
 from fedrepro.methods.training.evaluate import client_losses
-from fedrepro.methods.training.grouping import Grouping
+from fedrepro.methods.training.steps import Grouping
 
 MakeTask = Callable[..., Task]
 METHOD = CPCFL(

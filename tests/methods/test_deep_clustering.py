@@ -17,8 +17,7 @@ from fedrepro.methods.clusters.soft_assignment import (
     student_t,
 )
 from fedrepro.methods.encoders.cnn import CNN
-from fedrepro.methods.nn.dense import dense_layers_of
-from fedrepro.methods.nn.layers import is_buffer
+from fedrepro.methods.nn.layers import dense_layers_of, is_buffer
 from fedrepro.methods.objectives._soft_clusters import (
     cluster_contrast,
     crossed_divergence,

@@ -19,7 +19,7 @@ from fedrepro.methods.federated.self_supervised.fedca import (
     nt_xent_with_dictionary,
 )
 from fedrepro.methods.federated.self_supervised.fedsimclr import FedSimCLR
-from fedrepro.methods.objectives._queue import unit
+from fedrepro.methods.objectives._memory import unit
 from fedrepro.methods.objectives.simclr import SimCLR, nt_xent
 from fedrepro.methods.state import part
 from fedrepro.methods.training.pretraining import encode

@@ -20,9 +20,8 @@ from fedrepro.methods.nn.layers import BatchNorm, Conv2d, GlobalAveragePool, Seq
 from fedrepro.methods.registry import find
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State, repeat
-from fedrepro.methods.training.grouping import Grouping, equal_chunks, padded_chunks
 from fedrepro.methods.training.local_loss import Batch, LocalLoss, LocalOptions, Trained
-from fedrepro.methods.training.steps import train_steps
+from fedrepro.methods.training.steps import Grouping, equal_chunks, padded_chunks, train_steps
 
 MakeTask = Callable[..., Task]
 TARGETS = torch.randn(200, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)

@@ -15,7 +15,7 @@ from fedrepro.methods.federated.clustered.ifca import IFCA
 from fedrepro.methods.federated.loop import run
 from fedrepro.methods.nn.classifier import ENCODER, HEAD
 from fedrepro.methods.state import n_bytes, part, take
-from fedrepro.methods.training.grouping import Grouping
+from fedrepro.methods.training.steps import Grouping
 
 MakeTask = Callable[..., Task]
 METHOD = IFCA(rounds=12, local_epochs=2, batch_size=8, learning_rate=0.02, n_clusters=2)

@@ -21,7 +21,7 @@ from fedrepro.methods.nn.layers import (
 from fedrepro.methods.nn.normalisation import GroupNorm, TwinNorm
 from fedrepro.methods.registry import find
 from fedrepro.methods.state import State
-from fedrepro.methods.training.independence import is_batch_independent
+from fedrepro.methods.training.probing import is_batch_independent
 
 
 def network(*between: Layer) -> Classifier:

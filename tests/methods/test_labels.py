@@ -1,6 +1,6 @@
 import torch
 
-from fedrepro.methods.data.labels import labelled
+from fedrepro.methods.data.federation import labelled
 
 
 def stream(seed: int = 0) -> torch.Generator:

@@ -23,9 +23,9 @@ from fedrepro.methods.nn.layers import (
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State, concatenate, part, repeat, take
 from fedrepro.methods.training.evaluate import client_losses, features, probabilities
-from fedrepro.methods.training.grouping import Grouping
 from fedrepro.methods.training.local import train_clients
 from fedrepro.methods.training.local_loss import LocalOptions
+from fedrepro.methods.training.steps import Grouping
 
 MakeTask = Callable[..., Task]
 OPTIONS: dict[str, Any] = {

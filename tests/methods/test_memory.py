@@ -8,7 +8,7 @@ from fedrepro.methods.encoders.cnn import CNN
 from fedrepro.methods.federated.base import Task
 from fedrepro.methods.nn.classifier import Classifier, dense_head
 from fedrepro.methods.state import repeat
-from fedrepro.methods.training.memory import image_bytes
+from fedrepro.methods.training.probing import image_bytes
 
 
 def test_bytes_of_an_image_are_what_autograd_really_keeps(make_task: Callable[..., Task]) -> None:

@@ -30,7 +30,7 @@ def test_sgd_with_momentum_follows_the_published_update_rule() -> None:
     for _ in range(7):
         buffer = 0.9 * buffer + 2 * (w - target)
         w = w - 0.05 * buffer
-    torch.testing.assert_close(trained("sgd", start, target, momentum=0.9), w)
+    torch.testing.assert_close(trained("sgd", start, target, sgd_momentum=0.9), w)
 
 
 def channels_innermost(weight: torch.Tensor) -> torch.Tensor:

@@ -12,7 +12,7 @@ from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.federated.base import Task
 from fedrepro.methods.federated.loop import run
 from fedrepro.methods.federated.self_supervised.orchestra import FederatedOrchestra
-from fedrepro.methods.objectives._queue import unit
+from fedrepro.methods.objectives._memory import unit
 from fedrepro.methods.objectives.orchestra import (
     CENTROIDS,
     QUEUE,

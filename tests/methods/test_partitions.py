@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from fedrepro.methods.data.federation import Federation, ImageSet
-from fedrepro.methods.data.partitions._piles import proportional
+from fedrepro.methods.data.partitions._dealing import proportional
 from fedrepro.methods.data.partitions.class_groups import ClassGroups
 from fedrepro.methods.registry import find
 from fedrepro.methods.seeds import Seeds

@@ -19,12 +19,11 @@ from fedrepro.methods.objectives.simclr import SimCLR
 from fedrepro.methods.optim.lars import LARS
 from fedrepro.methods.optim.optimizers import Optimizer
 from fedrepro.methods.state import State, repeat, take
-from fedrepro.methods.training.grouping import Grouping
 from fedrepro.methods.training.local import Supervised
 from fedrepro.methods.training.local_loss import Batch, LocalLoss, LocalOptions
 from fedrepro.methods.training.plain import train_client
 from fedrepro.methods.training.self_supervised import ClientViews, SelfSupervisedLoss
-from fedrepro.methods.training.steps import train_steps
+from fedrepro.methods.training.steps import Grouping, train_steps
 
 MakeTask = Callable[..., Task]
 T = 3

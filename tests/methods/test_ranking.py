@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from fedrepro.methods.metrics.ranking import areas, wins
+from fedrepro.methods.metrics.classification import areas, wins
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([2, 5, 10**9]))

@@ -10,10 +10,9 @@ import torch
 from fedrepro.methods.data.federation import ImageSet
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.encoders.resnet import ResNet
-from fedrepro.methods.metrics.pixel_error import pixel_error
-from fedrepro.methods.privacy.inversion import rebuilt
+from fedrepro.methods.metrics.images import pixel_error
 from fedrepro.methods.protocols.base import Subject
-from fedrepro.methods.protocols.reconstruction import Reconstruction
+from fedrepro.methods.protocols.reconstruction import Reconstruction, rebuilt
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State
 

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from fedrepro.methods.data.federation import ImageSet
-from fedrepro.methods.metrics.image_similarity import relevance
+from fedrepro.methods.metrics.images import relevance
 from fedrepro.methods.nn.layers import Flatten, Layer, Linear, ReLU, Sequential
 from fedrepro.methods.seeds import Seeds
 

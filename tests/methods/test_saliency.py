@@ -10,7 +10,7 @@ from torch import Tensor
 
 from fedrepro.methods.data.federation import Federation, ImageSet, to_float
 from fedrepro.methods.encoders.resnet import ResNet
-from fedrepro.methods.metrics.saliency_map import left_share, saliency
+from fedrepro.methods.metrics.images import left_share, saliency
 from fedrepro.methods.nn.layers import Layer
 from fedrepro.methods.nn.modular import with_own_modules
 from fedrepro.methods.protocols.base import Subject

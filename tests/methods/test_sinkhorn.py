@@ -5,7 +5,7 @@ from scipy.optimize import minimize
 from torch import Tensor
 
 from fedrepro.benchmark.data._torchvision import ensure_torchvision
-from fedrepro.methods.clusters.sinkhorn import sinkhorn
+from fedrepro.methods.clusters.balanced_clustering import sinkhorn
 
 
 def by_division(scores: Tensor, epsilon: float, iterations: int) -> Tensor:

@@ -10,8 +10,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from fedrepro.benchmark.data._torchvision import ensure_torchvision
+from fedrepro.methods.clusters.kmeans import group_means
 from fedrepro.methods.nn.layers import is_buffer
-from fedrepro.methods.objectives._groups import group_means
 from fedrepro.methods.objectives.base import Learner
 from fedrepro.methods.objectives.smog import GROUPS, moved, similarities
 from fedrepro.methods.state import State, clone, take

@@ -10,9 +10,8 @@ from torch import Tensor
 
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State
-from fedrepro.methods.training.grouping import Grouping
 from fedrepro.methods.training.local_loss import Batch, LocalLoss, LocalOptions
-from fedrepro.methods.training.steps import train_steps
+from fedrepro.methods.training.steps import Grouping, train_steps
 
 VALUES = torch.arange(12, dtype=torch.float32)
 

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from fedrepro.benchmark.data._torchvision import ensure_torchvision
-from fedrepro.methods.clusters.sinkhorn import sinkhorn
-from fedrepro.methods.objectives._queue import unit
+from fedrepro.methods.clusters.balanced_clustering import sinkhorn
+from fedrepro.methods.objectives._memory import unit
 from fedrepro.methods.objectives.base import Learner
 from fedrepro.methods.objectives.swav import PROTOTYPES, swapped_prediction
 from fedrepro.methods.state import State, take

@@ -12,11 +12,10 @@ from fedrepro.methods.data.federation import to_float
 from fedrepro.methods.federated.base import Task
 from fedrepro.methods.federated.personalized._two_models import PERSONAL, common, personal
 from fedrepro.methods.federated.personalized.apfl import APFL, SHARE, mixture
-from fedrepro.methods.federated.personalized.ditto import Ditto
+from fedrepro.methods.federated.personalized.ditto import Ditto, squared_distance
 from fedrepro.methods.federated.supervised.fedavg import FedAvg
 from fedrepro.methods.state import State, concatenate, repeat
 from fedrepro.methods.training.local_loss import Batch
-from fedrepro.methods.training.proximal import squared_distance
 
 MakeTask = Callable[..., Task]
 OPTIONS = {"rounds": 2, "local_epochs": 2, "batch_size": 4, "learning_rate": 0.1}

@@ -6,7 +6,7 @@ Paper: Calibre, Section V-A: clients hold D over their number of training images
 Unstated, and what is done here:
 - Whose images the novel clients hold: they are dealt last, by the same rule and from the same
   images, so they share images with clients that train wherever those have used a class up.
-- Whether clients may share an image otherwise: only where a class has too few (`_piles`).
+- Whether clients may share an image otherwise: only where a class has too few (`_dealing`).
 - A client's test images: `test_size`, in the class proportions of its training images (Section
   IV-A says that the two distributions agree).
 """
@@ -19,16 +19,14 @@ from dataclasses import dataclass
 import torch
 
 from fedrepro.methods.data.federation import Federation, ImageSet
-from fedrepro.methods.data.partitions._piles import deal_by_class, proportional
+from fedrepro.methods.data.partitions._dealing import counted_out
 from fedrepro.methods.data.partitions.base import Partition
 from fedrepro.methods.seeds import Seeds
 
 
 @dataclass(frozen=True)
 class Sampled(Partition):
-    """Options of such splits.
-
-    count: clients that train. novel: further clients, which never do. samples, test_size:
+    """count: clients that train. novel: further clients, which never do. samples, test_size:
     training and test images of a client.
 
     Raises `ValueError` for numbers that no federation can have.
@@ -51,19 +49,8 @@ class Sampled(Partition):
         """Training images by class of every client, novel ones last; each sums to `samples`."""
 
     def deal(self, train: ImageSet, test: ImageSet, n_classes: int, seeds: Seeds) -> Federation:
-        """The clients' data for one trial; see the module for the rule.
-
-        Raises `ValueError` if the data have no labels or fewer images of a class than one client
-        needs.
-        """
+        """Raises `ValueError` without labels or with too few images of a class for one client."""
         wanted = self.wanted(n_classes, seeds)
-        tested = [proportional(counts, self.test_size) for counts in wanted]
-        return Federation(
-            train,
-            test,
-            deal_by_class(wanted, train.labels, "training", seeds),
-            deal_by_class(tested, test.labels, "test", seeds),
-            torch.zeros(len(wanted), dtype=torch.int64),
-            n_classes,
-            novel=self.novel,
-        )
+        group = torch.zeros(len(wanted), dtype=torch.int64)
+        dealt = counted_out(train, test, wanted, self.test_size, seeds)
+        return Federation(*dealt, group, n_classes, novel=self.novel)

@@ -17,7 +17,4 @@ class Partition(ABC):
 
     @abstractmethod
     def deal(self, train: ImageSet, test: ImageSet, n_classes: int, seeds: Seeds) -> Federation:
-        """The clients' data for one trial.
-
-        Raises `ValueError` with one clear sentence if the data cannot be dealt that way.
-        """
+        """The clients' data for one trial. Raises `ValueError` if they cannot be dealt that way."""

@@ -7,10 +7,8 @@ Unstated, and what is done here:
 - Which two of a client's classes are the large ones: drawn at random for each client.
 - Whether clients may share an image. With 60 clients the classes that two groups have in common
   need about all of STL-10's 500 images of a class, with 90 clients more. Images of a class are
-  therefore dealt like cards: without repetition while the pile lasts, then all of them are
-  shuffled again. Images are shared only if they must be, and how often two images of a class are
-  used never differs by more than one. A client never holds an image twice. The same rule deals
-  test images; the number of shared training images is `Federation.n_shared_images`.
+  therefore dealt like cards (`_dealing.Pile`), test images too: they are shared only if they must
+  be (`Federation.n_shared_images`), and a client never holds one twice.
 - Size of a client's test set: 50. Every printed accuracy of 60 clients lies on the grid k/3000
   (15, 30 and 90 clients: k/750, k/1500, k/4500).
 - A number of clients that the groups do not divide: the first groups have one client more.
@@ -25,16 +23,14 @@ from dataclasses import dataclass
 import torch
 
 from fedrepro.methods.data.federation import Federation, ImageSet
-from fedrepro.methods.data.partitions._piles import deal_by_class, proportional
+from fedrepro.methods.data.partitions._dealing import counted_out
 from fedrepro.methods.data.partitions.base import Partition
 from fedrepro.methods.seeds import Seeds
 
 
 @dataclass(frozen=True)
 class ClassGroups(Partition):
-    """Options of the split.
-
-    count: clients. groups: classes (from 0) of each group. major, minor: training images of a
+    """count: clients. groups: classes (from 0) of each group. major, minor: training images of a
     large and of a small class. n_major: large classes of a client. test_size: test images of a
     client, in the proportions of its training images.
 
@@ -68,11 +64,7 @@ class ClassGroups(Partition):
             )
 
     def deal(self, train: ImageSet, test: ImageSet, n_classes: int, seeds: Seeds) -> Federation:
-        """The clients' data for one trial; see the module for the rule.
-
-        Raises `ValueError` if the data have no labels, lack a class of `groups`, or hold fewer
-        images of a class than one client needs.
-        """
+        """Raises `ValueError` without labels, a class of `groups`, or enough images of one."""
         highest = max(max(group) for group in self.groups)
         if highest >= n_classes:
             raise ValueError(
@@ -80,14 +72,8 @@ class ClassGroups(Partition):
             )
         group = torch.arange(self.count) * len(self.groups) // self.count
         wanted = [self._wanted(client, int(g), seeds) for client, g in enumerate(group)]
-        tested = [proportional(counts, self.test_size) for counts in wanted]
         return Federation(
-            train,
-            test,
-            deal_by_class(wanted, train.labels, "training", seeds),
-            deal_by_class(tested, test.labels, "test", seeds),
-            group,
-            n_classes,
+            *counted_out(train, test, wanted, self.test_size, seeds), group, n_classes
         )
 
     def _wanted(self, client: int, group: int, seeds: Seeds) -> dict[int, int]:

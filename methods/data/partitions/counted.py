@@ -1,7 +1,7 @@
 """Clients whose images of every class are counted out.
 
 Paper: mfcl, Figure 4 (one client with 4950 airplanes and 50 cars, one with the opposite).
-Unstated: which images (dealt at random, each to one client while a class lasts, see `_piles`).
+Unstated: which images (dealt at random, each to one client while a class lasts, see `_dealing`).
 Evidence: `tests/methods/test_dealing.py`.
 """
 
@@ -10,8 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fedrepro.methods.data.federation import Federation, ImageSet
-from fedrepro.methods.data.partitions._piles import deal_by_class
-from fedrepro.methods.data.partitions._whole import federation_of
+from fedrepro.methods.data.partitions._dealing import deal_by_class, federation_of
 from fedrepro.methods.data.partitions.base import Partition
 from fedrepro.methods.seeds import Seeds
 
@@ -33,10 +32,7 @@ class Counted(Partition):
             raise ValueError(f"counts = {self.counts}: every client needs images, none negative")
 
     def deal(self, train: ImageSet, test: ImageSet, n_classes: int, seeds: Seeds) -> Federation:
-        """The clients' data for one trial; every client is measured on the whole test set.
-
-        Raises `ValueError` if the data have no labels, or too few classes or images of one.
-        """
+        """Raises `ValueError` without labels, and with too few classes or images of one."""
         listed = max(map(len, self.counts))
         if listed > n_classes:
             raise ValueError(f"counts lists {listed} classes, the data have {n_classes}")

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from fedrepro.methods.data.federation import Federation, ImageSet
-from fedrepro.methods.data.partitions._whole import federation_of, labels_of
+from fedrepro.methods.data.partitions._dealing import federation_of
 from fedrepro.methods.data.partitions.base import Partition
 from fedrepro.methods.seeds import Seeds
 
@@ -26,11 +26,8 @@ class DataSplit(Partition):
     """count: K, clients."""
 
     def deal(self, train: ImageSet, test: ImageSet, n_classes: int, seeds: Seeds) -> Federation:
-        """The clients' data for one trial.
-
-        Raises `ValueError` if the data have no labels or a client would hold no image.
-        """
-        labels = labels_of(train)
+        """Raises `ValueError` if the data have no labels or a client would hold no image."""
+        labels = train.known_labels("dealing by class").cpu()
         classes = torch.randperm(n_classes, generator=seeds.generator("partition", "classes"))
         piles = [self._pile(labels, int(c), seeds) for c in classes]
         hands = []

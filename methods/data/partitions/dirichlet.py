@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from fedrepro.methods.data.federation import Federation, ImageSet
-from fedrepro.methods.data.partitions._whole import federation_of, labels_of
+from fedrepro.methods.data.partitions._dealing import federation_of
 from fedrepro.methods.data.partitions.base import Partition
 from fedrepro.methods.seeds import Seeds
 
@@ -43,11 +43,8 @@ class Dirichlet(Partition):
             )
 
     def deal(self, train: ImageSet, test: ImageSet, n_classes: int, seeds: Seeds) -> Federation:
-        """The clients' data for one trial.
-
-        Raises `ValueError` if the data have no labels, or fewer than `smallest` images a client.
-        """
-        labels = labels_of(train)
+        """Raises `ValueError` without labels, or with fewer than `smallest` images a client."""
+        labels = train.known_labels("dealing by class").cpu()
         if len(labels) < self.count * self.smallest:
             raise ValueError(
                 f"{len(labels)} images cannot give {self.count} clients {self.smallest} each"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedrepro.methods.data.partitions._piles import proportional
+from fedrepro.methods.data.partitions._dealing import proportional
 from fedrepro.methods.data.partitions._sampled import Sampled
 from fedrepro.methods.seeds import Seeds
 

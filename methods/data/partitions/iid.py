@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import torch
 
 from fedrepro.methods.data.federation import Federation, ImageSet
-from fedrepro.methods.data.partitions._whole import federation_of
+from fedrepro.methods.data.partitions._dealing import federation_of
 from fedrepro.methods.data.partitions.base import Partition
 from fedrepro.methods.seeds import Seeds
 
@@ -23,10 +23,7 @@ class IID(Partition):
     """count: clients."""
 
     def deal(self, train: ImageSet, test: ImageSet, n_classes: int, seeds: Seeds) -> Federation:
-        """The clients' data for one trial.
-
-        Raises `ValueError` if there are fewer images than clients.
-        """
+        """Raises `ValueError` if there are fewer images than clients."""
         order = torch.randperm(len(train), generator=seeds.generator("partition", "iid"))
         hands = [hand.sort().values for hand in torch.tensor_split(order, self.count)]
         return federation_of(train, test, hands, n_classes)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import torch
 
-from fedrepro.methods.data.partitions._piles import Pile, proportional
+from fedrepro.methods.data.partitions._dealing import Pile, proportional
 from fedrepro.methods.data.partitions._sampled import Sampled
 from fedrepro.methods.seeds import Seeds
 
@@ -30,10 +30,7 @@ class Quantity(Sampled):
             raise ValueError(f"classes = {self.classes} is not between 1 and {self.samples} images")
 
     def wanted(self, n_classes: int, seeds: Seeds) -> list[dict[int, int]]:
-        """Equally many images of each of S classes, a remainder to the first of them.
-
-        Raises `ValueError` if the data have fewer classes.
-        """
+        """Equally many of each of S classes. Raises `ValueError` if the data have fewer classes."""
         if self.classes > n_classes:
             raise ValueError(f"classes = {self.classes}, but the data have {n_classes} classes")
         pile = Pile(torch.arange(n_classes), seeds.generator("partition", "classes"))

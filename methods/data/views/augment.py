@@ -4,16 +4,12 @@ Paper: CP-CFL, Section 4.1 (flip, random crop, jitter, brightness, channel manip
 reference to Chen et al. 2020). Its strengths are unstated: the defaults are those of Chen et al.
 for ImageNet, in the form that PyTorch codes share (factors in 1 ± strength, hue shifts in turns).
 
-Every image has parameters of its own: one row of uniform numbers (`Augmentation.draw`), drawn on
-the generator's device, so that a run on a GPU sees the same views. What is done with them is in
-`methods.data.views.resampling` (crop, flip, blur) and `methods.data.views.colour` (jitter, grey).
-Blur has a
-window of a tenth of the side, as in Chen et al.; below 20 pixels that is a single pixel and nothing
-is blurred.
+Every image has parameters of its own: one row of uniform numbers, drawn on the generator's device,
+so that a run on a GPU sees the same views (what is done with it: `methods.data.views.pixels`).
+Blur has a window of a tenth of the side (Chen et al.): none below 20 pixels.
 
-Speed: `nox -s bench` compares with per-image transforms; docs/benchmarks.md has a run. Images go
-through all operations in pieces that the caches hold, which a profile of the first version
-asked for: most of its time went to memory, not to arithmetic.
+Speed: `nox -s bench` compares with per-image transforms (docs/benchmarks.md). Images go through all
+operations in pieces that the caches hold: most time goes to memory, not to arithmetic.
 
 Evidence: `tests/methods/test_augment.py` holds every operation against torchvision image by image,
 and the drawn parameters against their distributions.
@@ -29,12 +25,16 @@ import torch
 from torch import Tensor
 
 from fedrepro.methods.data.federation import to_float
-from fedrepro.methods.data.views.colour import HUE, HUE_RANKS, hue_rank, jitter, luma
-from fedrepro.methods.data.views.resampling import (
+from fedrepro.methods.data.views.pixels import (
+    HUE,
+    HUE_RANKS,
     blur,
     blur_radius,
     column_shares,
     crop,
+    hue_rank,
+    jitter,
+    luma,
     places,
     row_pairs,
 )
@@ -112,7 +112,7 @@ class Augmentation:
     ) -> list[Tensor]:
         """Views of several clients' uint8 images, models x batch x C x H x W, each of that shape.
 
-        Every client's come from its own one of `streams`, and are those that `views` would give.
+        Every client's come from its own stream, and are those that `views` would give.
         """
         models, n, _, height, width = images.shape
         u = torch.stack([_uniform(n * n_views, stream) for stream in streams])
@@ -147,9 +147,8 @@ class Augmentation:
         )
 
     def _crop(self, area: Tensor, ratio: Tensor, height: int, width: int) -> tuple[Tensor, Tensor]:
-        """Heights and widths: the first of ten tries that fits, else the largest allowed shape.
-
-        The rule of torchvision's RandomResizedCrop, which redraws what does not fit.
+        """Heights and widths: the first of ten tries that fits, else the largest allowed shape
+        (torchvision's RandomResizedCrop).
         """
         least, most = self.crop_scale
         narrow, wide = (math.log(bound) for bound in self.crop_ratio)
@@ -185,8 +184,7 @@ def _uniform(n: int, generator: torch.Generator) -> Tensor:
 def apply(images: Tensor, parameters: Parameters) -> Tensor:
     """Views n x C x H x W in [0, 1], each changed by its own row of the parameters.
 
-    images: uint8, or float in [0, 1]; n of them, or a divisor of n, when row i is a view of image
-    i modulo their number.
+    images: uint8, or float in [0, 1]; n or a divisor of n: row i is a view of image i modulo it.
     """
     device, (n_images, channels, height, width) = images.device, images.shape
     colour, radius = channels == 3, blur_radius(height)

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Server, Task
 from fedrepro.methods.metrics import Evaluation
-from fedrepro.methods.metrics.cluster_agreement import cluster_recovery
+from fedrepro.methods.metrics.cluster_agreement import clustering_accuracy
 from fedrepro.methods.state import State, n_models, weighted_average
 from fedrepro.methods.training.evaluate import client_losses
 
@@ -116,7 +116,7 @@ class Clustered(FederatedMethod):
         evaluation = super().evaluate(task, server, memory, final)
         if evaluation is None or bool((server.choice < 0).any()):
             return evaluation
-        recovered = cluster_recovery(server.choice, task.federation.group)
+        recovered = clustering_accuracy(server.choice, task.federation.group)
         return replace(evaluation, metrics={**evaluation.metrics, "cluster_recovery": recovered})
 
     def counts(self, server: Server) -> Mapping[str, float]:

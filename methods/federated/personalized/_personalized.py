@@ -30,9 +30,8 @@ from fedrepro.methods.metrics import Evaluation, fairness
 from fedrepro.methods.nn.classifier import ENCODER, HEAD
 from fedrepro.methods.state import State, part, repeat
 from fedrepro.methods.training.evaluate import probabilities
-from fedrepro.methods.training.local import Supervised
+from fedrepro.methods.training.local import Supervised, adapted_heads
 from fedrepro.methods.training.local_loss import LocalLoss, LocalOptions
-from fedrepro.methods.training.personal import adapted_heads
 
 
 @dataclass

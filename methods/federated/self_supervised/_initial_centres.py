@@ -18,7 +18,7 @@ from fedrepro.methods.clusters.kmeans import best_kmeans
 from fedrepro.methods.clusters.soft_assignment import CENTRES
 from fedrepro.methods.data.federation import to_float
 from fedrepro.methods.federated.base import Task
-from fedrepro.methods.objectives._centred_learner import CentredLearner
+from fedrepro.methods.objectives._soft_clusters import CentredLearner
 from fedrepro.methods.objectives.base import Learner
 from fedrepro.methods.state import State, clone
 

@@ -32,7 +32,7 @@ from fedrepro.methods.objectives.base import Learner
 from fedrepro.methods.state import State, concatenate, part, put, take, weighted_average
 from fedrepro.methods.training.evaluate import features
 from fedrepro.methods.training.local_loss import Batch
-from fedrepro.methods.training.memory import image_bytes
+from fedrepro.methods.training.probing import image_bytes
 from fedrepro.methods.training.self_supervised import ClientViews, SelfSupervisedLoss
 
 

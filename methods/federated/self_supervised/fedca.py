@@ -34,7 +34,7 @@ from fedrepro.methods.federated.self_supervised._features import (
 from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
 from fedrepro.methods.federated.views import client_views
 from fedrepro.methods.nn.layers import is_buffer
-from fedrepro.methods.objectives._queue import unit
+from fedrepro.methods.objectives._memory import unit
 from fedrepro.methods.objectives.simclr import SimCLR, SimCLRLearner
 from fedrepro.methods.state import State, repeat
 from fedrepro.methods.training.local_loss import Batch

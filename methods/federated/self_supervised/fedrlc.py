@@ -33,8 +33,7 @@ from fedrepro.methods.clusters.soft_assignment import CENTRES, student_t
 from fedrepro.methods.federated.base import Server, Task
 from fedrepro.methods.federated.self_supervised._initial_centres import with_initial_centres
 from fedrepro.methods.federated.self_supervised.fedema import FedEMA, ScaledMemory
-from fedrepro.methods.objectives._centred_learner import CentredLearner
-from fedrepro.methods.objectives._soft_clusters import divergence
+from fedrepro.methods.objectives._soft_clusters import CentredLearner, divergence
 from fedrepro.methods.state import State, take
 
 _BATCH = 500

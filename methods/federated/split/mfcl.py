@@ -47,7 +47,7 @@ from fedrepro.methods.privacy.datamix import datamix
 from fedrepro.methods.privacy.secure_aggregation import masked, unmasked_sum
 from fedrepro.methods.state import State, part, repeat
 from fedrepro.methods.training.local_loss import Batch, LocalLoss
-from fedrepro.methods.training.memory import image_bytes
+from fedrepro.methods.training.probing import image_bytes
 from fedrepro.methods.training.representations import (
     RepresentationOptions,
     contrastive_training,

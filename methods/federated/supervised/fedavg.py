@@ -15,7 +15,7 @@ from torch import Tensor
 
 from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Server, Task
 from fedrepro.methods.metrics import Evaluation
-from fedrepro.methods.metrics.classes_per_client import classes_per_client
+from fedrepro.methods.metrics.fairness import classes_per_client
 from fedrepro.methods.nn.classifier import ENCODER
 from fedrepro.methods.state import State, part
 

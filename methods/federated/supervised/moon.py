@@ -27,7 +27,7 @@ from fedrepro.methods.nn.classifier import ENCODER
 from fedrepro.methods.state import State, n_models, part, repeat
 from fedrepro.methods.training.local import Supervised, cross_entropies
 from fedrepro.methods.training.local_loss import Batch
-from fedrepro.methods.training.memory import image_bytes
+from fedrepro.methods.training.probing import image_bytes
 
 
 def model_contrast(z: Tensor, received: Tensor, previous: Tensor, temperature: float) -> Tensor:

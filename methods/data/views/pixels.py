@@ -1,14 +1,17 @@
-"""Colour of many images at once: brightness, contrast, saturation, hue, grey.
+"""What is done to the pixels of many images at once: crops, mirroring, blur, colour.
 
-Every image has its own factors and its own order of the operations. Brightness, contrast and
+A row of a resized crop mixes two rows of the image: rows of all images form one table, from which
+`embedding_bag` gathers pairs with their shares, so that views read the originals without copies.
+Columns are then one small matrix product per image, all channels together. Antialiasing does not
+arise: resizing only enlarges, where bilinear interpolation with and without it agree.
+
+Every image has its own colour factors and its own order of the operations. Brightness, contrast and
 saturation are all x' = M x + b, cut to [0, 1], where M is a 3x3 matrix and b is nothing but the
 mean grey for contrast: f x + (1 - f) y with y = 0 for brightness, the mean grey for contrast, the
 grey version for saturation. Hue turns in HSV, without sorting the channels: with chroma C, darkest
 m and brightest V, a hue h in [-3, 3] sixths of a turn has C |h| = V + G + B - R - 2m and the sign
-of G - B, and the way back is a trapezium per channel (Smith 1978).
-
-All functions work in place on float images n x C x P (P pixels), in few passes over memory that
-the caller keeps in a cache. On one channel, saturation, hue and greying do nothing.
+of G - B, and the way back is a trapezium per channel (Smith 1978). Colours change in place, on
+images n x C x P (P pixels). On one channel, saturation, hue and greying do nothing.
 Evidence: `tests/methods/test_augment.py` holds every operation against torchvision image by image.
 """
 
@@ -17,6 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 BRIGHTNESS, CONTRAST, SATURATION, HUE = range(4)
@@ -24,6 +28,77 @@ HUE_RANKS = HUE + 2  # before each of three other steps, after them, or no jitte
 _GREY = (0.2989, 0.587, 0.114)  # ITU-R BT.601 luma, with torchvision's digits
 # Where the trapezia of red, green and blue have their middle (red upside down), in turns.
 _MIDDLES = (1 / 2, 1 / 3, 2 / 3)
+
+
+def places(start: Tensor, length: Tensor, side: int) -> Tensor:
+    """n x side: where pixels of a resized crop (int64, n) lie on one axis of the image."""
+    pixel = torch.arange(side, device=start.device, dtype=torch.float32)
+    place = (pixel + 0.5) * (length.unsqueeze(1) / side) - 0.5
+    return place.clamp_(min=0).minimum(length.unsqueeze(1) - 1).add_(start.unsqueeze(1))
+
+
+def row_pairs(place: Tensor, image: Tensor, channels: int) -> tuple[Tensor, Tensor]:
+    """Which two rows are mixed, and their shares; both n x C x H x 2.
+
+    place: n x H. image: int64, n. Rows are counted over all channels of all images.
+    """
+    n, height = place.shape
+    before = place.floor()
+    share = place - before
+    rows = torch.stack([before, place.ceil()], dim=2).long()
+    shares = torch.stack([1 - share, share], dim=2)
+    channel = torch.arange(channels, device=place.device) + channels * image.unsqueeze(1)
+    return (
+        rows.unsqueeze(1) + height * channel.view(n, channels, 1, 1),
+        shares.unsqueeze(1).repeat(1, channels, 1, 1),
+    )
+
+
+def column_shares(place: Tensor) -> Tensor:
+    """n x W x W: shares of an image's columns (first) in those that lie at `place` (n x W)."""
+    pixel = torch.arange(place.shape[1], device=place.device, dtype=torch.float32)
+    return (place.unsqueeze(1) - pixel.unsqueeze(1)).abs_().neg_().add_(1).clamp_(min=0)
+
+
+def crop(images: Tensor, pairs: Tensor, shares: Tensor, columns: Tensor) -> Tensor:
+    """Resized crops n x C x H x W of float images (any number) x C x H x W."""
+    (n, channels, height), width = pairs.shape[:3], images.shape[3]
+    x = F.embedding_bag(
+        pairs.view(-1, 2),
+        images.view(-1, width),
+        mode="sum",
+        per_sample_weights=shares.view(-1, 2),
+    )
+    return torch.bmm(x.view(n, channels * height, width), columns).view(n, channels, height, width)
+
+
+def blur_radius(side: int) -> int:
+    """Pixels on each side of the centre of a window of a tenth of `side` (Chen et al. 2020)."""
+    return side // 10 // 2
+
+
+def blur(x: Tensor, sigma: Tensor, radius: int) -> Tensor:
+    """Gaussian blur n x C x H x W, one `sigma` (n) per image; borders are reflected."""
+    n, channels, height, width = x.shape
+    offset = torch.arange(-radius, radius + 1, device=x.device, dtype=x.dtype)
+    window = (-0.5 * (offset / sigma.unsqueeze(1)) ** 2).exp()
+    window = window / window.sum(dim=1, keepdim=True)
+    columns = (window @ _reflected(radius, width, x.device)).view(n, width, width)
+    x = torch.bmm(x.view(n, channels * height, width), columns).view(x.shape)
+    padded = F.pad(x, (0, 0, radius, radius), mode="reflect")
+    x = torch.zeros_like(x)
+    for i, weight in enumerate(window.t()):
+        x.addcmul_(padded.narrow(2, i, height), weight.view(n, 1, 1, 1))
+    return x
+
+
+def _reflected(radius: int, side: int, device: torch.device) -> Tensor:
+    """(2 radius + 1) x side²: 1 where a pixel (first) is seen at an offset from another."""
+    pixel = torch.arange(side, device=device)
+    offset = torch.arange(-radius, radius + 1, device=device)
+    seen = (pixel + offset.unsqueeze(1)).abs()
+    seen = side - 1 - (side - 1 - seen).abs()
+    return (seen.unsqueeze(1) == pixel.unsqueeze(1)).to(torch.float32).flatten(1)
 
 
 def luma(x: Tensor) -> Tensor:
@@ -36,8 +111,8 @@ class Jitter:
     """What happens to the colours of n images that are sorted by `rank`.
 
     rank: int64, n, on the CPU; when the hue is turned, before step 0, 1, ... or after all, and one
-    more for images that keep their colours. matrices: for each step n x C x C. greyness: for each
-    step n x C; its product with the mean colour is added. turns: n, of the hue.
+    more for images without jitter. For each step, matrices: n x C x C; greyness: n x C, times the
+    mean colour is added. turns: n, of the hue.
     """
 
     rank: Tensor
@@ -89,8 +164,7 @@ def jitter(
 ) -> Jitter:
     """The steps of n images that are sorted by `rank`, with all that is large on `device`.
 
-    factors: n x 4, brightness, contrast, saturation (1 leaves the image) and hue (in turns, 0
-    leaves it). order: int64, n x 4, which of these comes first, second, ...
+    factors: n x 4, as of `augment.Parameters`. order: int64, n x 4, which comes first, second, ...
     """
     channels, kept = (3, HUE) if colour else (1, SATURATION)
     steps = order[order < kept].view(-1, kept).t()

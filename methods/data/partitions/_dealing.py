@@ -1,4 +1,4 @@
-"""Dealing images to clients by class: piles that are shuffled again when they run out.
+"""What partitions share: piles of images that are shuffled again when they run out, federations.
 
 Evidence: `tests/methods/test_partitions.py`.
 """
@@ -10,14 +10,12 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from fedrepro.methods.data.federation import Federation, ImageSet
 from fedrepro.methods.seeds import Seeds
 
 
 def proportional(counts: dict[int, int], total: int) -> dict[int, int]:
-    """`total` split in the proportions of `counts` by largest remainders.
-
-    Equal remainders go to the larger count first, then in the order of `counts`.
-    """
+    """`total` split in the proportions of `counts` by largest remainders, larger counts first."""
     whole = sum(counts.values())
     parts = {c: total * n // whole for c, n in counts.items()}
     left = total - sum(parts.values())
@@ -32,7 +30,7 @@ def deal_by_class(
 ) -> tuple[Tensor, ...]:
     """Per client the sorted images that it is dealt; `wanted` holds its images by class.
 
-    portion: `training` or `test`, which names the random streams. Every class is a `Pile`.
+    portion: `training` or `test`, which names the random streams.
 
     Raises `ValueError` without labels and where a client needs more images of a class than exist.
     """
@@ -58,8 +56,8 @@ def deal_by_class(
 class Pile:
     """Numbers (images of a class, classes) that are dealt like cards.
 
-    Without repetition while the pile lasts; then all of them are shuffled again, so that how often
-    two numbers are used never differs by more than one. One hand never holds a number twice.
+    An empty pile is shuffled again, so that how often two numbers are used differs by one at most.
+    One hand never holds a number twice.
     """
 
     def __init__(self, cards: Tensor, stream: torch.Generator) -> None:
@@ -81,3 +79,32 @@ class Pile:
             hand, taken = hand + more, set(more)
             self._left = [card for card in again if card not in taken]
         return hand
+
+
+def federation_of(
+    train: ImageSet, test: ImageSet, hands: Sequence[Tensor], n_classes: int
+) -> Federation:
+    """A federation of clients with training images `hands`, all measured on the whole test set.
+
+    Raises `ValueError` if a client is left without images.
+    """
+    empty = sum(len(hand) == 0 for hand in hands)
+    if empty:
+        raise ValueError(f"{empty} of {len(hands)} clients would hold no image")
+    everything = torch.arange(len(test))
+    group = torch.zeros(len(hands), dtype=torch.int64)
+    return Federation(train, test, tuple(hands), (everything,) * len(hands), group, n_classes)
+
+
+def counted_out(
+    train: ImageSet, test: ImageSet, wanted: Sequence[dict[int, int]], test_size: int, seeds: Seeds
+) -> tuple[ImageSet, ImageSet, tuple[Tensor, ...], tuple[Tensor, ...]]:
+    """The first four fields of a `Federation` whose clients hold `wanted`, images by class.
+
+    test_size: test images of a client, in the proportions of its training images.
+
+    Raises `ValueError` as `deal_by_class`.
+    """
+    tested = [proportional(counts, test_size) for counts in wanted]
+    train_of = deal_by_class(wanted, train.labels, "training", seeds)
+    return train, test, train_of, deal_by_class(tested, test.labels, "test", seeds)
