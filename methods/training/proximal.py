@@ -1,11 +1,10 @@
-"""The squared distance of stacked models from an anchor: Ditto.
+"""The squared distance of stacked models from an anchor: Ditto, FedProx.
 
 Evidence: `tests/methods/test_two_models.py` (by hand).
 """
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
 from fedrepro.methods.nn.layers import is_buffer
@@ -19,4 +18,4 @@ def squared_distance(state: State, anchor: State) -> Tensor:
     """
     trained = [name for name in anchor if not is_buffer(name)]
     each = [(state[name] - anchor[name].detach()).flatten(1).square().sum(1) for name in trained]
-    return torch.stack(each).sum(0)
+    return sum(each[1:], start=each[0])

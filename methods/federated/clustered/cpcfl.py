@@ -15,23 +15,15 @@ Evidence: `tests/methods/test_cpcfl.py`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from fedrepro.methods.federated.base import Message, Server, Task
-from fedrepro.methods.federated.clustered._clustered import Clustered, Clusters, select
+from fedrepro.methods.federated.clustered._clustered import Clustered, select
 from fedrepro.methods.nn.classifier import ENCODER, HEAD
-from fedrepro.methods.state import (
-    State,
-    concatenate,
-    n_models,
-    part,
-    repeat,
-    take,
-    weighted_average,
-)
+from fedrepro.methods.state import State, n_models, part, repeat, take, weighted_average
 
 
 @dataclass(frozen=True)
@@ -47,10 +39,9 @@ class CPCFL(Clustered):
     shared_encoder: bool = False
 
     def start(self, task: Task, attempt: int) -> Server:
-        models = [task.new_model("model", attempt, n) for n in range(self.n_clusters)]
-        pool = concatenate(models)
-        pool.update(repeat(part(models[0], ENCODER), self.n_clusters))
-        return Clusters(pool, torch.full((task.federation.n_clients,), -1))
+        drawn = super().start(task, attempt)
+        encoder = part(take(drawn.pool, [0]), ENCODER)
+        return replace(drawn, pool={**drawn.pool, **repeat(encoder, self.n_clusters)})
 
     def choose(self, task: Task, pool: State, t: int, clients: Tensor) -> Tensor:
         if t >= self.head_rounds:

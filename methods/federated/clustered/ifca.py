@@ -15,12 +15,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 
 from fedrepro.methods.federated.base import Server, Task
-from fedrepro.methods.federated.clustered._clustered import Clustered, Clusters, select
-from fedrepro.methods.state import State, concatenate
+from fedrepro.methods.federated.clustered._clustered import Clustered, select
+from fedrepro.methods.state import State
 
 
 @dataclass(frozen=True)
@@ -29,15 +28,8 @@ class IFCA(Clustered):
 
     max_restarts: int = 10
 
-    def start(self, task: Task, attempt: int) -> Server:
-        models = [task.new_model("model", attempt, n) for n in range(self.n_clusters)]
-        return Clusters(concatenate(models), torch.full((task.federation.n_clients,), -1))
-
     def choose(self, task: Task, pool: State, t: int, clients: Tensor) -> Tensor:
         return select(task, pool, clients)
-
-    def encoder_epochs_in(self, t: int) -> int | None:
-        return None
 
     def failed(self, task: Task, server: Server, t: int, attempt: int) -> bool:
         return attempt < self.max_restarts and bool(server.collapsed)

@@ -96,7 +96,7 @@ class FedPAC(FederatedMethod):
         self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
     ) -> Message:
         encoder = download.shared["encoder"]
-        own_of = [task.federation.train_of[client] for client in clients.tolist()]
+        own_of = task.images_of(clients)
         sent = download.shared.get("centroids")
         centroids = None if sent is None else sent["centroids"][0]
         loss = Aligned(task, self.head_epochs, centroids, self.align_weight)
@@ -143,9 +143,8 @@ class FedPAC(FederatedMethod):
         everyone = torch.arange(task.federation.n_clients)
         return {**server.encoder, **self.size_average(task, server.heads, everyone)}
 
-    def encoder(self, server: Server) -> State | None:
-        encoder: State = server.encoder
-        return encoder
+    def encoder(self, server: Collaboration) -> State:
+        return server.encoder
 
 
 def _statistics(task: Task, encoders: State, choice: Tensor, own_of: Sequence[Tensor]) -> State:

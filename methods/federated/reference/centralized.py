@@ -20,9 +20,8 @@ import torch
 from torch import Tensor
 
 from fedrepro.methods.data.federation import Federation
-from fedrepro.methods.federated.base import Message, Server, Task
+from fedrepro.methods.federated.base import Memory, Message, NoExchange, Server, Task
 from fedrepro.methods.federated.client_memory import ClientMemory
-from fedrepro.methods.federated.reference._no_exchange import NoExchange
 from fedrepro.methods.state import State, repeat
 
 
@@ -67,7 +66,5 @@ class Centralized(NoExchange):
         memory.models = self.train_supervised(task, memory.models, clients, t, clients)
         return Message()
 
-    def personal_models(
-        self, task: Task, server: Server, clients: Tensor, memory: PoolMemory
-    ) -> tuple[State, Tensor]:
-        return memory.models, clients
+    def personal_models(self, task: Task, server: Server, memory: Memory) -> tuple[State, Tensor]:
+        return memory.models, torch.arange(task.federation.n_clients)

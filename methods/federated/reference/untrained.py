@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from fedrepro.methods.federated.base import Memory, Message, Server, Task
-from fedrepro.methods.federated.reference._no_exchange import NoExchange
+from fedrepro.methods.federated.base import Memory, Message, NoExchange, Server, Task
 from fedrepro.methods.metrics import Evaluation, collapse
 from fedrepro.methods.nn.classifier import ENCODER
 from fedrepro.methods.state import State, part
@@ -33,13 +32,10 @@ class Untrained(NoExchange):
         return Message()
 
     @torch.no_grad()
-    def evaluate(
-        self, task: Task, server: Server, memory: Memory, final: bool
-    ) -> Evaluation | None:
+    def evaluate(self, task: Task, server: Server, memory: Memory, final: bool) -> Evaluation:
         if not final:
-            return None
+            return Evaluation({})
         return collapse.evaluate(task.model.encoder, server, task.federation.test)
 
-    def encoder(self, server: Server) -> State | None:
-        weights: State = server
-        return weights
+    def encoder(self, server: State) -> State:
+        return server

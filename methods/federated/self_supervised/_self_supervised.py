@@ -68,10 +68,8 @@ class SelfSupervised(FederatedMethod):
         """What participants minimise in round `t`."""
         assert task.objective is not None
         views = client_views(task, t, clients) if task.objective.draws_views else None
-        learner, n_views = self.learner(task), task.objective.n_views
-        return SelfSupervisedLoss(
-            learner, task.model.encoder, task.federation.train, views, n_views
-        )
+        train, n_views = task.federation.train, task.objective.n_views
+        return SelfSupervisedLoss(self.learner(task), task.model.encoder, train, views, n_views)
 
     def start(self, task: Task, attempt: int) -> Server:
         state = self.learner(task).new(task.seeds.generator("weights", "model", attempt, 0))
@@ -82,9 +80,6 @@ class SelfSupervised(FederatedMethod):
         if not self.keeps_memory:
             return ClientMemory()
         return SelfSupervisedMemory(ClientStates.of(task.federation.n_clients))
-
-    def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
-        return Message(shared={"weights": server})
 
     def begin(
         self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
@@ -105,18 +100,11 @@ class SelfSupervised(FederatedMethod):
             memory.objective.remember(clients, trained.client_state)
         return Message(each={"weights": trained.state}, log={"loss": trained.loss})
 
-    def aggregate(
-        self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
-    ) -> Server:
-        return self.size_average(task, upload.each["weights"], clients)
-
     def global_model(self, task: Task, server: Server) -> State:
-        return self.encoder(server) or {}
+        return self.encoder(server)
 
     @torch.no_grad()
-    def evaluate(
-        self, task: Task, server: Server, memory: Memory, final: bool
-    ) -> Evaluation | None:
+    def evaluate(self, task: Task, server: Server, memory: Memory, final: bool) -> Evaluation:
         weights = self.global_model(task, server)
         h = encode(task.model.encoder, weights, first_images(task.federation.test))  # images x dim
         metrics = {"representation_std": representation_std(h)}
@@ -125,7 +113,7 @@ class SelfSupervised(FederatedMethod):
             metrics["occupied_clusters"] = float(len(set(choice.tolist())))
         return Evaluation(metrics)
 
-    def encoder(self, server: Server) -> State | None:
+    def encoder(self, server: Server) -> State:
         weights: State = server
         return weights
 

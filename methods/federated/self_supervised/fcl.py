@@ -191,16 +191,12 @@ class FCL(SelfSupervised, FusionOptions):
             banks,
         )
 
-    def evaluate(
-        self, task: Task, server: Server, memory: FCLMemory, final: bool
-    ) -> Evaluation | None:
+    def evaluate(self, task: Task, server: Server, memory: FCLMemory, final: bool) -> Evaluation:
         """As for every method, and the round's false-negative ratios, means over participants."""
         spread = super().evaluate(task, server, memory, final)
-        assert spread is not None
         known = {name: value[value != UNKNOWN] for name, value in memory.ratios.items()}
         ratios = {name: float(value.mean()) for name, value in known.items() if len(value) > 0}
         return Evaluation({**spread.metrics, **ratios})
 
-    def encoder(self, server: Server) -> State | None:
-        query: State = server.query
-        return query
+    def encoder(self, server: FusionServer) -> State:
+        return server.query

@@ -208,6 +208,5 @@ class FedCA(SelfSupervised):
         averaged = self.size_average(task, upload.each["weights"], clients)
         return DictionaryServer(averaged, {**server.banks, **dict(received)})
 
-    def encoder(self, server: Server) -> State | None:
-        weights: State = server.weights
-        return weights
+    def encoder(self, server: DictionaryServer) -> State:
+        return server.weights

@@ -48,9 +48,8 @@ class FederatedOrchestra(SelfSupervised):
         return Conductor(weights, self.learner(task).memory(weights)[CENTROIDS])
 
     def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
-        return Message(
-            shared={"weights": server.weights, "centroids": {CENTROIDS: server.centroids}}
-        )
+        centroids = {CENTROIDS: server.centroids}
+        return Message(shared={"weights": server.weights, "centroids": centroids})
 
     def local_update(
         self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
@@ -82,14 +81,11 @@ class FederatedOrchestra(SelfSupervised):
         self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
     ) -> Server:
         local = upload.each["centroids"][CENTROIDS].flatten(0, 1)
-        n_global = server.centroids.shape[1]
         stream = task.seeds.generator("global clusters", t)
-        centroids = balanced_centroids(
-            local, n_global, stream, None if t == 0 else server.centroids[0]
-        )
+        start = None if t == 0 else server.centroids[0]
+        centroids = balanced_centroids(local, server.centroids.shape[1], stream, start)
         weights = self.size_average(task, upload.each["weights"], clients)
         return Conductor(weights, centroids.unsqueeze(0))
 
-    def encoder(self, server: Server) -> State | None:
-        weights: State = server.weights
-        return weights
+    def encoder(self, server: Conductor) -> State:
+        return server.weights

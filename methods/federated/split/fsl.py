@@ -25,8 +25,7 @@ from torch import Tensor
 
 from fedrepro.methods.data.federation import to_float
 from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Server, Task
-from fedrepro.methods.federated.split._modules import two_modules
-from fedrepro.methods.nn.modular import MODULE
+from fedrepro.methods.nn.modular import MODULE, two_modules
 from fedrepro.methods.state import State, concatenate, n_bytes, part
 from fedrepro.methods.training.local import Supervised, cross_entropies
 from fedrepro.methods.training.local_loss import Batch
@@ -62,7 +61,7 @@ class Split(Supervised):
 
     def __init__(self, task: Task, wire: Wire) -> None:
         super().__init__(task.model, task.federation.train, None)
-        self.network, self.wire = two_modules(task), wire
+        self.network, self.wire = two_modules(task.model.encoder), wire
 
     def loss(self, state: State, client_state: State, batch: Batch) -> Tensor:
         labels = self.labels[batch.index]
@@ -84,8 +83,8 @@ class FSL(FederatedMethod):
         return {"modular": True, "client_layers": self.cut_layer}
 
     def start(self, task: Task, attempt: int) -> Server:
-        two_modules(task)
-        return task.new_model("model", attempt, 0)
+        two_modules(task.model.encoder)
+        return super().start(task, attempt)
 
     def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
         """The clients' layers; gradients of smashed data are as large as these."""
@@ -93,7 +92,7 @@ class FSL(FederatedMethod):
         images = int(task.federation.sizes()[clients].sum()) * self.local_epochs
         with torch.no_grad():
             one = to_float(task.federation.train.images[:1]).unsqueeze(0)
-            z = two_modules(task).module(server, one)
+            z = two_modules(task.model.encoder).module(server, one)
         return Message(
             shared={"weights": lower},
             streamed={"gradients": images * n_bytes({"z": z})},
