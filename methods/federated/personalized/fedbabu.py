@@ -7,7 +7,6 @@ Evidence: `tests/methods/test_personalized.py` (the head does not move before pe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from fedrepro.methods.federated.base import Task
@@ -18,7 +17,6 @@ from fedrepro.methods.state import State
 from fedrepro.methods.training.local_loss import LocalLoss
 
 
-@dataclass(frozen=True)
 class FedBABU(Personalized):
     """Only bodies travel; everybody has the same random head."""
 

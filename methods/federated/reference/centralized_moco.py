@@ -9,14 +9,11 @@ Evidence: `tests/methods/test_moco_centralized.py`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from fedrepro.methods.data.federation import Federation
 from fedrepro.methods.federated.reference._training_alone import TrainingAlone
 from fedrepro.methods.federated.reference.centralized import Centralized
 
 
-@dataclass(frozen=True)
 class CentralizedMoCo(TrainingAlone):
     """Options of every method, and those of MoCo."""
 

@@ -8,8 +8,6 @@ Evidence: `tests/methods/test_federated_fine_tuning.py`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor
 
@@ -19,7 +17,6 @@ from fedrepro.methods.nn.classifier import ENCODER
 from fedrepro.methods.state import State, part
 
 
-@dataclass(frozen=True)
 class Untrained(NoExchange):
     """Of the options common to all methods only `rounds` has an effect, on time; 1 is enough."""
 

@@ -24,8 +24,6 @@ Evidence: `tests/methods/test_fedrlc.py` (two clients by hand).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor
 
@@ -40,7 +38,6 @@ from fedrepro.methods.state import State, take
 _BATCH = 500
 
 
-@dataclass(frozen=True)
 class FedRLC(FedEMA):
     """Options of FedEMA, and those of the objective."""
 
