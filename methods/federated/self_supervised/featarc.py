@@ -76,10 +76,9 @@ class FeatARCMemory(ClientMemory):
 
 @dataclass
 class Groups:
-    """models: stacked. choice: of the last round's participants, who were `clients`."""
+    """models: stacked. choice: of the last round's participants."""
 
     models: State
-    clients: Tensor
     choice: Tensor = field(default_factory=lambda: torch.zeros(0, dtype=torch.int64))
 
 
@@ -104,7 +103,7 @@ class FeatARC(SelfSupervised):
             for i in range(self.n_models)
         )
         placed = {name: value.to(task.device) for name, value in models.items()}
-        return Groups(placed, torch.zeros(0, dtype=torch.int64))
+        return Groups(placed)
 
     def new_memory(self, task: Task) -> FeatARCMemory:
         return FeatARCMemory(ClientStates.of(task.federation.n_clients))
@@ -152,7 +151,7 @@ class FeatARC(SelfSupervised):
         choice = upload.each["choice"]["choice"]
         sizes = task.federation.sizes()[clients].double()
         shares = F.one_hot(choice, self.n_models).double().t() * sizes
-        return Groups(pool_average(server.models, upload.each["weights"], shares), clients, choice)
+        return Groups(pool_average(server.models, upload.each["weights"], shares), choice)
 
     def personal_models(self, task: Task, server: Server, memory: Memory) -> tuple[State, Tensor]:
         everyone = torch.arange(task.federation.n_clients)
