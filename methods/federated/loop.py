@@ -54,10 +54,7 @@ class _History:
 
 
 def run(
-    method: FederatedMethod,
-    task: Task,
-    progress: Progress | None = None,
-    evaluate_every: int = 1,
+    method: FederatedMethod, task: Task, progress: Progress | None = None, evaluate_every: int = 1
 ) -> Outcome:
     """Trains `method` on `task` to the end, from the start again wherever the method asks for it.
 

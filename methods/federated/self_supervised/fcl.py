@@ -26,12 +26,7 @@ from torch import Tensor
 
 from fedrepro.methods.federated.base import Message, Server, Task
 from fedrepro.methods.federated.client_memory import ClientMemory
-from fedrepro.methods.federated.self_supervised._features import (
-    Banks,
-    all_but,
-    packed,
-    unpacked,
-)
+from fedrepro.methods.federated.self_supervised._features import Banks, all_but, packed, unpacked
 from fedrepro.methods.federated.self_supervised._fusion import FusionLoss, Remote, new_bank
 from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
 from fedrepro.methods.metrics import Evaluation
