@@ -9,11 +9,9 @@
         evaluate(personal_models(server))       each client on its own test images
     server = finish(server)                     once, after the last round
 
-Weights, features, cluster centres and choices all travel in a `Message`, so the loop counts what
-is really exchanged. What a client keeps between rounds (a momentum encoder, a control variate, a
-bank of features) is in the method's `ClientMemory`, which only the clients' steps see:
-`local_update`, `finish` and `personal_models`, never `broadcast` or `aggregate`. A method does not
-know how many clients are trained at once.
+All that travels is in a `Message`, so the loop counts what is really exchanged. What a client keeps
+between rounds is in the method's `ClientMemory`, which `broadcast` and `aggregate` never see. A
+method does not know how many clients are trained at once.
 """
 
 from __future__ import annotations

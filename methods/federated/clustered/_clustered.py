@@ -1,12 +1,10 @@
 """Clustered federated learning by model selection: what IFCA and CP-CFL have in common.
 
 Papers: Ghosh et al. 2020 (IFCA, model averaging); CP-CFL Eqs. 5 and 6, Algorithm 2. The server
-keeps a pool of N models and sends it whole; each client trains one of them and returns it with
-its number, which costs (N + 1) S T for T rounds (CP-CFL Eq. 15) and an integer a round.
-
-Unstated choices: a model that no participant chose stays as it is; a client is evaluated with the
-model that it chose last, before that model's aggregation, and a client that never took part with
-the one of lowest loss.
+sends a pool of N models; each client trains one and returns it with its number, which costs
+(N + 1) S T for T rounds (CP-CFL Eq. 15) and an integer a round.
+Unstated: a model that no participant chose stays as it is; a client is evaluated with the model
+that it chose last, and one that never took part with the model of lowest loss.
 """
 
 from __future__ import annotations

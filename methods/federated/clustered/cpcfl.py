@@ -4,12 +4,11 @@ Paper: CP-CFL, Algorithm 2. Rounds t < T_c: each client takes a random model and
 only. From t = T_c: it takes the model of lowest loss (Eq. 5) and trains all of it. Section 4.5:
 the encoder trained in E_l,f of the local epochs, or shared by all clusters.
 
-Departures and readings: head-only rounds are t < T_c as in the algorithm (one sentence says t <=
-T_c). With E_l,f below the local epochs, the first E_l,f epochs train the encoder. The shared
-encoder is the average of all clients' encoders, weighted by their numbers of images; it is sent
-once together with N heads, which is cheaper than the paper's (N + 1) S T. Clients return whole
-models in head-only rounds too, as Eq. 15 counts them. Without pre-training all models start from
-one random encoder.
+Readings: head-only rounds are t < T_c as in the algorithm (one sentence says t <= T_c). The first
+E_l,f of the local epochs train the encoder. The shared encoder is the average of all clients' by
+numbers of images; it is sent once with N heads, which is cheaper than the paper's (N + 1) S T.
+Clients return whole models in head-only rounds too, as Eq. 15 counts them. Without pre-training all
+models start from one random encoder.
 Evidence: `tests/methods/test_cpcfl.py`.
 """
 

@@ -4,10 +4,9 @@ Paper: Ghosh et al. 2020 (model averaging, all weights per cluster); as CP-CFL's
 4.2: N models with random weights, or random heads on one encoder taken from FedAvg. If clustering
 fails, training starts again with other random weights.
 
-Unstated choices: clustering has failed as soon as the last choices of all clients heard of name
-one model, in whatever round, since a model that nobody trains hardly ever becomes the best again;
-at most `max_restarts` new starts are made, and if the last start fails too it is trained to the
-end and `clustering_failed` is recorded. What abandoned attempts exchanged is counted apart.
+Unstated: clustering has failed as soon as all clients' last choices are one model, in whatever
+round, since a model that nobody trains hardly ever becomes the best again. If the last of
+`max_restarts` new starts fails too, it is trained to the end and `clustering_failed` is recorded.
 Evidence: `tests/methods/test_ifca.py` (recovers known clusters; restarts).
 """
 

@@ -1,17 +1,15 @@
 """Supervised personalised federated learning: what is shared, what stays, how clients adapt.
 
-What FedAvg-FT, FedPer, FedRep, FedBABU, LG-FedAvg, SCAFFOLD-FT, PerFedAvg, APFL and Ditto have in
-common. A client's state is `{**shared, **private}`: what the server averages (by numbers of
-images), and what the client keeps between rounds. Methods say which is which, what a step
-minimises, and how a client adapts after the last round.
+A client's state is `{**shared, **private}`: what the server averages (by numbers of images), and
+what the client keeps between rounds. Methods say which is which, what a step minimises, and how a
+client adapts after the last round.
 
 Paper: Calibre, Sections III and V-A: after training, all clients, novel ones too, download the
 global model and train a personal one for 10 epochs (SGD, 0.05, batches of 32); accuracies are
 those of the personal models on the clients' own test images.
-Unstated choices: methods that keep something of their own adapt from it; a client that never
-trained has what a client has at its first round in its place. One optimiser and one rate for all
-of a client's weights. Nothing is measured before the last round, because personal models exist
-only then.
+Unstated: clients adapt from what they keep; one that never trained, from what a client has at its
+first round. One optimiser and one rate for all of a client's weights. Nothing is measured before
+the last round, because personal models exist only then.
 Evidence: `tests/methods/test_personalized.py`.
 """
 
@@ -59,8 +57,6 @@ class Personalized(FederatedMethod):
     personal_learning_rate: float = 0.05
     personal_batch_size: int = 32
 
-    # What a method may say otherwise.
-
     def private(self, initial: State, received: State) -> State:
         """What a client begins with when it first takes part; one model each.
 
@@ -79,8 +75,6 @@ class Personalized(FederatedMethod):
         """
         options = self.personal_options()
         return adapted_heads(task.model, start, task.federation, options, task.seeds, self.rounds)
-
-    # The steps of the loop.
 
     def new_memory(self, task: Task) -> PersonalMemory:
         return PersonalMemory(ClientStates.of(task.federation.n_clients))
@@ -119,8 +113,6 @@ class Personalized(FederatedMethod):
 
     def encoder(self, server: Server) -> State | None:
         return part(server, ENCODER) if ENCODER in self.shared else None
-
-    # What methods build on.
 
     def personal_options(self) -> LocalOptions:
         """How a client adapts: plain SGD."""

@@ -1,9 +1,7 @@
 """Clients that train by themselves without labels: nothing is exchanged.
 
-Each goes on from the model that it trained last, rounds x local_epochs epochs in all; what its
-objective keeps besides weights goes on too.
-Unstated by the papers: the optimiser is made anew each round, as in the federated runs, so that the
-comparison is of data and not of moments.
+Each trains for rounds x local_epochs epochs in all; what its objective keeps goes on too.
+Unstated by the papers: the optimiser is made anew each round, as in the federated runs.
 """
 
 from __future__ import annotations

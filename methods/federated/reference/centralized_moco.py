@@ -1,9 +1,7 @@
 """Centralised MoCo: what federation costs, and FCL's upper bound.
 
 Paper: fcl, Section 6 (He et al. 2020, "assuming all data are combined in a single location"). Loss:
-`methods.objectives.moco`. Training alone of one client that holds everything, as long as a client
-of the federation would: rounds x local_epochs passes; the copy of the network and the queue go on
-all the time.
+`methods.objectives.moco`. One client that holds everything makes rounds x local_epochs passes.
 Evidence: `tests/methods/test_moco_centralized.py`.
 """
 

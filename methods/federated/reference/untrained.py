@@ -1,8 +1,7 @@
 """Random weights, never trained: what every other method starts from.
 
-A protocol measures on it what the architecture alone gives, and federated fine-tuning that starts
-from it is FedAvg with few labels (fcl, Table 3, last row): its encoder is that of FedAvg's first
-model. Nothing is exchanged.
+A protocol measures on it what the architecture alone gives. Its encoder is that of FedAvg's first
+model, so federated fine-tuning from it is FedAvg with few labels (fcl, Table 3, last row).
 Evidence: `tests/methods/test_federated_fine_tuning.py`.
 """
 

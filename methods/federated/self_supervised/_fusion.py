@@ -1,9 +1,8 @@
 """What an FCL client minimises: contrast with fused features, and neighbourhood matching.
 
-Eqs. 3, 6 and 12 of FCL; `methods.federated.self_supervised.fcl` says what is sent. The bank of
-local features is a queue of keys (`queue` in the client's state). A second queue (`images`) has the
-images that they come from, which serve the measurement of false negatives alone: no loss sees a
-label.
+Eqs. 3, 6 and 12 of FCL. The bank of local features is a queue of keys (`queue` in the client's
+state). A second queue (`images`) has the images that they come from, to measure false negatives: no
+loss sees a label.
 """
 
 from __future__ import annotations

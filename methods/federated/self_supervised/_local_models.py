@@ -1,8 +1,7 @@
 """Clients that keep the model of their last training and start from a mixture with the global one.
 
-What FedU, FedEMA and FedRLC have in common: the target network stays on the client between rounds,
-and a rule says how what was received and what was kept become the start of the next training. A
-client that trains for the first time starts from what it receives.
+FedU, FedEMA, FedRLC: the target network stays on the client between rounds, and a rule mixes what
+was received with what was kept. In its first round a client starts from what it receives.
 """
 
 from __future__ import annotations

@@ -1,15 +1,13 @@
 """Federated self-supervised learning: clients minimise an objective without labels, weights are
 averaged.
 
-What FedSimCLR, FedBYOL and others have in common. The server keeps one set of weights (encoder,
-projector, predictor, ... whatever the objective trains) and averages the participants' by their
-numbers of images. What the objective keeps besides weights (a target network, a queue) is made
-anew from the received weights in every round, as for a client that keeps nothing between rounds,
-unless `keeps_memory` says otherwise.
+Weights are whatever the objective trains (encoder, projector, predictor, ...). What it keeps
+besides (a target network, a queue) is made anew from the received weights in every round, unless
+`keeps_memory` says otherwise.
 
-What is learned is measured afterwards by a protocol (`methods.protocols`). After each round the
-loss and the spread of the representations are recorded, and how many clusters are occupied where
-the weights say which cluster an image belongs to, so that a collapse is seen.
+A protocol measures afterwards what is learned (`methods.protocols`). So that a collapse is seen,
+each round records the loss, the spread of the representations and, where there are clusters, how
+many of them are occupied.
 Evidence: `tests/methods/test_self_supervised.py`.
 """
 

@@ -6,11 +6,10 @@ Paper: Calibre, Section IV-B and Algorithm 1: loss l_s + α (l_p + l_n) with α 
 between its samples and their prototypes (Section I); then a linear head for every client (protocol
 `personalized-head`).
 Readings. The aggregation has no formula: a client with n images and mean distance d weighs n / d,
-so that tight clusters count for more, but nobody for more than ten times the mean: a client whose
-encodings have collapsed to points would outweigh all others. Distances are Euclidean, between
-encodings of length one in evaluation mode and the centres of K-means over all images of the client
-after its local training. Algorithm 1's l_c is not defined and training has no labels: it is left
-out.
+where d is at least a tenth of the mean, since a client whose encodings have collapsed to points
+would outweigh all others. Distances are Euclidean, between encodings of length one in evaluation
+mode and the centres of K-means over all images of the client after its local training. Algorithm
+1's l_c is not defined and training has no labels: it is left out.
 Unstated: K (10) and τ (0.5, the temperature at which the text's distance and line 17's product
 are one).
 Evidence: `tests/methods/test_calibre.py` (for every objective: which encodings are remembered).
@@ -66,10 +65,8 @@ class Remembering(Layer):
 class Calibrated(Learner):
     """l_s + α (l_p + l_n) (Algorithm 1, last line), around an encoder that remembers.
 
-    Encodings are shared and not computed twice. Every objective encodes its first view before its
-    second; whether one call takes both, and whether the second goes through a slowly moving copy
-    (MoCo, SMoG), does not matter: the first 2N encodings are those of the two views. Such a copy's
-    encodings carry no gradient.
+    Every objective encodes its first view before its second, in one call or two, so the first 2N
+    encodings are those of the two views. Through a moving copy (MoCo, SMoG) they have no gradient.
     """
 
     def __init__(self, learner: Any, encoder: Remembering, method: Calibre) -> None:

@@ -6,11 +6,10 @@ else's features (Eq. 2), which are the negatives of the next round (Eqs. 3 and 6
 local ones, the candidates of neighbourhood matching (Eqs. 7 to 11). Eq. 12 adds the two losses.
 The ablations of Figure 5: `feature_fusion = false`, `neighbourhood_matching = false`.
 
-Unstated: local negatives are dropped once there are remote ones (`local_negatives`), since Section
-4.1 proposes it, though Eq. 6 refers to Eq. 3; in the first round, before anybody has uploaded
-features, local ones serve. Features are uploaded of K random images, one augmented view each, and
-normalised by the statistics of their own batches, as keys are. The local bank stays with its client
-between rounds. Participants are weighted by their numbers of images.
+Unstated: local negatives are dropped once there are remote ones (`local_negatives`), as Section 4.1
+proposes, though Eq. 6 refers to Eq. 3. Features are uploaded of K random images, one augmented view
+each, and normalised by the statistics of their own batches, as keys are. The local bank stays with
+its client between rounds. Participants are weighted by their numbers of images.
 'FP ratio' in Section 4.1 is read as the false-negative ratio; it is measured in each round,
 together with its expectation (`methods.metrics.false_negatives`).
 Evidence: `tests/methods/test_fcl.py` (Eq. 12 by hand with either bank, payloads, averages, the

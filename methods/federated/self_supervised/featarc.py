@@ -6,11 +6,11 @@ one whose features of its images agree best (mean inner product of unit vectors)
 own last model, and minimises SimCLR's loss less λ times the agreement of its features with those of
 the received model; models are averaged over the clients that took them. As MFCL's baseline, in its
 Table 2.
-Departures: which of the models is evaluated: Wang et al. take the best one on the test set; here it
-is the one that most clients took last, since a test set must not choose.
-Unstated in MFCL: the number of models and λ (2 and 1). Before a client has a model of its own it
-takes number c modulo their count, as in the code of Wang et al.; the received model is in
-evaluation mode and sees the first of the two views.
+Departure: Wang et al. evaluate the model that is best on the test set; here it is the one that most
+clients took last.
+Unstated in MFCL: the number of models and λ (2 and 1). A client without a model of its own takes
+number c modulo their count, as in the code of Wang et al.; the received model is in evaluation mode
+and sees the first of the two views.
 Evidence: `tests/methods/test_featarc.py`.
 """
 

@@ -4,12 +4,11 @@ Paper: fcl, Section 6 (Zhang et al. 2020): clients upload features of their imag
 collects them in a dictionary that everybody contrasts with; and on public images every client's
 representations are pulled to those of a model that was trained on these images beforehand. The
 run starts from that model's pre-training (`pretraining.*` in a spec).
-Unstated by fcl: weight and public images (see its spec). Here: a client uploads
-features of K random images of its own, as its network makes them after training; the dictionary
-holds everybody's, the client's own too; alignment is the squared distance of the encoders'
-outputs, in steps of as many random public images as a batch has. Public images and the
-pre-trained model are there beforehand and not counted as sent. Clients start from random
-weights, as in the other methods, and not from the pre-trained model.
+Unstated by fcl: weight and public images (see its spec). Here: after training a client uploads
+features of K random images of its own; the dictionary holds everybody's, the client's own too;
+alignment is the squared distance of the encoders' outputs, in steps of as many random public images
+as a batch has. Public images and the pre-trained model are not counted as sent. Clients start from
+random weights, as in the other methods.
 Evidence: `tests/methods/test_fedca.py` against plain loops.
 """
 

@@ -4,9 +4,8 @@ Paper: Lubana et al. 2022, Algorithm 1: local training on `methods.objectives.or
 clustering of recent projections into L equally large clusters, of which only centroids are sent;
 the server averages networks and clusters all local centroids into G global ones
 (`methods.clusters.balanced_clustering`). As MFCL's baseline, Table 2.
-Departures: the global centroids move by the same equal-size clustering as the local ones, starting
-from the last round's, where the code of Lubana et al. descends on a loss; the target network starts
-each round as the received one, so that no second network travels.
+Departures: the global centroids move by equal-size clustering from the last round's, where the code
+of Lubana et al. descends on a loss; the target network starts each round as the received one.
 Unstated in MFCL: L, G, memory and temperatures (16, 128, 128, 0.1, defaults of Lubana et al.'s
 code, as far as a client's images allow).
 Evidence: `tests/methods/test_orchestra.py`.

@@ -5,12 +5,10 @@ train with one after the other in random order); as MFCL's baseline, Section 4 a
 step smashed data (what the client's layers put out, with the labels) go up and their gradients come
 back, so that both halves move as the whole network would. Clients' layers are averaged at the
 end of a round.
-Unstated in MFCL: which form of split learning (Section 4 cites Thapa et al. and speaks of gradients
-that return, Section 5.2 cites Han et al. 2021, where none do: the former is taken); where it is cut
-(where MFCL is, with the same layers and BN).
-What to expect: the server's half ends a round on the last client, so with few classes a client it
-predicts those of the last clients (MFCL's reduced profile: 91 % right on even data, 15 % where most
-clients have one or two classes).
+Unstated in MFCL: which form of split learning (Section 4 speaks of gradients that return, as in
+Thapa et al.; Section 5.2 cites Han et al. 2021, where none do); where it is cut (as MFCL, with BN).
+What to expect: the server's half ends a round on the last client, whose classes it then predicts
+(MFCL's reduced profile: 91 % right on even data, 15 % with one or two classes a client).
 Evidence: `tests/methods/test_fsl.py`.
 """
 

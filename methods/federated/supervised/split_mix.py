@@ -43,8 +43,7 @@ def ensemble_logits(
 class SplitMix(FederatedMethod):
     """base_width: share of the channels in a base network, 1/k.
 
-    budgets: shares of the whole network that clients can train; client c has number c modulo their
-    count.
+    budgets: shares of the network that clients can train; client c has number c modulo their count.
     """
 
     base_width: float = 0.125
