@@ -83,6 +83,17 @@ def weighted_average(state: State, weights: Tensor) -> State:
     return averaged
 
 
+def pool_average(pool: State, trained: State, weights: Tensor) -> State:
+    """`pool`, each model of which is the average of `trained` by its row of `weights`.
+
+    weights: pool x trained; a model whose row is zero stays as it is.
+    """
+    chosen = weights.sum(dim=1) > 0
+    averaged = clone(pool)
+    put(averaged, chosen.nonzero().flatten(), weighted_average(trained, weights[chosen]))
+    return averaged
+
+
 def n_parameters(state: State) -> int:
     """Numbers in one model of `state`, counters left out."""
     return sum(v[0].numel() for v in state.values() if v.is_floating_point())

@@ -9,11 +9,9 @@
         evaluate(personal_models(server))       each client on its own test images
     server = finish(server)                     once, after the last round
 
-Weights, features, cluster centres and choices all travel in a `Message`, so the loop counts what
-is really exchanged. What a client keeps between rounds (a momentum encoder, a control variate, a
-bank of features) is in the method's `ClientMemory`, which only the clients' steps see:
-`local_update`, `finish` and `personal_models`, never `broadcast` or `aggregate`. A method does not
-know how many clients are trained at once.
+All that travels is in a `Message`, so the loop counts what is really exchanged. What a client keeps
+between rounds is in the method's `ClientMemory`, which `broadcast` and `aggregate` never see. A
+method does not know how many clients are trained at once.
 """
 
 from __future__ import annotations
@@ -22,6 +20,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import torch
@@ -61,17 +60,15 @@ class Message:
     streamed: Mapping[str, int] = field(default_factory=dict)
     resident: Mapping[str, State] = field(default_factory=dict)
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of all that is sent."""
-        return (*self.shared, *self.each, *self.streamed)
+    def bytes_by_name(self, participants: int) -> dict[str, int]:
+        """Bytes that this message costs, by payload."""
+        shared = {name: participants * n_bytes(state) for name, state in self.shared.items()}
+        each = {name: n_bytes(state) for name, state in self.each.items()}
+        return {**shared, **each, **self.streamed}
 
-    def bytes_exchanged(self, participants: int, only: str | None = None) -> int:
-        """Bytes sent in this direction; `only` counts the payload of that name alone."""
-        shared = sum(n_bytes(s) for name, s in self.shared.items() if only in (None, name))
-        each = sum(n_bytes(s) for name, s in self.each.items() if only in (None, name))
-        streamed = sum(n for name, n in self.streamed.items() if only in (None, name))
-        return participants * shared + each + streamed
+    def bytes_exchanged(self, participants: int) -> int:
+        """Bytes that this message costs in all."""
+        return sum(self.bytes_by_name(participants).values())
 
     def tensors(self) -> Iterator[Tensor]:
         """Everything that is sent."""
@@ -87,7 +84,7 @@ class Task:
     grouping: which clients share steps; by default the engine chooses.
     objective, augmentation: for methods that train without labels, else None.
     source: loads the images on which `encoder` was trained, where it was pre-trained centrally.
-    at_width: the model with a share of the channels, for methods whose clients train parts of it.
+    at_width: makes the model with a share of the channels; see `narrowed_model`.
     """
 
     federation: Federation
@@ -111,6 +108,26 @@ class Task:
             state.update(self.encoder)
         return {name: value.to(self.device) for name, value in state.items()}
 
+    def narrowed_model(self, share: float) -> Classifier:
+        """The model with `share` of the channels of every layer, made once.
+
+        Raises `ValueError` if the task cannot make any.
+        """
+        if share == 1.0:
+            return self.model
+        if self.at_width is None:
+            raise ValueError("this task makes no models of other widths")
+        return _narrowed(self.at_width, share)
+
+    def images_of(self, clients: Tensor) -> list[Tensor]:
+        """Which training images `clients` (int64) hold, an index each."""
+        return [self.federation.train_of[client] for client in clients.tolist()]
+
+
+@lru_cache(maxsize=16)
+def _narrowed(at_width: Callable[[float], Classifier], share: float) -> Classifier:
+    return at_width(share)
+
 
 Server = Any
 """What a method's server keeps between rounds; any object that the method defines."""
@@ -122,6 +139,9 @@ Memory = Any
 @dataclass(frozen=True)
 class FederatedMethod(ABC):
     """Options shared by every method; the fields of a subclass are its options in a spec.
+
+    Unless a method says otherwise, its server is one model, which every participant receives, and
+    which becomes the average of theirs by numbers of training images.
 
     rounds: T.
     local_epochs: passes over a client's data per round.
@@ -178,9 +198,9 @@ class FederatedMethod(ABC):
         """The federation that is trained and evaluated on (centralised training pools it)."""
         return federation
 
-    @abstractmethod
     def start(self, task: Task, attempt: int) -> Server:
         """The server before the first round; `attempt` counts restarts from 0."""
+        return task.new_model("model", attempt, 0)
 
     def new_memory(self, task: Task) -> ClientMemory:
         """What clients keep before the first round."""
@@ -197,9 +217,9 @@ class FederatedMethod(ABC):
         drawn = torch.randperm(n_clients, generator=task.seeds.generator("participants", t))
         return drawn[: max(1, round(self.participation * n_clients))].sort().values
 
-    @abstractmethod
     def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
         """What the participants (int64 client numbers) of round `t` (from 0) receive."""
+        return Message(shared={"weights": server})
 
     @abstractmethod
     def local_update(
@@ -207,11 +227,11 @@ class FederatedMethod(ABC):
     ) -> Message:
         """Local work of all participants; may change their slices of `memory`."""
 
-    @abstractmethod
     def aggregate(
         self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
     ) -> Server:
         """The server after round `t`."""
+        return self.size_average(task, upload.each["weights"], clients)
 
     def size_average(self, task: Task, trained: State, clients: Tensor) -> State:
         """One model: the mean of those of `clients`, by their numbers of training images."""
@@ -229,35 +249,33 @@ class FederatedMethod(ABC):
         """The server after the last round, before the last evaluation (personalisation, ...)."""
         return server
 
-    def global_model(self, task: Task, server: Server) -> State:
+    def global_model(self, task: Task, server: State) -> State:
         """The one model that everybody is evaluated with, for methods that end in one."""
-        state: State = server
-        return state
+        return server
 
-    def personal_models(
-        self, task: Task, server: Server, clients: Tensor, memory: Memory
-    ) -> tuple[State, Tensor]:
-        """The models that `clients` are evaluated with: a pool, and each one's number in it.
+    def personal_models(self, task: Task, server: Server, memory: Memory) -> tuple[State, Tensor]:
+        """The models that clients are evaluated with: a pool, and each one's number in it, int64.
 
-        The numbers are int64, in the order of `clients`. By default the one global model.
+        By default the one global model.
         """
-        return self.global_model(task, server), torch.zeros_like(clients)
+        everyone = torch.zeros(task.federation.n_clients, dtype=torch.int64)
+        return self.global_model(task, server), everyone
 
-    def evaluate(
-        self, task: Task, server: Server, memory: Memory, final: bool
-    ) -> Evaluation | None:
-        """Metrics after a round, or None if nothing is measured then.
+    def evaluate(self, task: Task, server: Server, memory: Memory, final: bool) -> Evaluation:
+        """Metrics after a round, none if nothing is measured then.
 
         By default every client's personal model on its own test images (`metrics.classification`).
         """
-        federation = task.federation
-        pool, choice = self.personal_models(
-            task, server, torch.arange(federation.n_clients), memory
-        )
-        predicted = probabilities(task.model, pool, choice, federation.test, federation.test_of)
-        assert federation.test.labels is not None
-        labels = [federation.test.labels[index] for index in federation.test_of]
-        return classification.evaluate(predicted, labels, final)
+        test, test_of = task.federation.test, task.federation.test_of
+        assert test.labels is not None
+        predicted = self.predicted(task, server, memory)
+        return classification.evaluate(predicted, [test.labels[i] for i in test_of], final)
+
+    def predicted(self, task: Task, server: Server, memory: Memory) -> list[Tensor]:
+        """What every client's personal model gives for its test images, each images x classes."""
+        pool, choice = self.personal_models(task, server, memory)
+        test, test_of = task.federation.test, task.federation.test_of
+        return probabilities(task.model, pool, choice, test, test_of)
 
     def encoder(self, server: Server) -> State | None:
         """One model that later runs can start from (`encoder.*`, what protocols read), or None."""
@@ -279,15 +297,14 @@ class FederatedMethod(ABC):
     ) -> Trained:
         """The models of `clients` (int64) after they have minimised `local_loss` in round `t`.
 
-                start: one model for each client. client_state: what else `local_loss` needs of each
-        client; nothing by default. Both are stacked over `clients` and left as they are.
-                options: how clients train; by default `local_options(t)`.
+        start: one model for each client. client_state: what else `local_loss` needs of each client.
+        Both are stacked over `clients` and left as they are. options: else `local_options(t)`.
         """
         return train_steps(
             local_loss,
             start,
             client_state or {},
-            [task.federation.train_of[client] for client in clients.tolist()],
+            task.images_of(clients),
             options or self.local_options(t),
             task.seeds,
             t,
@@ -304,7 +321,7 @@ class FederatedMethod(ABC):
         clients: Tensor,
         encoder_epochs: int | None = None,
     ) -> State:
-        """As `methods.training.local.train_clients`, with this method's options."""
+        """`methods.training.local.train_clients` with this method's options."""
         return train_clients(
             task.model,
             pool,
@@ -317,6 +334,19 @@ class FederatedMethod(ABC):
             encoder_epochs=encoder_epochs,
             grouping=task.grouping,
         )
+
+
+@dataclass(frozen=True)
+class NoExchange(FederatedMethod):
+    """A method whose server stays what it was before the first round; no bytes are counted."""
+
+    def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
+        return Message()
+
+    def aggregate(
+        self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
+    ) -> Server:
+        return server
 
 
 Progress = Callable[[int, int], None]

@@ -35,11 +35,9 @@ class _History:
 
     def add_message(self, direction: str, message: Message, clients: Tensor) -> None:
         """Counts the bytes in all and by payload; keeps the log, with gaps for absent clients."""
-        everything = message.bytes_exchanged(len(clients))
-        self.exchanged[f"{direction}_bytes"] += everything
-        for name in message.names:
-            own = message.bytes_exchanged(len(clients), only=name)
-            self.exchanged[f"{direction}_bytes.{name}"] += own
+        self.exchanged[f"{direction}_bytes"] += message.bytes_exchanged(len(clients))
+        for name, size in message.bytes_by_name(len(clients)).items():
+            self.exchanged[f"{direction}_bytes.{name}"] += size
         for name, values in message.log.items():
             logged = values.cpu().numpy()
             missing = np.nan if np.issubdtype(logged.dtype, np.floating) else -1
@@ -56,10 +54,7 @@ class _History:
 
 
 def run(
-    method: FederatedMethod,
-    task: Task,
-    progress: Progress | None = None,
-    evaluate_every: int = 1,
+    method: FederatedMethod, task: Task, progress: Progress | None = None, evaluate_every: int = 1
 ) -> Outcome:
     """Trains `method` on `task` to the end, from the start again wherever the method asks for it.
 
@@ -130,9 +125,7 @@ def _attempt(
             if not _is_finite(*memory.tensors()):
                 raise DivergedError(t + 1)
         if final or (evaluate_every > 0 and (t + 1) % evaluate_every == 0):
-            evaluation = method.evaluate(task, server, memory, final)
-            if evaluation is not None:
-                history.add_evaluation(t + 1, evaluation)
+            history.add_evaluation(t + 1, method.evaluate(task, server, memory, final))
         if progress is not None:
             progress(t + 1, method.exchanges)
     return server, True

@@ -88,3 +88,13 @@ class ModularNetwork(Layer):
 
     def __call__(self, state: State, x: Tensor, training: bool = False) -> Tensor:
         return self.behind(state, self.module(state, x, training), training)
+
+
+def two_modules(encoder: Layer) -> ModularNetwork:
+    """`encoder` as what split methods need: the clients' module and the servers' rest.
+
+    Raises `ValueError` if it is one piece.
+    """
+    if not isinstance(encoder, ModularNetwork):
+        raise ValueError("split training needs an encoder in two modules (encoder.modular)")
+    return encoder

@@ -14,12 +14,12 @@ from torch import Tensor
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.federated import loop
 from fedrepro.methods.federated.base import Message, Task
-from fedrepro.methods.federated.self_supervised._calibrated import (
+from fedrepro.methods.federated.self_supervised.calibre import (
     Calibrated,
-    Regularizers,
+    Calibre,
     Remembering,
+    mean_distances,
 )
-from fedrepro.methods.federated.self_supervised.calibre import Calibre, mean_distances
 from fedrepro.methods.federated.self_supervised.pfl_ssl import PFLSSL
 from fedrepro.methods.nn.layers import is_buffer
 from fedrepro.methods.objectives._prototypes import clusters, prototype_contrast, prototype_meta
@@ -32,7 +32,7 @@ MakeTask = Callable[..., Task]
 MakeLearner = Callable[..., tuple[Learner, State, list[Tensor]]]
 OBJECTIVES = ["simclr", "byol", "simsiam", "moco", "swav", "smog"]
 OPTIONS: dict[str, Any] = {"rounds": 2, "local_epochs": 2, "batch_size": 5, "learning_rate": 0.01}
-BOTH = Regularizers(meta=True, contrast=True, weight=0.3, n_prototypes=3, temperature=0.5)
+BOTH = Calibre(n_prototypes=3)
 
 
 def cosine(a: Tensor, b: Tensor) -> float:
@@ -141,7 +141,7 @@ def test_nt_xent_without_a_valid_pair_is_zero_with_zero_gradients() -> None:
 # The calibrated objective
 
 
-def calibrate(learner: Any, options: Regularizers) -> tuple[Calibrated, Remembering]:
+def calibrate(learner: Any, options: Calibre) -> tuple[Calibrated, Remembering]:
     encoder = Remembering(learner.encoder)
     learner.encoder = encoder
     return Calibrated(learner, encoder, options), encoder
@@ -169,7 +169,7 @@ def test_the_loss_is_the_objectives_plus_the_weighted_regularisers(
         learner, state, views = small_learner(name, models=2, batch=9)
         bare: Any = learner
         kept = clone(state)
-        options = replace(BOTH, meta=meta, contrast=contrast)
+        options = replace(BOTH, prototype_meta=meta, prototype_contrast=contrast)
         calibrated, _ = calibrate(learner, options)
         losses[meta, contrast] = calibrated.loss(state, learner.memory(state), views, None)
     plain, fresh, _ = small_learner(name, models=2, batch=9)

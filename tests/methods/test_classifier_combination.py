@@ -9,7 +9,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from fedrepro.methods.federated.personalized._classifier_combination import (
+from fedrepro.methods.federated.personalized.fedpac import (
     combination_weights,
     feature_statistics,
     simplex_minimum,

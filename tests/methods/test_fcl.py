@@ -23,7 +23,6 @@ from fedrepro.methods.objectives.moco import MoCo, MoCoLearner, info_nce
 from fedrepro.methods.privacy.instahide import instahide
 from fedrepro.methods.state import State, clone, take
 from fedrepro.methods.training.local_loss import Batch
-from fedrepro.methods.training.self_supervised import ClientViews
 
 MakeTask = Callable[..., Task]
 OPTIONS: dict[str, Any] = {
@@ -65,8 +64,7 @@ def fusion_step(
     assert task.augmentation is not None
     server = method.start(task, 0)
     clients = torch.arange(2)
-    views = ClientViews(task.augmentation, task.federation.train, task.seeds, 4, clients)
-    work = FusionLoss(learner, task, views, method, remote, 4, [0, 1], 4)
+    work = FusionLoss(replace(method, batch_size=4), learner, task, remote, 4, clients)
     state = take(server.query, [0, 0])
     memory = {**take(server.key, [0, 0]), **new_bank(learner, 2, state["projector.0.weight"])}
     enqueue(memory, "queue", unit(torch.randn(2, 3, 4)))

@@ -87,10 +87,8 @@ def test_the_global_model_has_the_classifiers_averaged_by_size(make_task: MakeTa
     task = make_task(sizes=(4, 9, 7))
     server = METHOD.start(task, 0)
     heads = {name: torch.randn_like(value) for name, value in server.heads.items()}
-    pool, choice = METHOD.personal_models(
-        task, replace(server, heads=heads), torch.tensor([2, 0]), {}
-    )
-    assert choice.tolist() == [0, 0]
+    pool, choice = METHOD.personal_models(task, replace(server, heads=heads), {})
+    assert choice.tolist() == [0, 0, 0]
     for name, value in heads.items():
         expected = np.average(value.numpy(), axis=0, weights=[4, 9, 7])
         np.testing.assert_allclose(pool[name][0].numpy(), expected, rtol=1e-5, atol=1e-6)

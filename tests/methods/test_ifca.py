@@ -122,7 +122,7 @@ def test_a_client_that_never_took_part_is_evaluated_with_its_best_model(
     task = make_task()
     server = Clusters(METHOD.start(task, 0).pool, torch.tensor([1, -1, 0]))
     best = METHOD.choose(task, server.pool, 0, torch.arange(3))
-    _, choice = METHOD.personal_models(task, server, torch.arange(3), ClientMemory())
+    _, choice = METHOD.personal_models(task, server, ClientMemory())
     assert choice.tolist() == [1, int(best[1]), 0]
     assert server.choice.tolist() == [1, -1, 0]
 

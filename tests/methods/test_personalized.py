@@ -258,7 +258,7 @@ def test_lg_fedavg_averages_heads_and_adapts_whole_models(make_task: MakeTask) -
     first = m.start(task, 0)
     server, memory = trained(m, task)
     assert all(torch.equal(server[key], value) for key, value in part(first, ENCODER).items())
-    novel = m.recall_private(task, server, torch.tensor([2]), memory)
+    novel = part(m.begin(task, server, torch.tensor([2]), memory), ENCODER)
     assert all(torch.equal(value, first[key]) for key, value in novel.items())
     m.finish(task, server, memory)
     for key, value in part(memory.adapted, ENCODER).items():

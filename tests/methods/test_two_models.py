@@ -156,9 +156,9 @@ def test_a_client_at_its_first_round_starts_its_own_model_at_the_global_one(
     task, method = make_task((8, 8)), Ditto(**OPTIONS)  # type: ignore[arg-type]
     memory, received = method.new_memory(task), models(task, "now")
     first = torch.tensor([0])
-    before = method.recall_private(task, models(task, "before"), first, memory)
+    before = method.begin(task, models(task, "before"), first, memory)
     memory.private.remember(first, before)
-    new = personal(method.recall_private(task, received, torch.tensor([1]), memory))
-    old = personal(method.recall_private(task, received, torch.tensor([0]), memory))
+    new = personal(method.begin(task, received, torch.tensor([1]), memory))
+    old = personal(method.begin(task, received, torch.tensor([0]), memory))
     assert all(torch.equal(value, received[name]) for name, value in new.items())
     assert not torch.equal(old["head.0.weight"], received["head.0.weight"])

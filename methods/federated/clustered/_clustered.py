@@ -1,12 +1,10 @@
 """Clustered federated learning by model selection: what IFCA and CP-CFL have in common.
 
 Papers: Ghosh et al. 2020 (IFCA, model averaging); CP-CFL Eqs. 5 and 6, Algorithm 2. The server
-keeps a pool of N models and sends it whole; each client trains one of them and returns it with
-its number, which costs (N + 1) S T for T rounds (CP-CFL Eq. 15) and an integer a round.
-
-Unstated choices: a model that no participant chose stays as it is; a client is evaluated with the
-model that it chose last, before that model's aggregation, and a client that never took part with
-the one of lowest loss.
+sends a pool of N models; each client trains one and returns it with its number, which costs
+(N + 1) S T for T rounds (CP-CFL Eq. 15) and an integer a round.
+Unstated: a model that no participant chose stays as it is; a client is evaluated with the model
+that it chose last, and one that never took part with the model of lowest loss.
 """
 
 from __future__ import annotations
@@ -21,8 +19,13 @@ from torch import Tensor
 
 from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Server, Task
 from fedrepro.methods.metrics import Evaluation
+<<<<<<< HEAD
 from fedrepro.methods.metrics.cluster_agreement import clustering_accuracy
 from fedrepro.methods.state import State, n_models, weighted_average
+=======
+from fedrepro.methods.metrics.cluster_agreement import cluster_recovery
+from fedrepro.methods.state import State, concatenate, n_models, pool_average
+>>>>>>> less-engine
 from fedrepro.methods.training.evaluate import client_losses
 
 
@@ -55,9 +58,13 @@ class Clustered(FederatedMethod):
     def choose(self, task: Task, pool: State, t: int, clients: Tensor) -> Tensor:
         """The model that each of `clients` trains in round `t`, int64."""
 
-    @abstractmethod
     def encoder_epochs_in(self, t: int) -> int | None:
         """How many local epochs of round `t` train the encoder; None for all."""
+        return None
+
+    def start(self, task: Task, attempt: int) -> Server:
+        models = [task.new_model("model", attempt, n) for n in range(self.n_clusters)]
+        return Clusters(concatenate(models), torch.full((task.federation.n_clients,), -1))
 
     def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
         return Message(shared={"weights": server.pool})
@@ -92,29 +99,18 @@ class Clustered(FederatedMethod):
 
         trained: participants. choice: int64, participants. sizes: training images, participants.
         """
-        weights = F.one_hot(choice, n_models(pool)).T * sizes
-        chosen = weights.sum(dim=1) > 0
-        averages = weighted_average(trained, weights[chosen])
-        merged: State = {}
-        for name, value in pool.items():
-            merged[name] = value.clone()
-            merged[name][chosen.to(value.device)] = averages[name]
-        return merged
+        return pool_average(pool, trained, F.one_hot(choice, n_models(pool)).T * sizes)
 
-    def personal_models(
-        self, task: Task, server: Server, clients: Tensor, memory: Memory
-    ) -> tuple[State, Tensor]:
-        choice = server.choice[clients]
-        unseen = choice < 0
-        if unseen.any():
-            choice[unseen] = select(task, server.pool, clients[unseen])
+    def personal_models(self, task: Task, server: Server, memory: Memory) -> tuple[State, Tensor]:
+        choice = server.choice.clone()
+        unseen = (choice < 0).nonzero().flatten()
+        if len(unseen):
+            choice[unseen] = select(task, server.pool, unseen)
         return server.pool, choice
 
-    def evaluate(
-        self, task: Task, server: Server, memory: Memory, final: bool
-    ) -> Evaluation | None:
+    def evaluate(self, task: Task, server: Server, memory: Memory, final: bool) -> Evaluation:
         evaluation = super().evaluate(task, server, memory, final)
-        if evaluation is None or bool((server.choice < 0).any()):
+        if bool((server.choice < 0).any()):
             return evaluation
         recovered = clustering_accuracy(server.choice, task.federation.group)
         return replace(evaluation, metrics={**evaluation.metrics, "cluster_recovery": recovered})

@@ -4,34 +4,25 @@ Paper: CP-CFL, Algorithm 2. Rounds t < T_c: each client takes a random model and
 only. From t = T_c: it takes the model of lowest loss (Eq. 5) and trains all of it. Section 4.5:
 the encoder trained in E_l,f of the local epochs, or shared by all clusters.
 
-Departures and readings: head-only rounds are t < T_c as in the algorithm (one sentence says t <=
-T_c). With E_l,f below the local epochs, the first E_l,f epochs train the encoder. The shared
-encoder is the average of all clients' encoders, weighted by their numbers of images; it is sent
-once together with N heads, which is cheaper than the paper's (N + 1) S T. Clients return whole
-models in head-only rounds too, as Eq. 15 counts them. Without pre-training all models start from
-one random encoder.
+Readings: head-only rounds are t < T_c as in the algorithm (one sentence says t <= T_c). The first
+E_l,f of the local epochs train the encoder. The shared encoder is the average of all clients' by
+numbers of images; it is sent once with N heads, which is cheaper than the paper's (N + 1) S T.
+Clients return whole models in head-only rounds too, as Eq. 15 counts them. Without pre-training all
+models start from one random encoder.
 Evidence: `tests/methods/test_cpcfl.py`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from fedrepro.methods.federated.base import Message, Server, Task
-from fedrepro.methods.federated.clustered._clustered import Clustered, Clusters, select
+from fedrepro.methods.federated.clustered._clustered import Clustered, select
 from fedrepro.methods.nn.classifier import ENCODER, HEAD
-from fedrepro.methods.state import (
-    State,
-    concatenate,
-    n_models,
-    part,
-    repeat,
-    take,
-    weighted_average,
-)
+from fedrepro.methods.state import State, n_models, part, repeat, take, weighted_average
 
 
 @dataclass(frozen=True)
@@ -47,10 +38,9 @@ class CPCFL(Clustered):
     shared_encoder: bool = False
 
     def start(self, task: Task, attempt: int) -> Server:
-        models = [task.new_model("model", attempt, n) for n in range(self.n_clusters)]
-        pool = concatenate(models)
-        pool.update(repeat(part(models[0], ENCODER), self.n_clusters))
-        return Clusters(pool, torch.full((task.federation.n_clients,), -1))
+        drawn = super().start(task, attempt)
+        encoder = part(take(drawn.pool, [0]), ENCODER)
+        return replace(drawn, pool={**drawn.pool, **repeat(encoder, self.n_clusters)})
 
     def choose(self, task: Task, pool: State, t: int, clients: Tensor) -> Tensor:
         if t >= self.head_rounds:

@@ -4,10 +4,9 @@ Paper: Ghosh et al. 2020 (model averaging, all weights per cluster); as CP-CFL's
 4.2: N models with random weights, or random heads on one encoder taken from FedAvg. If clustering
 fails, training starts again with other random weights.
 
-Unstated choices: clustering has failed as soon as the last choices of all clients heard of name
-one model, in whatever round, since a model that nobody trains hardly ever becomes the best again;
-at most `max_restarts` new starts are made, and if the last start fails too it is trained to the
-end and `clustering_failed` is recorded. What abandoned attempts exchanged is counted apart.
+Unstated: clustering has failed as soon as all clients' last choices are one model, in whatever
+round, since a model that nobody trains hardly ever becomes the best again. If the last of
+`max_restarts` new starts fails too, it is trained to the end and `clustering_failed` is recorded.
 Evidence: `tests/methods/test_ifca.py` (recovers known clusters; restarts).
 """
 
@@ -15,12 +14,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 
 from fedrepro.methods.federated.base import Server, Task
-from fedrepro.methods.federated.clustered._clustered import Clustered, Clusters, select
-from fedrepro.methods.state import State, concatenate
+from fedrepro.methods.federated.clustered._clustered import Clustered, select
+from fedrepro.methods.state import State
 
 
 @dataclass(frozen=True)
@@ -29,15 +27,8 @@ class IFCA(Clustered):
 
     max_restarts: int = 10
 
-    def start(self, task: Task, attempt: int) -> Server:
-        models = [task.new_model("model", attempt, n) for n in range(self.n_clusters)]
-        return Clusters(concatenate(models), torch.full((task.federation.n_clients,), -1))
-
     def choose(self, task: Task, pool: State, t: int, clients: Tensor) -> Tensor:
         return select(task, pool, clients)
-
-    def encoder_epochs_in(self, t: int) -> int | None:
-        return None
 
     def failed(self, task: Task, server: Server, t: int, attempt: int) -> bool:
         return attempt < self.max_restarts and bool(server.collapsed)

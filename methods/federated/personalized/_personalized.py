@@ -1,23 +1,20 @@
 """Supervised personalised federated learning: what is shared, what stays, how clients adapt.
 
-What FedAvg-FT, FedPer, FedRep, FedBABU, LG-FedAvg, SCAFFOLD-FT, PerFedAvg, APFL and Ditto have in
-common. A client's state is `{**shared, **private}`: what the server averages (by numbers of
-images), and what the client keeps between rounds. Methods say which is which, what a step
-minimises, and how a client adapts after the last round.
+A client's state is `{**shared, **private}`: what the server averages (by numbers of images), and
+what the client keeps between rounds. Methods say which is which, what a step minimises, and how a
+client adapts after the last round.
 
 Paper: Calibre, Sections III and V-A: after training, all clients, novel ones too, download the
 global model and train a personal one for 10 epochs (SGD, 0.05, batches of 32); accuracies are
 those of the personal models on the clients' own test images.
-Unstated choices: methods that keep something of their own adapt from it; a client that never
-trained has what a client has at its first round in its place. One optimiser and one rate for all
-of a client's weights. Nothing is measured before the last round, because personal models exist
-only then.
+Unstated: clients adapt from what they keep; one that never trained, from what a client has at its
+first round. One optimiser and one rate for all of a client's weights. Nothing is measured before
+the last round, because personal models exist only then.
 Evidence: `tests/methods/test_personalized.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -29,8 +26,12 @@ from fedrepro.methods.federated.client_memory import ClientMemory, ClientStates
 from fedrepro.methods.metrics import Evaluation, fairness
 from fedrepro.methods.nn.classifier import ENCODER, HEAD
 from fedrepro.methods.state import State, part, repeat
+<<<<<<< HEAD
 from fedrepro.methods.training.evaluate import probabilities
 from fedrepro.methods.training.local import Supervised, adapted_heads
+=======
+from fedrepro.methods.training.local import Supervised
+>>>>>>> less-engine
 from fedrepro.methods.training.local_loss import LocalLoss, LocalOptions
 
 
@@ -60,14 +61,12 @@ class Personalized(FederatedMethod):
     personal_learning_rate: float = 0.05
     personal_batch_size: int = 32
 
-    # What a method may say otherwise.
-
     def private(self, initial: State, received: State) -> State:
         """What a client begins with when it first takes part; one model each.
 
         initial: the model before the first round. received: what the server sends now.
         """
-        return {name: value for name, value in initial.items() if not self._is_shared(name)}
+        return self._not_shared(initial)
 
     def local_loss(self, task: Task, received: State) -> LocalLoss:
         """What clients minimise in a round that began with `received`, one model."""
@@ -81,11 +80,6 @@ class Personalized(FederatedMethod):
         options = self.personal_options()
         return adapted_heads(task.model, start, task.federation, options, task.seeds, self.rounds)
 
-    # The steps of the loop.
-
-    def start(self, task: Task, attempt: int) -> Server:
-        return task.new_model("model", attempt, 0)
-
     def new_memory(self, task: Task) -> PersonalMemory:
         return PersonalMemory(ClientStates.of(task.federation.n_clients))
 
@@ -96,11 +90,9 @@ class Personalized(FederatedMethod):
         self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
     ) -> Message:
         received = download.shared["weights"]
-        private = self.recall_private(task, received, clients, memory)
-        start = {**repeat(received, len(clients)), **private}
+        start = self.begin(task, received, clients, memory)
         trained = self.train(task, self.local_loss(task, received), start, t, clients).state
-        if private:
-            memory.private.remember(clients, {name: trained[name] for name in private})
+        memory.private.remember(clients, self._not_shared(trained))
         return Message(each={"weights": self._shared(trained)})
 
     def aggregate(
@@ -110,33 +102,21 @@ class Personalized(FederatedMethod):
 
     def finish(self, task: Task, server: Server, memory: PersonalMemory) -> Server:
         everyone = torch.arange(task.federation.n_clients)
-        received = self._shared(server)
-        private = self.recall_private(task, received, everyone, memory)
-        start = {**repeat(received, len(everyone)), **private}
+        start = self.begin(task, self._shared(server), everyone, memory)
         memory.adapted = self.adapt(task, server, start)
         return server
 
-    def personal_models(
-        self, task: Task, server: Server, clients: Tensor, memory: PersonalMemory
-    ) -> tuple[State, Tensor]:
-        return memory.adapted, clients
+    def personal_models(self, task: Task, server: Server, memory: Memory) -> tuple[State, Tensor]:
+        return memory.adapted, torch.arange(task.federation.n_clients)
 
-    def evaluate(
-        self, task: Task, server: Server, memory: PersonalMemory, final: bool
-    ) -> Evaluation | None:
+    def evaluate(self, task: Task, server: Server, memory: Memory, final: bool) -> Evaluation:
         """Accuracy, its variance and SD, of clients that trained and of novel ones."""
         if not final:
-            return None
-        federation = task.federation
-        everyone = torch.arange(federation.n_clients)
-        pool, choice = self.personal_models(task, server, everyone, memory)
-        predicted = probabilities(task.model, pool, choice, federation.test, federation.test_of)
-        return fairness.evaluate(predicted, federation)
+            return Evaluation({})
+        return fairness.evaluate(self.predicted(task, server, memory), task.federation)
 
     def encoder(self, server: Server) -> State | None:
         return part(server, ENCODER) if ENCODER in self.shared else None
-
-    # What methods build on.
 
     def personal_options(self) -> LocalOptions:
         """How a client adapts: plain SGD."""
@@ -152,15 +132,14 @@ class Personalized(FederatedMethod):
         everyone, options = torch.arange(task.federation.n_clients), self.personal_options()
         return self.train(task, local_loss, start, self.rounds, everyone, options=options).state
 
-    def recall_private(
-        self, task: Task, received: State, clients: Tensor, memory: PersonalMemory
-    ) -> State:
-        """What `clients` keep to themselves, stacked over them; empty where that is nothing."""
-        fresh = self.private(self.start(task, 0), received)
-        return memory.private.recall(clients, repeat(fresh, len(clients)))
+    def begin(self, task: Task, received: State, clients: Tensor, memory: PersonalMemory) -> State:
+        """The states of `clients`, stacked: what they received, and what they keep."""
+        fresh = {**received, **self.private(self.start(task, 0), received)}
+        start = repeat(fresh, len(clients))
+        return {**start, **memory.private.recall(clients, self._not_shared(start))}
 
-    def _is_shared(self, name: str) -> bool:
-        return name.partition(".")[0] in self.shared
+    def _shared(self, state: State) -> State:
+        return {k: v for k, v in state.items() if k.partition(".")[0] in self.shared}
 
-    def _shared(self, state: Mapping[str, Tensor]) -> State:
-        return {name: value for name, value in state.items() if self._is_shared(name)}
+    def _not_shared(self, state: State) -> State:
+        return {k: v for k, v in state.items() if k.partition(".")[0] not in self.shared}

@@ -15,10 +15,9 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from fedrepro.methods.data.federation import ImageSet, to_float
+from fedrepro.methods.data.federation import to_float
 from fedrepro.methods.federated.base import Server, Task
 from fedrepro.methods.federated.personalized._personalized import Personalized
-from fedrepro.methods.nn.classifier import Classifier
 from fedrepro.methods.state import State
 from fedrepro.methods.training.local import Supervised, cross_entropies
 from fedrepro.methods.training.local_loss import Batch
@@ -39,8 +38,8 @@ def common(state: State) -> State:
 class TwoModels(Supervised):
     """Sum of the losses of both models; of the personal one alone where a client adapts."""
 
-    def __init__(self, model: Classifier, portion: ImageSet, adapting: bool) -> None:
-        super().__init__(model, portion, None)
+    def __init__(self, task: Task, adapting: bool) -> None:
+        super().__init__(task.model, task.federation.train, None)
         self.adapting = adapting
 
     @property

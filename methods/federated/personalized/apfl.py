@@ -63,7 +63,7 @@ class APFL(WithPersonalModel):
         return {**super().private(initial, received), PERSONAL + SHARE: share}
 
     def both(self, task: Task, received: State, adapting: bool) -> TwoModels:
-        return _Mixed(task.model, task.federation.train, adapting)
+        return _Mixed(task, adapting)
 
     def personal_model(self, state: State) -> State:
         return mixture(state)

@@ -14,15 +14,17 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from fedrepro.methods.data.federation import ImageSet
 from fedrepro.methods.federated.base import Task
 from fedrepro.methods.federated.personalized._two_models import (
     TwoModels,
     WithPersonalModel,
     personal,
 )
+<<<<<<< HEAD
 from fedrepro.methods.nn.classifier import Classifier
 from fedrepro.methods.nn.layers import is_buffer
+=======
+>>>>>>> less-engine
 from fedrepro.methods.state import State
 from fedrepro.methods.training.local_loss import Batch
 
@@ -30,16 +32,13 @@ from fedrepro.methods.training.local_loss import Batch
 class _Proximal(TwoModels):
     """F(v) + λ/2 |v - w|²; `anchor` is w, one model."""
 
-    def __init__(
-        self, model: Classifier, portion: ImageSet, adapting: bool, anchor: State, proximity: float
-    ) -> None:
-        super().__init__(model, portion, adapting)
+    def __init__(self, task: Task, adapting: bool, anchor: State, proximity: float) -> None:
+        super().__init__(task, adapting)
         self.anchor, self.proximity = anchor, proximity
 
     def personal_loss(self, state: State, batch: Batch) -> Tensor:
         own = personal(state)
-        away = squared_distance(own, self.anchor)
-        return self.loss_of(own, batch) + self.proximity / 2 * away
+        return self.loss_of(own, batch) + self.proximity / 2 * squared_distance(own, self.anchor)
 
 
 def squared_distance(state: State, anchor: State) -> Tensor:
@@ -56,5 +55,4 @@ class Ditto(WithPersonalModel):
     proximity: float = 0.1
 
     def both(self, task: Task, received: State, adapting: bool) -> TwoModels:
-        train = task.federation.train
-        return _Proximal(task.model, train, adapting, received, self.proximity)
+        return _Proximal(task, adapting, received, self.proximity)

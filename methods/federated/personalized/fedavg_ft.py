@@ -6,11 +6,8 @@ Evidence: `tests/methods/test_personalized.py` (its training is FedAvg's).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from fedrepro.methods.federated.personalized._personalized import Personalized
 
 
-@dataclass(frozen=True)
 class FedAvgFT(Personalized):
     """Everything is shared; the global head is where fine-tuning starts."""

@@ -7,29 +7,20 @@ Evidence: `tests/methods/test_personalized.py` (the head does not move before pe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from fedrepro.methods.federated.base import Task
 from fedrepro.methods.federated.personalized._personalized import Personalized
+from fedrepro.methods.federated.personalized.fedrep import HeadThenBody
 from fedrepro.methods.nn.classifier import ENCODER
 from fedrepro.methods.state import State
-from fedrepro.methods.training.local import Supervised
 from fedrepro.methods.training.local_loss import LocalLoss
 
 
-class _Body(Supervised):
-    """Cross-entropy through a head that is not trained."""
-
-    def learns(self, name: str, epoch: int) -> bool:
-        return name.startswith(ENCODER + ".")
-
-
-@dataclass(frozen=True)
 class FedBABU(Personalized):
     """Only bodies travel; everybody has the same random head."""
 
     shared: ClassVar[tuple[str, ...]] = (ENCODER,)
 
     def local_loss(self, task: Task, received: State) -> LocalLoss:
-        return _Body(task.model, task.federation.train, None)
+        return HeadThenBody(task, head_epochs=0)

@@ -7,14 +7,12 @@ Evidence: `tests/methods/test_personalized.py`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from fedrepro.methods.federated.personalized._personalized import Personalized
 from fedrepro.methods.nn.classifier import ENCODER
 
 
-@dataclass(frozen=True)
 class FedPer(Personalized):
     """Only encoders travel."""
 

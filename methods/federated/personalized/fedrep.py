@@ -12,20 +12,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fedrepro.methods.data.federation import ImageSet
 from fedrepro.methods.federated.base import Task
 from fedrepro.methods.federated.personalized._personalized import Personalized
-from fedrepro.methods.nn.classifier import ENCODER, Classifier
+from fedrepro.methods.nn.classifier import ENCODER
 from fedrepro.methods.state import State
 from fedrepro.methods.training.local import Supervised
 from fedrepro.methods.training.local_loss import LocalLoss
 
 
-class _Alternating(Supervised):
-    """The head for `head_epochs`, then the encoder."""
+class HeadThenBody(Supervised):
+    """Cross-entropy; the head learns for `head_epochs`, then the encoder."""
 
-    def __init__(self, model: Classifier, portion: ImageSet, head_epochs: int) -> None:
-        super().__init__(model, portion, None)
+    def __init__(self, task: Task, head_epochs: int) -> None:
+        super().__init__(task.model, task.federation.train, None)
         self.head_epochs = head_epochs
 
     def _frozen(self, epoch: int) -> bool:
@@ -44,5 +43,4 @@ class FedRep(Personalized):
     body_epochs: int = 1
 
     def local_loss(self, task: Task, received: State) -> LocalLoss:
-        head_epochs = max(0, self.local_epochs - self.body_epochs)
-        return _Alternating(task.model, task.federation.train, head_epochs)
+        return HeadThenBody(task, max(0, self.local_epochs - self.body_epochs))

@@ -10,7 +10,6 @@ Evidence: `tests/methods/test_personalized.py`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from fedrepro.methods.federated.base import Server, Task
@@ -19,7 +18,6 @@ from fedrepro.methods.nn.classifier import HEAD
 from fedrepro.methods.state import State
 
 
-@dataclass(frozen=True)
 class LGFedAvg(Personalized):
     """Only heads travel."""
 

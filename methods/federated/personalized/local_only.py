@@ -2,10 +2,9 @@
 
 Paper: Calibre, Section V-A: Script-Convergent trains until convergence, Script-Fair for 10 epochs.
 Unstated: what is trained (encoder and linear head, from the same random weights for everybody; the
-text calls the model a linear classifier, but names no features for it); when training has
-converged. Taken: training goes on in pieces of `epochs` until the mean loss of a piece's last epoch
-is not below the one before by more than a share of it (`tolerance`), for each client alone, or for
-`longest` epochs in all. Every piece has a fresh optimiser.
+text calls the model a linear classifier, but names no features for it); when it has converged.
+Taken: each client goes on in pieces of `epochs`, each with a fresh optimiser, until the mean loss
+of a piece's last epoch falls by no more than a share `tolerance`, or for `longest` epochs in all.
 Evidence: `tests/methods/test_personalized.py`.
 """
 

@@ -15,10 +15,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from fedrepro.methods.data.federation import ImageSet, to_float
+from fedrepro.methods.data.federation import to_float
 from fedrepro.methods.federated.base import Server, Task
 from fedrepro.methods.federated.personalized._personalized import Personalized
-from fedrepro.methods.nn.classifier import Classifier
 from fedrepro.methods.state import State
 from fedrepro.methods.training.local import Supervised, cross_entropies
 from fedrepro.methods.training.local_loss import Batch, LocalLoss
@@ -41,8 +40,8 @@ def stepped(state: State, losses: Tensor, step_size: float) -> State:
 class _Meta(Supervised):
     """The loss after one step on the other half of the batch."""
 
-    def __init__(self, model: Classifier, portion: ImageSet, step_size: float) -> None:
-        super().__init__(model, portion, None)
+    def __init__(self, task: Task, step_size: float) -> None:
+        super().__init__(task.model, task.federation.train, None)
         self.step_size = step_size
 
     def is_batch_independent(self) -> bool:
@@ -52,10 +51,8 @@ class _Meta(Supervised):
     def loss(self, state: State, client_state: State, batch: Batch) -> Tensor:
         half = max(1, batch.index.shape[1] // 2)
         first, second = batch.index[:, :half], batch.index[:, half:]
-        if second.shape[1] == 0:
-            second = first
         ahead = stepped(state, self._loss_on(state, first), self.step_size)
-        return self._loss_on(ahead, second)
+        return self._loss_on(ahead, second if second.shape[1] else first)
 
     def _loss_on(self, state: State, index: Tensor) -> Tensor:
         x = to_float(self.portion.images[index])  # models x half x C x H x W
@@ -70,7 +67,7 @@ class PerFedAvg(Personalized):
     step_size: float = 0.01
 
     def local_loss(self, task: Task, received: State) -> LocalLoss:
-        return _Meta(task.model, task.federation.train, self.step_size)
+        return _Meta(task, self.step_size)
 
     def adapt(self, task: Task, server: Server, start: State) -> State:
         return self.adapted_by(task, super().local_loss(task, server), start)

@@ -19,9 +19,8 @@ from torch import Tensor
 from fedrepro.methods.federated.base import Message, Server, Task
 from fedrepro.methods.federated.client_memory import ClientStates
 from fedrepro.methods.federated.personalized._personalized import Personalized, PersonalMemory
-from fedrepro.methods.nn.classifier import ENCODER, HEAD
 from fedrepro.methods.nn.layers import is_buffer
-from fedrepro.methods.state import State, part, put, repeat, take
+from fedrepro.methods.state import State, put, repeat, take
 from fedrepro.methods.training.local import Supervised
 from fedrepro.methods.training.local_loss import Batch, LocalOptions
 
@@ -71,7 +70,8 @@ class ScaffoldFT(Personalized):
 
     def start(self, task: Task, attempt: int) -> Server:
         model = super().start(task, attempt)
-        return {**model, **{CONTROL + n: torch.zeros_like(v) for n, v in trained(model).items()}}
+        weights = {name: value for name, value in model.items() if not is_buffer(name)}
+        return {**model, **{CONTROL + n: torch.zeros_like(v) for n, v in weights.items()}}
 
     def new_memory(self, task: Task) -> ControlMemory:
         n_clients = task.federation.n_clients
@@ -83,7 +83,7 @@ class ScaffoldFT(Personalized):
         return {}
 
     def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
-        return Message(shared={"weights": weights(server), "control": control(server)})
+        return Message(shared={"weights": self._shared(server), "control": control(server)})
 
     def local_update(
         self, task: Task, download: Message, t: int, clients: Tensor, memory: ControlMemory
@@ -119,19 +119,9 @@ class ScaffoldFT(Personalized):
         return steps.to(task.device, torch.float32) * options.learning_rate
 
 
-def weights(server: State) -> State:
-    """The model among the server's tensors, running statistics included."""
-    return {**part(server, ENCODER), **part(server, HEAD)}
-
-
 def control(server: State) -> State:
     """The server's control variate c under the names of the weights."""
     return {n.removeprefix(CONTROL): v for n, v in server.items() if n.startswith(CONTROL)}
-
-
-def trained(model: State) -> State:
-    """The weights that gradients move."""
-    return {name: value for name, value in model.items() if not is_buffer(name)}
 
 
 def _over(per_client: Tensor, like: Tensor) -> Tensor:

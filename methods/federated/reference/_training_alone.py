@@ -1,9 +1,7 @@
 """Clients that train by themselves without labels: nothing is exchanged.
 
-Each goes on from the model that it trained last, rounds x local_epochs epochs in all; what its
-objective keeps besides weights goes on too.
-Unstated by the papers: the optimiser is made anew each round, as in the federated runs, so that the
-comparison is of data and not of moments.
+Each trains for rounds x local_epochs epochs in all; what its objective keeps goes on too.
+Unstated by the papers: the optimiser is made anew each round, as in the federated runs.
 """
 
 from __future__ import annotations
@@ -14,9 +12,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fedrepro.methods.federated.base import Message, Server, Task
+from fedrepro.methods.federated.base import Memory, Message, NoExchange, Server, Task
 from fedrepro.methods.federated.client_memory import ClientStates
-from fedrepro.methods.federated.reference._no_exchange import NoExchange
 from fedrepro.methods.federated.self_supervised._self_supervised import (
     SelfSupervised,
     SelfSupervisedMemory,
@@ -58,18 +55,14 @@ class TrainingAlone(NoExchange, SelfSupervised):
         """All clients' models, stacked: protocols measure each and average."""
         return take(memory.models, torch.arange(task.federation.n_training))
 
-    def personal_models(
-        self, task: Task, server: Server, clients: Tensor, memory: LocalMemory
-    ) -> tuple[State, Tensor]:
-        return memory.models, clients
+    def personal_models(self, task: Task, server: Server, memory: Memory) -> tuple[State, Tensor]:
+        return memory.models, torch.arange(task.federation.n_clients)
 
-    def evaluate(
-        self, task: Task, server: Server, memory: LocalMemory, final: bool
-    ) -> Evaluation | None:
+    def evaluate(self, task: Task, server: Server, memory: LocalMemory, final: bool) -> Evaluation:
         """Means over the clients' models."""
         each = [
             super(TrainingAlone, self).evaluate(task, take(memory.models, [k]), memory, final)
             for k in range(task.federation.n_training)
         ]
-        found = [evaluation.metrics for evaluation in each if evaluation is not None]
-        return Evaluation({n: sum(m[n] for m in found) / len(found) for n in found[0]})
+        mean = {n: sum(one.metrics[n] for one in each) / len(each) for n in each[0].metrics}
+        return Evaluation(mean)

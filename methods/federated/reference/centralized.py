@@ -4,10 +4,9 @@ Paper: CP-CFL, Section 4.3 and Table 5: one data set of all clients, or one for 
 whose accuracies are averaged. A pool trains as long as a federated client would: rounds x
 local_epochs epochs, without aggregation, and is evaluated on its clients' pooled test images.
 
-Unstated choices: an image that several clients hold stays in the pool as often as they hold it,
-so that the pool follows the clients' distribution; the optimiser is made anew each round, as in
-the federated runs, so that the comparison is of data and not of moments; every pool starts from
-the weights of FedAvg's first model. Nothing is exchanged, so no bytes are counted.
+Unstated: an image is in the pool as often as clients hold it, so that the pool follows their
+distribution; the optimiser is made anew each round, as in the federated runs, so that the
+comparison is of data and not of moments; every pool starts from FedAvg's first model.
 Evidence: `tests/methods/test_centralized.py`.
 """
 
@@ -20,9 +19,8 @@ import torch
 from torch import Tensor
 
 from fedrepro.methods.data.federation import Federation
-from fedrepro.methods.federated.base import Message, Server, Task
+from fedrepro.methods.federated.base import Memory, Message, NoExchange, Server, Task
 from fedrepro.methods.federated.client_memory import ClientMemory
-from fedrepro.methods.federated.reference._no_exchange import NoExchange
 from fedrepro.methods.state import State, repeat
 
 
@@ -67,7 +65,5 @@ class Centralized(NoExchange):
         memory.models = self.train_supervised(task, memory.models, clients, t, clients)
         return Message()
 
-    def personal_models(
-        self, task: Task, server: Server, clients: Tensor, memory: PoolMemory
-    ) -> tuple[State, Tensor]:
-        return memory.models, clients
+    def personal_models(self, task: Task, server: Server, memory: Memory) -> tuple[State, Tensor]:
+        return memory.models, torch.arange(task.federation.n_clients)

@@ -1,22 +1,17 @@
 """Centralised MoCo: what federation costs, and FCL's upper bound.
 
 Paper: fcl, Section 6 (He et al. 2020, "assuming all data are combined in a single location"). Loss:
-`methods.objectives.moco`. Training alone of one client that holds everything, as long as a client
-of the federation would: rounds x local_epochs passes; the copy of the network and the queue go on
-all the time.
+`methods.objectives.moco`. One client that holds everything makes rounds x local_epochs passes.
 Evidence: `tests/methods/test_moco_centralized.py`.
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 from fedrepro.methods.data.federation import Federation
 from fedrepro.methods.federated.reference._training_alone import TrainingAlone
 from fedrepro.methods.federated.reference.centralized import Centralized
 
 
-@dataclass(frozen=True)
 class CentralizedMoCo(TrainingAlone):
     """Options of every method, and those of MoCo."""
 

@@ -1,8 +1,6 @@
 """Single training: every client trains by itself without labels, and nothing is exchanged.
 
-Paper: fedrlc, Sections VII-B and VII-C: the lower bound; measures are averaged over the clients'
-models. All clients start from the weights from which the federated methods start, and train as long
-as a federated client does: rounds x local_epochs epochs, the optimiser made anew each round.
+Paper: fedrlc, Sections VII-B and VII-C: the lower bound; measures are means over the clients' models.
 Evidence: `tests/methods/test_fedrlc.py`.
 """
 

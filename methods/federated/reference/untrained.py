@@ -1,26 +1,21 @@
 """Random weights, never trained: what every other method starts from.
 
-A protocol measures on it what the architecture alone gives, and federated fine-tuning that starts
-from it is FedAvg with few labels (fcl, Table 3, last row): its encoder is that of FedAvg's first
-model. Nothing is exchanged.
+A protocol measures on it what the architecture alone gives. Its encoder is that of FedAvg's first
+model, so federated fine-tuning from it is FedAvg with few labels (fcl, Table 3, last row).
 Evidence: `tests/methods/test_federated_fine_tuning.py`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor
 
-from fedrepro.methods.federated.base import Memory, Message, Server, Task
-from fedrepro.methods.federated.reference._no_exchange import NoExchange
+from fedrepro.methods.federated.base import Memory, Message, NoExchange, Server, Task
 from fedrepro.methods.metrics import Evaluation, collapse
 from fedrepro.methods.nn.classifier import ENCODER
 from fedrepro.methods.state import State, part
 
 
-@dataclass(frozen=True)
 class Untrained(NoExchange):
     """Of the options common to all methods only `rounds` has an effect, on time; 1 is enough."""
 
@@ -33,13 +28,10 @@ class Untrained(NoExchange):
         return Message()
 
     @torch.no_grad()
-    def evaluate(
-        self, task: Task, server: Server, memory: Memory, final: bool
-    ) -> Evaluation | None:
+    def evaluate(self, task: Task, server: Server, memory: Memory, final: bool) -> Evaluation:
         if not final:
-            return None
+            return Evaluation({})
         return collapse.evaluate(task.model.encoder, server, task.federation.test)
 
-    def encoder(self, server: Server) -> State | None:
-        weights: State = server
-        return weights
+    def encoder(self, server: State) -> State:
+        return server

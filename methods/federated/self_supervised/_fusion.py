@@ -1,48 +1,44 @@
 """What an FCL client minimises: contrast with fused features, and neighbourhood matching.
 
-Eqs. 3, 6 and 12 of FCL; `methods.federated.self_supervised.fcl` says what is sent. The bank of
-local features is a queue of keys (`queue` in the client's state). A second queue (`images`) has the
-images that they come from, which serve the measurement of false negatives alone: no loss sees a
-label.
+Eqs. 3, 6 and 12 of FCL. The bank of local features is a queue of keys (`queue` in the client's
+state). A second queue (`images`) has the images that they come from, to measure false negatives: no
+loss sees a label.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from fedrepro.methods.federated.base import Task
 from fedrepro.methods.federated.self_supervised._features import batchwise, choose, padded
+from fedrepro.methods.federated.views import client_views
 from fedrepro.methods.metrics.false_negatives import measured_ratio
+<<<<<<< HEAD
 from fedrepro.methods.objectives._memory import enqueue, is_filled, new_queue
 from fedrepro.methods.objectives._neighbourhood_matching import (
     draw_candidates,
     neighbourhood_loss,
 )
+=======
+from fedrepro.methods.objectives._neighbourhood_matching import draw_candidates, neighbourhood_loss
+from fedrepro.methods.objectives._queue import enqueue, is_filled, new_queue
+>>>>>>> less-engine
 from fedrepro.methods.objectives.moco import QUEUE, MoCoLearner, info_nce
 from fedrepro.methods.privacy.instahide import instahide
 from fedrepro.methods.state import State
 from fedrepro.methods.training.local_loss import Batch
-from fedrepro.methods.training.self_supervised import ClientViews, SelfSupervisedLoss
+from fedrepro.methods.training.self_supervised import SelfSupervisedLoss
+
+if TYPE_CHECKING:
+    from fedrepro.methods.federated.self_supervised.fcl import FCL
 
 IMAGES = "images"
 REMOTE, EXISTS, SHOWN = "remote.features", "remote.exists", "remote.images"
-
-
-@dataclass(frozen=True)
-class FusionOptions:
-    """Options that FCL adds to MoCo's; see `methods.federated.self_supervised.fcl.FCL`."""
-
-    feature_fusion: bool = True
-    local_negatives: bool = False
-    mixed_images: int = 4
-    neighbourhood_matching: bool = True
-    neighbours: int = 10
-    matching_temperature: float = 0.2
-    matching_weight: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -72,20 +68,19 @@ class FusionLoss(SelfSupervisedLoss):
 
     def __init__(
         self,
+        method: FCL,
         learner: MoCoLearner,
         task: Task,
-        views: ClientViews,
-        options: FusionOptions,
         remote: Sequence[Remote],
         t: int,
-        clients: Sequence[int],
-        batch_size: int,
+        clients: Tensor,
     ) -> None:
+        views = client_views(task, t, clients)
         super().__init__(learner, task.model.encoder, task.federation.train, views)
-        self.moco, self.client_views, self.options, self.remote = learner, views, options, remote
-        self.batch_size, self.n_classes = batch_size, task.federation.n_classes
-        self._candidates = [task.seeds.generator("candidates", t, c) for c in clients]
-        self._encryption = [task.seeds.generator("encryption", t, c) for c in clients]
+        self.moco, self.client_views, self.options, self.remote = learner, views, method, remote
+        self.n_classes = task.federation.n_classes
+        self._candidates = [task.seeds.generator("candidates", t, c) for c in clients.tolist()]
+        self._encryption = [task.seeds.generator("encryption", t, c) for c in clients.tolist()]
         self.uploads: dict[int, Tensor] = {}
         self.uploaded: dict[int, Tensor] = {}
         self._ratio = torch.zeros(len(clients), dtype=torch.float64)
@@ -181,6 +176,6 @@ class FusionLoss(SelfSupervisedLoss):
         if mixed > 0:
             pairs = zip(views, streams, strict=True)
             views = torch.stack([instahide(x, mixed, stream) for x, stream in pairs])
-        features = batchwise(self.moco.project, client_state, views, self.batch_size)
+        features = batchwise(self.moco.project, client_state, views, self.options.batch_size)
         for place, member in enumerate(members):
             self.uploads[member], self.uploaded[member] = features[place], chosen[place]

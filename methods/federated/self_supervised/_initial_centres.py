@@ -1,9 +1,8 @@
 """Where trained cluster centres begin: K-means over K-means.
 
-Before the first round every client clusters what the initial networks make of its images and sends
-its centres; the server clusters those (one-shot federated K-means, Dennis et al. 2021). DEC begins
-with K-means too (Xie et al. 2016); a mean over clients of centres that each found alone would
-pair unlike clusters.
+Before the first round every client sends centres of what the initial networks make of its images;
+the server clusters those (one-shot federated K-means, Dennis et al. 2021), since a mean of the
+clients' centres would pair unlike clusters. DEC begins with K-means too (Xie et al. 2016).
 Unstated: batch normalisation uses statistics of batches, since the initial networks have no others
 yet; every client's centre counts once. This one exchange is not counted in bytes.
 Evidence: `tests/methods/test_fedrlc.py`.

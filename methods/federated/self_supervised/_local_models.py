@@ -1,8 +1,7 @@
 """Clients that keep the model of their last training and start from a mixture with the global one.
 
-What FedU, FedEMA and FedRLC have in common: the target network stays on the client between rounds,
-and a rule says how what was received and what was kept become the start of the next training. A
-client that trains for the first time starts from what it receives.
+FedU, FedEMA, FedRLC: the target network stays on the client between rounds, and a rule mixes what
+was received with what was kept. In its first round a client starts from what it receives.
 """
 
 from __future__ import annotations
@@ -45,13 +44,7 @@ class KeepsLocalModel(SelfSupervised):
 
     @abstractmethod
     def merge(
-        self,
-        task: Task,
-        received: State,
-        own: State,
-        t: int,
-        clients: Tensor,
-        memory: Memory,
+        self, task: Task, received: State, own: State, t: int, clients: Tensor, memory: Memory
     ) -> State:
         """Where `clients` start round `t`, from the global model and their own of the last round.
 
@@ -80,10 +73,8 @@ class KeepsLocalModel(SelfSupervised):
 
 def encoder_distance(a: State, b: State) -> Tensor:
     """L2 distance of the trained weights of stacked encoders and projectors, (models,)."""
-    squared: list[Tensor] = []
-    for name in (*part(a, "encoder"), *part(a, "projector")):
-        if not is_buffer(name):
-            squared.append((a[name] - b[name]).flatten(1).square().sum(1))
+    names = [n for n in (*part(a, "encoder"), *part(a, "projector")) if not is_buffer(n)]
+    squared = [(a[name] - b[name]).flatten(1).square().sum(1) for name in names]
     return torch.stack(squared).sum(0).sqrt()
 
 

@@ -1,15 +1,13 @@
 """Federated self-supervised learning: clients minimise an objective without labels, weights are
 averaged.
 
-What FedSimCLR, FedBYOL and others have in common. The server keeps one set of weights (encoder,
-projector, predictor, ... whatever the objective trains) and averages the participants' by their
-numbers of images. What the objective keeps besides weights (a target network, a queue) is made
-anew from the received weights in every round, as for a client that keeps nothing between rounds,
-unless `keeps_memory` says otherwise.
+Weights are whatever the objective trains (encoder, projector, predictor, ...). What it keeps
+besides (a target network, a queue) is made anew from the received weights in every round, unless
+`keeps_memory` says otherwise.
 
-What is learned is measured afterwards by a protocol (`methods.protocols`). After each round the
-loss and the spread of the representations are recorded, and how many clusters are occupied where
-the weights say which cluster an image belongs to, so that a collapse is seen.
+A protocol measures afterwards what is learned (`methods.protocols`). So that a collapse is seen,
+each round records the loss, the spread of the representations and, where there are clusters, how
+many of them are occupied.
 Evidence: `tests/methods/test_self_supervised.py`.
 """
 
@@ -68,10 +66,8 @@ class SelfSupervised(FederatedMethod):
         """What participants minimise in round `t`."""
         assert task.objective is not None
         views = client_views(task, t, clients) if task.objective.draws_views else None
-        learner, n_views = self.learner(task), task.objective.n_views
-        return SelfSupervisedLoss(
-            learner, task.model.encoder, task.federation.train, views, n_views
-        )
+        train, n_views = task.federation.train, task.objective.n_views
+        return SelfSupervisedLoss(self.learner(task), task.model.encoder, train, views, n_views)
 
     def start(self, task: Task, attempt: int) -> Server:
         state = self.learner(task).new(task.seeds.generator("weights", "model", attempt, 0))
@@ -82,9 +78,6 @@ class SelfSupervised(FederatedMethod):
         if not self.keeps_memory:
             return ClientMemory()
         return SelfSupervisedMemory(ClientStates.of(task.federation.n_clients))
-
-    def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
-        return Message(shared={"weights": server})
 
     def begin(
         self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
@@ -105,18 +98,11 @@ class SelfSupervised(FederatedMethod):
             memory.objective.remember(clients, trained.client_state)
         return Message(each={"weights": trained.state}, log={"loss": trained.loss})
 
-    def aggregate(
-        self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
-    ) -> Server:
-        return self.size_average(task, upload.each["weights"], clients)
-
     def global_model(self, task: Task, server: Server) -> State:
-        return self.encoder(server) or {}
+        return self.encoder(server)
 
     @torch.no_grad()
-    def evaluate(
-        self, task: Task, server: Server, memory: Memory, final: bool
-    ) -> Evaluation | None:
+    def evaluate(self, task: Task, server: Server, memory: Memory, final: bool) -> Evaluation:
         weights = self.global_model(task, server)
         h = encode(task.model.encoder, weights, first_images(task.federation.test))  # images x dim
         metrics = {"representation_std": representation_std(h)}
@@ -125,7 +111,7 @@ class SelfSupervised(FederatedMethod):
             metrics["occupied_clusters"] = float(len(set(choice.tolist())))
         return Evaluation(metrics)
 
-    def encoder(self, server: Server) -> State | None:
+    def encoder(self, server: Server) -> State:
         weights: State = server
         return weights
 

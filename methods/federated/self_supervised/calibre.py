@@ -6,20 +6,21 @@ Paper: Calibre, Section IV-B and Algorithm 1: loss l_s + α (l_p + l_n) with α 
 between its samples and their prototypes (Section I); then a linear head for every client (protocol
 `personalized-head`).
 Readings. The aggregation has no formula: a client with n images and mean distance d weighs n / d,
-so that tight clusters count for more, but nobody for more than ten times the mean: a client whose
-encodings have collapsed to points would outweigh all others. Distances are Euclidean, between
-encodings of length one in evaluation mode and the centres of K-means over all images of the client
-after its local training. Algorithm 1's l_c is not defined and training has no labels: it is left
-out.
+where d is at least a tenth of the mean, since a client whose encodings have collapsed to points
+would outweigh all others. Distances are Euclidean, between encodings of length one in evaluation
+mode and the centres of K-means over all images of the client after its local training. Algorithm
+1's l_c is not defined and training has no labels: it is left out.
 Unstated: K (10) and τ (0.5, the temperature at which the text's distance and line 17's product
 are one).
-Evidence: `tests/methods/test_calibre.py`.
+Evidence: `tests/methods/test_calibre.py` (for every objective: which encodings are remembered).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, cast
 
 import torch
 import torch.nn.functional as F
@@ -27,17 +28,77 @@ from torch import Tensor
 
 from fedrepro.methods.clusters.kmeans import kmeans
 from fedrepro.methods.federated.base import Memory, Message, Server, Task
-from fedrepro.methods.federated.self_supervised._calibrated import (
-    Calibrated,
-    Regularizers,
-    calibrated,
-)
 from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
-from fedrepro.methods.state import weighted_average
+from fedrepro.methods.nn.classifier import Classifier
+from fedrepro.methods.nn.layers import Layer
+from fedrepro.methods.objectives._prototypes import clusters, prototype_contrast, prototype_meta
+from fedrepro.methods.objectives.base import Learner, Objective
+from fedrepro.methods.state import State, weighted_average
 from fedrepro.methods.training.evaluate import features
 
 LEAST = 0.1
 """Distances below so much of the participants' mean count as that much."""
+
+
+class Remembering(Layer):
+    """A layer that keeps its outputs until they are asked for."""
+
+    def __init__(self, layer: Layer) -> None:
+        self.layer = layer
+        self._outputs: list[Tensor] = []
+
+    def new(self, generator: torch.Generator) -> State:
+        return self.layer.new(generator)
+
+    def __call__(self, state: State, x: Tensor, training: bool = False) -> Tensor:
+        out = self.layer(state, x, training)
+        self._outputs.append(out)
+        return out
+
+    def recall(self, rows: int) -> Tensor:
+        """The first `rows` rows that were given since the last time, models x rows x dim."""
+        remembered = torch.cat(self._outputs, dim=1)[:, :rows]
+        self._outputs.clear()
+        return remembered
+
+
+class Calibrated(Learner):
+    """l_s + α (l_p + l_n) (Algorithm 1, last line), around an encoder that remembers.
+
+    Every objective encodes its first view before its second, in one call or two, so the first 2N
+    encodings are those of the two views. Through a moving copy (MoCo, SMoG) they have no gradient.
+    """
+
+    def __init__(self, learner: Any, encoder: Remembering, method: Calibre) -> None:
+        self.learner, self.encoder, self.method = learner, encoder, method
+
+    def new(self, generator: torch.Generator) -> State:
+        return cast(State, self.learner.new(generator))
+
+    def memory(self, state: State) -> State:
+        return cast(State, self.learner.memory(state))
+
+    def loss(
+        self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
+    ) -> Tensor:
+        own, loss = self.method, self.learner.loss(state, memory, views, labels)
+        # models x batch x dim
+        z_a, z_b = self.encoder.recall(2 * views[0].shape[1]).chunk(2, dim=1)
+        if not (own.prototype_meta or own.prototype_contrast):
+            return cast(Tensor, loss)
+        of_a, of_b, k = clusters(z_a, z_b, own.n_prototypes)  # models x batch, and how many
+        if own.prototype_meta:
+            l_n = prototype_meta(z_a, z_b, of_a, of_b, k, own.prototype_temperature)
+            loss = loss + own.regularizer_weight * l_n
+        if own.prototype_contrast:
+            # models x batch x width
+            h_a, h_b = (self.learner.projector(state, z, training=True) for z in (z_a, z_b))
+            l_p = prototype_contrast(h_a, h_b, of_a, of_b, k, own.prototype_temperature)
+            loss = loss + own.regularizer_weight * l_p
+        return cast(Tensor, loss)
+
+    def update(self, state: State, memory: State) -> None:
+        self.learner.update(state, memory)
 
 
 @dataclass(frozen=True)
@@ -60,24 +121,15 @@ class Calibre(SelfSupervised):
 
     def learner(self, task: Task) -> Calibrated:
         assert task.objective is not None
-        options = Regularizers(
-            self.prototype_meta,
-            self.prototype_contrast,
-            self.regularizer_weight,
-            self.n_prototypes,
-            self.prototype_temperature,
-        )
-        return calibrated(task.objective, task.model, task.federation.n_classes, options)
+        return _calibrated(task.objective, task.model, task.federation.n_classes, self)
 
     def local_update(
         self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
     ) -> Message:
         message = super().local_update(task, download, t, clients, memory)
-        own_of = [task.federation.train_of[client] for client in clients.tolist()]
-        chosen = torch.arange(len(clients))
-        encoded = features(
-            task.model, message.each["weights"], chosen, task.federation.train, own_of
-        )
+        weights, chosen = message.each["weights"], torch.arange(len(clients))
+        train, own_of = task.federation.train, task.images_of(clients)
+        encoded = features(task.model, weights, chosen, train, own_of)
         streams = [task.seeds.generator("prototypes", t, client) for client in clients.tolist()]
         apart = mean_distances(encoded, self.n_prototypes, streams)
         return replace(
@@ -108,3 +160,12 @@ def mean_distances(
         centres, choice = kmeans(unit, n_prototypes, [generator])  # 1 x K x dim, 1 x images
         apart.append((unit[0] - centres[0, choice[0]]).norm(dim=1).mean())
     return torch.stack(apart)
+
+
+@lru_cache(maxsize=8)
+def _calibrated(
+    objective: Objective, model: Classifier, n_classes: int, method: Calibre
+) -> Calibrated:
+    """One learner for all rounds."""
+    encoder = Remembering(model.encoder)
+    return Calibrated(objective.build(encoder, model.dim, n_classes), encoder, method)

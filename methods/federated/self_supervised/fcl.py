@@ -6,11 +6,10 @@ else's features (Eq. 2), which are the negatives of the next round (Eqs. 3 and 6
 local ones, the candidates of neighbourhood matching (Eqs. 7 to 11). Eq. 12 adds the two losses.
 The ablations of Figure 5: `feature_fusion = false`, `neighbourhood_matching = false`.
 
-Unstated: local negatives are dropped once there are remote ones (`local_negatives`), since Section
-4.1 proposes it, though Eq. 6 refers to Eq. 3; in the first round, before anybody has uploaded
-features, local ones serve. Features are uploaded of K random images, one augmented view each, and
-normalised by the statistics of their own batches, as keys are. The local bank stays with its client
-between rounds. Participants are weighted by their numbers of images.
+Unstated: local negatives are dropped once there are remote ones (`local_negatives`), as Section 4.1
+proposes, though Eq. 6 refers to Eq. 3. Features are uploaded of K random images, one augmented view
+each, and normalised by the statistics of their own batches, as keys are. The local bank stays with
+its client between rounds. Participants are weighted by their numbers of images.
 'FP ratio' in Section 4.1 is read as the false-negative ratio; it is measured in each round,
 together with its expectation (`methods.metrics.false_negatives`).
 Evidence: `tests/methods/test_fcl.py` (Eq. 12 by hand with either bank, payloads, averages, the
@@ -26,20 +25,9 @@ from torch import Tensor
 
 from fedrepro.methods.federated.base import Message, Server, Task
 from fedrepro.methods.federated.client_memory import ClientMemory
-from fedrepro.methods.federated.self_supervised._features import (
-    Banks,
-    all_but,
-    packed,
-    unpacked,
-)
-from fedrepro.methods.federated.self_supervised._fusion import (
-    FusionLoss,
-    FusionOptions,
-    Remote,
-    new_bank,
-)
+from fedrepro.methods.federated.self_supervised._features import Banks, all_but, packed, unpacked
+from fedrepro.methods.federated.self_supervised._fusion import FusionLoss, Remote, new_bank
 from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
-from fedrepro.methods.federated.views import client_views
 from fedrepro.methods.metrics import Evaluation
 from fedrepro.methods.metrics.false_negatives import METRICS, expected_ratio
 from fedrepro.methods.objectives.moco import MoCoLearner
@@ -75,7 +63,7 @@ class FusionServer:
 
 
 @dataclass(frozen=True)
-class FCL(SelfSupervised, FusionOptions):
+class FCL(SelfSupervised):
     """Options of every method, and those of MoCo.
 
     feature_fusion: whether features are exchanged. local_negatives: whether local features stay
@@ -83,6 +71,14 @@ class FCL(SelfSupervised, FusionOptions):
     for no encryption. neighbourhood_matching: whether Eq. 11 is added. neighbours: N.
     matching_temperature: τ_nm. matching_weight: λ.
     """
+
+    feature_fusion: bool = True
+    local_negatives: bool = False
+    mixed_images: int = 4
+    neighbourhood_matching: bool = True
+    neighbours: int = 10
+    matching_temperature: float = 0.2
+    matching_weight: float = 1.0
 
     def objective_name(self) -> str:
         return "moco"
@@ -116,27 +112,18 @@ class FCL(SelfSupervised, FusionOptions):
     ) -> Message:
         start = repeat(download.shared["weights"], len(clients))
         key = repeat(download.shared["momentum"], len(clients))
-        loss = FusionLoss(
-            self._moco(task),
-            task,
-            client_views(task, t, clients),
-            self,
-            self._remote(download, clients, memory),
-            t,
-            clients.tolist(),
-            self.batch_size,
-        )
+        remote = self._remote(download, clients, memory)
+        loss = FusionLoss(self, self._moco(task), task, remote, t, clients)
         client_state = {**key, **take(memory.bank, clients)}
         trained = self.train(task, loss, start, t, clients, client_state)
         put(memory.bank, clients, trained.client_state)
-        each = {
-            "weights": trained.state,
-            "momentum": {name: trained.client_state[name] for name in key},
-        }
+        momentum = {name: trained.client_state[name] for name in key}
+        each = {"weights": trained.state, "momentum": momentum}
         if self.feature_fusion:
-            members = range(len(clients))
-            each["features"] = packed([loss.uploads[member] for member in members])
-            self._note_uploads([loss.uploaded[member] for member in members], clients, memory)
+            each["features"] = packed([loss.uploads[i] for i in range(len(clients))])
+            for i, client in enumerate(clients.tolist()):
+                memory.n_shown[client] = len(loss.uploaded[i])
+                memory.shown[client, : len(loss.uploaded[i])] = loss.uploaded[i]
         ratios = self._ratios(task, loss, clients)
         memory.ratios = {
             name: torch.full((task.federation.n_clients,), UNKNOWN).index_copy(
@@ -155,18 +142,8 @@ class FCL(SelfSupervised, FusionOptions):
             return []
         count = memory.n_shown.tolist()
         shown = {c: memory.shown[c, :n] for c, n in enumerate(count) if n > 0}
-        return [
-            Remote(features, all_but(shown, client))
-            for features, client in zip(
-                unpacked(download.each["features"]), clients.tolist(), strict=True
-            )
-        ]
-
-    def _note_uploads(self, images: list[Tensor], clients: Tensor, memory: FCLMemory) -> None:
-        """Remembers which images the features of `clients` show."""
-        for client, shown in zip(clients.tolist(), images, strict=True):
-            memory.shown[client, : len(shown)] = shown
-            memory.n_shown[client] = len(shown)
+        received = zip(unpacked(download.each["features"]), clients.tolist(), strict=True)
+        return [Remote(features, all_but(shown, client)) for features, client in received]
 
     def _ratios(self, task: Task, loss: FusionLoss, clients: Tensor) -> dict[str, Tensor]:
         """Measured and expected false-negative ratios of the participants; none without labels."""
@@ -191,16 +168,12 @@ class FCL(SelfSupervised, FusionOptions):
             banks,
         )
 
-    def evaluate(
-        self, task: Task, server: Server, memory: FCLMemory, final: bool
-    ) -> Evaluation | None:
+    def evaluate(self, task: Task, server: Server, memory: FCLMemory, final: bool) -> Evaluation:
         """As for every method, and the round's false-negative ratios, means over participants."""
         spread = super().evaluate(task, server, memory, final)
-        assert spread is not None
         known = {name: value[value != UNKNOWN] for name, value in memory.ratios.items()}
         ratios = {name: float(value.mean()) for name, value in known.items() if len(value) > 0}
         return Evaluation({**spread.metrics, **ratios})
 
-    def encoder(self, server: Server) -> State | None:
-        query: State = server.query
-        return query
+    def encoder(self, server: FusionServer) -> State:
+        return server.query

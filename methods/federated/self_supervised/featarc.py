@@ -6,30 +6,29 @@ one whose features of its images agree best (mean inner product of unit vectors)
 own last model, and minimises SimCLR's loss less λ times the agreement of its features with those of
 the received model; models are averaged over the clients that took them. As MFCL's baseline, in its
 Table 2.
-Departures: which of the models is evaluated: Wang et al. take the best one on the test set; here it
-is the one that most clients took last, since a test set must not choose.
-Unstated in MFCL: the number of models and λ (2 and 1). Before a client has a model of its own it
-takes number c modulo their count, as in the code of Wang et al.; the received model is in
-evaluation mode and sees the first of the two views.
+Departure: Wang et al. evaluate the model that is best on the test set; here it is the one that most
+clients took last.
+Unstated in MFCL: the number of models and λ (2 and 1). A client without a model of its own takes
+number c modulo their count, as in the code of Wang et al.; the received model is in evaluation mode
+and sees the first of the two views.
 Evidence: `tests/methods/test_featarc.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.federated.base import Message, Server, Task
+from fedrepro.methods.federated.base import Memory, Message, Server, Task
 from fedrepro.methods.federated.client_memory import ClientMemory, ClientStates
 from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
 from fedrepro.methods.federated.views import client_views
 from fedrepro.methods.nn.classifier import ENCODER
 from fedrepro.methods.objectives.base import Learner
-from fedrepro.methods.state import State, concatenate, part, put, take, weighted_average
+from fedrepro.methods.state import State, concatenate, part, pool_average, take
 from fedrepro.methods.training.evaluate import features
 from fedrepro.methods.training.local_loss import Batch
 from fedrepro.methods.training.probing import image_bytes
@@ -77,10 +76,9 @@ class FeatARCMemory(ClientMemory):
 
 @dataclass
 class Groups:
-    """models: stacked. choice: of the last round's participants, who were `clients`."""
+    """models: stacked. choice: of the last round's participants."""
 
     models: State
-    clients: Tensor
     choice: Tensor = field(default_factory=lambda: torch.zeros(0, dtype=torch.int64))
 
 
@@ -105,7 +103,7 @@ class FeatARC(SelfSupervised):
             for i in range(self.n_models)
         )
         placed = {name: value.to(task.device) for name, value in models.items()}
-        return Groups(placed, torch.zeros(0, dtype=torch.int64))
+        return Groups(placed)
 
     def new_memory(self, task: Task) -> FeatARCMemory:
         return FeatARCMemory(ClientStates.of(task.federation.n_clients))
@@ -120,8 +118,7 @@ class FeatARC(SelfSupervised):
         if len(known) == 0 or self.n_models == 1:
             return choice
         of = clients[known]
-        index_of: Sequence[Tensor] = [task.federation.train_of[c] for c in of.tolist()]
-        train = task.federation.train
+        index_of, train = task.images_of(of), task.federation.train
         encoders = take(memory.own.state, of)
         own = features(task.model, encoders, torch.arange(len(of)), train, index_of)
         scores = []
@@ -154,23 +151,13 @@ class FeatARC(SelfSupervised):
         choice = upload.each["choice"]["choice"]
         sizes = task.federation.sizes()[clients].double()
         shares = F.one_hot(choice, self.n_models).double().t() * sizes
-        taken = shares.sum(1) > 0
-        models = {name: value.clone() for name, value in server.models.items()}
-        put(
-            models,
-            taken.nonzero().flatten(),
-            weighted_average(upload.each["weights"], shares[taken]),
-        )
-        return Groups(models, clients, choice)
+        return Groups(pool_average(server.models, upload.each["weights"], shares), choice)
 
-    def personal_models(
-        self, task: Task, server: Server, clients: Tensor, memory: FeatARCMemory
-    ) -> tuple[State, Tensor]:
-        return server.models, self.chosen(task, server.models, clients, memory)
+    def personal_models(self, task: Task, server: Server, memory: Memory) -> tuple[State, Tensor]:
+        everyone = torch.arange(task.federation.n_clients)
+        return server.models, self.chosen(task, server.models, everyone, memory)
 
-    def encoder(self, server: Server) -> State | None:
-        return take(server.models, [self._largest(server)])
-
-    def _largest(self, server: Groups) -> int:
+    def encoder(self, server: Groups) -> State:
         """The model that most clients took last; the first of several."""
-        return int(torch.bincount(server.choice, minlength=self.n_models).argmax())
+        most = int(torch.bincount(server.choice, minlength=self.n_models).argmax())
+        return take(server.models, [most])

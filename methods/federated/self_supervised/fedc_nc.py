@@ -8,14 +8,11 @@ Evidence: `tests/methods/test_fedrlc.py`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from fedrepro.methods.federated.base import Server, Task
 from fedrepro.methods.federated.self_supervised._initial_centres import with_initial_centres
 from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
 
 
-@dataclass(frozen=True)
 class FedCNC(SelfSupervised):
     """Options of every method, and those of the objective."""
 

@@ -4,12 +4,11 @@ Paper: fcl, Section 6 (Zhang et al. 2020): clients upload features of their imag
 collects them in a dictionary that everybody contrasts with; and on public images every client's
 representations are pulled to those of a model that was trained on these images beforehand. The
 run starts from that model's pre-training (`pretraining.*` in a spec).
-Unstated by fcl: weight and public images (see its spec). Here: a client uploads
-features of K random images of its own, as its network makes them after training; the dictionary
-holds everybody's, the client's own too; alignment is the squared distance of the encoders'
-outputs, in steps of as many random public images as a batch has. Public images and the
-pre-trained model are there beforehand and not counted as sent. Clients start from random
-weights, as in the other methods, and not from the pre-trained model.
+Unstated by fcl: weight and public images (see its spec). Here: after training a client uploads
+features of K random images of its own; the dictionary holds everybody's, the client's own too;
+alignment is the squared distance of the encoders' outputs, in steps of as many random public images
+as a batch has. Public images and the pre-trained model are not counted as sent. Clients start from
+random weights, as in the other methods.
 Evidence: `tests/methods/test_fedca.py` against plain loops.
 """
 
@@ -17,12 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from fedrepro.methods.data.federation import ImageSet, to_float
+from fedrepro.methods.data.federation import to_float
 from fedrepro.methods.federated.base import Memory, Message, Server, Task
 from fedrepro.methods.federated.self_supervised._features import (
     Banks,
@@ -38,7 +36,7 @@ from fedrepro.methods.objectives._memory import unit
 from fedrepro.methods.objectives.simclr import SimCLR, SimCLRLearner
 from fedrepro.methods.state import State, repeat
 from fedrepro.methods.training.local_loss import Batch
-from fedrepro.methods.training.self_supervised import ClientViews, SelfSupervisedLoss
+from fedrepro.methods.training.self_supervised import SelfSupervisedLoss
 
 DICTIONARY = "dictionary"
 
@@ -64,36 +62,24 @@ def alignment(h: Tensor, target: Tensor) -> Tensor:
     return (h - target).square().sum(2).mean(1)
 
 
-@dataclass(frozen=True)
-class Public:
-    """Public images, and the encoder that was trained on them (one model)."""
-
-    portion: ImageSet
-    encoder: State
-
-
 class DictionaryLoss(SelfSupervisedLoss):
     """Contrast with batch and dictionary, and alignment on public images.
 
-    After training `uploads` holds each participant's features.
+    public: uint8 images. After training `uploads` holds each participant's features.
     """
 
     def __init__(
-        self,
-        learner: SimCLRLearner,
-        task: Task,
-        views: ClientViews,
-        method: FedCA,
-        dictionary: Tensor | None,
-        public: Public,
-        t: int,
-        clients: Sequence[int],
+        self, method: FedCA, task: Task, dictionary: Tensor | None, t: int, clients: Tensor
     ) -> None:
-        super().__init__(learner, task.model.encoder, task.federation.train, views)
-        self.simclr, self.method, self.dictionary = learner, method, dictionary
-        self.public = public
-        self._drawn = [task.seeds.generator("public", t, c) for c in clients]
-        self._chosen = [task.seeds.generator("uploads", t, c) for c in clients]
+        assert task.source is not None
+        assert task.encoder is not None
+        views = client_views(task, t, clients)
+        self.simclr, self.method, self.dictionary = method.learner(task), method, dictionary
+        super().__init__(self.simclr, task.model.encoder, task.federation.train, views)
+        self.public = task.source().images.to(task.device)
+        self.trained_on_it = {name: v.to(task.device) for name, v in task.encoder.items()}
+        self._drawn = [task.seeds.generator("public", t, c) for c in clients.tolist()]
+        self._chosen = [task.seeds.generator("uploads", t, c) for c in clients.tolist()]
         self.uploads: dict[int, Tensor] = {}
 
     @property
@@ -112,12 +98,12 @@ class DictionaryLoss(SelfSupervisedLoss):
         return contrast + self.method.alignment_weight * self._alignment(state, batch)
 
     def _alignment(self, state: State, batch: Batch) -> Tensor:
-        n, size = len(self.public.portion), batch.index.shape[1]
+        n, size = len(self.public), batch.index.shape[1]
         streams = [self._drawn[member] for member in batch.members]
         index = torch.stack([torch.randint(n, (size,), generator=stream) for stream in streams])
-        x = to_float(self.public.portion.images[index.to(batch.index.device)])
+        x = to_float(self.public[index.to(batch.index.device)])
         with torch.no_grad():
-            target = self.encoder(self.public.encoder, x.flatten(0, 1).unsqueeze(0))
+            target = self.encoder(self.trained_on_it, x.flatten(0, 1).unsqueeze(0))
         # Public images pass with their own statistics and leave the client's running ones alone.
         aside = {name: v.clone() if is_buffer(name) else v for name, v in state.items()}
         return alignment(self.encoder(aside, x, training=True), target.view(*index.shape, -1))
@@ -179,27 +165,13 @@ class FedCA(SelfSupervised):
     def local_update(
         self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
     ) -> Message:
-        loss = DictionaryLoss(
-            self.learner(task),
-            task,
-            client_views(task, t, clients),
-            self,
-            download.shared["features"][DICTIONARY] if "features" in download.shared else None,
-            self._public(task),
-            t,
-            clients.tolist(),
-        )
+        dictionary = download.shared.get("features", {}).get(DICTIONARY)
+        loss = DictionaryLoss(self, task, dictionary, t, clients)
         start = repeat(download.shared["weights"], len(clients))
         trained = self.train(task, loss, start, t, clients)
         features = packed([loss.uploads[member] for member in range(len(clients))])
-        each: dict[str, Any] = {"weights": trained.state, "features": features}
+        each = {"weights": trained.state, "features": features}
         return Message(each=each, log={"loss": trained.loss})
-
-    def _public(self, task: Task) -> Public:
-        assert task.source is not None
-        assert task.encoder is not None
-        encoder = {name: value.to(task.device) for name, value in task.encoder.items()}
-        return Public(task.source().to(task.device), encoder)
 
     def aggregate(
         self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
@@ -208,6 +180,5 @@ class FedCA(SelfSupervised):
         averaged = self.size_average(task, upload.each["weights"], clients)
         return DictionaryServer(averaged, {**server.banks, **dict(received)})
 
-    def encoder(self, server: Server) -> State | None:
-        weights: State = server.weights
-        return weights
+    def encoder(self, server: DictionaryServer) -> State:
+        return server.weights

@@ -23,10 +23,9 @@ from fedrepro.methods.federated.self_supervised._self_supervised import (
 )
 from fedrepro.methods.federated.views import client_views
 from fedrepro.methods.objectives._deepcluster import DeepCluster, DeepClusterLearner
-from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State
 from fedrepro.methods.training.local_loss import Batch, LocalLoss
-from fedrepro.methods.training.self_supervised import ClientViews, SelfSupervisedLoss
+from fedrepro.methods.training.self_supervised import SelfSupervisedLoss
 
 CLUSTERS = "clusters"
 _AT_ONCE = 500
@@ -35,27 +34,18 @@ _AT_ONCE = 500
 class ClusterLoss(SelfSupervisedLoss):
     """Clusters each client's images before an epoch and predicts the clusters in it."""
 
-    def __init__(
-        self,
-        learner: DeepClusterLearner,
-        task: Task,
-        views: ClientViews,
-        t: int,
-        clients: Sequence[int],
-    ) -> None:
+    def __init__(self, learner: DeepClusterLearner, task: Task, t: int, clients: Tensor) -> None:
+        views = client_views(task, t, clients)
         super().__init__(learner, task.model.encoder, task.federation.train, views)
-        self.clustering = learner
-        self.seeds: Seeds = task.seeds
-        self.t, self.clients = t, clients
+        self.clustering, self.seeds, self.t, self.clients = learner, task.seeds, t, clients.tolist()
 
     def begin_epoch(
         self, state: State, client_state: State, members: Sequence[int], own: Tensor, epoch: int
     ) -> None:
         names = ("clusters", self.t, epoch)
         streams = [self.seeds.generator(*names, self.clients[member]) for member in members]
-        client_state[CLUSTERS] = self.clustering.cluster(
-            client_state, self.features(state, own), streams
-        )
+        features = self.features(state, own)
+        client_state[CLUSTERS] = self.clustering.cluster(client_state, features, streams)
 
     @torch.no_grad()
     def features(self, state: State, own: Tensor) -> Tensor:
@@ -92,5 +82,4 @@ class FedDC(SelfSupervised):
         return learner
 
     def local_loss(self, task: Task, t: int, clients: Tensor) -> LocalLoss:
-        views = client_views(task, t, clients)
-        return ClusterLoss(self.learner(task), task, views, t, clients.tolist())
+        return ClusterLoss(self.learner(task), task, t, clients)

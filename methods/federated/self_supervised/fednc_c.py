@@ -7,12 +7,9 @@ Evidence: `tests/methods/test_fedrlc.py`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
 
 
-@dataclass(frozen=True)
 class FedNCC(SelfSupervised):
     """Options of every method, and those of the objective."""
 

@@ -8,12 +8,9 @@ Evidence: `tests/methods/test_fedrlc.py`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from fedrepro.methods.federated.self_supervised.fedc_nc import FedCNC
 
 
-@dataclass(frozen=True)
 class FedNCNC(FedCNC):
     """Options of every method, and those of the objective."""
 

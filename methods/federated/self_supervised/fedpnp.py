@@ -11,7 +11,6 @@ Evidence: `tests/methods/test_fedrlc.py`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
@@ -25,7 +24,6 @@ from fedrepro.methods.federated.self_supervised._self_supervised import (
 from fedrepro.methods.objectives.past_negatives import KNOWN, PastNegativesLearner
 
 
-@dataclass(frozen=True)
 class FedPNP(SelfSupervised):
     """Options of every method, and those of the objective."""
 

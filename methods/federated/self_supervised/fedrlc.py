@@ -5,26 +5,22 @@ Online networks start a round as in FedEMA (Eq. 28). A client's centres start as
 ε/(1+ε) own + 1/(1+ε) global, where ε is the mean divergence, over its images, of the soft labels
 that its own model of the last round gives from those that the global model gives (Eqs. 26, 27).
 Readings: Eq. 27 compares with the client's centres of round r-1, since those of round r follow from
-its result; both representations are the predictor's output, where the centres are trained; the
-centres travel and are averaged with the networks, as line 7 of Algorithm 1 has it (line 16 does
-not return them).
+its result; both representations are the predictor's output, where the centres are trained; centres
+are averaged with the networks (line 7 of Algorithm 1; line 16 does not return them).
 Unstated: the networks of Eq. 27 are in evaluation mode; centres begin by K-means
 (`methods.federated.self_supervised._initial_centres`), weight decay applies to them as to all
 weights.
 Ablations: `data_selection`, `clustering_loss` (`methods.objectives.crossed_kl`). Without the
 clustering loss there are no centres, and what is left is FedEMA.
-Seen: on digits one to three of ten centres keep images. That is the equations as read, not K-means,
-which starts with nine. BYOL's cosine leaves the length of the predictor's output free, and it grows
-past the centres; the squared distances of Eq. 8 then nearly agree (largest soft label 0.13), the
-centre nearest the origin is nearest to most images, and the target network, whose projections the
-centres never fitted, labels so from the first step on, which Eq. 23 passes on. Soft labels of
-representations of length one kept five, but Eq. 8 takes none.
+Seen: on digits one to three of ten centres keep images, of nine with which K-means starts. BYOL's
+cosine leaves the length of the predictor's output free, and it grows past the centres; the squared
+distances of Eq. 8 then nearly agree (largest soft label 0.13), the centre nearest the origin is
+nearest to most images, and the target network, whose projections the centres never fitted, labels
+so from the first step on. Representations of length one kept five centres, but Eq. 8 takes none.
 Evidence: `tests/methods/test_fedrlc.py` (two clients by hand).
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -39,7 +35,6 @@ from fedrepro.methods.state import State, take
 _BATCH = 500
 
 
-@dataclass(frozen=True)
 class FedRLC(FedEMA):
     """Options of FedEMA, and those of the objective."""
 

@@ -6,12 +6,9 @@ Evidence: `tests/methods/test_self_supervised.py`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
 
 
-@dataclass(frozen=True)
 class FedRot(SelfSupervised):
     """Options of every method."""
 

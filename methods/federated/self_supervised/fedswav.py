@@ -8,12 +8,9 @@ Evidence: `tests/methods/test_self_supervised.py`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
 
 
-@dataclass(frozen=True)
 class FedSwAV(SelfSupervised):
     """Options of every method, and those of SwAV."""
 

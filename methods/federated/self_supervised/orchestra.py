@@ -4,9 +4,8 @@ Paper: Lubana et al. 2022, Algorithm 1: local training on `methods.objectives.or
 clustering of recent projections into L equally large clusters, of which only centroids are sent;
 the server averages networks and clusters all local centroids into G global ones
 (`methods.clusters.balanced_clustering`). As MFCL's baseline, Table 2.
-Departures: the global centroids move by the same equal-size clustering as the local ones, starting
-from the last round's, where the code of Lubana et al. descends on a loss; the target network starts
-each round as the received one, so that no second network travels.
+Departures: the global centroids move by equal-size clustering from the last round's, where the code
+of Lubana et al. descends on a loss; the target network starts each round as the received one.
 Unstated in MFCL: L, G, memory and temperatures (16, 128, 128, 0.1, defaults of Lubana et al.'s
 code, as far as a client's images allow).
 Evidence: `tests/methods/test_orchestra.py`.
@@ -48,9 +47,8 @@ class FederatedOrchestra(SelfSupervised):
         return Conductor(weights, self.learner(task).memory(weights)[CENTROIDS])
 
     def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
-        return Message(
-            shared={"weights": server.weights, "centroids": {CENTROIDS: server.centroids}}
-        )
+        centroids = {CENTROIDS: server.centroids}
+        return Message(shared={"weights": server.weights, "centroids": centroids})
 
     def local_update(
         self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
@@ -82,14 +80,11 @@ class FederatedOrchestra(SelfSupervised):
         self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
     ) -> Server:
         local = upload.each["centroids"][CENTROIDS].flatten(0, 1)
-        n_global = server.centroids.shape[1]
         stream = task.seeds.generator("global clusters", t)
-        centroids = balanced_centroids(
-            local, n_global, stream, None if t == 0 else server.centroids[0]
-        )
+        start = None if t == 0 else server.centroids[0]
+        centroids = balanced_centroids(local, server.centroids.shape[1], stream, start)
         weights = self.size_average(task, upload.each["weights"], clients)
         return Conductor(weights, centroids.unsqueeze(0))
 
-    def encoder(self, server: Server) -> State | None:
-        weights: State = server.weights
-        return weights
+    def encoder(self, server: Conductor) -> State:
+        return server.weights

@@ -5,12 +5,10 @@ train with one after the other in random order); as MFCL's baseline, Section 4 a
 step smashed data (what the client's layers put out, with the labels) go up and their gradients come
 back, so that both halves move as the whole network would. Clients' layers are averaged at the
 end of a round.
-Unstated in MFCL: which form of split learning (Section 4 cites Thapa et al. and speaks of gradients
-that return, Section 5.2 cites Han et al. 2021, where none do: the former is taken); where it is cut
-(where MFCL is, with the same layers and BN).
-What to expect: the server's half ends a round on the last client, so with few classes a client it
-predicts those of the last clients (MFCL's reduced profile: 91 % right on even data, 15 % where most
-clients have one or two classes).
+Unstated in MFCL: which form of split learning (Section 4 speaks of gradients that return, as in
+Thapa et al.; Section 5.2 cites Han et al. 2021, where none do); where it is cut (as MFCL, with BN).
+What to expect: the server's half ends a round on the last client, whose classes it then predicts
+(MFCL's reduced profile: 91 % right on even data, 15 % with one or two classes a client).
 Evidence: `tests/methods/test_fsl.py`.
 """
 
@@ -25,8 +23,7 @@ from torch import Tensor
 
 from fedrepro.methods.data.federation import to_float
 from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Server, Task
-from fedrepro.methods.federated.split._modules import two_modules
-from fedrepro.methods.nn.modular import MODULE
+from fedrepro.methods.nn.modular import MODULE, two_modules
 from fedrepro.methods.state import State, concatenate, n_bytes, part
 from fedrepro.methods.training.local import Supervised, cross_entropies
 from fedrepro.methods.training.local_loss import Batch
@@ -62,7 +59,7 @@ class Split(Supervised):
 
     def __init__(self, task: Task, wire: Wire) -> None:
         super().__init__(task.model, task.federation.train, None)
-        self.network, self.wire = two_modules(task), wire
+        self.network, self.wire = two_modules(task.model.encoder), wire
 
     def loss(self, state: State, client_state: State, batch: Batch) -> Tensor:
         labels = self.labels[batch.index]
@@ -84,8 +81,8 @@ class FSL(FederatedMethod):
         return {"modular": True, "client_layers": self.cut_layer}
 
     def start(self, task: Task, attempt: int) -> Server:
-        two_modules(task)
-        return task.new_model("model", attempt, 0)
+        two_modules(task.model.encoder)
+        return super().start(task, attempt)
 
     def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
         """The clients' layers; gradients of smashed data are as large as these."""
@@ -93,7 +90,7 @@ class FSL(FederatedMethod):
         images = int(task.federation.sizes()[clients].sum()) * self.local_epochs
         with torch.no_grad():
             one = to_float(task.federation.train.images[:1]).unsqueeze(0)
-            z = two_modules(task).module(server, one)
+            z = two_modules(task.model.encoder).module(server, one)
         return Message(
             shared={"weights": lower},
             streamed={"gradients": images * n_bytes({"z": z})},

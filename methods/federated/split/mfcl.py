@@ -5,14 +5,13 @@ of each image (Eq. 1, binary cross-entropy) and are averaged by the first server
 exchange): clients send representations of ρ pairs of views to the second server, which trains the
 remaining network and its projection layers by Eq. 7 with LARS. The two servers share nothing: the
 second never sees weights of the module, the first never sees a representation.
-Departures: the decoder never undoes the pooling (Tables 9 and 10), so the views that it is to
-rebuild are averaged over 2x2 pixels; no output activation is listed, and binary cross-entropy
-needs the sigmoid that is taken here. Representations are those after the pooling that the tables
-list, a quarter of the 32 x 32 x 64 values in Section 5.4.
+Departures: the decoder never undoes the pooling (Tables 9 and 10), so it rebuilds views averaged over
+2x2 pixels; no output activation is listed, and binary cross-entropy needs a sigmoid.
+Representations are those after the listed pooling, a quarter of the 32 x 32 x 64 values in Section
+5.4.
 Unstated: who is lost in phase 2 at a dropout of δ (drawn at random for each trial, at least one
-client stays); views of a client's images that pass through TN in phase 2 do so as twins, through BN
-by the averaged running statistics; the linear layer stands on the projection layers, which are part
-of the evaluated network (Section 5.1).
+client stays); in phase 2 views pass through TN as twins, through BN by the averaged running
+statistics; the linear layer stands on the projection layers (Section 5.1).
 Evidence: `tests/methods/test_mfcl.py`; layers in `test_modular.py` and `test_normalisation.py`,
 phase 2 in `test_representations.py`, masks in `test_secure_aggregation.py`.
 """
@@ -28,10 +27,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.federated.base import FederatedMethod, Message, Server, Task
 from fedrepro.methods.federated.client_memory import ClientMemory, ClientStates
-from fedrepro.methods.federated.split._modules import two_modules
 from fedrepro.methods.federated.views import client_views
 from fedrepro.methods.metrics import Evaluation, collapse
 from fedrepro.methods.nn.layers import Layer, Sequential
@@ -40,6 +37,7 @@ from fedrepro.methods.nn.modular import (
     MODULE,
     ModularNetwork,
     plain_layers,
+    two_modules,
     with_own_modules,
 )
 from fedrepro.methods.nn.normalisation import Norm
@@ -171,7 +169,7 @@ class MFCL(FederatedMethod):
 
     def start(self, task: Task, attempt: int) -> Server:
         stream = task.seeds.generator("weights", "model", attempt, 0)
-        drawn = {**two_modules(task).new(stream), **self._autoencoder(task).decoder.new(stream)}
+        drawn = {**task.model.encoder.new(stream), **self._autoencoder(task).decoder.new(stream)}
         state = {name: value.to(task.device) for name, value in drawn.items()}
         first = {**part(state, MODULE), **part(state, DECODER)}
         return Servers(first, {k: v for k, v in state.items() if k not in first})
@@ -199,7 +197,6 @@ class MFCL(FederatedMethod):
         weights = download.shared["weights"]
         if t == self.rounds:
             return Message(each={"representations": self._encoded(task, weights, clients)})
-        federation = task.federation
         loss = Rebuilding(self._autoencoder(task), client_views(task, t, clients))
         trained = self.train(task, loss, repeat(weights, len(clients)), t, clients)
         if self.client_models:
@@ -207,7 +204,7 @@ class MFCL(FederatedMethod):
         log = {"loss": trained.loss}
         if not self.secure_aggregation:
             return Message(each={"weights": trained.state}, log=log)
-        sizes = federation.sizes()[clients].double()
+        sizes = task.federation.sizes()[clients].double()
         sent = masked(trained.state, sizes / sizes.sum(), task.seeds, t, clients)
         return Message(each={"masked weights": sent}, log=log)
 
@@ -215,19 +212,22 @@ class MFCL(FederatedMethod):
         self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
     ) -> Server:
         if "representations" in upload.each:
-            network = two_modules(task)
+            options = RepresentationOptions(
+                self.server_epochs,
+                self.server_batch_size,
+                self.server_learning_rate,
+                self.server_optimizer,
+                self.server_schedule,
+                self.temperature,
+            )
+            z = upload.each["representations"]["z"]
             trained, losses = contrastive_training(
-                network.behind,
-                server.second,
-                upload.each["representations"]["z"],
-                self._server_options(),
-                task.seeds,
+                two_modules(task.model.encoder).behind, server.second, z, options, task.seeds
             )
             return replace(server, second=trained, losses=[*losses])
         if "masked weights" in upload.each:
             return replace(server, first=unmasked_sum(upload.each["masked weights"], server.first))
-        averaged = self.size_average(task, upload.each["weights"], clients)
-        return replace(server, first=averaged)
+        return replace(server, first=self.size_average(task, upload.each["weights"], clients))
 
     def finish(self, task: Task, server: Server, memory: MFCLMemory) -> Server:
         return replace(server, own=memory.modules.state if self.client_models else {})
@@ -236,12 +236,10 @@ class MFCL(FederatedMethod):
         return self.encoder(server)
 
     @torch.no_grad()
-    def evaluate(
-        self, task: Task, server: Server, memory: MFCLMemory, final: bool
-    ) -> Evaluation | None:
+    def evaluate(self, task: Task, server: Server, memory: MFCLMemory, final: bool) -> Evaluation:
         """The spread of representations after the last exchange; protocols do the rest."""
         if not final:
-            return None
+            return Evaluation({})
         return collapse.evaluate(task.model.encoder, self.encoder(server), task.federation.test)
 
     def encoder(self, server: Server) -> State:
@@ -252,32 +250,19 @@ class MFCL(FederatedMethod):
         return {"server_loss_first": server.losses[0], "server_loss_last": server.losses[-1]}
 
     def _autoencoder(self, task: Task) -> ModuleAndDecoder:
-        return _autoencoder(two_modules(task), self.client_norm, self.group_channels)
-
-    def _server_options(self) -> RepresentationOptions:
-        return RepresentationOptions(
-            self.server_epochs,
-            self.server_batch_size,
-            self.server_learning_rate,
-            self.server_optimizer,
-            self.server_schedule,
-            self.temperature,
-        )
+        return _autoencoder(two_modules(task.model.encoder), self.client_norm, self.group_channels)
 
     def _encoded(self, task: Task, weights: State, clients: Tensor) -> State:
         """Representations of all images of `clients`, client after client."""
-        augmentation: Augmentation | None = task.augmentation
-        assert augmentation is not None
-        federation, module = task.federation, two_modules(task).module
+        assert task.augmentation is not None
         sent = []
-        for client in clients.tolist():
-            images = federation.train.images[federation.train_of[client]]
+        for client, own in zip(clients.tolist(), task.images_of(clients), strict=True):
             z = encoded_views(
-                module,
+                two_modules(task.model.encoder).module,
                 weights,
-                images,
+                task.federation.train.images[own],
                 self.representations,
-                augmentation,
+                task.augmentation,
                 task.seeds.generator("views", "phase 2", client),
                 twins=self.client_norm == "twin",
             )

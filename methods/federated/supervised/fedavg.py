@@ -22,13 +22,7 @@ from fedrepro.methods.state import State, part
 
 @dataclass(frozen=True)
 class FedAvg(FederatedMethod):
-    """Federated averaging; the server is the global model."""
-
-    def start(self, task: Task, attempt: int) -> Server:
-        return task.new_model("model", attempt, 0)
-
-    def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
-        return Message(shared={"weights": server})
+    """Federated averaging, which is what `FederatedMethod` does by default."""
 
     def local_update(
         self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
@@ -37,17 +31,10 @@ class FedAvg(FederatedMethod):
         trained = self.train_supervised(task, download.shared["weights"], same, t, clients)
         return Message(each={"weights": trained})
 
-    def aggregate(
-        self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
-    ) -> Server:
-        return self.size_average(task, upload.each["weights"], clients)
-
-    def evaluate(
-        self, task: Task, server: Server, memory: Memory, final: bool
-    ) -> Evaluation | None:
+    def evaluate(self, task: Task, server: Server, memory: Memory, final: bool) -> Evaluation:
         """The global model on every client's test images; at the end also how data were dealt."""
         found = super().evaluate(task, server, memory, final)
-        if found is None or not final:
+        if not final:
             return found
         dealt = {"classes_per_client": classes_per_client(task.federation)}
         return replace(found, metrics={**found.metrics, **dealt})

@@ -16,10 +16,10 @@ from torch import Tensor
 
 from fedrepro.methods.federated.base import Memory, Message, Task
 from fedrepro.methods.federated.supervised.fedavg import FedAvg
-from fedrepro.methods.nn.layers import is_buffer
 from fedrepro.methods.state import State, repeat
 from fedrepro.methods.training.local import Supervised
 from fedrepro.methods.training.local_loss import Batch
+from fedrepro.methods.training.proximal import squared_distance
 
 
 class Proximal(Supervised):
@@ -27,13 +27,11 @@ class Proximal(Supervised):
 
     def __init__(self, task: Task, anchor: State, weight: float) -> None:
         super().__init__(task.model, task.federation.train, None)
-        self.anchor = {k: v for k, v in anchor.items() if not is_buffer(k)}
-        self.weight = weight
+        self.anchor, self.weight = anchor, weight
 
     def loss(self, state: State, client_state: State, batch: Batch) -> Tensor:
-        far = [(state[k] - v).flatten(1).square().sum(1) for k, v in self.anchor.items()]
-        total = sum(far[1:], start=far[0])  # models
-        return super().loss(state, client_state, batch) + self.weight / 2 * total  # models
+        far = squared_distance(state, self.anchor)  # models
+        return super().loss(state, client_state, batch) + self.weight / 2 * far  # models
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,6 @@ import torch
 from torch import Tensor
 
 from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Server, Task
-from fedrepro.methods.federated.widths import narrowed_model
 from fedrepro.methods.nn.classifier import ENCODER
 from fedrepro.methods.state import State, part, repeat
 from fedrepro.methods.training.local import Supervised
@@ -30,7 +29,7 @@ class PresentClasses(Supervised):
     """Cross-entropy with the logits of classes that a client lacks set to 0."""
 
     def __init__(self, task: Task, share: float, clients: Tensor) -> None:
-        super().__init__(narrowed_model(task, share), task.federation.train, None)
+        super().__init__(task.narrowed_model(share), task.federation.train, None)
         self.present = (task.federation.class_counts()[clients] > 0).to(task.device)
 
     def logits(self, state: State, client_state: State, batch: Batch) -> Tensor:
@@ -80,13 +79,10 @@ class HeteroFL(FederatedMethod):
         found = {level: (own == i).nonzero().flatten() for i, level in enumerate(self.levels)}
         return {level: at for level, at in found.items() if len(at)}
 
-    def start(self, task: Task, attempt: int) -> Server:
-        return task.new_model("model", attempt, 0)
-
     def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
         sent = {}
         for level, at in self._by_level(clients).items():
-            like = narrowed_model(task, level).new(torch.Generator())
+            like = task.narrowed_model(level).new(torch.Generator())
             sent[f"weights {level:g}"] = repeat(sliced(server, like), len(at))
         return Message(each=sent)
 

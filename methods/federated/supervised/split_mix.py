@@ -19,10 +19,9 @@ from torch import Tensor
 
 from fedrepro.methods.data.federation import to_float
 from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Server, Task
-from fedrepro.methods.federated.widths import narrowed_model
 from fedrepro.methods.metrics import Evaluation, classification
 from fedrepro.methods.nn.classifier import Classifier
-from fedrepro.methods.state import State, concatenate, n_models, take, weighted_average
+from fedrepro.methods.state import State, concatenate, n_models, pool_average, take
 from fedrepro.methods.training.local import Supervised
 
 
@@ -44,8 +43,7 @@ def ensemble_logits(
 class SplitMix(FederatedMethod):
     """base_width: share of the channels in a base network, 1/k.
 
-    budgets: shares of the whole network that clients can train; client c has number c modulo their
-    count.
+    budgets: shares of the network that clients can train; client c has number c modulo their count.
     """
 
     base_width: float = 0.125
@@ -73,7 +71,7 @@ class SplitMix(FederatedMethod):
         return torch.tensor(who), torch.tensor(which)
 
     def start(self, task: Task, attempt: int) -> Server:
-        model = narrowed_model(task, self.base_width)
+        model = task.narrowed_model(self.base_width)
         drawn = concatenate(
             model.new(task.seeds.generator("weights", "base", attempt, i))
             for i in range(self.n_bases)
@@ -88,8 +86,7 @@ class SplitMix(FederatedMethod):
         self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
     ) -> Message:
         who, _ = self._chosen(task, t, clients)
-        model = narrowed_model(task, self.base_width)
-        loss = Supervised(model, task.federation.train, None)
+        loss = Supervised(task.narrowed_model(self.base_width), task.federation.train, None)
         trained = self.train(task, loss, download.each["bases"], t, clients[who])
         return Message(each={"bases": trained.state})
 
@@ -100,17 +97,10 @@ class SplitMix(FederatedMethod):
         sizes = task.federation.sizes()[clients[who]].double()
         shares = torch.zeros(self.n_bases, len(who), dtype=torch.float64)
         shares[which, torch.arange(len(who))] = sizes
-        trained = shares.sum(1) > 0
-        after = {name: value.clone() for name, value in server.items()}
-        new = weighted_average(upload.each["bases"], shares[trained])
-        for name, value in after.items():
-            value[trained.to(value.device)] = new[name]
-        return after
+        return pool_average(server, upload.each["bases"], shares)
 
-    def evaluate(
-        self, task: Task, server: Server, memory: Memory, final: bool
-    ) -> Evaluation | None:
-        model, test = narrowed_model(task, self.base_width), task.federation.test
+    def evaluate(self, task: Task, server: Server, memory: Memory, final: bool) -> Evaluation:
+        model, test = task.narrowed_model(self.base_width), task.federation.test
         predicted = ensemble_logits(model, server, test.images).softmax(1)
         assert test.labels is not None
         index_of = task.federation.test_of
