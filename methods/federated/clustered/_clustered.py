@@ -19,13 +19,8 @@ from torch import Tensor
 
 from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Server, Task
 from fedrepro.methods.metrics import Evaluation
-<<<<<<< HEAD
 from fedrepro.methods.metrics.cluster_agreement import clustering_accuracy
-from fedrepro.methods.state import State, n_models, weighted_average
-=======
-from fedrepro.methods.metrics.cluster_agreement import cluster_recovery
 from fedrepro.methods.state import State, concatenate, n_models, pool_average
->>>>>>> less-engine
 from fedrepro.methods.training.evaluate import client_losses
 
 

@@ -26,12 +26,7 @@ from fedrepro.methods.federated.client_memory import ClientMemory, ClientStates
 from fedrepro.methods.metrics import Evaluation, fairness
 from fedrepro.methods.nn.classifier import ENCODER, HEAD
 from fedrepro.methods.state import State, part, repeat
-<<<<<<< HEAD
-from fedrepro.methods.training.evaluate import probabilities
 from fedrepro.methods.training.local import Supervised, adapted_heads
-=======
-from fedrepro.methods.training.local import Supervised
->>>>>>> less-engine
 from fedrepro.methods.training.local_loss import LocalLoss, LocalOptions
 
 

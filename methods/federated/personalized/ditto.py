@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 
 from fedrepro.methods.federated.base import Task
@@ -20,13 +19,9 @@ from fedrepro.methods.federated.personalized._two_models import (
     WithPersonalModel,
     personal,
 )
-<<<<<<< HEAD
-from fedrepro.methods.nn.classifier import Classifier
-from fedrepro.methods.nn.layers import is_buffer
-=======
->>>>>>> less-engine
 from fedrepro.methods.state import State
 from fedrepro.methods.training.local_loss import Batch
+from fedrepro.methods.training.proximal import squared_distance
 
 
 class _Proximal(TwoModels):
@@ -39,13 +34,6 @@ class _Proximal(TwoModels):
     def personal_loss(self, state: State, batch: Batch) -> Tensor:
         own = personal(state)
         return self.loss_of(own, batch) + self.proximity / 2 * squared_distance(own, self.anchor)
-
-
-def squared_distance(state: State, anchor: State) -> Tensor:
-    """Σ |v - w|² over all trained weights, (models,); `anchor` stacks one model or as many."""
-    trained = [name for name in anchor if not is_buffer(name)]
-    each = [(state[name] - anchor[name].detach()).flatten(1).square().sum(1) for name in trained]
-    return torch.stack(each).sum(0)
 
 
 @dataclass(frozen=True)

@@ -18,16 +18,11 @@ from fedrepro.methods.federated.base import Task
 from fedrepro.methods.federated.self_supervised._features import batchwise, choose, padded
 from fedrepro.methods.federated.views import client_views
 from fedrepro.methods.metrics.false_negatives import measured_ratio
-<<<<<<< HEAD
 from fedrepro.methods.objectives._memory import enqueue, is_filled, new_queue
 from fedrepro.methods.objectives._neighbourhood_matching import (
     draw_candidates,
     neighbourhood_loss,
 )
-=======
-from fedrepro.methods.objectives._neighbourhood_matching import draw_candidates, neighbourhood_loss
-from fedrepro.methods.objectives._queue import enqueue, is_filled, new_queue
->>>>>>> less-engine
 from fedrepro.methods.objectives.moco import QUEUE, MoCoLearner, info_nce
 from fedrepro.methods.privacy.instahide import instahide
 from fedrepro.methods.state import State
