@@ -13,7 +13,7 @@ from torch import Tensor
 from fedrepro.benchmark.data.base import DataSet, Part, Stored, data_folder
 from fedrepro.benchmark.data.cache import key_of, remembered, stamp
 from fedrepro.benchmark.data.images import prepare
-from fedrepro.benchmark.data.selection import half, seven_tenths, subset
+from fedrepro.benchmark.data.selection import SHARES, share, subset
 from fedrepro.benchmark.errors import DataError
 from fedrepro.methods.data.federation import Federation, ImageSet, each_once
 from fedrepro.methods.data.partitions.base import Partition
@@ -22,7 +22,7 @@ from fedrepro.methods.seeds import Seeds
 
 _SETS = "fedrepro.benchmark.data.sets"
 _CHUNK = 2048
-PARTS = ("train", "train-a", "train-b", "train-70", "train-30", "test", "unlabeled")
+PARTS = ("train", *SHARES, "test", "unlabeled")
 
 
 @dataclass(frozen=True)
@@ -117,13 +117,8 @@ def load(
 def _chosen(
     name: str, part: str, n: int, labels: Tensor | None, images: int | None
 ) -> Tensor | None:
-    index = None
-    if part in ("train-a", "train-b"):
-        index = half(n, labels, int(part == "train-b"), name)
-    elif part in ("train-70", "train-30"):
-        index = seven_tenths(n, labels, part == "train-30", name)
-    if index is not None:
-        n = len(index)
+    index = share(part, n, labels, name) if part in SHARES else None
+    n = n if index is None else len(index)
     if images is None:
         return index
     if not 0 < images <= n:

@@ -6,10 +6,10 @@ import torch
 from scipy import stats
 from torch import Tensor
 
-from fedrepro.benchmark.data._torchvision import ensure_torchvision
 from fedrepro.methods.data.views.augment import Augmentation, Parameters, apply
 from fedrepro.methods.data.views.colour import BRIGHTNESS, CONTRAST, HUE, SATURATION, turn_hue
 from fedrepro.methods.data.views.resampling import blur_radius
+from tests.whole_torchvision import ensure_torchvision
 
 ensure_torchvision()
 TF = pytest.importorskip("torchvision.transforms.functional")
