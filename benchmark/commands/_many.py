@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
+import os
 import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -19,7 +20,7 @@ from pathlib import Path
 from fedrepro.benchmark.commands._judged import publishing, reporting_to, store_at
 from fedrepro.benchmark.commands._options import print_skipped
 from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.execution.processes import cores, die_with_driver, environment_of_workers
+from fedrepro.benchmark.execution.processes import cores, end_with, environment_of_workers
 from fedrepro.benchmark.judging.scoreboard import Scoreboard, scoreboard
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.problems import InvalidSpecError, Problem
@@ -104,7 +105,8 @@ def _with_profile(
 def _all_judged(tasks: Sequence[_Task], jobs: int) -> list[tuple[Scoreboard, dict[str, str]]]:
     if jobs == 1:
         return list(map(_judge, tasks))
-    pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), die_with_driver)
+    spawn = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(jobs, spawn, initializer=end_with, initargs=(os.getpid(),))
     try:
         with environment_of_workers():
             judged = pool.map(_judge, tasks)

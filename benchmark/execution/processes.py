@@ -5,7 +5,6 @@ A worker uses one thread, leaves Ctrl-C to the driver, and ends when the driver 
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import threading
@@ -14,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+_LOOK_EVERY_S = 1.0
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
@@ -77,13 +77,12 @@ def environment_of_workers() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
-def die_with_driver() -> None:
-    """Ends this worker as soon as its driver has ended, even in the middle of a trial."""
-    threading.Thread(target=_wait_and_end, daemon=True).start()
+def end_with(driver: int) -> None:
+    """Has this process end when `driver`, which started it, has ended, however that ended."""
 
+    def watch() -> None:
+        while os.getppid() == driver:
+            time.sleep(_LOOK_EVERY_S)
+        os._exit(1)
 
-def _wait_and_end() -> None:
-    driver = multiprocessing.parent_process()
-    assert driver is not None
-    driver.join()
-    os._exit(1)
+    threading.Thread(target=watch, daemon=True).start()

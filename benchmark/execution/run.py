@@ -17,9 +17,8 @@ import torch
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.execution import executors
 from fedrepro.benchmark.execution.data_availability import DataAvailability
-from fedrepro.benchmark.execution.executors._dispatch import Dispatch
-from fedrepro.benchmark.execution.executors.base import Executor, ExecutorOptions, Listener
-from fedrepro.benchmark.execution.jobs import Done, Failed, Job, Queue, Result
+from fedrepro.benchmark.execution.executors.base import Executor, ExecutorOptions
+from fedrepro.benchmark.execution.jobs import Dispatch, Done, Failed, Job, Listener, Queue, Result
 from fedrepro.benchmark.execution.progress import Progress
 from fedrepro.benchmark.planning.duration import duration
 from fedrepro.benchmark.planning.estimate import TrialTimeEstimator

@@ -8,6 +8,7 @@ Limits count the time for which both the driver and the worker could run: Ctrl-Z
 from __future__ import annotations
 
 import multiprocessing
+import os
 import pickle
 import sys
 import threading
@@ -21,19 +22,17 @@ import torch
 
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.execution.executors._dispatch import Dispatch
 from fedrepro.benchmark.execution.executors._work import (
     OverdueError,
     Reporter,
     as_numpy,
     as_torch,
-    encoder_reader,
     perform,
 )
-from fedrepro.benchmark.execution.jobs import Failed, Job
+from fedrepro.benchmark.execution.jobs import Dispatch, Failed, Job
 from fedrepro.benchmark.execution.processes import (
     RunningClock,
-    die_with_driver,
+    end_with,
     environment_of_workers,
     is_stopped,
 )
@@ -105,8 +104,7 @@ class Pool:
 
     def _hand_out(self) -> None:
         for slot in range(self.size):
-            idle = slot >= len(self._workers) or self._workers[slot].job is None
-            if not idle:
+            if slot < len(self._workers) and self._workers[slot].job is not None:
                 continue
             job = self.dispatch.next()
             if job is None:
@@ -168,15 +166,11 @@ class Pool:
             if worker.stopped_s > _STOPPED_S:
                 self._replace_dead(worker, f"stopped for {worker.stopped_s:.0f} s")
             elif worker.limit_s is not None and worker.limit_s <= now:
-                self._replace_overdue(worker)
-
-    def _replace_overdue(self, worker: _Worker) -> None:
-        if not worker.ready:
-            self._replace_dead(worker)
-            return
-        self._replace(worker)
-        if worker.job is not None:
-            self.dispatch.settle(worker.job, Failed(str(OverdueError(worker.job))))
+                if worker.job is None or not worker.ready:
+                    self._replace_dead(worker)
+                else:
+                    self._replace(worker)
+                    self.dispatch.settle(worker.job, Failed(str(OverdueError(worker.job))))
 
     def _replace_dead(self, worker: _Worker, how: str | None = None) -> None:
         """Has the trial of a worker tried again that is gone, or of no use any more."""
@@ -211,7 +205,7 @@ class Pool:
         device = self.devices[slot % len(self.devices)]
         process = context.Process(
             target=_work,
-            args=(theirs, self.data_dir, device),
+            args=(theirs, self.data_dir, device, os.getpid()),
             daemon=True,
             name=f"fedrepro-{slot}",
         )
@@ -231,9 +225,9 @@ def _read(worker: _Worker, heard: SimpleQueue[tuple[_Worker, bytes | None]]) -> 
     heard.put((worker, None))
 
 
-def _work(pipe: Connection, data_dir: Path | None, device: str) -> None:
+def _work(pipe: Connection, data_dir: Path | None, device: str, driver: int) -> None:
     """The loop of a worker: receives a trial, trains it, sends back what came of it."""
-    die_with_driver()
+    end_with(driver)
     torch.set_num_threads(1)
     pipe.send(("ready", None))
     report = Reporter(lambda done, total: pipe.send(("progress", (done, total))))
@@ -242,6 +236,5 @@ def _work(pipe: Connection, data_dir: Path | None, device: str) -> None:
             plain, seed, encoder = pipe.recv()
         except EOFError:
             sys.exit(0)
-        job = Job(RunConfig.from_dict(plain), seed)
-        result = perform(job, encoder_reader(encoder), data_dir, device, report)
+        result = perform(Job(RunConfig.from_dict(plain), seed), encoder, data_dir, device, report)
         pipe.send(("result", as_numpy(result)))

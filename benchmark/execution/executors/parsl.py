@@ -24,7 +24,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -37,6 +36,7 @@ from parsl.executors import HighThroughputExecutor
 from parsl.executors.base import ParslExecutor as Engine
 from parsl.executors.errors import BadStateException
 from parsl.executors.high_throughput.errors import ManagerLost, WorkerLost
+from parsl.executors.high_throughput.executor import DEFAULT_LAUNCH_CMD
 from parsl.launchers import SrunLauncher
 from parsl.providers import KubernetesProvider, LocalProvider, SlurmProvider
 from parsl.providers.slurm.template import template_string as slurm_script
@@ -44,7 +44,6 @@ from parsl.providers.slurm.template import template_string as slurm_script
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.execution.executors._cluster import Cluster, read_cluster
-from fedrepro.benchmark.execution.executors._dispatch import Dispatch
 from fedrepro.benchmark.execution.executors._work import (
     OverdueError,
     as_numpy,
@@ -52,16 +51,22 @@ from fedrepro.benchmark.execution.executors._work import (
     perform,
 )
 from fedrepro.benchmark.execution.executors.base import Executor, ExecutorOptions
-from fedrepro.benchmark.execution.jobs import Failed, Job, Result
+from fedrepro.benchmark.execution.jobs import Dispatch, Failed, Job, Result
 from fedrepro.benchmark.execution.processes import RunningClock
-from fedrepro.benchmark.store.store import weights_from
 
 _ENVIRONMENT = (
     "export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 "
     "CUBLAS_WORKSPACE_CONFIG=:4096:8"
 )
 _MODULES = "parsl.executors.high_throughput"
-_INTERCHANGE = [sys.executable, "-P", "-m", "fedrepro.benchmark.execution.executors._interchange"]
+_INTERCHANGE = f"""
+import runpy, sys
+from fedrepro.benchmark.execution.processes import end_with
+end_with(int(sys.argv.pop()))
+runpy.run_module("{_MODULES}.interchange", run_name="__main__")
+"""
+# Left alone, the interchange of a killed driver would keep its workers, and the nodes that they
+# occupy, for as long as the allocation lasts.
 _LABEL = "fedrepro"
 _SILENCE_S = 30.0
 """After which it is said that there is no node, if there is none."""
@@ -156,8 +161,11 @@ class ParslExecutor(Executor):
             label=_LABEL,
             provider=self._provider(),
             address=asked.address,
-            launch_cmd=_launch_command(asked),
-            interchange_launch_cmd=[*_INTERCHANGE, str(os.getpid())],
+            # Parsl's own, by an interpreter instead of a script that has to be on the PATH.
+            launch_cmd=DEFAULT_LAUNCH_CMD.replace(
+                "process_worker_pool.py", _pool_command(asked), 1
+            ),
+            interchange_launch_cmd=[sys.executable, "-P", "-c", _INTERCHANGE, str(os.getpid())],
             max_workers_per_node=asked.workers_per_node,
             cores_per_worker=_NO_LIMIT,
             available_accelerators=asked.accelerators,
@@ -199,10 +207,8 @@ def train_remotely(task: dict[str, Any]) -> Result:
     """What a worker is sent, and what it sends back."""
     torch.set_num_threads(1)
     job = Job(RunConfig.from_dict(task["plain"]), task["seed"], limit_s=task["limit_s"])
-    content = task["encoder"]
-    encoder = partial(weights_from, content) if content is not None else lambda: None
     with _ended_at(job):
-        return as_numpy(perform(job, encoder, task["data_dir"], task["device"]))
+        return as_numpy(perform(job, task["encoder"], task["data_dir"], task["device"]))
 
 
 @contextmanager
@@ -290,11 +296,3 @@ class _NodeWatch:
 
 def _pool_command(asked: Cluster) -> str:
     return f"{shlex.quote(asked.python)} -P -m {_MODULES}.process_worker_pool"
-
-
-def _launch_command(asked: Cluster) -> str:
-    """Parsl's own, by this interpreter instead of a script that has to be on the PATH."""
-    from parsl.executors.high_throughput.executor import DEFAULT_LAUNCH_CMD
-
-    command: str = DEFAULT_LAUNCH_CMD
-    return command.replace("process_worker_pool.py", _pool_command(asked), 1)
