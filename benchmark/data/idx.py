@@ -65,8 +65,8 @@ def read_idx(path: Path, dimensions: int) -> tuple[bytearray, NDArray[np.uint8]]
 def idx_parts(train: str, test: str) -> Mapping[str, tuple[str, str]]:
     """The names of a release's files of images and labels, from how they name its parts."""
     return {
-        "train": (f"{train}-images-idx3-ubyte", f"{train}-labels-idx1-ubyte"),
-        "test": (f"{test}-images-idx3-ubyte", f"{test}-labels-idx1-ubyte"),
+        part: (f"{name}-images-idx3-ubyte", f"{name}-labels-idx1-ubyte")
+        for part, name in (("train", train), ("test", test))
     }
 
 

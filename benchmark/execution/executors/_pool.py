@@ -37,16 +37,11 @@ from fedrepro.benchmark.execution.processes import (
     is_stopped,
 )
 
-_LOOK_S = 1.0
-"""How often workers are looked at. No wait is longer, however far away a limit is."""
-_START_S = 600.0
-"""How long a worker may take until it is ready for its first trial."""
-_STOPPED_S = 600.0
-"""How long a worker may be stopped while the driver runs."""
-_EXIT_S = 10.0
-"""How long a worker may take to end once its pipe is closed, until it is killed."""
-_STARTS = 3
-"""How many workers in a row may end before they are ready."""
+_LOOK_S = 1.0  # between two looks at the workers; no wait is longer, however far a limit is
+_START_S = 600.0  # until a worker is ready for its first trial
+_STOPPED_S = 600.0  # for which a worker may be stopped while the driver runs
+_EXIT_S = 10.0  # from the end of a worker's pipe until it is killed
+_STARTS = 3  # workers in a row that may end before they are ready
 
 
 @dataclass(eq=False)
@@ -95,10 +90,7 @@ class Pool:
                     self._hear(*self._heard.get(timeout=_LOOK_S))
                 self._look()
         finally:
-            for worker in self._workers:
-                worker.process.kill()
-            for worker in self._workers:
-                worker.process.join()
+            _end(self._workers)
 
     # -- what workers are given and say ----------------------------------------------------------
 
@@ -174,7 +166,8 @@ class Pool:
 
     def _replace_dead(self, worker: _Worker, how: str | None = None) -> None:
         """Has the trial of a worker tried again that is gone, or of no use any more."""
-        code = self._end(worker)
+        _end([worker])
+        code = worker.process.exitcode
         if not worker.ready:
             self._failed_starts += 1
             if self._failed_starts == _STARTS:
@@ -189,25 +182,16 @@ class Pool:
             self.dispatch.queue.put_back(worker.job)
 
     def _replace(self, worker: _Worker) -> None:
-        self._end(worker)
+        _end([worker])
         slot = self._workers.index(worker)
         self._workers[slot] = self._start(slot)
-
-    def _end(self, worker: _Worker) -> int | None:
-        """Kills a process, if it is not dead already; its exit code."""
-        worker.process.kill()
-        worker.process.join()
-        return worker.process.exitcode
 
     def _start(self, slot: int) -> _Worker:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         device = self.devices[slot % len(self.devices)]
         process = context.Process(
-            target=_work,
-            args=(theirs, self.data_dir, device, os.getpid()),
-            daemon=True,
-            name=f"fedrepro-{slot}",
+            target=_work, args=(theirs, self.data_dir, device, os.getpid()), daemon=True
         )
         with environment_of_workers():
             process.start()
@@ -215,6 +199,13 @@ class Pool:
         worker = _Worker(process, ours, limit_s=self._clock() + _START_S)
         threading.Thread(target=_read, args=(worker, self._heard), daemon=True).start()
         return worker
+
+
+def _end(workers: list[_Worker]) -> None:
+    for worker in workers:
+        worker.process.kill()
+    for worker in workers:
+        worker.process.join()
 
 
 def _read(worker: _Worker, heard: SimpleQueue[tuple[_Worker, bytes | None]]) -> None:

@@ -178,9 +178,7 @@ class ParslExecutor(Executor):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             run_dir = tempfile.mkdtemp(prefix="run-", dir=folder)
             return DataFlowKernel(Config([workers], run_dir=run_dir, usage_tracking=0))
-        except (
-            Exception
-        ) as error:  # Parsl raises the base class where its interchange does not start
+        except Exception as error:  # the base class where the interchange does not start
             reason = " ".join(str(error).split())
             raise FedreproError(f"the cluster cannot be started from {folder}: {reason}") from error
 
@@ -198,9 +196,8 @@ class ParslExecutor(Executor):
             return _PROVIDERS[asked.provider](**own)
         except Exception as error:  # a provider may raise anything about its options or its cluster
             reason = " ".join(str(error).split())
-            raise FedreproError(
-                f"{self.options.cluster}: {asked.provider} cannot be used: {reason}"
-            ) from error
+            file = self.options.cluster
+            raise FedreproError(f"{file}: {asked.provider} cannot be used: {reason}") from error
 
 
 def train_remotely(task: dict[str, Any]) -> Result:
