@@ -1,7 +1,7 @@
 """What CIFAR-10 and CIFAR-100 have in common: pickled batches.
 
-Reading a pickle may run code. Each batch is therefore held against the release's checksum every
-time, in the very bytes that are then read, and may name nothing but what NumPy arrays consist of.
+Reading a pickle may run code: the very bytes that are read are held against the release's checksum
+every time, and may name nothing but what NumPy arrays consist of.
 """
 
 from __future__ import annotations

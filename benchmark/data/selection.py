@@ -19,11 +19,10 @@ SHARES = {
 
 
 def mixed_order(n: int, labels: Tensor | None, *names: str | int) -> Tensor:
-    """A fixed random order (int64, n) whose every beginning has the classes of the whole.
+    """A fixed random order (int64, n): its first m images hold the same fraction of every class.
 
-    Within a class the order is random, and the classes are interleaved evenly: the first m images
-    hold of every class the same fraction, rounded. Without `labels` it is a permutation. Orders
-    of other `names` are independent.
+    Fractions are rounded. Without `labels` it is a permutation. Orders of other `names` are
+    independent.
     """
     order = torch.randperm(n, generator=_FIXED.generator("data", *names))
     if labels is None:

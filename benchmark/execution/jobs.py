@@ -141,10 +141,6 @@ class Dispatch:
     listener: Listener
     _tried: Counter[tuple[str, int]] = field(default_factory=Counter)
 
-    def next(self) -> Job | None:
-        """Takes the heaviest job that may begin now; None if there is none."""
-        return self.queue.next()
-
     def settle(self, job: Job, result: Result) -> None:
         """Reports a result, and the failure of all that needs it; or queues the job again."""
         if isinstance(result, Failed) and result.again:

@@ -25,10 +25,10 @@ def cores() -> int:
 
 
 class RunningClock:
-    """Seconds for which this process has run since the clock was made.
+    """Seconds for which this process has run since the clock was made; to be read regularly.
 
-    The clock must be read regularly. Of a longer pause between two readings only `longest_s`
-    count: the process was stopped then (Ctrl-Z, SIGSTOP), and nothing that it waits for was late.
+    Of a longer pause between two readings only `longest_s` count: the process was stopped then
+    (Ctrl-Z, SIGSTOP), and nothing that it waits for was late.
     """
 
     def __init__(self, longest_s: float) -> None:
@@ -55,9 +55,8 @@ def is_stopped(process: int | None) -> bool:
 def environment_of_workers() -> Iterator[None]:
     """Variables and signals for a block that starts workers.
 
-    The number of threads must be set before torch is imported. The folder that a worker is started
-    in is no place to import from. SIGINT is blocked: workers inherit that, and here it waits until
-    the block has ended.
+    The number of threads must be set before torch is imported. Nothing is imported from the working
+    folder. SIGINT is blocked: workers inherit that, and here it waits until the block has ended.
     """
     wanted = dict.fromkeys(_THREAD_VARIABLES, "1") | {
         "CUBLAS_WORKSPACE_CONFIG": ":4096:8",
@@ -69,11 +68,9 @@ def environment_of_workers() -> Iterator[None]:
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        for name in wanted:
+            del os.environ[name]
+        os.environ.update({name: value for name, value in before.items() if value is not None})
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 

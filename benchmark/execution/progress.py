@@ -22,11 +22,7 @@ _NAMED, _DRAWN = 4, 16
 
 @dataclass
 class Progress:
-    """Progress over trials; a context manager around the training.
-
-    Weights of trials are estimated seconds, so the time left follows from the work done so far and
-    not from the number of trials.
-    """
+    """Progress over trials, weighted by estimated seconds; a context manager around training."""
 
     console: Console = field(default_factory=lambda: Console(stderr=True, highlight=False))
     clock: Callable[[], float] = time.monotonic
@@ -82,13 +78,13 @@ class Progress:
     def seconds_left(self) -> float | None:
         """Estimated seconds until the end; None while nothing can be said.
 
-        Until a trial has ended the estimate of the work is all that there is: the first seconds
-        only show how long workers take to start.
+        Until a trial has ended they follow from the weights: time only shows how workers start.
         """
         if self._weight <= 0:
             return None
-        running = (trial.fields["weight"] * trial.percentage / 100 for trial in self._trained())
-        done = self._finished_weight + sum(running)
+        done = self._finished_weight
+        for trial in self._trained():
+            done += trial.fields["weight"] * trial.percentage / 100
         left = max(self._weight - done, 0.0)
         if self._finished_weight <= 0:
             return left / self._workers

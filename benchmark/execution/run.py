@@ -1,7 +1,7 @@
 """Carries out a plan: trains the trials that the store lacks and stores their results.
 
-A run takes four steps: `sort_out` compares the plan with the store and the data, `weighted` puts
-what is left in order, an executor trains it, and `_keep` stores each result as it comes.
+`sort_out` compares the plan with the store and the data, `weighted` puts what is left in order, an
+executor trains it, and `_keep` stores each result as it comes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Trains one trial of one run: from a frozen config and a seed to an outcome.
 
-Nothing here knows of tables, stores or other trials. The same config and seed give the same
-numbers on one device, whichever process trains them.
+The same config and seed give the same numbers on one device, whichever process trains them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """STL-10: 5,000 and 8,000 labelled, 100,000 unlabelled photographs, 96x96 colour.
 
-Coates et al. 2011. Read here and not by torchvision, which wants the unlabelled 2.8 GB to be there
-and hashes them before it gives the 5,000 training images; the files are mapped, so that of the
-unlabelled images only those that are used are read.
+Coates et al. 2011. Not read by torchvision, which hashes the unlabelled 2.8 GB before it gives the
+5,000 training images; here files are mapped, and only images that are used are read.
 """
 
 from __future__ import annotations

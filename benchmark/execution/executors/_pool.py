@@ -1,8 +1,7 @@
 """Worker processes on this machine, and what the driver does with each.
 
-The driver never waits for one worker alone. A thread for each worker reads its pipe, so a worker
-that is stopped in the middle of a message holds up nobody; it is ended and its trial tried again.
-Limits count the time for which both the driver and the worker could run: Ctrl-Z stops the clock.
+A thread for each worker reads its pipe, so one that is stopped in the middle of a message holds up
+nobody. Limits count the time for which driver and worker could both run: Ctrl-Z stops the clock.
 """
 
 from __future__ import annotations
@@ -92,13 +91,11 @@ class Pool:
         finally:
             _end(self._workers)
 
-    # -- what workers are given and say ----------------------------------------------------------
-
     def _hand_out(self) -> None:
         for slot in range(self.size):
             if slot < len(self._workers) and self._workers[slot].job is not None:
                 continue
-            job = self.dispatch.next()
+            job = self.dispatch.queue.next()
             if job is None:
                 return
             if slot >= len(self._workers):
@@ -139,8 +136,6 @@ class Pool:
         """Gives a worker the time that its job may take, from now."""
         allowed = None if worker.job is None else worker.job.limit_s
         worker.limit_s = None if allowed is None else self._clock() + allowed
-
-    # -- workers that come and go ----------------------------------------------------------------
 
     def _look(self) -> None:
         """Ends workers that are over their limit or were stopped for too long."""

@@ -58,9 +58,8 @@ def perform(
 
     encoder: file of the weights that it starts from, or the file's content.
 
-    A trial that ran out of memory is tried again unchanged, because another process may have taken
-    the memory. Its batches never become smaller: contrastive losses and batch statistics depend on
-    the whole batch, and sums in another order are other numbers.
+    A trial that ran out of memory is tried again unchanged, since another process may have taken
+    it. Batches never become smaller: contrastive losses and batch statistics depend on all of it.
     """
     try:
         outcome, provenance = train_trial(

@@ -1,9 +1,8 @@
 """Trains trials in this process, or in worker processes on this machine.
 
-Workers live as long as there is work and train one trial at a time each. They use one thread and
-write nothing: a result comes back through a pipe, and the driver stores it. The trial of a worker
-that was killed is tried once more by a fresh worker. A worker that takes longer than its trial's
-limit is ended. Workers end when the driver ends.
+A worker trains one trial at a time with one thread and sends the result through a pipe. If it is
+killed, a fresh one tries its trial once more; if the trial takes longer than its limit, the worker
+is ended. Workers end when the driver ends.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class LocalExecutor(Executor):
         if self.workers:
             Pool(dispatch, self.workers, options.data_dir, self.devices).run()
             return
-        while (job := dispatch.next()) is not None:
+        while (job := dispatch.queue.next()) is not None:
             dispatch.listener.started(job)
             report = Reporter(partial(dispatch.listener.advanced, job))
             encoder = dispatch.listener.encoder_of(job)

@@ -1,8 +1,7 @@
 """Trains trials on a cluster through Parsl: SLURM, Kubernetes, or workers on this machine.
 
-The driver stays where it is and alone writes the store. A worker is sent a config, a seed and the
-weights that the run starts from, and sends back what it made. It installs nothing. A worker with
-other code than the driver's is found by the digest that comes with every result.
+The driver alone writes the store. A worker is sent a config, a seed and the weights that the run
+starts from, and sends back what it made, with a digest that shows whether its code is the driver's.
 
 The trials of a lost worker or node are tried once more. A trial that takes longer than its limit
 ends itself, since Parsl cannot end one from outside.
@@ -131,7 +130,7 @@ class ParslExecutor(Executor):
         watch = _NodeWatch(self.cluster, kernel.executors[_LABEL], dispatch.listener.waiting)
         while True:
             # As many wait there as are trained, so that no worker does between two trials.
-            while len(running) < 2 * self.slots and (job := dispatch.next()) is not None:
+            while len(running) < 2 * self.slots and (job := dispatch.queue.next()) is not None:
                 running[self._submit(dispatch, kernel, job)] = job
             if not running:
                 return
@@ -210,10 +209,9 @@ def train_remotely(task: dict[str, Any]) -> Result:
 
 @contextmanager
 def _ended_at(job: Job) -> Iterator[None]:
-    """Raises `OverdueError` in the block once it has run for the job's limit.
+    """Raises `OverdueError` in the block once it has run, unstopped, for the job's limit.
 
-    The time for which the process is stopped does not count. If a library does not come back to
-    Python, the process ends a while later, and the trial is tried again elsewhere.
+    If a library does not come back to Python, the process ends, and the trial is tried elsewhere.
     """
     if job.limit_s is None or threading.current_thread() is not threading.main_thread():
         yield
@@ -265,10 +263,11 @@ class _NodeWatch:
         although no batch job is waiting for its turn.
         """
         now = self._clock()
+        logs = f"see the logs in {self._asked.folder}"
         interchange = self._workers.interchange_proc
         code = None if interchange is None else interchange.poll()
         if code is not None:
-            raise FedreproError(f"Parsl's interchange has ended (exit code {code}); {self._logs}")
+            raise FedreproError(f"Parsl's interchange has ended (exit code {code}); {logs}")
         if self._workers.connected_managers():
             self._said = self._expected_since = None
             return
@@ -283,12 +282,8 @@ class _NodeWatch:
         if now - self._expected_since > self._asked.start_s:
             raise FedreproError(
                 f"no node came within {self._asked.start_s} s (start_s of the cluster file), and "
-                f"no batch job is waiting for its turn ({found}); {self._logs}"
+                f"no batch job is waiting for its turn ({found}); {logs}"
             )
-
-    @property
-    def _logs(self) -> str:
-        return f"see the logs in {self._asked.folder}"
 
 
 def _pool_command(asked: Cluster) -> str:

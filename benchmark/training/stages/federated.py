@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from fedrepro.benchmark.training.stages.trial import Trial
 from fedrepro.methods import registry
 from fedrepro.methods.data.federation import Federation
@@ -23,7 +25,8 @@ def run(trial: Trial) -> Outcome:
 def task_of(trial: Trial, federation: Federation) -> Task:
     """What a method is given: the clients' data, the encoder with its head, random streams."""
     assert trial.config.head is not None
-    widths = trial.config.head["widths"]
+    widths, start = trial.config.head["widths"], trial.config.start
+    is_pretrained = start is not None and start.stage == "pretraining"
 
     def model(share: float = 1.0) -> Classifier:
         network, dim = trial.network(share)
@@ -37,6 +40,6 @@ def task_of(trial: Trial, federation: Federation) -> Task:
         encoder=trial.encoder,
         objective=trial.objective(),
         augmentation=trial.augmentation(),
-        source=trial.source(),
+        source=cache(trial.source) if is_pretrained else None,
         at_width=model,
     )
