@@ -56,13 +56,14 @@ def _installed() -> dict[str, str]:
 def _devices() -> dict[str, str]:
     import torch
 
-    from fedrepro.benchmark.execution.devices import default_jobs, devices_for
+    from fedrepro.benchmark.execution.executors.base import ExecutorOptions
+    from fedrepro.benchmark.execution.executors.local import LocalExecutor
     from fedrepro.benchmark.training.training import device_name
 
-    names = devices_for("auto")
-    found = {name: device_name(name) for name in dict.fromkeys(("cpu", *names))}
+    here = LocalExecutor(ExecutorOptions(None, "auto", jobs=None))
+    found = {name: device_name(name) for name in dict.fromkeys(("cpu", *here.devices))}
     gpu = "yes" if torch.cuda.is_available() else "no"
-    return {**found, "CUDA": gpu, "processes": f"{default_jobs(names)} by default"}
+    return {**found, "CUDA": gpu, "processes": f"{here.slots} by default"}
 
 
 def _data(given: argparse.Namespace) -> Iterator[tuple[str, str]]:

@@ -70,13 +70,12 @@ def _print(summary: Summary, given: argparse.Namespace, alone: bool) -> None:
 
 def _time_estimator(given: argparse.Namespace, store: Store) -> TimeEstimator:
     """Learns from what is stored; imports torch, so it is asked for only if a trial is missing."""
-    from fedrepro.benchmark.execution.devices import default_jobs, devices_for
+    from fedrepro.benchmark.execution.executors.base import ExecutorOptions
+    from fedrepro.benchmark.execution.executors.local import LocalExecutor
     from fedrepro.benchmark.planning.estimate import TrialTimeEstimator
-    from fedrepro.benchmark.planning.summary import TimeEstimator
     from fedrepro.benchmark.training.training import device_name
 
-    devices = devices_for(given.device)
-    workers = default_jobs(devices) if given.jobs is None else max(1, given.jobs)
-    device, name = devices[0], device_name(devices[0])
-    trials = TrialTimeEstimator(device, name, store.records(), given.data_dir)
-    return TimeEstimator(trials, name, workers)
+    here = LocalExecutor(ExecutorOptions(given.data_dir, given.device, given.jobs))
+    name = device_name(here.device)
+    trials = TrialTimeEstimator(here.device, name, store.records(), given.data_dir)
+    return TimeEstimator(trials, name, here.slots)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
+import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -34,7 +35,7 @@ from fedrepro.benchmark.commands._options import (
     refuse_selection,
 )
 from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.execution.processes import cores, die_with_driver, environment_of_workers
+from fedrepro.benchmark.execution.processes import cores, end_with, environment_of_workers
 from fedrepro.benchmark.judging.scoreboard import Scoreboard, scoreboard
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.load import load_paper, paper_ids
@@ -120,7 +121,8 @@ def _all_judged(
 ) -> list[_Judged]:
     if jobs == 1:
         return list(map(judge_one, ids))
-    pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), die_with_driver)
+    spawn = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(jobs, spawn, initializer=end_with, initargs=(os.getpid(),))
     try:
         with environment_of_workers():
             judged = pool.map(judge_one, ids)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -12,7 +13,7 @@ from torch import Tensor
 
 from fedrepro.benchmark.data.fetch import Archive, fetch
 from fedrepro.benchmark.data.folder import read_folder
-from fedrepro.benchmark.errors import MissingDataError
+from fedrepro.benchmark.errors import DataError, MissingDataError
 
 Part = Literal["train", "test", "unlabeled"]
 
@@ -40,8 +41,8 @@ class Stored:
 class DataSet(ABC):
     """A set; its registered name is the name of its module, with hyphens for underscores.
 
-    has_unlabeled: whether the set has unlabelled images of its own; otherwise `unlabeled` means
-    the training images without their labels.
+    has_unlabeled: whether it has unlabelled images of its own; otherwise `unlabeled` means the
+    training images without their labels.
     """
 
     n_classes: ClassVar[int]
@@ -59,6 +60,13 @@ class DataSet(ABC):
         Raises `DataError` if the part is missing or damaged.
         """
 
+    def images_in(self, part: Part, folder: Path, channels: int, note: str) -> Stored:
+        """A part from `<folder>/<name>/<part>/<class>/`, which no checksum holds to the release."""
+        where = folder / self.name / part
+        classes = None if part == "unlabeled" else self.n_classes
+        images, labels, cached = read_folder(where, channels, classes, folder)
+        return Stored(images, labels, False, str(where), note, cached)
+
 
 class ReleasedSet(DataSet):
     """A set whose release is a number of files under the data folder, in torchvision's layout.
@@ -68,14 +76,20 @@ class ReleasedSet(DataSet):
 
     archives: what `--download` fetches.
     channels: of an image.
+    folder: of the files, below the data folder.
+    parts: the files' names.
+    md5: of the files by name.
     """
 
     archives: ClassVar[tuple[Archive, ...]]
     channels: ClassVar[int]
+    folder: ClassVar[str]
+    parts: ClassVar[Mapping[str, tuple[str, ...]]]
+    md5: ClassVar[Mapping[str, str]] = {}
 
-    @abstractmethod
     def files(self, part: Part) -> tuple[str, ...]:
         """The release's files for a part, relative to the data folder."""
+        return tuple(f"{self.folder}/{name}" for name in self.parts[part])
 
     @abstractmethod
     def read_release(self, part: Part, folder: Path) -> Stored:
@@ -88,13 +102,21 @@ class ReleasedSet(DataSet):
         """Whether a file of the release is there."""
         return path.is_file()
 
+    def check(self, path: Path, found: str) -> None:
+        """Raises `DataError` unless `found` is the MD5 of the release's file."""
+        if found != self.md5[path.name]:
+            raise DataError(
+                f"{path} is not the release's file (MD5 of its content {found}, not "
+                f"{self.md5[path.name]}); delete it and fetch it again with --download"
+            )
+
     def read(self, part: Part, folder: Path, download: bool) -> Stored:
-        missing = self._missing(part, folder)
-        images = folder / self.name / part
+        missing = next((f for f in self.files(part) if not self.present(folder / f)), None)
         if missing and download:
             fetch(self.archives, folder)
-        elif missing and images.is_dir():
-            return self._read_images(part, folder)
+        elif missing and (folder / self.name / part).is_dir():
+            note = f"{self.name} was read from an image folder, not from the release"
+            return self.images_in(part, folder, self.channels, note)
         elif missing:
             size = sum(archive.size for archive in self.archives) / 1e6
             raise MissingDataError(
@@ -103,22 +125,6 @@ class ReleasedSet(DataSet):
                 f"FEDREPRO_DATA), or fetch {size:,.0f} MB with --download"
             )
         return self.read_release(part, folder)
-
-    def _missing(self, part: Part, folder: Path) -> str | None:
-        return next((f for f in self.files(part) if not self.present(folder / f)), None)
-
-    def _read_images(self, part: Part, folder: Path) -> Stored:
-        where = folder / self.name / part
-        classes = None if part == "unlabeled" else self.n_classes
-        images, labels, cached = read_folder(where, self.channels, classes, folder)
-        return Stored(
-            images,
-            labels,
-            is_release=False,
-            source=str(where),
-            note=f"{self.name} was read from an image folder, not from the release",
-            files=cached,
-        )
 
 
 def data_folder(data_dir: Path | None) -> Path:

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 NAME = ".fedrepro-cache"
-_CHUNK = 1 << 20
 
 
 def key_of(*parts: object) -> str:
@@ -69,11 +68,8 @@ def knows(folder: Path, key: str) -> bool:
 
 def md5_of(path: Path) -> str:
     """MD5 of a file's content."""
-    digest = hashlib.md5(usedforsecurity=False)
     with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
 
 
 def remembered_md5(path: Path, folder: Path) -> str:

@@ -1,7 +1,7 @@
 """What CIFAR-10 and CIFAR-100 have in common: pickled batches.
 
-Reading a pickle may run code. Each batch is therefore held against the release's checksum every
-time, in the very bytes that are then read, and may name nothing but what NumPy arrays consist of.
+Reading a pickle may run code: the very bytes that are read are held against the release's checksum
+every time, and may name nothing but what NumPy arrays consist of.
 """
 
 from __future__ import annotations
@@ -32,20 +32,10 @@ _ARRAYS = {
 
 
 class CifarSet(ReleasedSet):
-    """Colour images of 32x32.
-
-    folder: below the data folder. batches: its files by part. md5: of the files by name.
-    labels: under which name a batch holds its labels.
-    """
+    """Colour images of 32x32; `labels` is the name under which a batch holds its labels."""
 
     channels = 3
-    folder: ClassVar[str]
-    batches: ClassVar[Mapping[str, tuple[str, ...]]]
-    md5: ClassVar[Mapping[str, str]]
     labels: ClassVar[str]
-
-    def files(self, part: Part) -> tuple[str, ...]:
-        return tuple(f"{self.folder}/{name}" for name in self.batches[part])
 
     def read_release(self, part: Part, folder: Path) -> Stored:
         batches = [self._read(folder / name) for name in self.files(part)]
@@ -62,12 +52,7 @@ class CifarSet(ReleasedSet):
         """A batch; `data` is uint8, n x 3072, the labels are a list of n."""
         with path.open("rb") as file:
             content = file.read(_LARGEST)
-        found = hashlib.md5(content, usedforsecurity=False).hexdigest()
-        if found != self.md5[path.name]:
-            raise DataError(
-                f"{path} is not the release's file (MD5 {found}, not {self.md5[path.name]}); "
-                "delete it and fetch it again with --download"
-            )
+        self.check(path, hashlib.md5(content, usedforsecurity=False).hexdigest())
         try:
             batch: Mapping[str, Any] = _ArraysOnly(io.BytesIO(content), encoding="latin1").load()
         except pickle.UnpicklingError as error:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import http.client
 import lzma
 import os
+import shutil
 import stat
 import struct
 import sys
@@ -182,12 +182,10 @@ def unpack(packed: Path, archive: Archive, folder: Path) -> None:
         for name, source in _members(packed, archive.url):
             target = left.pop(name, None)
             if target is not None:
-                digest = hashlib.md5(usedforsecurity=False)
                 with replacing(folder / target) as file:
-                    while chunk := source.read(_CHUNK):
-                        digest.update(chunk)
-                        file.write(chunk)
-                remembered(folder, release_key(digest.hexdigest()), lambda: archive.url)
+                    shutil.copyfileobj(source, file)
+                md5 = remembered_md5(folder / target, folder)
+                remembered(folder, release_key(md5), lambda: archive.url)
     except _BROKEN as error:
         raise DataError(f"{archive.url} cannot be unpacked ({error})") from error
     except OSError as error:

@@ -31,8 +31,7 @@ def read_folder(
 
     Classes are numbered in the order of their folders' names, as numbers where all names are.
     With `n_classes` None all images below `where` are taken, without labels. Decoded arrays are
-    kept in the cache of the data `folder` under the names, sizes and times of all images; an
-    .npz carries checksums of its arrays, so that a damaged one is noticed and made again.
+    cached under the names, sizes and times of all images; a damaged .npz is made again.
 
     Raises `DataError` for a wrong number of classes, images of different sizes, unreadable images
     (`benchmark.data.pixels`) and a folder that cannot be listed.
@@ -92,24 +91,22 @@ def _images_in(folder: str, label: int) -> list[_File]:
 
 
 def _decoded(paths: list[str], channels: int) -> NDArray[np.uint8]:
-    images: NDArray[np.uint8] | None = None
+    first = decode(paths[0], channels)
+    try:
+        images = np.empty((len(paths), *first.shape), dtype=np.uint8)
+    except MemoryError as error:
+        raise DataError(
+            f"{len(paths):,} images of {first.shape[2]}x{first.shape[1]} pixels, as {paths[0]} is, "
+            "do not fit into memory"
+        ) from error
     for i, path in enumerate(paths):
-        pixels = decode(path, channels)
-        if images is None:
-            try:
-                images = np.empty((len(paths), *pixels.shape), dtype=np.uint8)
-            except MemoryError as error:
-                raise DataError(
-                    f"{len(paths):,} images of {pixels.shape[2]}x{pixels.shape[1]} pixels, as "
-                    f"{path} is, do not fit into memory"
-                ) from error
+        pixels = decode(path, channels) if i else first
         if pixels.shape != images.shape[1:]:
             raise DataError(
                 f"{path} has {pixels.shape[2]}x{pixels.shape[1]} pixels and {paths[0]} has "
                 f"{images.shape[3]}x{images.shape[2]}; bring all images to one size"
             )
         images[i] = pixels
-    assert images is not None
     return images
 
 

@@ -29,86 +29,61 @@ _LARGEST = 1 << 30
 """Bytes; the largest part of the sets has 88 million."""
 
 
-def unpacked(path: Path, dimensions: int) -> bytearray:
-    """The content of `path`, or of `path`.gz where only that exists.
+def read_idx(path: Path, dimensions: int) -> tuple[bytearray, NDArray[np.uint8]]:
+    """What an IDX file of bytes holds, unpacked if its name ends in .gz, and the array in it.
 
     No more is read than the header says, and one byte, so that a file which unpacks to any size
     costs nothing.
 
-    Raises `DataError` if the gzip file is cut off or damaged, or the header asks for too much.
+    Raises `DataError` if the file is damaged, or its header is another one or asks for too much.
     """
-    plain = path.is_file()
-    found = path if plain else path.with_name(path.name + ".gz")
+    again = "delete it and fetch it again with --download"
+    start = 4 + 4 * dimensions
     try:
-        with path.open("rb") if plain else gzip.open(found) as file:
-            content = bytearray(file.read(4 + 4 * dimensions))
-            wanted = _size(content, dimensions)
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            content = bytearray(file.read(start))
+            if content[:4] != bytes((0, 0, 8, dimensions)) or len(content) < start:
+                raise DataError(
+                    f"{path} is damaged: not an IDX file with {dimensions} dimensions of bytes"
+                )
+            shape = struct.unpack(f">{dimensions}I", content[4:])
+            wanted = math.prod(shape)
             if wanted > _LARGEST:
-                raise DataError(f"{found} is damaged: its header says {wanted:,} bytes of data")
+                raise DataError(f"{path} is damaged: its header says {wanted:,} bytes of data")
             left = wanted + 1
             while left and (chunk := file.read(min(_CHUNK, left))):
                 content += chunk
                 left -= len(chunk)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataError(
-            f"{found} is damaged ({error}); delete it and fetch it again with --download"
-        ) from error
-    return content
+        raise DataError(f"{path} is damaged ({error}); {again}") from error
+    if left != 1:
+        found = f"{wanted + 1 - left:,} bytes of data" if left else "more data"
+        raise DataError(f"{path} is damaged: {found}, its header says {wanted:,} bytes; {again}")
+    return content, np.frombuffer(content, dtype=np.uint8, offset=start).reshape(shape)
 
 
-def _size(header: bytearray, dimensions: int) -> int:
-    """Bytes of data that a header announces; 0 if it is cut off."""
-    start = 4 + 4 * dimensions
-    if len(header) < start:
-        return 0
-    return math.prod(struct.unpack(f">{dimensions}I", header[4:start]))
-
-
-def parse_idx(content: bytearray, dimensions: int, path: Path) -> NDArray[np.uint8]:
-    """The array of bytes in an IDX file; `path` names it in messages.
-
-    Raises `DataError` if the header is another one or the length is wrong.
-    """
-    start = 4 + 4 * dimensions
-    if content[:4] != bytes((0, 0, 8, dimensions)) or len(content) < start:
-        raise DataError(f"{path} is damaged: not an IDX file with {dimensions} dimensions of bytes")
-    shape = struct.unpack(f">{dimensions}I", content[4:start])
-    held, wanted = len(content) - start, math.prod(shape)
-    if held != wanted:
-        found = f"{held:,} bytes of data" if held < wanted else "more data"
-        raise DataError(
-            f"{path} is damaged: {found}, its header says {wanted:,} bytes; delete it and fetch it "
-            "again with --download"
-        )
-    return np.frombuffer(content, dtype=np.uint8, offset=start).reshape(shape)
+def idx_parts(train: str, test: str) -> Mapping[str, tuple[str, str]]:
+    """The names of a release's files of images and labels, from how they name its parts."""
+    return {
+        part: (f"{name}-images-idx3-ubyte", f"{name}-labels-idx1-ubyte")
+        for part, name in (("train", train), ("test", test))
+    }
 
 
 class IdxSet(ReleasedSet):
-    """Grey images and labels in IDX files.
+    """Grey images and labels in IDX files, gzipped or not.
 
-    folder: below the data folder.
-    pattern: of a file's name, with {part} and {kind}.
-    part_names: how the files name parts.
-    md5: of the unpacked files by name; files without one count as the release only if `--download`
+    md5: of the unpacked files; those without one count as the release only if `--download`
     unpacked them from the released archive.
     transposed: whether rows and columns of the images are swapped.
     """
 
     channels = 1
-    folder: ClassVar[str]
-    pattern: ClassVar[str]
-    part_names: ClassVar[Mapping[str, str]]
-    md5: ClassVar[Mapping[str, str]] = {}
+    parts = idx_parts("train", "t10k")
     transposed: ClassVar[bool] = False
 
-    def files(self, part: Part) -> tuple[str, ...]:
-        return tuple(
-            f"{self.folder}/{self.pattern.format(part=self.part_names[part], kind=kind)}"
-            for kind in ("images-idx3", "labels-idx1")
-        )
-
     def present(self, path: Path) -> bool:
-        return path.is_file() or path.with_name(path.name + ".gz").is_file()
+        return _stored(path).is_file()
 
     def read_release(self, part: Part, folder: Path) -> Stored:
         image_file, label_file = (folder / name for name in self.files(part))
@@ -124,23 +99,20 @@ class IdxSet(ReleasedSet):
             images.transpose(2, 3) if self.transposed else images,
             torch.from_numpy(numbers).to(torch.int64),
             is_release=released,
-            source=str(image_file.parent),
+            source=str(folder / self.folder),
             note=None if released else f"{self.name}: no checksum is known to hold the files to",
         )
 
     def _read(self, path: Path, dimensions: int, folder: Path) -> tuple[NDArray[np.uint8], bool]:
         """The array in a file, and whether it is known to be the release's."""
-        content = unpacked(path, dimensions)
-        array = parse_idx(content, dimensions, path)
+        content, array = read_idx(_stored(path), dimensions)
         if path.name in self.md5:
-            found = hashlib.md5(content, usedforsecurity=False).hexdigest()
-            if found != self.md5[path.name]:
-                raise DataError(
-                    f"{path} is not the release's file (MD5 of its content {found}, not "
-                    f"{self.md5[path.name]}); delete it and fetch it again with --download"
-                )
+            self.check(path, hashlib.md5(content, usedforsecurity=False).hexdigest())
             return array, True
         # An archive within an archive is remembered as it was unpacked: still gzipped.
-        zipped = path.with_name(path.name + ".gz")
-        stored = path if path.is_file() else zipped
-        return array, knows(folder, release_key(md5_of(stored)))
+        return array, knows(folder, release_key(md5_of(_stored(path))))
+
+
+def _stored(path: Path) -> Path:
+    """`path`, or `path`.gz where there is no such file."""
+    return path if path.is_file() else path.with_name(path.name + ".gz")

@@ -25,8 +25,7 @@ def prepare(
     """The images at `index` (all if None), square with `image_size` pixels and `channels`.
 
     images: uint8, n x 1 or 3 x height x width, possibly a view of a mapped file. Returns contiguous
-    uint8; the same tensor if nothing is to be done. The result is filled in chunks, so that the
-    images are never held twice.
+    uint8, filled in chunks so that images are never held twice; the same if nothing is to be done.
 
     Raises `ValueError` for other channels than 1 and 3.
     """

@@ -13,7 +13,7 @@ from torch import Tensor
 from fedrepro.benchmark.data.base import DataSet, Part, Stored, data_folder
 from fedrepro.benchmark.data.cache import key_of, remembered, stamp
 from fedrepro.benchmark.data.images import prepare
-from fedrepro.benchmark.data.selection import half, seven_tenths, subset
+from fedrepro.benchmark.data.selection import SHARES, share, subset
 from fedrepro.benchmark.errors import DataError
 from fedrepro.methods.data.federation import Federation, ImageSet, each_once
 from fedrepro.methods.data.partitions.base import Partition
@@ -22,7 +22,7 @@ from fedrepro.methods.seeds import Seeds
 
 _SETS = "fedrepro.benchmark.data.sets"
 _CHUNK = 2048
-PARTS = ("train", "train-a", "train-b", "train-70", "train-30", "test", "unlabeled")
+PARTS = ("train", *SHARES, "test", "unlabeled")
 
 
 @dataclass(frozen=True)
@@ -81,9 +81,10 @@ def load(
     part: `train`, `test`, `unlabeled` (the training images without labels where the set has no
     unlabelled ones), `train-a` or `train-b` (fixed disjoint halves of the training images),
     `train-70` or `train-30` (seven tenths of them, and the rest).
-    image_size, channels: what images are brought to, None to leave them as they are. data_dir:
-    the folder of all sets; None for FEDREPRO_DATA, else `data`. images: takes a fixed random
-    subset, in the proportions of the classes. download: fetches the release if it is missing.
+    image_size, channels: what images are brought to; None leaves them as they are.
+    data_dir: the folder of all sets; None for FEDREPRO_DATA, else `data`.
+    images: how many are taken, at random but always the same, in the proportions of the classes.
+    download: fetches the release if it is missing.
 
     Raises `UnknownNameError` for an unknown set and `DataError` for an unknown part and for data
     that are missing, damaged or fewer than `images`.
@@ -101,29 +102,17 @@ def load(
         raise DataError(f"{name} cannot be read ({error})") from error
     labels = None if part == "unlabeled" else stored.labels
     index = _chosen(name, part, len(stored.images), labels, images)
-    return Loaded(
-        ImageSet(
-            prepare(stored.images, index, image_size, channels),
-            labels if labels is None or index is None else labels[index],
-        ),
-        data.n_classes,
-        _checksum(stored, labels is not None, index, folder),
-        stored.is_release,
-        stored.note,
-        stored.source,
-    )
+    checksum = _checksum(stored, labels is not None, index, folder)
+    images_used = prepare(stored.images, index, image_size, channels)
+    portion = ImageSet(images_used, labels if labels is None or index is None else labels[index])
+    return Loaded(portion, data.n_classes, checksum, stored.is_release, stored.note, stored.source)
 
 
 def _chosen(
     name: str, part: str, n: int, labels: Tensor | None, images: int | None
 ) -> Tensor | None:
-    index = None
-    if part in ("train-a", "train-b"):
-        index = half(n, labels, int(part == "train-b"), name)
-    elif part in ("train-70", "train-30"):
-        index = seven_tenths(n, labels, part == "train-30", name)
-    if index is not None:
-        n = len(index)
+    index = share(part, n, labels, name) if part in SHARES else None
+    n = n if index is None else len(index)
     if images is None:
         return index
     if not 0 < images <= n:
@@ -162,9 +151,8 @@ def build_federation(
 ) -> Federation:
     """Deals images to clients, keeps those in use, and brings only them to size.
 
-    train, test: loaded at their original size. Dealing sees all images, so the split does not
-    depend on `image_size` or `channels`. unlabeled: images for learning without labels, all of
-    them dealt evenly to the clients that train.
+    train, test: at their original size, so that the split does not depend on another one.
+    unlabeled: images for learning without labels, dealt evenly to the clients that train.
 
     Raises `DataError` if the data cannot be dealt that way.
     """
@@ -178,21 +166,15 @@ def build_federation(
         raise DataError(f"{train.source}: {error}") from error
     train_images, train_of = _used(dealt.train, dealt.train_of, image_size, channels)
     test_images, test_of = _used(dealt.test, dealt.test_of, image_size, channels)
-    federation = replace(
-        dealt, train=train_images, test=test_images, train_of=train_of, test_of=test_of
-    )
+    used = replace(dealt, train=train_images, test=test_images, train_of=train_of, test_of=test_of)
     if unlabeled is None:
-        return federation
-    return federation.with_unlabeled(
-        prepare(unlabeled.portion.images, None, image_size, channels), seeds
-    )
+        return used
+    extra = prepare(unlabeled.portion.images, None, image_size, channels)
+    return used.with_unlabeled(extra, seeds)
 
 
 def _used(
-    portion: ImageSet,
-    indices: Sequence[Tensor],
-    image_size: int | None,
-    channels: int | None,
+    portion: ImageSet, indices: Sequence[Tensor], image_size: int | None, channels: int | None
 ) -> tuple[ImageSet, tuple[Tensor, ...]]:
     """The images that somebody holds, brought to size, and the indices into them."""
     held = torch.zeros(len(portion), dtype=torch.bool)

@@ -1,4 +1,4 @@
-"""Fixed random choices of images that no trial changes: halves and subsets."""
+"""Fixed random choices of images that no trial changes: shares and subsets."""
 
 from __future__ import annotations
 
@@ -9,14 +9,20 @@ from fedrepro.methods.seeds import Seeds
 
 # Streams under names of their own, the same for every trial.
 _FIXED = Seeds(0)
+SHARES = {
+    "train-a": ("halves", False),
+    "train-b": ("halves", True),
+    "train-70": ("seven tenths", False),
+    "train-30": ("seven tenths", True),
+}
+"""How the training images are divided, and whether a part is the rest of that."""
 
 
 def mixed_order(n: int, labels: Tensor | None, *names: str | int) -> Tensor:
-    """A fixed random order (int64, n) whose every beginning has the classes of the whole.
+    """A fixed random order (int64, n): its first m images hold the same fraction of every class.
 
-    Within a class the order is random, and the classes are interleaved evenly: the first m images
-    hold of every class the same fraction, rounded. Without `labels` it is a permutation. Orders
-    of other `names` are independent.
+    Fractions are rounded. Without `labels` it is a permutation. Orders of other `names` are
+    independent.
     """
     order = torch.randperm(n, generator=_FIXED.generator("data", *names))
     if labels is None:
@@ -30,21 +36,12 @@ def mixed_order(n: int, labels: Tensor | None, *names: str | int) -> Tensor:
     return order[place[order].argsort(stable=True)]
 
 
-def half(n: int, labels: Tensor | None, which: int, *names: str | int) -> Tensor:
-    """The first or second of two fixed disjoint halves, sorted; `which` is 0 or 1.
-
-    The first half has the odd image.
-    """
-    order = mixed_order(n, labels, "halves", *names)
-    middle = (n + 1) // 2
-    return (order[middle:] if which else order[:middle]).sort().values
-
-
-def seven_tenths(n: int, labels: Tensor | None, rest: bool, *names: str | int) -> Tensor:
-    """Fixed seven tenths, in the proportions of the classes and sorted; or the `rest`."""
-    order = mixed_order(n, labels, "seven tenths", *names)
-    cut = round(0.7 * n)
-    return (order[cut:] if rest else order[:cut]).sort().values
+def share(part: str, n: int, labels: Tensor | None, *names: str | int) -> Tensor:
+    """A fixed share of n images, sorted; `train-a` has the odd image of two halves."""
+    kind, is_rest = SHARES[part]
+    order = mixed_order(n, labels, kind, *names)
+    cut = (n + 1) // 2 if kind == "halves" else round(0.7 * n)
+    return (order[cut:] if is_rest else order[:cut]).sort().values
 
 
 def subset(n: int, labels: Tensor | None, images: int, *names: str | int) -> Tensor:

@@ -15,58 +15,53 @@ Wanted = tuple[str, str, int | None]
 """Name of a data set, part, number of images (None for all)."""
 
 
-@dataclass(frozen=True)
-class _Found:
-    """Checksum of a part that is there, or the sentence that says why it is not."""
-
-    checksum: str | None = None
-    problem: str | None = None
-
-
 @dataclass
 class DataAvailability:
-    """The data sets in one folder; each part is read once."""
+    """The data sets in one folder; each part is read once.
+
+    _found: by part, its checksum, or why it has none.
+    """
 
     data_dir: Path | None
     download: bool
-    _found: dict[Wanted, _Found] = field(default_factory=dict)
+    _found: dict[Wanted, str | DataError] = field(default_factory=dict)
 
     def problem(self, config: RunConfig) -> str | None:
         """Why training could not read its data, as one sentence; None if it could."""
         for wanted in portions_of(config):
             found = self._look(wanted)
-            if found.problem is not None and self.download:
+            if self.download and isinstance(found, DataError):
                 found = self._found[wanted] = self._load(wanted, download=True)
-            if found.problem is not None:
-                return found.problem
+            if isinstance(found, DataError):
+                return str(found)
         return None
 
     def changed(self, config: RunConfig, record: TrialRecord) -> list[str]:
         """Parts that are there, but with another content than `record` was trained on."""
         trained = record.provenance.get("data", {})
-        now = {f"{w[0]}/{w[1]}": self._look(w).checksum for w in portions_of(config)}
+        now = {f"{w[0]}/{w[1]}": self._look(w) for w in portions_of(config)}
         return [
             name
-            for name, checksum in now.items()
-            if checksum is not None and name in trained and trained[name]["checksum"] != checksum
+            for name, found in now.items()
+            if isinstance(found, str) and name in trained and trained[name]["checksum"] != found
         ]
 
-    def _look(self, wanted: Wanted) -> _Found:
+    def _look(self, wanted: Wanted) -> str | DataError:
         if wanted not in self._found:
             self._found[wanted] = self._load(wanted, download=False)
         return self._found[wanted]
 
-    def _load(self, wanted: Wanted, *, download: bool) -> _Found:
+    def _load(self, wanted: Wanted, *, download: bool) -> str | DataError:
         name, part, images = wanted
         try:
-            loaded = data.load(name, part, data_dir=self.data_dir, images=images, download=download)
+            found = data.load(name, part, data_dir=self.data_dir, images=images, download=download)
+            return found.checksum
         except (DataError, LookupError) as error:
-            return _Found(problem=str(error))
+            return DataError(str(error))
         except Exception as error:
             if not is_out_of_memory(error):
                 raise
-            return _Found(problem=f"{name}/{part} could not be read: memory ran out")
-        return _Found(checksum=loaded.checksum)
+            return DataError(f"{name}/{part} could not be read: memory ran out")
 
 
 def portions_of(config: RunConfig) -> Iterator[Wanted]:

@@ -1,15 +1,20 @@
-"""Trials to train, their results, and the queue that says which may begin."""
+"""Trials to train, their results, and which may begin, are tried again or cannot be trained."""
 
 from __future__ import annotations
 
 import heapq
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
 from typing import Any
 
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.methods.outcome import Outcome
+
+ATTEMPTS = 2
+"""How often a trial is tried when its worker is killed or memory runs out."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +80,7 @@ class Queue:
         jobs = list(jobs)
         self._ready: list[tuple[float, int, Job]] = []
         self._held: dict[tuple[str, int], list[Job]] = defaultdict(list)
-        self._pushed = 0
+        self._pushed = count()
         open_names = {job.name for job in jobs}
         for job in jobs:
             if job.needs in open_names:
@@ -107,5 +112,51 @@ class Queue:
 
     def _push(self, rank: float, job: Job) -> None:
         # The number breaks ties in the order of coming, so that jobs are never compared.
-        heapq.heappush(self._ready, (rank, self._pushed, job))
-        self._pushed += 1
+        heapq.heappush(self._ready, (rank, next(self._pushed), job))
+
+
+@dataclass(frozen=True)
+class Listener:
+    """What an executor calls while it trains.
+
+    encoder_of: gives the file of the weights that a job starts from.
+    finished: takes a result, once for every job; says whether other trials can start from it.
+    started: a job began.
+    advanced: so many of so many rounds are done.
+    waiting: takes the reason why nothing is trained now.
+    """
+
+    encoder_of: Callable[[Job], Path | None]
+    finished: Callable[[Job, Result], bool]
+    started: Callable[[Job], None] = lambda job: None
+    advanced: Callable[[Job, int, int], None] = lambda job, done, total: None
+    waiting: Callable[[str], None] = lambda why: None
+
+
+@dataclass
+class Dispatch:
+    """The jobs of one run; every executor takes jobs from it and gives results to it."""
+
+    queue: Queue
+    listener: Listener
+    _tried: Counter[tuple[str, int]] = field(default_factory=Counter)
+
+    def settle(self, job: Job, result: Result) -> None:
+        """Reports a result, and the failure of all that needs it; or queues the job again."""
+        if isinstance(result, Failed) and result.again:
+            self._tried[job.name] += 1
+            if self._tried[job.name] < ATTEMPTS:
+                self.queue.put_back(job)
+                return
+        if self.listener.finished(job, result):
+            self.queue.done(job)
+            return
+        for lost in self.queue.failed(job):
+            start = lost.config.start
+            assert start is not None
+            reason = f"the run that it starts from failed ({start.description})"
+            self.listener.finished(lost, Failed(reason))
+
+    def killed(self, job: Job, how: str) -> None:
+        """Queues a job again whose worker is gone; `how` says what is known of the worker's end."""
+        self.settle(job, Failed(f"its worker was killed {ATTEMPTS} times ({how})", again=True))

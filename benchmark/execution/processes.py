@@ -5,7 +5,6 @@ A worker uses one thread, leaves Ctrl-C to the driver, and ends when the driver 
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import threading
@@ -14,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+_LOOK_EVERY_S = 1.0
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
@@ -25,10 +25,10 @@ def cores() -> int:
 
 
 class RunningClock:
-    """Seconds for which this process has run since the clock was made.
+    """Seconds for which this process has run since the clock was made; to be read regularly.
 
-    The clock must be read regularly. Of a longer pause between two readings only `longest_s`
-    count: the process was stopped then (Ctrl-Z, SIGSTOP), and nothing that it waits for was late.
+    Of a longer pause between two readings only `longest_s` count: the process was stopped then
+    (Ctrl-Z, SIGSTOP), and nothing that it waits for was late.
     """
 
     def __init__(self, longest_s: float) -> None:
@@ -55,9 +55,8 @@ def is_stopped(process: int | None) -> bool:
 def environment_of_workers() -> Iterator[None]:
     """Variables and signals for a block that starts workers.
 
-    The number of threads must be set before torch is imported. The folder that a worker is started
-    in is no place to import from. SIGINT is blocked: workers inherit that, and here it waits until
-    the block has ended.
+    The number of threads must be set before torch is imported. Nothing is imported from the working
+    folder. SIGINT is blocked: workers inherit that, and here it waits until the block has ended.
     """
     wanted = dict.fromkeys(_THREAD_VARIABLES, "1") | {
         "CUBLAS_WORKSPACE_CONFIG": ":4096:8",
@@ -69,21 +68,18 @@ def environment_of_workers() -> Iterator[None]:
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        for name in wanted:
+            del os.environ[name]
+        os.environ.update({name: value for name, value in before.items() if value is not None})
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
-def die_with_driver() -> None:
-    """Ends this worker as soon as its driver has ended, even in the middle of a trial."""
-    threading.Thread(target=_wait_and_end, daemon=True).start()
+def end_with(driver: int) -> None:
+    """Has this process end when `driver`, which started it, has ended, however that ended."""
 
+    def watch() -> None:
+        while os.getppid() == driver:
+            time.sleep(_LOOK_EVERY_S)
+        os._exit(1)
 
-def _wait_and_end() -> None:
-    driver = multiprocessing.parent_process()
-    assert driver is not None
-    driver.join()
-    os._exit(1)
+    threading.Thread(target=watch, daemon=True).start()

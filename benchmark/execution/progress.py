@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from types import TracebackType
 
 from rich.console import Console
 from rich.progress import BarColumn, Task, TaskID, TextColumn
@@ -23,11 +22,7 @@ _NAMED, _DRAWN = 4, 16
 
 @dataclass
 class Progress:
-    """Progress over trials; a context manager around the training.
-
-    Weights of trials are estimated seconds, so the time left follows from the work done so far and
-    not from the number of trials.
-    """
+    """Progress over trials, weighted by estimated seconds; a context manager around training."""
 
     console: Console = field(default_factory=lambda: Console(stderr=True, highlight=False))
     clock: Callable[[], float] = time.monotonic
@@ -58,8 +53,7 @@ class Progress:
 
     def started(self, name: tuple[str, int], label: str, weight: float) -> None:
         """A trial began; a trial that is tried again begins anew."""
-        if name in self._running:
-            self._bars.remove_task(self._running.pop(name))
+        self._forget(name)
         drawn = len(self._running) < _DRAWN
         self._running[name] = self._bars.add_task(
             label, total=None, visible=drawn, weight=weight, counted="0/?"
@@ -69,16 +63,13 @@ class Progress:
     def advanced(self, name: tuple[str, int], done: int, total: int) -> None:
         """So many of so many rounds of a trial are done."""
         if name in self._running:
-            counted = f"{done}/{total or '?'}"
-            self._bars.update(
-                self._running[name], completed=done, total=total or None, counted=counted
-            )
+            bar, counted = self._running[name], f"{done}/{total or '?'}"
+            self._bars.update(bar, completed=done, total=total or None, counted=counted)
         self._show()
 
     def ended(self, name: tuple[str, int], weight: float, failed: bool) -> None:
         """A trial ended, or will never begin."""
-        if name in self._running:
-            self._bars.remove_task(self._running.pop(name))
+        self._forget(name)
         self._finished += 1
         self._failures += failed
         self._finished_weight += weight
@@ -87,15 +78,13 @@ class Progress:
     def seconds_left(self) -> float | None:
         """Estimated seconds until the end; None while nothing can be said.
 
-        Until a trial has ended the estimate of the work is all that there is: the first seconds
-        only show how long workers take to start.
+        Until a trial has ended they follow from the weights: time only shows how workers start.
         """
         if self._weight <= 0:
             return None
-        part = 0.0
+        done = self._finished_weight
         for trial in self._trained():
-            part += trial.fields["weight"] * trial.percentage / 100
-        done = self._finished_weight + part
+            done += trial.fields["weight"] * trial.percentage / 100
         left = max(self._weight - done, 0.0)
         if self._finished_weight <= 0:
             return left / self._workers
@@ -116,23 +105,22 @@ class Progress:
         self._bars.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:  # fmt: skip
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         self._bars.stop()
         if self._bars.disable and self._trials and kind is None:
             self.say(self.line())
+
+    def _forget(self, name: tuple[str, int]) -> None:
+        if name in self._running:
+            self._bars.remove_task(self._running.pop(name))
 
     def _trained(self) -> list[Task]:
         """Bars of the trials that are trained now, the first that began first."""
         return [task for task in self._bars.tasks if task.id != self._all]
 
     def _ahead(self) -> list[str]:
-        left = self.seconds_left()
-        if left is None or self._finished >= self._trials:
-            return []
-        return [f"about {duration(left)} left"]
+        left = self.seconds_left() if self._finished < self._trials else None
+        return [] if left is None else [f"about {duration(left)} left"]
 
     def _show(self) -> None:
         if self._bars.disable:

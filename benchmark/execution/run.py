@@ -1,25 +1,22 @@
 """Carries out a plan: trains the trials that the store lacks and stores their results.
 
-A run takes four steps: `sort_out` compares the plan with the store and the data, `weighted` puts
-what is left in order, an executor trains it, and `_keep` stores each result as it comes.
+`sort_out` compares the plan with the store and the data, `weighted` puts what is left in order, an
+executor trains it, and `_keep` stores each result as it comes.
 """
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import torch
 
-from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.execution import executors
 from fedrepro.benchmark.execution.data_availability import DataAvailability
-from fedrepro.benchmark.execution.executors._dispatch import Dispatch
-from fedrepro.benchmark.execution.executors.base import Executor, ExecutorOptions, Listener
-from fedrepro.benchmark.execution.jobs import Done, Failed, Job, Queue, Result
+from fedrepro.benchmark.execution.executors.base import Executor, ExecutorOptions
+from fedrepro.benchmark.execution.jobs import Dispatch, Done, Failed, Job, Listener, Queue, Result
 from fedrepro.benchmark.execution.progress import Progress
 from fedrepro.benchmark.planning.estimate import TrialTimeEstimator
 from fedrepro.benchmark.planning.plan import Plan
@@ -33,22 +30,26 @@ _LEAST_LIMIT_S = 1800.0
 _LARGEST_LIMIT_S = 1e8  # three years: no clock or timer of a worker refuses it
 
 
-@dataclass(frozen=True)
+@dataclass
 class Execution:
     """What carrying out a plan came to.
 
-    trained, reused, failed: numbers of trials.
+    trained, reused: numbers of trials.
     wall_s: seconds in all.
     not_run: by run key, why nothing was tried (data that are missing).
     errors: by run key and seed, why a trial failed.
     """
 
-    trained: int
-    reused: int
-    failed: int
-    wall_s: float
-    not_run: Mapping[str, str] = field(default_factory=dict)
-    errors: Mapping[tuple[str, int], str] = field(default_factory=dict)
+    trained: int = 0
+    reused: int = 0
+    wall_s: float = 0.0
+    not_run: dict[str, str] = field(default_factory=dict)
+    errors: dict[tuple[str, int], str] = field(default_factory=dict)
+
+    @property
+    def failed(self) -> int:
+        """Number of trials."""
+        return len(self.errors)
 
     @property
     def summary(self) -> str:
@@ -74,17 +75,13 @@ def execute(
     cluster: Path | None = None,
     time_limit: float | None = None,
 ) -> Execution:
-    """Trains every trial of `plan` that `store` lacks.
+    """Trains every trial of `plan` that `store` lacks; notes those that fail or miss their data.
 
-    device: `cpu`, `cuda` (all of them), `cuda:1` or `auto`.
-    jobs: worker processes; None for one a core, or one a GPU; 0 trains in this process.
+    data_dir, device, jobs, cluster: as in `ExecutorOptions`.
     download: fetches missing data sets.
     executor: where trials are trained (`benchmark.execution.executors`).
-    cluster: the file that describes a cluster.
     time_limit: seconds of running after which a trial counts as hung; None for 20 times its
     estimate, 0 for never.
-
-    A trial that fails, or whose data are missing, is noted; the others are trained.
 
     Raises `StoreError` if the store cannot be written, and `FedreproError` for a device that is not
     there.
@@ -93,9 +90,9 @@ def execute(
     chosen = executors.find(executor)(ExecutorOptions(data_dir, device, jobs, cluster))
     with store.writing():
         driver = _Driver(plan, store, data_dir, shown)
-        todo = driver.sort_out(download)
-        driver.train(todo, chosen, time_limit)
-    return driver.execution(time.perf_counter() - clock)
+        driver.train(driver.sort_out(download), chosen, time_limit)
+    driver.done.wall_s = time.perf_counter() - clock
+    return driver.done
 
 
 def rehearse(
@@ -129,10 +126,7 @@ class _Driver:
     store: Store
     data_dir: Path | None
     progress: Progress
-    trained: int = 0
-    reused: int = 0
-    not_run: dict[str, str] = field(default_factory=dict)
-    errors: dict[tuple[str, int], str] = field(default_factory=dict)
+    done: Execution = field(default_factory=Execution)
     seconds: dict[tuple[str, int], float] = field(default_factory=dict)
 
     def sort_out(self, download: bool) -> list[Job]:
@@ -149,31 +143,28 @@ class _Driver:
                 other_data.add(job.name)
                 stale.update(changed or ["data of the run that it starts from"])
             elif record is not None:
-                self.reused += 1
+                self.done.reused += 1
                 continue
             else:
                 stale.update(self.store.stale(config, seed))
             todo.append(job)
+        not_run = self.done.not_run
         for config in dict.fromkeys(job.config for job in todo):
-            reason = self._why_not(config, available)
+            reason = not_run.get(config.start.key) if config.start else None
+            reason = reason or available.problem(config)
             if reason is not None:
-                self.not_run[config.key] = reason
-        todo = [job for job in todo if job.config.key not in self.not_run]
+                not_run[config.key] = reason
+        todo = [job for job in todo if job.config.key not in not_run]
         self._announce(len(todo), stale)
         return todo
 
-    def _why_not(self, config: RunConfig, available: DataAvailability) -> str | None:
-        if config.start is not None and config.start.key in self.not_run:
-            return self.not_run[config.start.key]
-        return available.problem(config)
-
     def _announce(self, todo: int, stale: Counter[str]) -> None:
         say = self.progress.say
-        say(f"{todo} trials to train, {self.reused} reused from {self.store.root}")
+        say(f"{todo} trials to train, {self.done.reused} reused from {self.store.root}")
         for changed, trials in stale.most_common():
             noun = "trial was" if trials == 1 else "trials were"
             say(f"stale: {changed} has changed since {trials} {noun} made")
-        for reason, runs in Counter(self.not_run.values()).items():
+        for reason, runs in Counter(self.done.not_run.values()).items():
             say(f"NOT RUN: {reason} ({runs} {'run' if runs == 1 else 'runs'})")
 
     def train(self, todo: list[Job], executor: Executor, time_limit: float | None) -> None:
@@ -181,35 +172,40 @@ class _Driver:
         if not todo:
             return
         jobs = self.weighted(todo, executor, time_limit)
-        self.progress.begin(len(jobs), sum(self.seconds.values()), executor.slots)
+        shown = self.progress
+        shown.begin(len(jobs), sum(self.seconds.values()), executor.slots)
 
         def finished(job: Job, result: Result) -> bool:
             stored = self._keep(job, result)
-            self.progress.ended(job.name, self.seconds[job.name], failed=not stored)
+            shown.ended(job.name, self.seconds[job.name], failed=not stored)
             return stored
 
         listener = Listener(
             encoder_of=self._encoder_of,
             finished=finished,
-            started=lambda job: self.progress.started(
-                job.name, _label(job), self.seconds[job.name]
-            ),
-            advanced=lambda job, done, total: self.progress.advanced(job.name, done, total),
-            waiting=self.progress.say,
+            started=lambda job: shown.started(job.name, _label(job), self.seconds[job.name]),
+            advanced=lambda job, done, total: shown.advanced(job.name, done, total),
+            waiting=shown.say,
         )
-        with self.progress:
+        with shown:
             executor.train(Dispatch(Queue(jobs), listener))
 
     def weighted(self, todo: list[Job], executor: Executor, time_limit: float | None) -> list[Job]:
-        """The jobs with limits and weights: those that most time depends on begin first."""
+        """The jobs with limits, and weights: seconds of each and of the longest chain after it."""
         device = executor.device
         # A cluster's devices are not here: its trials are ordered as if they ran on this processor.
         here = device if torch.device(device).type == "cpu" or torch.cuda.is_available() else "cpu"
         known = TrialTimeEstimator(here, device_name(here), self.store.records(), self.data_dir)
         each = {run: known.seconds(run) for run in {job.config for job in todo}}
         self.seconds = {job.name: each[job.config] for job in todo}
-        limits = {job.name: _limit(self.seconds[job.name], time_limit) for job in todo}
-        return _weighted(todo, self.seconds, limits)
+        weighted: list[Job] = []
+        tail: dict[tuple[str, int] | None, float] = {}
+        for job in reversed(todo):
+            own = self.seconds[job.name]
+            weight = own + tail.get(job.name, 0.0)
+            tail[job.needs] = max(tail.get(job.needs, 0.0), weight)
+            weighted.append(replace(job, weight=weight, limit_s=_limit(own, time_limit)))
+        return weighted[::-1]
 
     def _keep(self, job: Job, result: Result) -> bool:
         """Stores a result, or why there is none; returns whether there is one."""
@@ -222,9 +218,9 @@ class _Driver:
                 except ValueError as error:
                     result = Failed(str(error))
                 else:
-                    self.trained += 1
+                    self.done.trained += 1
                     return True
-        self.errors[job.name] = result.message
+        self.done.errors[job.name] = result.message
         self.store.save_error(job.config, job.seed, result.message, result.details)
         self.progress.say(f"ERROR: {_label(job)}: {result.message}")
         return False
@@ -236,26 +232,6 @@ class _Driver:
         record = self.store.find(job.config.start, job.needs[1])
         assert record is not None
         return self.store.encoder_path(record)
-
-    def execution(self, wall_s: float) -> Execution:
-        """What it all came to."""
-        failed = len(self.errors)
-        return Execution(self.trained, self.reused, failed, wall_s, self.not_run, self.errors)
-
-
-def _weighted(
-    todo: list[Job],
-    seconds: Mapping[tuple[str, int], float],
-    limits: Mapping[tuple[str, int], float | None],
-) -> list[Job]:
-    """The jobs, each weighted by the seconds of itself and of the longest chain that needs it."""
-    weighted: list[Job] = []
-    tail: dict[tuple[str, int] | None, float] = {}
-    for job in reversed(todo):
-        weight = seconds[job.name] + tail.get(job.name, 0.0)
-        tail[job.needs] = max(tail.get(job.needs, 0.0), weight)
-        weighted.append(replace(job, weight=weight, limit_s=limits[job.name]))
-    return weighted[::-1]
 
 
 def _limit(seconds: float, given: float | None) -> float | None:

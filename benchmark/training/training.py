@@ -1,7 +1,6 @@
 """Trains one trial of one run: from a frozen config and a seed to an outcome.
 
-Nothing here knows of tables, stores or other trials. The same config and seed give the same
-numbers on one device, whichever process trains them.
+The same config and seed give the same numbers on one device, whichever process trains them.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import subprocess
 import time
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -91,10 +90,8 @@ def versions() -> Mapping[str, str]:
         "numpy": numpy.__version__,
     }
     for package in ("torchvision", "scikit-learn", "scipy"):
-        try:
+        with suppress(PackageNotFoundError):
             found[package] = version(package)
-        except PackageNotFoundError:
-            continue
     return found
 
 
@@ -133,10 +130,9 @@ def _processor() -> str:
 
 @contextmanager
 def _deterministic() -> Iterator[None]:
-    """Runs a block with one thread an operator and deterministic algorithms wherever there are any.
+    """For a block: one thread an operator, and deterministic algorithms wherever there are any.
 
-    Warnings where there are none are not shown. Memory is not filled before use, which for small
-    networks takes up to a twentieth of the time and helps only code that reads what nobody wrote.
+    Memory is not filled before use: that costs small networks up to a twentieth of the time.
     """
     memory: Any = torch.utils.deterministic
     before = torch.get_num_threads(), torch.get_deterministic_debug_mode()

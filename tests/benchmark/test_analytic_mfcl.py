@@ -15,7 +15,6 @@ from torch import nn
 from fedrepro.benchmark.analytic import judge_analytic, recompute
 from fedrepro.benchmark.analytic._network import first_layers, measure, measure_layers
 from fedrepro.benchmark.analytic.base import Candidate, _judge_number, from_candidates
-from fedrepro.benchmark.data._torchvision import ensure_torchvision
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.model import Cell
 from fedrepro.benchmark.spec.printed import Printed
@@ -23,6 +22,7 @@ from fedrepro.benchmark.spec.settings import merge
 from fedrepro.methods.encoders.resnet import ResNet
 from fedrepro.methods.encoders.vgg import VGG
 from fedrepro.methods.nn.mfcl_modules import Convolution, Pooling, client_autoencoder
+from tests.whole_torchvision import ensure_torchvision
 
 CELLS: Mapping[tuple[str, str, str], Cell] = {
     (cell.table, "|".join(cell.row), "|".join(cell.column)): cell

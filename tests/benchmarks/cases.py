@@ -11,7 +11,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from fedrepro.benchmark.data._torchvision import ensure_torchvision
 from fedrepro.methods.data.federation import to_float
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.nn.layers import in_fast_layout, is_buffer
@@ -22,6 +21,7 @@ from fedrepro.methods.training.evaluate import client_losses
 from fedrepro.methods.training.steps import Grouping
 from tests.benchmarks.rounds import central_rounds, engine_round, plain_round
 from tests.benchmarks.shapes import IMAGES, SHAPES, Shape, cnn, federation
+from tests.whole_torchvision import ensure_torchvision
 
 Call = Callable[[], Any]
 

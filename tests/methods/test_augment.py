@@ -6,7 +6,6 @@ import torch
 from scipy import stats
 from torch import Tensor
 
-from fedrepro.benchmark.data._torchvision import ensure_torchvision
 from fedrepro.methods.data.views.augment import Augmentation, Parameters, apply
 from fedrepro.methods.data.views.pixels import (
     BRIGHTNESS,
@@ -16,6 +15,7 @@ from fedrepro.methods.data.views.pixels import (
     blur_radius,
     turn_hue,
 )
+from tests.whole_torchvision import ensure_torchvision
 
 ensure_torchvision()
 TF = pytest.importorskip("torchvision.transforms.functional")

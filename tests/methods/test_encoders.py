@@ -6,12 +6,12 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from fedrepro.benchmark.data._torchvision import ensure_torchvision
 from fedrepro.methods.encoders.cnn import CNN
 from fedrepro.methods.encoders.resnet import ResNet
 from fedrepro.methods.nn.layers import is_buffer
 from fedrepro.methods.registry import find, names
 from fedrepro.methods.state import State, concatenate, take
+from tests.whole_torchvision import ensure_torchvision
 
 AsState = Callable[[nn.Module], State]
 

@@ -6,11 +6,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from fedrepro.benchmark.data._torchvision import ensure_torchvision
 from fedrepro.methods.objectives._memory import enqueue, is_filled, new_queue, unit
 from fedrepro.methods.objectives.base import Learner
 from fedrepro.methods.objectives.moco import info_nce
 from fedrepro.methods.state import State, clone, take
+from tests.whole_torchvision import ensure_torchvision
 
 MakeLearner = Callable[..., tuple[Learner, State, list[Tensor]]]
 

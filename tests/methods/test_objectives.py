@@ -5,7 +5,6 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from fedrepro.benchmark.data._torchvision import ensure_torchvision
 from fedrepro.methods.nn.layers import (
     BatchNorm,
     Flatten,
@@ -21,6 +20,7 @@ from fedrepro.methods.objectives.simclr import nt_xent
 from fedrepro.methods.objectives.simsiam import negative_similarity
 from fedrepro.methods.registry import find, names
 from fedrepro.methods.state import State, clone, take
+from tests.whole_torchvision import ensure_torchvision
 
 ALL = names("objective")
 CONTRASTIVE = ["byol", "simclr", "simsiam"]  # the rows of CP-CFL's Table 1

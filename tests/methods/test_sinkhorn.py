@@ -4,8 +4,8 @@ import torch
 from scipy.optimize import minimize
 from torch import Tensor
 
-from fedrepro.benchmark.data._torchvision import ensure_torchvision
 from fedrepro.methods.clusters.balanced_clustering import sinkhorn
+from tests.whole_torchvision import ensure_torchvision
 
 
 def by_division(scores: Tensor, epsilon: float, iterations: int) -> Tensor:

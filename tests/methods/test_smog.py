@@ -9,12 +9,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.benchmark.data._torchvision import ensure_torchvision
 from fedrepro.methods.clusters.kmeans import group_means
 from fedrepro.methods.nn.layers import is_buffer
 from fedrepro.methods.objectives.base import Learner
 from fedrepro.methods.objectives.smog import GROUPS, moved, similarities
 from fedrepro.methods.state import State, clone, take
+from tests.whole_torchvision import ensure_torchvision
 
 MakeLearner = Callable[..., tuple[Learner, State, list[Tensor]]]
 

@@ -5,12 +5,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from fedrepro.benchmark.data._torchvision import ensure_torchvision
 from fedrepro.methods.clusters.balanced_clustering import sinkhorn
 from fedrepro.methods.objectives._memory import unit
 from fedrepro.methods.objectives.base import Learner
 from fedrepro.methods.objectives.swav import PROTOTYPES, swapped_prediction
 from fedrepro.methods.state import State, take
+from tests.whole_torchvision import ensure_torchvision
 
 MakeLearner = Callable[..., tuple[Learner, State, list[Tensor]]]
 

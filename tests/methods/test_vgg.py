@@ -6,11 +6,11 @@ import pytest
 import torch
 from torch import nn
 
-from fedrepro.benchmark.data._torchvision import ensure_torchvision
 from fedrepro.methods.encoders.vgg import VGG
 from fedrepro.methods.nn.layers import is_buffer
 from fedrepro.methods.registry import find
 from fedrepro.methods.state import State, concatenate, take
+from tests.whole_torchvision import ensure_torchvision
 
 AsState = Callable[[nn.Module], State]
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from fedrepro.benchmark.data.cifar import CifarSet
 from fedrepro.benchmark.data.fetch import Archive
 
-_BATCHES = {"train": tuple(f"data_batch_{i}" for i in range(1, 6)), "test": ("test_batch",)}
+_FOLDER = "cifar-10-batches-py"
+_PARTS = {"train": tuple(f"data_batch_{i}" for i in range(1, 6)), "test": ("test_batch",)}
 _MD5 = {
     "data_batch_1": "c99cafc152244af753f735de768cd75f",
     "data_batch_2": "d4bba439e000b95fd0a9bffe97cbabec",
@@ -20,8 +21,8 @@ class Cifar10(CifarSet):
     """The release as torchvision lays it out, `cifar-10-batches-py/`."""
 
     n_classes = 10
-    folder = "cifar-10-batches-py"
-    batches = _BATCHES
+    folder = _FOLDER
+    parts = _PARTS
     md5 = _MD5
     labels = "labels"
     archives = (
@@ -29,9 +30,6 @@ class Cifar10(CifarSet):
             "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz",
             170_498_071,
             "c58f30108f718f92721af3b95e74349a",
-            members={
-                f"cifar-10-batches-py/{name}": f"cifar-10-batches-py/{name}"
-                for name in (*_MD5, "batches.meta")
-            },
+            members={f"{_FOLDER}/{n}": f"{_FOLDER}/{n}" for n in (*_MD5, "batches.meta")},
         ),
     )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from fedrepro.benchmark.data.cifar import CifarSet
 from fedrepro.benchmark.data.fetch import Archive
 
-_BATCHES = {"train": ("train",), "test": ("test",)}
+_FOLDER = "cifar-100-python"
+_PARTS = {"train": ("train",), "test": ("test",)}
 _MD5 = {
     "train": "16019d7e3df5f24257cddd939b257f8d",
     "test": "f0ef6b0ae62326f3e7ffdfab6717acfc",
@@ -16,8 +17,8 @@ class Cifar100(CifarSet):
     """The release as torchvision lays it out, `cifar-100-python/`."""
 
     n_classes = 100
-    folder = "cifar-100-python"
-    batches = _BATCHES
+    folder = _FOLDER
+    parts = _PARTS
     md5 = _MD5
     labels = "fine_labels"
     archives = (
@@ -25,8 +26,6 @@ class Cifar100(CifarSet):
             "https://www.cs.toronto.edu/~kriz/cifar-100-python.tar.gz",
             169_001_437,
             "eb9058c3a382ffc7106e4002c42a8d85",
-            members={
-                f"cifar-100-python/{n}": f"cifar-100-python/{n}" for n in ("train", "test", "meta")
-            },
+            members={f"{_FOLDER}/{n}": f"{_FOLDER}/{n}" for n in (*_MD5, "meta")},
         ),
     )

@@ -11,14 +11,9 @@ stand upright, as MNIST's do.
 from __future__ import annotations
 
 from fedrepro.benchmark.data.fetch import Archive
-from fedrepro.benchmark.data.idx import IdxSet
+from fedrepro.benchmark.data.idx import IdxSet, idx_parts
 
-_PARTS = {"train": "train", "test": "test"}
-_NAMES = tuple(
-    f"emnist-balanced-{part}-{kind}-ubyte.gz"
-    for part in _PARTS.values()
-    for kind in ("images-idx3", "labels-idx1")
-)
+_PARTS = idx_parts("emnist-balanced-train", "emnist-balanced-test")
 
 
 class Emnist(IdxSet):
@@ -26,14 +21,17 @@ class Emnist(IdxSet):
 
     n_classes = 47
     folder = "EMNIST/raw"
-    pattern = "emnist-balanced-{part}-{kind}-ubyte"
-    part_names = _PARTS
+    parts = _PARTS
     transposed = True
     archives = (
         Archive(
             "https://biometrics.nist.gov/cs_links/EMNIST/gzip.zip",
             561_753_746,
             "58c8d27c78d21e728a6bc7b3cc06412e",
-            members={f"gzip/{name}": f"EMNIST/raw/{name}" for name in _NAMES},
+            members={
+                f"gzip/{name}.gz": f"EMNIST/raw/{name}.gz"
+                for names in _PARTS.values()
+                for name in names
+            },
         ),
     )

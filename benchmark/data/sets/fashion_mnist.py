@@ -7,7 +7,6 @@ from fedrepro.benchmark.data.idx import IdxSet
 
 # The authors' repository: their storage bucket, which torchvision uses, has no HTTPS.
 _HOST = "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/"
-_PARTS = {"train": "train", "test": "t10k"}
 _MD5 = {
     "train-images-idx3-ubyte": "f4a8712d7a061bf5bd6d2ca38dc4d50a",
     "train-labels-idx1-ubyte": "9018921c3c673c538a1fc5bad174d6f9",
@@ -21,8 +20,6 @@ class FashionMnist(IdxSet):
 
     n_classes = 10
     folder = "FashionMNIST/raw"
-    pattern = "{part}-{kind}-ubyte"
-    part_names = _PARTS
     md5 = _MD5
     archives = tuple(
         Archive(f"{_HOST}{name}.gz", size, md5, path=f"FashionMNIST/raw/{name}.gz")

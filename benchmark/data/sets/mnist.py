@@ -6,7 +6,6 @@ from fedrepro.benchmark.data.fetch import Archive
 from fedrepro.benchmark.data.idx import IdxSet
 
 _HOST = "https://ossci-datasets.s3.amazonaws.com/mnist/"
-_PARTS = {"train": "train", "test": "t10k"}
 _MD5 = {
     "train-images-idx3-ubyte": "6bbc9ace898e44ae57da46a324031adb",
     "train-labels-idx1-ubyte": "a25bea736e30d166cdddb491f175f624",
@@ -20,8 +19,6 @@ class Mnist(IdxSet):
 
     n_classes = 10
     folder = "MNIST/raw"
-    pattern = "{part}-{kind}-ubyte"
-    part_names = _PARTS
     md5 = _MD5
     archives = tuple(
         Archive(f"{_HOST}{name}.gz", size, md5, path=f"MNIST/raw/{name}.gz")

@@ -33,13 +33,13 @@ class PhotoPatches(DataSet):
         from sklearn.datasets import load_sample_images
 
         held = load_sample_images()
-        patches = [_patches(torch.tensor(photo)) for photo in held.images]
-        return Stored(
-            torch.cat([p[_chosen(len(p), i)] for i, p in enumerate(patches)]),
-            None,
-            is_release=True,
-            source="scikit-learn, load_sample_images",
-        )
+        chosen = []
+        for i, photo in enumerate(held.images):
+            patches = _patches(torch.tensor(photo))
+            order = mixed_order(len(patches), None, "photo-patches", i)
+            chosen.append(patches[order[:_EACH].sort().values])
+        source = "scikit-learn, load_sample_images"
+        return Stored(torch.cat(chosen), None, is_release=True, source=source)
 
 
 def _patches(photo: Tensor) -> Tensor:
@@ -48,7 +48,3 @@ def _patches(photo: Tensor) -> Tensor:
     squares = squares.permute(1, 2, 0, 3, 4).reshape(-1, 3, _SQUARE, _SQUARE)
     halved = torch.nn.functional.avg_pool2d(squares.to(torch.float32), 2)
     return halved.round().to(torch.uint8)
-
-
-def _chosen(n: int, photo: int) -> Tensor:
-    return mixed_order(n, None, "photo-patches", photo)[:_EACH].sort().values

@@ -1,8 +1,7 @@
 """STL-10: 5,000 and 8,000 labelled, 100,000 unlabelled photographs, 96x96 colour.
 
-Coates et al. 2011. Read here and not by torchvision, which wants the unlabelled 2.8 GB to be there
-and hashes them before it gives the 5,000 training images; the files are mapped, so that of the
-unlabelled images only those that are used are read.
+Coates et al. 2011. Not read by torchvision, which hashes the unlabelled 2.8 GB before it gives the
+5,000 training images; here files are mapped, and only images that are used are read.
 """
 
 from __future__ import annotations
@@ -15,9 +14,14 @@ import torch
 from fedrepro.benchmark.data.base import Part, ReleasedSet, Stored
 from fedrepro.benchmark.data.cache import remembered_md5
 from fedrepro.benchmark.data.fetch import Archive
-from fedrepro.benchmark.errors import DataError
 
 _SHAPE = (3, 96, 96)
+_FOLDER = "stl10_binary"
+_PARTS = {
+    "train": ("train_X.bin", "train_y.bin"),
+    "test": ("test_X.bin", "test_y.bin"),
+    "unlabeled": ("unlabeled_X.bin",),
+}
 _MD5 = {
     "train_X.bin": "918c2871b30a85fa023e0c44e0bee87f",
     "train_y.bin": "5a34089d4802c674881badbb80307741",
@@ -33,30 +37,22 @@ class Stl10(ReleasedSet):
     n_classes = 10
     channels = 3
     has_unlabeled = True
+    folder = _FOLDER
+    parts = _PARTS
     md5 = _MD5
     archives = (
         Archive(
             "https://cs.stanford.edu/~acoates/stl10/stl10_binary.tar.gz",
             2_640_397_119,
             "91f7769df0f17e558f3565bffb0c7dfb",
-            members={f"stl10_binary/{name}": f"stl10_binary/{name}" for name in _MD5},
+            members={f"{_FOLDER}/{name}": f"{_FOLDER}/{name}" for name in _MD5},
         ),
     )
-
-    def files(self, part: Part) -> tuple[str, ...]:
-        labels = () if part == "unlabeled" else (f"stl10_binary/{part}_y.bin",)
-        return (f"stl10_binary/{part}_X.bin", *labels)
 
     def read_release(self, part: Part, folder: Path) -> Stored:
         paths = tuple(folder / name for name in self.files(part))
         for path in paths:
-            found = remembered_md5(path, folder)
-            if found != self.md5[path.name]:
-                raise DataError(
-                    f"{path} ({path.stat().st_size:,} bytes) is not the release's file (MD5 "
-                    f"{found}, not {self.md5[path.name]}); delete it and fetch it again with "
-                    "--download"
-                )
+            self.check(path, remembered_md5(path, folder))
         # Copy on write: torch wants writable memory, and the file must stay as it is.
         pixels = np.memmap(paths[0], dtype=np.uint8, mode="c").reshape(-1, *_SHAPE)
         labels = None
@@ -68,6 +64,6 @@ class Stl10(ReleasedSet):
             torch.from_numpy(pixels).transpose(2, 3),
             labels,
             is_release=True,
-            source=str(paths[0].parent),
+            source=str(folder / self.folder),
             files=paths,
         )

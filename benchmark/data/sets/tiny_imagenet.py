@@ -10,7 +10,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from fedrepro.benchmark.data.base import DataSet, Part, Stored
-from fedrepro.benchmark.data.folder import read_folder
 from fedrepro.benchmark.errors import MissingDataError
 
 
@@ -20,19 +19,11 @@ class TinyImagenet(DataSet):
     n_classes = 200
 
     def read(self, part: Part, folder: Path, download: bool) -> Stored:
-        where = folder / self.name / part
-        if not where.is_dir():
+        if not (folder / self.name / part).is_dir():
             raise MissingDataError(
                 f"{self.name}: there is no {self.name}/{part}/<class>/ in {folder.absolute()}; "
                 "unpack tiny-imagenet-200 there, its validation images into class folders of "
                 "'test' (it is not fetched by --download)"
             )
-        images, labels, cached = read_folder(where, 3, self.n_classes, folder)
-        return Stored(
-            images,
-            labels,
-            is_release=False,
-            source=str(where),
-            note=f"{self.name} was read from a folder that no checksum holds to the release",
-            files=cached,
-        )
+        note = f"{self.name} was read from a folder that no checksum holds to the release"
+        return self.images_in(part, folder, 3, note)

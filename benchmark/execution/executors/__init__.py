@@ -1,8 +1,4 @@
-"""Where trials are trained: on this machine or on a cluster; one executor a file, found by name.
-
-An executor takes trials and gives back results. The driver decides which trials, in which order,
-and what is stored, so every executor fills the same store.
-"""
+"""Where trials are trained, on this machine or on a cluster: one executor a file, found by name."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
 """Worker processes on this machine, and what the driver does with each.
 
-The driver never waits for one worker alone. A thread for each worker reads its pipe, so a worker
-that is stopped in the middle of a message holds up nobody; it is ended and its trial tried again.
-Limits count the time for which both the driver and the worker could run: Ctrl-Z stops the clock.
+A thread for each worker reads its pipe, so one that is stopped in the middle of a message holds up
+nobody. Limits count the time for which driver and worker could both run: Ctrl-Z stops the clock.
 """
 
 from __future__ import annotations
 
 import multiprocessing
+import os
 import pickle
 import sys
 import threading
@@ -21,33 +21,26 @@ import torch
 
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.execution.executors._dispatch import Dispatch
 from fedrepro.benchmark.execution.executors._work import (
     OverdueError,
     Reporter,
     as_numpy,
     as_torch,
-    encoder_reader,
     perform,
 )
-from fedrepro.benchmark.execution.jobs import Failed, Job
+from fedrepro.benchmark.execution.jobs import Dispatch, Failed, Job
 from fedrepro.benchmark.execution.processes import (
     RunningClock,
-    die_with_driver,
+    end_with,
     environment_of_workers,
     is_stopped,
 )
 
-_LOOK_S = 1.0
-"""How often workers are looked at. No wait is longer, however far away a limit is."""
-_START_S = 600.0
-"""How long a worker may take until it is ready for its first trial."""
-_STOPPED_S = 600.0
-"""How long a worker may be stopped while the driver runs."""
-_EXIT_S = 10.0
-"""How long a worker may take to end once its pipe is closed, until it is killed."""
-_STARTS = 3
-"""How many workers in a row may end before they are ready."""
+_LOOK_S = 1.0  # between two looks at the workers; no wait is longer, however far a limit is
+_START_S = 600.0  # until a worker is ready for its first trial
+_STOPPED_S = 600.0  # for which a worker may be stopped while the driver runs
+_EXIT_S = 10.0  # from the end of a worker's pipe until it is killed
+_STARTS = 3  # workers in a row that may end before they are ready
 
 
 @dataclass(eq=False)
@@ -96,19 +89,13 @@ class Pool:
                     self._hear(*self._heard.get(timeout=_LOOK_S))
                 self._look()
         finally:
-            for worker in self._workers:
-                worker.process.kill()
-            for worker in self._workers:
-                worker.process.join()
-
-    # -- what workers are given and say ----------------------------------------------------------
+            _end(self._workers)
 
     def _hand_out(self) -> None:
         for slot in range(self.size):
-            idle = slot >= len(self._workers) or self._workers[slot].job is None
-            if not idle:
+            if slot < len(self._workers) and self._workers[slot].job is not None:
                 continue
-            job = self.dispatch.next()
+            job = self.dispatch.queue.next()
             if job is None:
                 return
             if slot >= len(self._workers):
@@ -150,8 +137,6 @@ class Pool:
         allowed = None if worker.job is None else worker.job.limit_s
         worker.limit_s = None if allowed is None else self._clock() + allowed
 
-    # -- workers that come and go ----------------------------------------------------------------
-
     def _look(self) -> None:
         """Ends workers that are over their limit or were stopped for too long."""
         now = self._clock()
@@ -168,19 +153,16 @@ class Pool:
             if worker.stopped_s > _STOPPED_S:
                 self._replace_dead(worker, f"stopped for {worker.stopped_s:.0f} s")
             elif worker.limit_s is not None and worker.limit_s <= now:
-                self._replace_overdue(worker)
-
-    def _replace_overdue(self, worker: _Worker) -> None:
-        if not worker.ready:
-            self._replace_dead(worker)
-            return
-        self._replace(worker)
-        if worker.job is not None:
-            self.dispatch.settle(worker.job, Failed(str(OverdueError(worker.job))))
+                if worker.job is None or not worker.ready:
+                    self._replace_dead(worker)
+                else:
+                    self._replace(worker)
+                    self.dispatch.settle(worker.job, Failed(str(OverdueError(worker.job))))
 
     def _replace_dead(self, worker: _Worker, how: str | None = None) -> None:
         """Has the trial of a worker tried again that is gone, or of no use any more."""
-        code = self._end(worker)
+        _end([worker])
+        code = worker.process.exitcode
         if not worker.ready:
             self._failed_starts += 1
             if self._failed_starts == _STARTS:
@@ -195,25 +177,16 @@ class Pool:
             self.dispatch.queue.put_back(worker.job)
 
     def _replace(self, worker: _Worker) -> None:
-        self._end(worker)
+        _end([worker])
         slot = self._workers.index(worker)
         self._workers[slot] = self._start(slot)
-
-    def _end(self, worker: _Worker) -> int | None:
-        """Kills a process, if it is not dead already; its exit code."""
-        worker.process.kill()
-        worker.process.join()
-        return worker.process.exitcode
 
     def _start(self, slot: int) -> _Worker:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         device = self.devices[slot % len(self.devices)]
         process = context.Process(
-            target=_work,
-            args=(theirs, self.data_dir, device),
-            daemon=True,
-            name=f"fedrepro-{slot}",
+            target=_work, args=(theirs, self.data_dir, device, os.getpid()), daemon=True
         )
         with environment_of_workers():
             process.start()
@@ -221,6 +194,13 @@ class Pool:
         worker = _Worker(process, ours, limit_s=self._clock() + _START_S)
         threading.Thread(target=_read, args=(worker, self._heard), daemon=True).start()
         return worker
+
+
+def _end(workers: list[_Worker]) -> None:
+    for worker in workers:
+        worker.process.kill()
+    for worker in workers:
+        worker.process.join()
 
 
 def _read(worker: _Worker, heard: SimpleQueue[tuple[_Worker, bytes | None]]) -> None:
@@ -231,9 +211,9 @@ def _read(worker: _Worker, heard: SimpleQueue[tuple[_Worker, bytes | None]]) -> 
     heard.put((worker, None))
 
 
-def _work(pipe: Connection, data_dir: Path | None, device: str) -> None:
+def _work(pipe: Connection, data_dir: Path | None, device: str, driver: int) -> None:
     """The loop of a worker: receives a trial, trains it, sends back what came of it."""
-    die_with_driver()
+    end_with(driver)
     torch.set_num_threads(1)
     pipe.send(("ready", None))
     report = Reporter(lambda done, total: pipe.send(("progress", (done, total))))
@@ -242,6 +222,5 @@ def _work(pipe: Connection, data_dir: Path | None, device: str) -> None:
             plain, seed, encoder = pipe.recv()
         except EOFError:
             sys.exit(0)
-        job = Job(RunConfig.from_dict(plain), seed)
-        result = perform(job, encoder_reader(encoder), data_dir, device, report)
+        result = perform(Job(RunConfig.from_dict(plain), seed), encoder, data_dir, device, report)
         pipe.send(("result", as_numpy(result)))

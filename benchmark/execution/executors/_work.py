@@ -7,7 +7,6 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import torch
 from fedrepro.benchmark.errors import FedreproError, is_out_of_memory
 from fedrepro.benchmark.execution.jobs import Done, Failed, Job, Result
 from fedrepro.benchmark.store import fingerprint
-from fedrepro.benchmark.store.store import read_encoder
+from fedrepro.benchmark.store.store import read_encoder, weights_from
 from fedrepro.benchmark.training.training import train_trial
 from fedrepro.methods.federated.base import Progress
 from fedrepro.methods.outcome import DivergedError
@@ -48,23 +47,19 @@ class Reporter:
             self.report(done, total)
 
 
-def encoder_reader(path: Path | None) -> Callable[[], State | None]:
-    """Reads the weights that a job starts from, once it is asked to; None for a random start."""
-    return partial(read_encoder, path) if path is not None else lambda: None
-
-
 def perform(
     job: Job,
-    encoder: Callable[[], State | None],
+    encoder: Path | bytes | None,
     data_dir: Path | None,
     device: str,
     progress: Progress = lambda done, total: None,
 ) -> Result:
     """Trains a job; whatever training raises becomes a `Failed`.
 
-    A trial that ran out of memory is tried again unchanged, because another process may have taken
-    the memory. Its batches never become smaller: contrastive losses and batch statistics depend on
-    the whole batch, and sums in another order are other numbers.
+    encoder: file of the weights that it starts from, or the file's content.
+
+    A trial that ran out of memory is tried again unchanged, since another process may have taken
+    it. Batches never become smaller: contrastive losses and batch statistics depend on all of it.
     """
     try:
         outcome, provenance = train_trial(
@@ -72,7 +67,7 @@ def perform(
             job.seed,
             data_dir=data_dir,
             device=device,
-            encoder=encoder(),
+            encoder=_weights(encoder),
             progress=progress,
         )
         return Done(outcome, provenance, fingerprint.digest(fingerprint.source_of(job.config)))
@@ -88,19 +83,26 @@ def perform(
     return failed
 
 
+def _weights(encoder: Path | bytes | None) -> State | None:
+    if encoder is None:
+        return None
+    return weights_from(encoder) if isinstance(encoder, bytes) else read_encoder(encoder)
+
+
 def as_numpy(result: Result) -> Result:
     """The result with plain arrays: a tensor would be sent as shared memory of a dying process."""
-    if isinstance(result, Failed) or result.outcome.encoder is None:
-        return result
-    weights: Any = {k: v.detach().cpu().numpy() for k, v in result.outcome.encoder.items()}
-    return replace(result, outcome=replace(result.outcome, encoder=weights))
+    return _converted(result, lambda weight: weight.detach().cpu().numpy())
 
 
 def as_torch(result: Result) -> Result:
     """Undoes `as_numpy`."""
+    return _converted(result, torch.as_tensor)
+
+
+def _converted(result: Result, convert: Callable[[Any], Any]) -> Result:
     if isinstance(result, Failed) or result.outcome.encoder is None:
         return result
-    weights: Any = {k: torch.as_tensor(v) for k, v in result.outcome.encoder.items()}
+    weights = {name: convert(weight) for name, weight in result.outcome.encoder.items()}
     return replace(result, outcome=replace(result.outcome, encoder=weights))
 
 

@@ -1,14 +1,12 @@
-"""What an executor is, what it is given, and whom it reports to."""
+"""What an executor is, and what it is given."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from fedrepro.benchmark.execution.executors._dispatch import Dispatch
-from fedrepro.benchmark.execution.jobs import Job, Result
+from fedrepro.benchmark.execution.jobs import Dispatch
 
 
 @dataclass(frozen=True)
@@ -25,24 +23,6 @@ class ExecutorOptions:
     device: str = "cpu"
     jobs: int | None = 0
     cluster: Path | None = None
-
-
-@dataclass(frozen=True)
-class Listener:
-    """What an executor calls while it trains.
-
-    encoder_of: gives the file of the weights that a job starts from.
-    finished: takes a result, once for every job; says whether other trials can start from it.
-    started: a job began.
-    advanced: so many of so many rounds are done.
-    waiting: takes the reason why nothing is trained now.
-    """
-
-    encoder_of: Callable[[Job], Path | None]
-    finished: Callable[[Job, Result], bool]
-    started: Callable[[Job], None] = lambda job: None
-    advanced: Callable[[Job, int, int], None] = lambda job, done, total: None
-    waiting: Callable[[str], None] = lambda why: None
 
 
 class Executor(ABC):

@@ -1,20 +1,22 @@
 """Trains trials in this process, or in worker processes on this machine.
 
-Workers live as long as there is work and train one trial at a time each. They use one thread and
-write nothing: a result comes back through a pipe, and the driver stores it. The trial of a worker
-that was killed is tried once more by a fresh worker. A worker that takes longer than its trial's
-limit is ended. Workers end when the driver ends.
+A worker trains one trial at a time with one thread and sends the result through a pipe. If it is
+killed, a fresh one tries its trial once more; if the trial takes longer than its limit, the worker
+is ended. Workers end when the driver ends.
 """
 
 from __future__ import annotations
 
 from functools import partial
 
-from fedrepro.benchmark.execution.devices import default_jobs, devices_for
-from fedrepro.benchmark.execution.executors._dispatch import Dispatch
+import torch
+
+from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.execution.executors._pool import Pool
-from fedrepro.benchmark.execution.executors._work import Reporter, encoder_reader, perform
+from fedrepro.benchmark.execution.executors._work import Reporter, perform
 from fedrepro.benchmark.execution.executors.base import Executor, ExecutorOptions
+from fedrepro.benchmark.execution.jobs import Dispatch
+from fedrepro.benchmark.execution.processes import cores
 
 
 class LocalExecutor(Executor):
@@ -24,18 +26,24 @@ class LocalExecutor(Executor):
         super().__init__(options)
         self.devices = devices_for(options.device)
         self.device = self.devices[0]
-        self.workers = default_jobs(self.devices) if options.jobs is None else options.jobs
+        self.workers = options.jobs
+        if self.workers is None:
+            self.workers = cores() if self.device == "cpu" else len(self.devices)
 
     def train(self, dispatch: Dispatch) -> None:
-        if self.workers == 0:
-            self._train_here(dispatch)
-        else:
-            options = self.options
+        options = self.options
+        if self.workers:
             Pool(dispatch, self.workers, options.data_dir, self.devices).run()
+            return
+        while (job := dispatch.queue.next()) is not None:
+            dispatch.listener.started(job)
+            report = Reporter(partial(dispatch.listener.advanced, job))
+            encoder = dispatch.listener.encoder_of(job)
+            dispatch.settle(job, perform(job, encoder, options.data_dir, self.device, report))
 
     @property
     def slots(self) -> int:
-        return max(self.workers, 1)
+        return self.workers or 1
 
     def describe(self) -> list[str]:
         where = "this process"
@@ -43,11 +51,20 @@ class LocalExecutor(Executor):
             where = f"{self.workers} worker {'process' if self.workers == 1 else 'processes'} here"
         return [f"{where}, on {', '.join(self.devices)}"]
 
-    def _train_here(self, dispatch: Dispatch) -> None:
-        while (job := dispatch.next()) is not None:
-            dispatch.listener.started(job)
-            report = Reporter(partial(dispatch.listener.advanced, job))
-            read = encoder_reader(dispatch.listener.encoder_of(job))
-            options = self.options
-            result = perform(job, read, options.data_dir, self.device, report)
-            dispatch.settle(job, result)
+
+def devices_for(device: str) -> tuple[str, ...]:
+    """The devices of this machine that `device` stands for.
+
+    Raises `FedreproError` for a device that this machine lacks.
+    """
+    n_gpus = torch.cuda.device_count()
+    if device == "auto":
+        device = "cuda" if n_gpus else "cpu"
+    if device == "cuda" and n_gpus:
+        return tuple(f"cuda:{i}" for i in range(n_gpus))
+    try:
+        # Read back: the device 'meta' would take numbers, but never give one.
+        torch.zeros(1, device=device).item()
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        raise FedreproError(f"device '{device}' is not available here; try cpu or auto") from error
+    return (device,)

@@ -1,8 +1,7 @@
 """Trains trials on a cluster through Parsl: SLURM, Kubernetes, or workers on this machine.
 
-The driver stays where it is and alone writes the store. A worker is sent a config, a seed and the
-weights that the run starts from, and sends back what it made. It installs nothing. A worker with
-other code than the driver's is found by the digest that comes with every result.
+The driver alone writes the store. A worker is sent a config, a seed and the weights that the run
+starts from, and sends back what it made, with a digest that shows whether its code is the driver's.
 
 The trials of a lost worker or node are tried once more. A trial that takes longer than its limit
 ends itself, since Parsl cannot end one from outside.
@@ -24,7 +23,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -37,6 +35,7 @@ from parsl.executors import HighThroughputExecutor
 from parsl.executors.base import ParslExecutor as Engine
 from parsl.executors.errors import BadStateException
 from parsl.executors.high_throughput.errors import ManagerLost, WorkerLost
+from parsl.executors.high_throughput.executor import DEFAULT_LAUNCH_CMD
 from parsl.launchers import SrunLauncher
 from parsl.providers import KubernetesProvider, LocalProvider, SlurmProvider
 from parsl.providers.slurm.template import template_string as slurm_script
@@ -44,7 +43,6 @@ from parsl.providers.slurm.template import template_string as slurm_script
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.execution.executors._cluster import Cluster, read_cluster
-from fedrepro.benchmark.execution.executors._dispatch import Dispatch
 from fedrepro.benchmark.execution.executors._work import (
     OverdueError,
     as_numpy,
@@ -52,16 +50,22 @@ from fedrepro.benchmark.execution.executors._work import (
     perform,
 )
 from fedrepro.benchmark.execution.executors.base import Executor, ExecutorOptions
-from fedrepro.benchmark.execution.jobs import Failed, Job, Result
+from fedrepro.benchmark.execution.jobs import Dispatch, Failed, Job, Result
 from fedrepro.benchmark.execution.processes import RunningClock
-from fedrepro.benchmark.store.store import weights_from
 
 _ENVIRONMENT = (
     "export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 "
     "CUBLAS_WORKSPACE_CONFIG=:4096:8"
 )
 _MODULES = "parsl.executors.high_throughput"
-_INTERCHANGE = [sys.executable, "-P", "-m", "fedrepro.benchmark.execution.executors._interchange"]
+_INTERCHANGE = f"""
+import runpy, sys
+from fedrepro.benchmark.execution.processes import end_with
+end_with(int(sys.argv.pop()))
+runpy.run_module("{_MODULES}.interchange", run_name="__main__")
+"""
+# Left alone, the interchange of a killed driver would keep its workers, and the nodes that they
+# occupy, for as long as the allocation lasts.
 _LABEL = "fedrepro"
 _SILENCE_S = 30.0
 """After which it is said that there is no node, if there is none."""
@@ -126,7 +130,7 @@ class ParslExecutor(Executor):
         watch = _NodeWatch(self.cluster, kernel.executors[_LABEL], dispatch.listener.waiting)
         while True:
             # As many wait there as are trained, so that no worker does between two trials.
-            while len(running) < 2 * self.slots and (job := dispatch.next()) is not None:
+            while len(running) < 2 * self.slots and (job := dispatch.queue.next()) is not None:
                 running[self._submit(dispatch, kernel, job)] = job
             if not running:
                 return
@@ -156,8 +160,11 @@ class ParslExecutor(Executor):
             label=_LABEL,
             provider=self._provider(),
             address=asked.address,
-            launch_cmd=_launch_command(asked),
-            interchange_launch_cmd=[*_INTERCHANGE, str(os.getpid())],
+            # Parsl's own, by an interpreter instead of a script that has to be on the PATH.
+            launch_cmd=DEFAULT_LAUNCH_CMD.replace(
+                "process_worker_pool.py", _pool_command(asked), 1
+            ),
+            interchange_launch_cmd=[sys.executable, "-P", "-c", _INTERCHANGE, str(os.getpid())],
             max_workers_per_node=asked.workers_per_node,
             cores_per_worker=_NO_LIMIT,
             available_accelerators=asked.accelerators,
@@ -170,9 +177,7 @@ class ParslExecutor(Executor):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             run_dir = tempfile.mkdtemp(prefix="run-", dir=folder)
             return DataFlowKernel(Config([workers], run_dir=run_dir, usage_tracking=0))
-        except (
-            Exception
-        ) as error:  # Parsl raises the base class where its interchange does not start
+        except Exception as error:  # the base class where the interchange does not start
             reason = " ".join(str(error).split())
             raise FedreproError(f"the cluster cannot be started from {folder}: {reason}") from error
 
@@ -190,27 +195,23 @@ class ParslExecutor(Executor):
             return _PROVIDERS[asked.provider](**own)
         except Exception as error:  # a provider may raise anything about its options or its cluster
             reason = " ".join(str(error).split())
-            raise FedreproError(
-                f"{self.options.cluster}: {asked.provider} cannot be used: {reason}"
-            ) from error
+            file = self.options.cluster
+            raise FedreproError(f"{file}: {asked.provider} cannot be used: {reason}") from error
 
 
 def train_remotely(task: dict[str, Any]) -> Result:
     """What a worker is sent, and what it sends back."""
     torch.set_num_threads(1)
     job = Job(RunConfig.from_dict(task["plain"]), task["seed"], limit_s=task["limit_s"])
-    content = task["encoder"]
-    encoder = partial(weights_from, content) if content is not None else lambda: None
     with _ended_at(job):
-        return as_numpy(perform(job, encoder, task["data_dir"], task["device"]))
+        return as_numpy(perform(job, task["encoder"], task["data_dir"], task["device"]))
 
 
 @contextmanager
 def _ended_at(job: Job) -> Iterator[None]:
-    """Raises `OverdueError` in the block once it has run for the job's limit.
+    """Raises `OverdueError` in the block once it has run, unstopped, for the job's limit.
 
-    The time for which the process is stopped does not count. If a library does not come back to
-    Python, the process ends a while later, and the trial is tried again elsewhere.
+    If a library does not come back to Python, the process ends, and the trial is tried elsewhere.
     """
     if job.limit_s is None or threading.current_thread() is not threading.main_thread():
         yield
@@ -262,10 +263,11 @@ class _NodeWatch:
         although no batch job is waiting for its turn.
         """
         now = self._clock()
+        logs = f"see the logs in {self._asked.folder}"
         interchange = self._workers.interchange_proc
         code = None if interchange is None else interchange.poll()
         if code is not None:
-            raise FedreproError(f"Parsl's interchange has ended (exit code {code}); {self._logs}")
+            raise FedreproError(f"Parsl's interchange has ended (exit code {code}); {logs}")
         if self._workers.connected_managers():
             self._said = self._expected_since = None
             return
@@ -280,21 +282,9 @@ class _NodeWatch:
         if now - self._expected_since > self._asked.start_s:
             raise FedreproError(
                 f"no node came within {self._asked.start_s} s (start_s of the cluster file), and "
-                f"no batch job is waiting for its turn ({found}); {self._logs}"
+                f"no batch job is waiting for its turn ({found}); {logs}"
             )
-
-    @property
-    def _logs(self) -> str:
-        return f"see the logs in {self._asked.folder}"
 
 
 def _pool_command(asked: Cluster) -> str:
     return f"{shlex.quote(asked.python)} -P -m {_MODULES}.process_worker_pool"
-
-
-def _launch_command(asked: Cluster) -> str:
-    """Parsl's own, by this interpreter instead of a script that has to be on the PATH."""
-    from parsl.executors.high_throughput.executor import DEFAULT_LAUNCH_CMD
-
-    command: str = DEFAULT_LAUNCH_CMD
-    return command.replace("process_worker_pool.py", _pool_command(asked), 1)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import torch
 
 from fedrepro.benchmark import data
-from fedrepro.benchmark.training.stages.federated import classifier
+from fedrepro.benchmark.training.stages.federated import task_of
 from fedrepro.benchmark.training.stages.trial import Trial
 from fedrepro.methods import registry
 from fedrepro.methods.costs.counting import count_costs
 from fedrepro.methods.data.federation import Federation, ImageSet
-from fedrepro.methods.federated.base import Task
 from fedrepro.methods.outcome import Curve, Outcome
 
 _BITS = 8
@@ -33,16 +33,9 @@ def run(trial: Trial) -> Outcome:
     empty = torch.zeros(count, wanted["channels"], size, size, dtype=torch.uint8)
     portion = ImageSet(empty, torch.zeros(count, dtype=torch.int64))
     own = torch.split(torch.arange(count), 1)
-    network, dim = trial.network()
-    task = Task(
-        Federation(portion, portion, own, own, torch.zeros(count).long(), n_classes),
-        classifier(config, network, dim, n_classes),
-        trial.seeds,
-        torch.device("cpu"),  # nothing is computed that would be faster elsewhere
-        objective=trial.objective(),
-        augmentation=trial.augmentation(),
-        at_width=lambda share: classifier(config, *trial.network(share), n_classes),
-    )
+    federation = Federation(portion, portion, own, own, torch.zeros(count).long(), n_classes)
+    # Nothing is computed that would be faster elsewhere.
+    task = replace(task_of(trial, federation), device=torch.device("cpu"), encoder=None)
     method = registry.make("federated", config.method, config.options)
     costs = count_costs(method, task, config.clients["images"])
     counted = {

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from fedrepro.benchmark.config import RunConfig
+from functools import cache
+
 from fedrepro.benchmark.training.stages.trial import Trial
 from fedrepro.methods import registry
+from fedrepro.methods.data.federation import Federation
 from fedrepro.methods.federated import loop
 from fedrepro.methods.federated.base import Task
 from fedrepro.methods.nn.classifier import Classifier, dense_head
-from fedrepro.methods.nn.layers import Layer
 from fedrepro.methods.outcome import Outcome
 
 
@@ -17,24 +18,28 @@ def run(trial: Trial) -> Outcome:
 
     Raises `methods.outcome.DivergedError` if training leaves the finite numbers.
     """
-    config = trial.config
-    federation = trial.federation()
-    network, dim = trial.network()
-    task = Task(
+    method = registry.make("federated", trial.config.method, trial.config.options)
+    return loop.run(method, task_of(trial, trial.federation()), trial.progress)
+
+
+def task_of(trial: Trial, federation: Federation) -> Task:
+    """What a method is given: the clients' data, the encoder with its head, random streams."""
+    assert trial.config.head is not None
+    widths, start = trial.config.head["widths"], trial.config.start
+    is_pretrained = start is not None and start.stage == "pretraining"
+
+    def model(share: float = 1.0) -> Classifier:
+        network, dim = trial.network(share)
+        return Classifier(network, dim, dense_head(dim, widths, federation.n_classes))
+
+    return Task(
         federation=federation,
-        model=classifier(config, network, dim, federation.n_classes),
+        model=model(),
         seeds=trial.seeds,
         device=trial.device,
         encoder=trial.encoder,
         objective=trial.objective(),
         augmentation=trial.augmentation(),
-        source=trial.source(),
-        at_width=lambda share: classifier(config, *trial.network(share), federation.n_classes),
+        source=cache(trial.source) if is_pretrained else None,
+        at_width=model,
     )
-    return loop.run(registry.make("federated", config.method, config.options), task, trial.progress)
-
-
-def classifier(config: RunConfig, network: Layer, dim: int, n_classes: int) -> Classifier:
-    """The encoder with the head that `config` describes."""
-    assert config.head is not None
-    return Classifier(network, dim, dense_head(dim, config.head["widths"], n_classes))

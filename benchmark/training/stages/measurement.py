@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from fedrepro.benchmark.training.stages.trial import Trial
 from fedrepro.methods import registry
-from fedrepro.methods.data.federation import ImageSet
 from fedrepro.methods.outcome import Outcome, mean_over_models
 from fedrepro.methods.protocols.base import Protocol, Subject
 from fedrepro.methods.state import n_models, take
@@ -18,13 +17,7 @@ def run(trial: Trial) -> Outcome:
     Raises `ValueError` if the protocol cannot be applied to the data or the weights.
     """
     config = trial.config
-    assert config.start is not None
     assert trial.encoder is not None
-    trained_on = config.start.data
-
-    def source() -> ImageSet:
-        return trial.load(trained_on, trained_on["part"]).portion
-
     protocol: Protocol = registry.make("protocol", config.method, config.options)
     network, dim = trial.network()
     train = trial.load(config.data, config.data["part"])
@@ -38,7 +31,7 @@ def run(trial: Trial) -> Outcome:
         n_classes=train.n_classes,
         seeds=trial.seeds,
         device=trial.device,
-        source=source,
+        source=trial.source,
         federation=trial.federation() if config.clients is not None else None,
         augmentation=trial.augmentation(),
         progress=trial.progress,

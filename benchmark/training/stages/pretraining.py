@@ -17,7 +17,7 @@ def run(trial: Trial) -> Outcome:
     config = trial.config
     loaded = trial.load(config.data, config.data["part"])
     encoder = registry.make("encoder", config.encoder["name"], config.encoder)
-    outcome: Outcome = pretrain(
+    return pretrain(
         registry.make("objective", config.method, config.options),
         encoder,
         loaded.portion,
@@ -28,4 +28,3 @@ def run(trial: Trial) -> Outcome:
         trial.device,
         trial.progress,
     )
-    return outcome

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,19 +77,14 @@ class Trial:
             None if unlabeled is None else self.load(wanted, unlabeled, resized=False),
         ).to(self.device)
 
-    def source(self) -> Callable[[], ImageSet] | None:
-        """Loads, once, the images on which the encoder was pre-trained; None where it was not."""
-        start = self.config.start
-        if start is None or start.stage != "pretraining":
-            return None
-        wanted = start.data
-        return cache(lambda: self.load(wanted, wanted["part"]).portion)
+    def source(self) -> ImageSet:
+        """The images on which the encoder was trained."""
+        assert self.config.start is not None
+        wanted = self.config.start.data
+        return self.load(wanted, wanted["part"]).portion
 
     def network(self, share: float = 1.0) -> tuple[Layer, int]:
-        """The encoder's architecture for the images of this run, and the width of its output.
-
-        share: of the channels of every layer that are kept.
-        """
+        """The encoder with a share of its channels, and the width of its output."""
         chosen = self.config.encoder
         encoder = registry.make("encoder", chosen["name"], chosen)
         if share != 1.0:

@@ -13,13 +13,13 @@ import torch
 from numpy.typing import NDArray
 
 from fedrepro.benchmark.data import load
-from fedrepro.benchmark.data._torchvision import ensure_torchvision
 from fedrepro.benchmark.data.cache import remembered
 from fedrepro.benchmark.data.fetch import release_key
 from fedrepro.benchmark.data.idx import IdxSet
 from fedrepro.benchmark.data.sets.emnist import Emnist
 from fedrepro.benchmark.data.sets.mnist import Mnist
 from fedrepro.benchmark.errors import DataError
+from tests.whole_torchvision import ensure_torchvision
 
 
 def idx(array: NDArray[np.uint8]) -> bytes:
@@ -31,16 +31,17 @@ def write(root: Path, data: type[IdxSet], n: int = 20) -> dict[str, Path]:
     """Random images and labels in the layout of a set; the files by their names' endings."""
     random = np.random.default_rng(0)
     files = {}
-    for part, name in data.part_names.items():
+    for part in data.parts:
         size = n if part == "train" else n // 2
-        for kind, array in (
-            ("images-idx3", random.integers(0, 256, (size, 28, 28), dtype=np.uint8)),
-            ("labels-idx1", (np.arange(size) % data.n_classes).astype(np.uint8)),
+        images = random.integers(0, 256, (size, 28, 28), dtype=np.uint8)
+        labels = (np.arange(size) % data.n_classes).astype(np.uint8)
+        for name, kind, array in zip(
+            data().files(part), ("images", "labels"), (images, labels), strict=True
         ):
-            path = root / data.folder / data.pattern.format(part=name, kind=kind)
+            path = root / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(idx(array))
-            files[f"{part} {kind[:6]}"] = path
+            files[f"{part} {kind}"] = path
     return files
 
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from PIL import Image
 from torch import Tensor
 
-from fedrepro.benchmark.data._torchvision import ensure_torchvision
 from fedrepro.benchmark.data.images import prepare
+from tests.whole_torchvision import ensure_torchvision
 
 
 def noise(n: int, channels: int, size: int) -> Tensor:

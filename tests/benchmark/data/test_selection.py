@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedrepro.benchmark.data.selection import half, mixed_order, seven_tenths, subset
+from fedrepro.benchmark.data.selection import mixed_order, share, subset
 
 class_lists = st.lists(st.integers(0, 4), min_size=1, max_size=80)
 
@@ -31,20 +31,21 @@ def test_every_beginning_has_the_classes_of_the_whole(classes: list[int]) -> Non
 @given(class_lists, st.booleans())
 def test_halves_are_disjoint_and_complete(classes: list[int], labelled: bool) -> None:
     labels = torch.tensor(classes) if labelled else None
-    first, second = (half(len(classes), labels, which, "x").tolist() for which in (0, 1))
+    parts = ("train-a", "train-b")
+    first, second = (share(part, len(classes), labels, "x").tolist() for part in parts)
     assert sorted(first + second) == list(range(len(classes)))
     assert len(first) - len(second) in (0, 1)
 
 
 def test_halves_of_equal_classes_are_equal_in_every_class() -> None:
     labels = torch.arange(10).repeat(50)
-    assert torch.bincount(labels[half(500, labels, 0, "x")]).tolist() == [25] * 10
+    assert torch.bincount(labels[share("train-a", 500, labels, "x")]).tolist() == [25] * 10
 
 
 def test_seven_tenths_and_the_rest_are_whole_in_every_class() -> None:
     labels = torch.arange(10) % 2
     labels = labels.repeat(10)
-    most, rest = (seven_tenths(100, labels, rest, "x") for rest in (False, True))
+    most, rest = (share(part, 100, labels, "x") for part in ("train-70", "train-30"))
     assert sorted([*most.tolist(), *rest.tolist()]) == list(range(100))
     assert torch.bincount(labels[most]).tolist() == [35, 35]
 

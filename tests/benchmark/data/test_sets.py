@@ -14,7 +14,6 @@ import torch
 from numpy.typing import NDArray
 
 from fedrepro.benchmark.data import load, module_of, names
-from fedrepro.benchmark.data._torchvision import ensure_torchvision
 from fedrepro.benchmark.data.base import DataSet, ReleasedSet
 from fedrepro.benchmark.data.cifar import CifarSet
 from fedrepro.benchmark.data.sets.cifar10 import Cifar10
@@ -22,6 +21,7 @@ from fedrepro.benchmark.data.sets.cifar100 import Cifar100
 from fedrepro.benchmark.data.sets.stl10 import Stl10
 from fedrepro.benchmark.errors import DataError
 from fedrepro.methods.registry import UnknownNameError, class_in
+from tests.whole_torchvision import ensure_torchvision
 
 
 @pytest.mark.parametrize("name", names())
@@ -148,7 +148,7 @@ def test_unlabelled_stl10_needs_no_other_file_and_is_not_changed(
 def test_a_damaged_stl10_is_named(stl10: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "stl10_binary" / "train_X.bin"
     path.write_bytes(path.read_bytes()[:1000])
-    with pytest.raises(DataError, match=rf"{path} \(1,000 bytes\) is not the release's file"):
+    with pytest.raises(DataError, match=rf"{path} is not the release's file"):
         load("stl10", "train", data_dir=tmp_path)
 
 
@@ -189,8 +189,8 @@ def test_cifars_files_and_checksums_are_those_that_torchvision_knows(data: type[
 
     known = getattr(datasets, data.__name__.upper())
     assert data.md5 == dict([*known.train_list, *known.test_list])
-    assert data.batches["train"] == tuple(name for name, _ in known.train_list)
-    assert data.batches["test"] == tuple(name for name, _ in known.test_list)
+    assert data.parts["train"] == tuple(name for name, _ in known.train_list)
+    assert data.parts["test"] == tuple(name for name, _ in known.test_list)
     assert data.folder == known.base_folder
 
 

@@ -17,7 +17,7 @@ def run(code: str) -> subprocess.CompletedProcess[str]:
 
 def test_torchvision_imports_after_the_guard() -> None:
     done = run(
-        "from fedrepro.benchmark.data._torchvision import ensure_torchvision as e; e(); e()\n"
+        "from tests.whole_torchvision import ensure_torchvision as e; e(); e()\n"
         "import torch, torchvision; from torchvision import datasets, models\n"
         "from torchvision.transforms import v2\n"
         "e(); print(v2.Resize(4)(torch.zeros(3, 8, 8)).shape[-1], len(models.list_models()) > 10)"
@@ -28,7 +28,7 @@ def test_torchvision_imports_after_the_guard() -> None:
 def test_nothing_is_declared_for_a_torchvision_that_is_missing_or_whole() -> None:
     done = run(
         "import importlib.util as u; real = u.find_spec\n"
-        "from fedrepro.benchmark.data import _torchvision as g\n"
+        "from tests import whole_torchvision as g\n"
         "u.find_spec = lambda n, *a: None if n == 'torchvision' else real(n, *a)\n"
         "g.ensure_torchvision(); print(len(g._declared))\n"
         "u.find_spec = real; g._loads = lambda folder: True\n"
@@ -41,7 +41,7 @@ def test_an_operator_that_something_else_declared_is_kept() -> None:
     done = run(
         "import torch; lib = torch.library.Library('torchvision', 'DEF')\n"
         "lib.define('nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor')\n"
-        "from fedrepro.benchmark.data import _torchvision as g; g._loads = lambda folder: False\n"
+        "from tests import whole_torchvision as g; g._loads = lambda folder: False\n"
         "g.ensure_torchvision(); print(hasattr(torch.ops.torchvision, 'qnms'))"
     )
     assert (done.returncode, done.stdout.strip()) == (0, "True"), done.stderr

@@ -18,9 +18,8 @@ from rich.console import Console
 
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.execution.executors._dispatch import Dispatch
-from fedrepro.benchmark.execution.executors.base import ExecutorOptions, Listener
-from fedrepro.benchmark.execution.jobs import Done, Failed, Job, Queue, Result
+from fedrepro.benchmark.execution.executors.base import ExecutorOptions
+from fedrepro.benchmark.execution.jobs import Dispatch, Done, Failed, Job, Listener, Queue, Result
 from fedrepro.benchmark.execution.progress import Progress
 from fedrepro.benchmark.execution.run import Execution, execute
 from fedrepro.benchmark.planning.plan import Plan, make_plan

@@ -20,10 +20,18 @@ from rich.console import Console
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import FedreproError, is_out_of_memory
 from fedrepro.benchmark.execution.executors import _pool, find
-from fedrepro.benchmark.execution.executors._dispatch import ATTEMPTS, Dispatch
-from fedrepro.benchmark.execution.executors.base import ExecutorOptions, Listener
+from fedrepro.benchmark.execution.executors.base import ExecutorOptions
 from fedrepro.benchmark.execution.executors.local import LocalExecutor
-from fedrepro.benchmark.execution.jobs import Done, Failed, Job, Queue, Result
+from fedrepro.benchmark.execution.jobs import (
+    ATTEMPTS,
+    Dispatch,
+    Done,
+    Failed,
+    Job,
+    Listener,
+    Queue,
+    Result,
+)
 from fedrepro.benchmark.execution.progress import Progress
 from fedrepro.benchmark.execution.run import Execution, _limit, execute
 from fedrepro.benchmark.planning.plan import make_plan

@@ -9,8 +9,8 @@ from dataclasses import asdict
 
 import torch
 
-from fedrepro.benchmark.data._torchvision import ensure_torchvision
 from tests.benchmarks.peers.work import Work
+from tests.whole_torchvision import ensure_torchvision
 
 
 def main() -> None:
