@@ -94,6 +94,8 @@ def _read(source: Path) -> str:
     try:
         if str(source) == "-":
             return sys.stdin.read(limits.FILE_BYTES + 1)
+        if source.exists() and not source.is_file():
+            raise FedreproError(f"{source} is no file (- reads a pipe)")
         with source.open(encoding="utf-8") as file:
             return file.read(limits.FILE_BYTES + 1)
     except UnicodeDecodeError:

@@ -13,7 +13,6 @@ import io
 import json
 import random
 import shutil
-import signal
 import struct
 import tarfile
 import traceback
@@ -21,7 +20,6 @@ import warnings
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -43,10 +41,10 @@ from fedrepro.benchmark.store.files import sha256_of
 from fedrepro.benchmark.store.record import _canonical
 from fedrepro.benchmark.store.store import Store, read_encoder, weights_from
 from fedrepro.methods.outcome import Outcome
+from tests.benchmark.patience import patience
 
 Make = Callable[..., RunConfig]
 Reader = Callable[[random.Random], None]
-PATIENCE_S = 30
 ROOT = Path(__file__).parents[2]
 TOKENS = [
     b"", b"\x00", b"\xff\xfe", b'"', b"'", b'"""', b"[", b"]" * 3, b"[[", b"{", b"}", b"=", b"\n",
@@ -96,22 +94,6 @@ def changed(plain: Any, draw: random.Random) -> Any:
         at = draw.randrange(len(plain))
         return [*plain[:at], changed(plain[at], draw), *plain[at + 1 :]]
     return draw.choice(VALUES)
-
-
-@contextmanager
-def patience() -> Iterator[None]:
-    """Fails what hangs."""
-
-    def late(signum: int, frame: object) -> None:
-        raise AssertionError("hangs")
-
-    before = signal.signal(signal.SIGALRM, late)
-    signal.alarm(PATIENCE_S)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def refused(read: Reader, cases: int) -> int:
