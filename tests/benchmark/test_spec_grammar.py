@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from fedrepro.benchmark.audit.findings import findings_for
-from fedrepro.benchmark.claims.bind_cells import resolve
+from fedrepro.benchmark.claims.bind_cells import bind
 from fedrepro.benchmark.claims.nodes import key_of
 from fedrepro.benchmark.claims.printed import support
 from fedrepro.benchmark.claims.trials import ClaimContext, judge_claims
@@ -25,7 +25,8 @@ from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.store.store import Store
 
-from .spec_grammar import papers, write
+from tests.benchmark.spec_grammar import papers, write
+from tests.hostile import unseen
 
 VALUES = (0.0, 0.5, 0.5, 1.0, 41.2)
 """Trials of cells, so that divisors are zero and differences tie."""
@@ -47,7 +48,7 @@ def passes(root: Path, files: Mapping[str, Any]) -> Paper | None:
 def go_through(paper: Paper, root: Path) -> None:
     """All that `plan`, `audit`, `claims` and `report` do with a paper that was never run."""
     for table in paper.tables:
-        resolved = [(claim, resolve(claim, table, paper)) for claim in table.claims]
+        resolved = [(claim, bind(claim, table, paper)) for claim in table.claims]
         for _, comparisons in resolved:
             support(comparisons)
         cells = [cell for one in paper.tables for cell in one.cells]
@@ -57,11 +58,14 @@ def go_through(paper: Paper, root: Path) -> None:
         }
         judge_claims(resolved, ClaimContext(values, 2.0, "%", frozenset(), {}))
     findings_for(paper)
+    formats = importlib.import_module("fedrepro.reports.publish").formats()
     store = Store(root / "store", source_of=lambda config: {})
     for profile in paper.profiles:
         for on in (None, *paper.profiles[profile].on):
             report = judge(make_plan(paper, profile, on=on), store, command="fedrepro")
-            importlib.import_module("fedrepro.reports.writers.markdown").render([report])
+            for writer in formats.values():
+                text = writer.render([report])
+                assert not unseen(text) or writer.FILE == "report.json"
 
 
 def survived(files: Mapping[str, Any]) -> bool:
@@ -73,7 +77,7 @@ def survived(files: Mapping[str, Any]) -> bool:
         return paper is not None
 
 
-@settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(papers())
 def test_what_check_passes_is_planned_audited_and_judged(files: Mapping[str, Any]) -> None:
     survived(files)
