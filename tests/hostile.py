@@ -1,4 +1,4 @@
-"""Texts that are more than text somewhere: to a browser, a typesetter, a spreadsheet, a terminal."""
+"""Texts that are more than text to a browser, a typesetter, a spreadsheet or a terminal."""
 
 from __future__ import annotations
 

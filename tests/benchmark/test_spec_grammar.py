@@ -24,7 +24,6 @@ from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.store.store import Store
-
 from tests.benchmark.spec_grammar import papers, write
 from tests.hostile import unseen
 
