@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fedrepro.benchmark.commands._options import add_papers
+from fedrepro.benchmark.commands._options import add_papers, folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_papers(parser)
     parser.add_argument("--json", action="store_true", help="every finding as JSON")
     parser.add_argument(
-        "--out", type=Path, metavar="DIR", help="write audit.html and audit.md to this folder"
+        "--out", type=folder, metavar="DIR", help="write audit.html and audit.md to this folder"
     )
     parser.add_argument(
         "--strict", action="store_true", help="exit with 1 if anything is inconsistent"

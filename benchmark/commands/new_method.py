@@ -7,6 +7,8 @@ import keyword
 import re
 from pathlib import Path
 
+from fedrepro.benchmark.commands._options import folder
+
 HELP = "make the module and the test of a new federated method, in a checkout"
 EXAMPLE = "fedrepro new-method fedmomentum --family supervised"
 _MODULE = '''"""{title}: say in one line what it does.
@@ -103,7 +105,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a folder of methods/federated: supervised (default), clustered, personalized, "
         "self_supervised, split, reference",
     )
-    parser.add_argument("--root", type=Path, metavar="DIR", help="the checkout (default: this one)")
+    parser.add_argument(
+        "--root", type=folder, metavar="DIR", help="the checkout (default: this one)"
+    )
 
 
 def execute(given: argparse.Namespace) -> int:
