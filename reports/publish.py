@@ -7,8 +7,10 @@ from these files, so that no process holds more than one judged paper.
 from __future__ import annotations
 
 import dataclasses
+import errno
 import fcntl
 import importlib
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -97,14 +99,16 @@ def replacing(folder: Path, names: Iterable[str]) -> Iterator[Path]:
             aside = Path(name)
             yield aside
             made = {file.name for file in aside.iterdir()}
-            # Another process holds the lock while it renames a few files.
-            with (folder / _LOCK).open("a") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX)
-                for file in sorted(aside.rglob("*")):
-                    if file.is_file():
-                        place = folder / file.relative_to(aside)
-                        place.parent.mkdir(parents=True, exist_ok=True)
-                        file.replace(place)
+            files = sorted(file for file in aside.rglob("*") if file.is_file())
+            with _alone(folder):
+                for file in files:
+                    place = folder / file.relative_to(aside)
+                    if place.is_dir():  # no file replaces a folder; said before any is replaced
+                        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(place))
+                for file in files:
+                    place = folder / file.relative_to(aside)
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    file.replace(place)
                 for left in set(names) - made:
                     (folder / left).unlink(missing_ok=True)
     except OSError as error:
@@ -112,6 +116,19 @@ def replacing(folder: Path, names: Iterable[str]) -> Iterator[Path]:
             f"the report cannot be written to {folder}: {error.strerror or error}; "
             "no trial is lost, and --out names another folder"
         ) from None
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Waits for another process, which holds the lock while it renames a few files."""
+    # Neither waits for a pipe's other end nor creates a file behind a link.
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    lock = os.open(folder / _LOCK, flags, 0o666)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
 
 
 def _write_each(aside: Path, texts: Callable[[Any], Iterable[str]]) -> Failures:

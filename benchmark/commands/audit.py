@@ -6,11 +6,10 @@ import argparse
 import importlib
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 
 from fedrepro.benchmark.audit.findings import STATUSES, Finding, findings_for
 from fedrepro.benchmark.commands._judged import publishing
-from fedrepro.benchmark.commands._options import add_papers
+from fedrepro.benchmark.commands._options import add_papers, folder
 from fedrepro.benchmark.commands._terminal import print_json
 from fedrepro.benchmark.spec.load import load_papers
 from fedrepro.benchmark.spec.model import Paper
@@ -24,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_papers(parser)
     parser.add_argument("--json", action="store_true", help="every finding as JSON")
     parser.add_argument(
-        "--out", type=Path, metavar="DIR", help="write audit.html and audit.md to this folder"
+        "--out", type=folder, metavar="DIR", help="write audit.html and audit.md to this folder"
     )
     parser.add_argument(
         "--strict", action="store_true", help="exit with 1 if anything is inconsistent"

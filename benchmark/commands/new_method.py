@@ -7,6 +7,7 @@ import keyword
 import re
 from pathlib import Path
 
+from fedrepro.benchmark.commands._options import folder
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.store.files import write_whole
 
@@ -106,7 +107,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a folder of methods/federated: supervised (default), clustered, personalized, "
         "self_supervised, split, reference",
     )
-    parser.add_argument("--root", type=Path, metavar="DIR", help="the checkout (default: this one)")
+    parser.add_argument(
+        "--root", type=folder, metavar="DIR", help="the checkout (default: this one)"
+    )
 
 
 def execute(given: argparse.Namespace) -> int:

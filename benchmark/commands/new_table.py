@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from fedrepro.benchmark.commands._options import folder
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.planning.check import check
 from fedrepro.benchmark.spec import limits
@@ -56,7 +57,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--table", required=True, metavar="N", help="7, B.14 or figure-4")
     parser.add_argument("--title", default="draft: title", help="in your own words")
     parser.add_argument("--metric", default="accuracy", help="what the cells show")
-    parser.add_argument("--tables-dir", type=Path, metavar="DIR", help="default: the specs in use")
+    parser.add_argument(
+        "--tables-dir", type=folder, metavar="DIR", help="default: the specs in use"
+    )
 
 
 def execute(given: argparse.Namespace) -> int:
@@ -65,6 +68,9 @@ def execute(given: argparse.Namespace) -> int:
         refused = limits.name_problem(name)
         if refused is not None:
             raise FedreproError(f"{option}: {refused}")
+    for option, text in (("--title", given.title), ("--metric", given.metric)):
+        if text.encode("utf-8", "ignore").decode() != text:
+            raise FedreproError(f"{option}: {text!r} is not UTF-8 text")
     root = given.tables_dir or tables_root()
     folder = root / given.paper
     path = folder / f"{given.table}.toml"
@@ -91,6 +97,8 @@ def _read(source: Path) -> str:
     try:
         if str(source) == "-":
             return sys.stdin.read(limits.FILE_BYTES + 1)
+        if source.exists() and not source.is_file():
+            raise FedreproError(f"{source} is no file (- reads a pipe)")
         with source.open(encoding="utf-8") as file:
             return file.read(limits.FILE_BYTES + 1)
     except UnicodeDecodeError:

@@ -147,6 +147,9 @@ def read_as(kind: TypeAdapter[Read], path: Path, what: str) -> Read:
     Raises `FedreproError` for any other content, and if the file cannot be read.
     """
     try:
+        # A pipe would wait for its other end, and a device may have no end.
+        if path.exists() and not path.is_file():
+            raise FedreproError(f"the {what} {path} is no file")
         return kind.validate_json(path.read_bytes())
     except FileNotFoundError:
         raise FedreproError(f"there is no {what} {path}") from None

@@ -10,6 +10,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from tests.hostile import HOSTILE
+
 Draw = st.DrawFn
 Toml = Mapping[str, Any]
 
@@ -42,7 +44,15 @@ SETTINGS: tuple[dict[str, Any], ...] = (
     {"evaluation": {"protocol": "linear-probe"}},
     {"pretraining": {"method": "simclr", "data": "digits", "epochs": 1, "shared": True}},
 )
-WORDS = st.text('abcXYZ019 .-_·θ<&*{}#%$\\"', min_size=1, max_size=8).map(str.strip).filter(bool)
+HOSTILE_TEXTS = tuple(
+    text
+    for text in (*HOSTILE, "'", "|", "a|*", "{row}", "at 'x'", "../../x", "nan", "x" * 400)
+    if text.encode("utf-8", "ignore").decode() == text
+)
+"""Those that a file of UTF-8 can hold."""
+HARMLESS = st.text('abcXYZ019 .-_·θ<&*{}#%$\\"', min_size=1, max_size=8).map(str.strip)
+WORDS = st.one_of(HARMLESS, HARMLESS, HARMLESS, st.sampled_from(HOSTILE_TEXTS)).filter(bool)
+"""What any field of text may hold; a quarter is hostile to some program."""
 NUMBERS = st.one_of(
     st.integers(-(10**6), 10**6),
     st.decimals(-100, 100, places=2),
@@ -56,18 +66,19 @@ TEXTS = st.sampled_from(
 def toml(value: Any) -> str:
     """A value of a TOML file on one line."""
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{json.dumps(k)} = {toml(v)}" for k, v in value.items()) + "}"
+        return "{" + ", ".join(f"{toml(k)} = {toml(v)}" for k, v in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(toml, value)) + "]"
     if isinstance(value, Decimal):
         text = str(value)
         return text.replace("E", ".0E") if "E" in text and "." not in text else text
-    return json.dumps(value, ensure_ascii=False)
+    # JSON leaves this one control character as it is, which TOML forbids.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def document(data: Toml) -> str:
     """The text of a TOML file, a key a line."""
-    return "".join(f"{json.dumps(key)} = {toml(value)}\n" for key, value in data.items())
+    return "".join(f"{toml(key)} = {toml(value)}\n" for key, value in data.items())
 
 
 def write(folder: Path, files: Mapping[str, Toml]) -> None:
@@ -184,7 +195,7 @@ def tables(draw: Draw, id: str) -> dict[str, Any]:
     table: dict[str, Any] = {
         "table": id,
         "title": draw(WORDS),
-        "section": "4",
+        "section": draw(st.one_of(st.just("4"), WORDS)),
         "kind": draw(st.sampled_from(["empirical", "empirical", "empirical", "descriptive"])),
         "metric": draw(st.sampled_from(METRICS)),
         "unit": unit,
@@ -194,6 +205,8 @@ def tables(draw: Draw, id: str) -> dict[str, Any]:
         "rows": rows,
         "margin": {"value": Decimal("2.0"), "reason": draw(WORDS)},
     }
+    if draw(st.booleans()):
+        table["notes"] = draw(st.lists(WORDS, max_size=2))
     printed = [row["label"] for row in rows if "published" in row]
     if printed:
         table["claims"] = draw(claims(printed, column_labels))
@@ -228,6 +241,7 @@ def papers(draw: Draw) -> dict[str, Toml]:
                 "on": {"mnist": draw(overrides())},
             },
         },
+        "venue": draw(WORDS),
         "unstated": [{"setting": draw(WORDS), "taken": draw(WORDS), "why": draw(WORDS)}],
     }
     ids = draw(st.lists(st.sampled_from(["1", "2", "figure-3", "A.4"]), min_size=1, unique=True))

@@ -1,8 +1,6 @@
 """The fault campaign: whatever is killed, refused or damaged, and whenever, the store ends as that
 of an undisturbed run, and no finished trial is lost, doubled or trained again.
 
-Drivers are forked from this process and their workers from them, because importing torch takes
-longer than the whole plan; real workers are spawned (`test_resume.py`, `executors/test_local.py`).
 Every case is drawn from a seed, which is in the name of the test; moments are shares of the time
 that an undisturbed run takes, so a slower machine disturbs at the same places.
 """
@@ -11,130 +9,25 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import io
-import multiprocessing
 import os
 import random
 import shutil
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
-from fedrepro.benchmark.errors import StoreError
-from fedrepro.benchmark.execution.progress import Progress
-from fedrepro.benchmark.execution.run import Execution, execute
-from fedrepro.benchmark.planning.plan import Plan, make_plan
-from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.store import store as store_module
-from fedrepro.benchmark.store.store import Store
+from tests.benchmark.disturbed_runs import Campaign, assert_whole, finished, of_group, start
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks, and reads /proc")
 
-MakePaper = Callable[..., Paper]
-Contents = Callable[[Path], dict[str, Any]]
-ROWS = {
-    "fedavg": {},
-    "ifca": {"method": "ifca"},
-    "pretrained": {"pretraining": {"method": "simclr", "shared": False}},
-}
-CASES = 30
+CASES = int(os.environ.get("FEDREPRO_FAULTS", "30"))
 """Of every kind; seven kinds make 210."""
-
-FORK = multiprocessing.get_context("fork")
-
-
-@dataclass
-class Campaign:
-    """The plan, an undisturbed store of it, and how long each way of filling one takes."""
-
-    plan: Plan
-    undisturbed: Path
-    seconds: dict[int, float]
-    contents_of: Contents
-
-    @property
-    def trials(self) -> int:
-        return len(self.plan.trials_to_run())
-
-
-def carry_out(plan: Plan, root: Path, jobs: int = 0) -> Execution:
-    progress = Progress(Console(file=io.StringIO()))
-    return execute(plan, Store(root), device="cpu", jobs=jobs, progress=progress)
-
-
-@pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return {"root": tmp_path_factory.mktemp("undisturbed")}
-
-
-@pytest.fixture
-def campaign(tiny_paper: MakePaper, contents_of: Contents, filled: dict[str, Any]) -> Campaign:
-    plan = make_plan(tiny_paper(ROWS), "smoke")
-    if "seconds" not in filled:
-        # Here first, so that what is worked out once a process is not part of any time.
-        carry_out(plan, filled["root"] / "here")
-        filled["seconds"] = {
-            jobs: min(_seconds(plan, filled["root"] / f"{jobs}{n}", jobs) for n in range(2))
-            for jobs in (0, 2)
-        }
-    return Campaign(plan, filled["root"] / "here", filled["seconds"], contents_of)
-
-
-def _seconds(plan: Plan, root: Path, jobs: int) -> float:
-    began = time.monotonic()
-    driver = start(plan, root, jobs)
-    driver.join()
-    assert driver.exitcode == 0
-    return time.monotonic() - began
-
-
-def start(plan: Plan, root: Path, jobs: int = 0, disturb: Callable[[], None] = lambda: None) -> Any:
-    """A driver of its own; it ends with 0, or with 2 after an error in one line."""
-    driver = FORK.Process(target=_drive, args=(plan, root, jobs, disturb))
-    driver.start()
-    return driver
-
-
-def _drive(plan: Plan, root: Path, jobs: int, disturb: Callable[[], None]) -> None:
-    os.setpgid(0, 0)
-    multiprocessing.get_context = lambda method=None: FORK  # type: ignore[assignment]
-    disturb()
-    try:
-        carry_out(plan, root, jobs)
-    except (StoreError, OSError) as error:  # what the command line makes one line of
-        os._exit(1 if "\n" in str(error) else 2)
-    os._exit(0)
-
-
-def finished(root: Path) -> dict[str, bytes]:
-    return {str(file): file.read_bytes() for file in root.glob("trials/*/*.json")}
-
-
-def assert_whole(campaign: Campaign, root: Path, kept: dict[str, bytes], damaged: int = 0) -> None:
-    """What is left is done by one more run, and nothing else is."""
-    last = carry_out(campaign.plan, root)
-    assert last.failed == 0
-    assert (last.reused, last.trained) == (
-        len(kept) - damaged,
-        campaign.trials - len(kept) + damaged,
-    )
-    now = finished(root)
-    assert len(now) == campaign.trials
-    assert sum(now[file] != content for file, content in kept.items()) <= damaged
-    here, there = campaign.contents_of(root), campaign.contents_of(campaign.undisturbed)
-    aside = [name for name in here if name.startswith("quarantine/")]
-    assert bool(aside) == bool(damaged)
-    assert {name: held for name, held in here.items() if name not in aside} == there
-    again = carry_out(campaign.plan, root)
-    assert (again.reused, again.trained) == (campaign.trials, 0)
-
 
 # -- kinds of faults -----------------------------------------------------------------------------
 
@@ -160,9 +53,9 @@ def kill_driver_with_workers(campaign: Campaign, root: Path, draw: random.Random
     driver.kill()
     driver.join()
     deadline = time.monotonic() + 60
-    while _of_group(driver.pid) and time.monotonic() < deadline:
+    while of_group(driver.pid) and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert _of_group(driver.pid) == []
+    assert of_group(driver.pid) == []
     assert_whole(campaign, root, finished(root))
 
 
@@ -170,7 +63,7 @@ def kill_worker(campaign: Campaign, root: Path, draw: random.Random) -> None:
     """SIGKILL of one of two workers at any moment; the driver goes on and ends well."""
     driver = start(campaign.plan, root, jobs=2)
     time.sleep(draw.uniform(0.1, 0.9) * campaign.seconds[2])
-    workers = [process for process in _of_group(driver.pid) if process != driver.pid]
+    workers = [process for process in of_group(driver.pid) if process != driver.pid]
     if workers:
         with contextlib.suppress(ProcessLookupError):
             os.kill(draw.choice(workers), signal.SIGKILL)
@@ -284,21 +177,6 @@ def test_faults_at_random_moments_change_nothing(
 
 
 # -- how they are brought about ------------------------------------------------------------------
-
-
-def _of_group(leader: int) -> list[int]:
-    """Processes of a driver's group that have not ended."""
-    return [process for process, group in _groups() if group == leader]
-
-
-def _groups() -> Iterator[tuple[int, int]]:
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            state, _, group, *_ = stat.read_text().rpartition(")")[2].split()
-        except (OSError, ValueError):
-            continue
-        if state not in "ZX":
-            yield int(stat.parent.name), int(group)
 
 
 def _on_operation(

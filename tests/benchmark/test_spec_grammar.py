@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import tempfile
 from collections import Counter
 from collections.abc import Mapping
@@ -24,9 +25,10 @@ from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.store.store import Store
+from tests.benchmark.spec_grammar import papers, write
+from tests.hostile import unseen
 
-from .spec_grammar import papers, write
-
+SHARE = int(os.environ.get("FEDREPRO_FUZZ_SHARE", "1"))
 VALUES = (0.0, 0.5, 0.5, 1.0, 41.2)
 """Trials of cells, so that divisors are zero and differences tie."""
 
@@ -57,11 +59,14 @@ def go_through(paper: Paper, root: Path) -> None:
         }
         judge_claims(resolved, ClaimContext(values, 2.0, "%", frozenset(), {}))
     findings_for(paper)
+    formats = importlib.import_module("fedrepro.reports.publish").formats()
     store = Store(root / "store", source_of=lambda config: {})
     for profile in paper.profiles:
         for on in (None, *paper.profiles[profile].on):
             report = judge(make_plan(paper, profile, on=on), store, command="fedrepro")
-            importlib.import_module("fedrepro.reports.writers.markdown").render([report])
+            for writer in formats.values():
+                text = writer.render([report])
+                assert not unseen(text) or writer.FILE == "report.json"
 
 
 def survived(files: Mapping[str, Any]) -> bool:
@@ -73,7 +78,7 @@ def survived(files: Mapping[str, Any]) -> bool:
         return paper is not None
 
 
-@settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(papers())
 def test_what_check_passes_is_planned_audited_and_judged(files: Mapping[str, Any]) -> None:
     survived(files)
@@ -84,7 +89,7 @@ def test_what_check_passes_is_planned_audited_and_judged(files: Mapping[str, Any
 def test_thousands_of_specs_from_the_grammar(record_property: Any) -> None:
     counts = Counter[bool]()
 
-    @settings(max_examples=3000, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=3000 // SHARE, deadline=None, suppress_health_check=list(HealthCheck))
     @given(papers())
     def some(files: Mapping[str, Any]) -> None:
         counts[survived(files)] += 1
