@@ -123,9 +123,9 @@ def execute(given: argparse.Namespace) -> int:
             f"'{given.name}' is a word of Python or of this project; choose another name"
         )
     package, tests = root / "methods" / "federated", root / "tests" / "methods"
-    for folder in (package, tests):
-        if not folder.is_dir():
-            raise FedreproError(f"{folder} is missing: methods are added in a checkout (--root)")
+    for needed in (package, tests):
+        if not needed.is_dir():
+            raise FedreproError(f"{needed} is missing: methods are added in a checkout (--root)")
     families = sorted(place.parent.name for place in package.glob("*/__init__.py"))
     if given.family not in families:
         raise FedreproError(f"no family '{given.family}' (families: {', '.join(families)})")

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 POOLING_LEVEL = 0.25
 """A preliminary test that decides about pooling needs a high level, or pooling hides unequal
@@ -118,7 +118,7 @@ def bartlett(sds: Sequence[float], runs: Sequence[int]) -> float:
     log_each = sum(df * 2 * math.log(sd) for df, sd in zip(dfs, sds, strict=True))
     excess = total * log_pooled - log_each
     correction = 1 + (sum(1 / df for df in dfs) - 1 / total) / (3 * (len(sds) - 1))
-    return float(stats.chi2.sf(excess / correction, len(sds) - 1))
+    return float(special.chdtrc(len(sds) - 1, max(0.0, excess / correction)))
 
 
 def pooled_sd(sds: Sequence[float], runs: Sequence[int]) -> float:
