@@ -76,14 +76,15 @@ def run(
             break
         wasted += history.exchanged["downloaded_bytes"] + history.exchanged["uploaded_bytes"]
 
-    encoder = method.encoder(server)
+    encoder, drawn = method.encoder(server), task.model.new(torch.Generator())
+    weights = {name: value for name, value in drawn.items() if not is_buffer(name)}
     return Outcome(
         metrics={
             name: Curve(tuple(r for r, _ in points), tuple(v for _, v in points))
             for name, points in history.curves.items()
         },
         counts={
-            "parameters": _n_parameters(task),
+            "parameters": n_parameters(weights),
             "shared_images": federation.n_shared_images(),
             "restarts": attempt,
             "wasted_bytes": wasted,
@@ -135,12 +136,6 @@ def _is_finite(*tensors: Tensor) -> bool:
     """Whether every number is finite; a sum shows it in one pass."""
     sums = [value.sum() for value in tensors if value.is_floating_point()]
     return not sums or bool(torch.stack(sums).isfinite().all())
-
-
-def _n_parameters(task: Task) -> int:
-    """Trained weights of one client's model; running statistics are not counted."""
-    drawn = task.model.new(torch.Generator())
-    return n_parameters({name: value for name, value in drawn.items() if not is_buffer(name)})
 
 
 def _facts_of(federation: Federation) -> dict[str, NDArray[Any]]:

@@ -1,8 +1,7 @@
 """A global and a personal model of each client, trained in the same steps: Ditto, APFL.
 
-A client's state holds the global model under its own names and the personal one under
-`personal.<name>`. One step's loss is the sum of two, each of which reaches its own model alone, so
-a single optimiser takes the steps that two would.
+A client's state holds the personal model under `personal.<name>`. A step's loss is the sum of two,
+each of which reaches its own model alone, so one optimiser takes the steps that two would.
 Unstated: where a personal model begins (at the global model that the client first receives); a
 novel client adapts one from the final global model.
 Evidence: `tests/methods/test_two_models.py`.

@@ -1,7 +1,6 @@
 """Features as a payload of their own: what clients upload with weights, and what they receive.
 
-Clients may hold different numbers of features, so they travel one after the other with a count for
-each client.
+Clients' features travel one after the other, with a count for each client.
 Evidence: `tests/methods/test_features.py`.
 """
 

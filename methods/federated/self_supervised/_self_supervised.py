@@ -50,9 +50,6 @@ class SelfSupervised(FederatedMethod):
     keeps_memory: ClassVar[bool] = False
     """Whether a client's target network or queue outlives a round."""
 
-    def objective_name(self) -> str | None:
-        raise NotImplementedError
-
     def prepare(self, federation: Federation) -> Federation:
         """Images without labels, where clients hold any, are learnt from too."""
         return federation.pooled()

@@ -2,8 +2,7 @@
 
 Papers: fedrlc, Sections IV and VII; Zhuang et al. 2021 and 2022, who use it as a baseline. Loss:
 Grill et al. 2020 (`methods.objectives.byol`).
-Unstated: what becomes of a client's target network between rounds. Taken: it starts each round as
-a copy of the received online networks, which needs no state on clients and sends nothing more.
+Unstated: a client's target network between rounds (a copy of what it receives each round).
 Evidence: `tests/methods/test_self_supervised.py`.
 """
 

@@ -139,9 +139,6 @@ class FedCA(SelfSupervised):
     queue_size: int = 4096
     alignment_weight: float = 0.01
 
-    def objective_name(self) -> None:
-        return None
-
     def learner(self, task: Task) -> SimCLRLearner:
         options = SimCLR(self.temperature, self.projector_widths)
         return SimCLRLearner(task.model.encoder, task.model.dim, options, self.normalised_layers)

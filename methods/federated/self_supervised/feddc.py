@@ -70,9 +70,6 @@ class FedDC(SelfSupervised):
     normalised_layers: int = 1
     prototypes: int = 100
 
-    def objective_name(self) -> None:
-        return None
-
     def learner(self, task: Task) -> DeepClusterLearner:
         own = DeepCluster(
             self.temperature, self.projector_widths, self.normalised_layers, self.prototypes

@@ -7,8 +7,7 @@ remaining network and its projection layers by Eq. 7 with LARS. The two servers 
 second never sees weights of the module, the first never sees a representation.
 Departures: the decoder never undoes the pooling (Tables 9 and 10), so it rebuilds views averaged
 over 2x2 pixels; no output activation is listed, and binary cross-entropy needs a sigmoid.
-Representations are those after the listed pooling, a quarter of the 32 x 32 x 64 values in Section
-5.4.
+Representations are those after the pooling, a quarter of the 32 x 32 x 64 values in Section 5.4.
 Unstated: who is lost in phase 2 at a dropout of δ (drawn at random for each trial, at least one
 client stays); in phase 2 views pass through TN as twins, through BN by the averaged running
 statistics; the linear layer stands on the projection layers (Section 5.1).

@@ -4,9 +4,8 @@ Paper: Diao et al. 2020, "HeteroFL": a client of level r holds the first channel
 them, of the global network; the server averages each weight over the clients that hold it; the
 cross-entropy leaves out classes that a client has no image of (its logits are set to 0). As MFCL's
 baseline, Table 4.
-Departures: batch normalisation keeps running statistics, which are averaged like weights (Diao et
-al. collect them once after training); their scaling of activations by 1/r is left out, since a
-batch normalisation behind it undoes it; all rows of the last layer are averaged.
+Departures: running statistics are averaged like weights (Diao et al. collect them after training);
+no scaling by 1/r, which batch normalisation undoes; all rows of the last layer are averaged.
 Unstated in MFCL: the levels (those of Diao et al., one after the other over the clients).
 Evidence: `tests/methods/test_heterofl.py`.
 """

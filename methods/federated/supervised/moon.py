@@ -3,8 +3,7 @@
 Paper: Li et al. 2021, "Model-contrastive federated learning", Eqs. 3 and 4:
 l = l_sup - μ log(exp(sim(z, z_glob)/τ) / (exp(sim(z, z_glob)/τ) + exp(sim(z, z_prev)/τ)));
 as MFCL's baseline, Table 2.
-Departures: no projection head of its own; z is the encoder's output, so that all supervised methods
-train the same network.
+Departure: no projection head; z is the encoder's output, as all supervised methods have it.
 Unstated in MFCL: μ and τ (5 and 0.5, which Li et al. use on CIFAR-10). The received and the
 previous model are in evaluation mode; before a client's first round its previous model is the
 received one.

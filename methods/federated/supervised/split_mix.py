@@ -19,7 +19,6 @@ from torch import Tensor
 
 from fedrepro.methods.data.federation import to_float
 from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Server, Task
-from fedrepro.methods.metrics import Evaluation, classification
 from fedrepro.methods.nn.classifier import Classifier
 from fedrepro.methods.state import State, concatenate, n_models, pool_average, take
 from fedrepro.methods.training.local import Supervised
@@ -99,11 +98,8 @@ class SplitMix(FederatedMethod):
         shares[which, torch.arange(len(who))] = sizes
         return pool_average(server, upload.each["bases"], shares)
 
-    def evaluate(self, task: Task, server: Server, memory: Memory, final: bool) -> Evaluation:
-        model, test = task.narrowed_model(self.base_width), task.federation.test
-        predicted = ensemble_logits(model, server, test.images).softmax(1)
-        assert test.labels is not None
-        index_of = task.federation.test_of
-        return classification.evaluate(
-            [predicted[index] for index in index_of], [test.labels[i] for i in index_of], final
-        )
+    def predicted(self, task: Task, server: Server, memory: Memory) -> list[Tensor]:
+        """What all base networks together give for every client's test images."""
+        model, federation = task.narrowed_model(self.base_width), task.federation
+        found = ensemble_logits(model, server, federation.test.images).softmax(1)
+        return [found[index] for index in federation.test_of]
