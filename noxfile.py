@@ -82,14 +82,14 @@ def cluster(session: nox.Session) -> None:
 
 @nox.session
 def faults(session: nox.Session) -> None:
-    """The fault campaign: 200 kills, disk errors and cut files, and no trial lost or doubled."""
+    """The fault campaign: 420 kills, stops, disk errors and foreign files, and no trial lost."""
     install(session, "[test]")
     session.run("pytest", "-m", "faults", *session.posargs, env={"OMP_NUM_THREADS": "1"})
 
 
 @nox.session
 def fuzz(session: nox.Session) -> None:
-    """100,000 bad specs, records and data files, each answered by one clear error."""
+    """100,000 bad specs, records, data files, paths and names, each answered by one clear error."""
     install(session, "[test]")
     session.run("pytest", "-m", "fuzz", *session.posargs, env={"OMP_NUM_THREADS": "1"})
 

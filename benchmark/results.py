@@ -6,12 +6,13 @@ computes nothing. `as_plain` is the report's JSON.
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
 from typing import Any, Literal
-
-from pydantic_core import to_jsonable_python
 
 VerdictWord = Literal[
     "REPRODUCED", "DISCREPANT", "COMPATIBLE", "SHIFTED", "INCONCLUSIVE",
@@ -241,4 +242,12 @@ class Report:
 
 def as_plain(value: Any) -> Any:
     """Dataclasses, tuples, decimals and paths as what JSON can hold."""
-    return to_jsonable_python(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: as_plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): as_plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [as_plain(item) for item in value]
+    if isinstance(value, (Decimal, Path)):
+        return str(value)
+    return value

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import torch
 
+from fedrepro.benchmark.errors import StoreError
 from fedrepro.benchmark.execution import executors
 from fedrepro.benchmark.execution.data_availability import DataAvailability
 from fedrepro.benchmark.execution.executors.base import Executor, ExecutorOptions
@@ -230,7 +231,11 @@ class _Driver:
             return None
         assert job.needs is not None
         record = self.store.find(job.config.start, job.needs[1])
-        assert record is not None
+        if record is None:
+            raise StoreError(
+                f"the trial that {job.config.description} starts from is gone from the store; "
+                "run again to renew it"
+            )
         return self.store.encoder_path(record)
 
 

@@ -265,8 +265,10 @@ class Store:
     def _write(self, path: Path, content: bytes) -> None:
         assert self._writing, "only inside `writing`"
         with disk(self.root):
-            if path.parent != self.root:
-                refuse_link(path.parent)
+            # Any of them may have become a link since the store was opened.
+            for folder in (path.parent.parent, path.parent, self.root / UNFINISHED):
+                if self.root in folder.parents:
+                    refuse_link(folder)
             write_whole(path, content, self.root / UNFINISHED)
 
 

@@ -5,9 +5,9 @@ of both augmented views of one image together. A batch of 2K views holds the fir
 images and then the second ones, as MFCL's client mini-batch does (Section 2.1).
 
 Departures: Eq. 2 read literally does not divide by the number of pixels; here mean and variance
-are over channels and pixels. Table 18 averages the views' own variances instead, which is less by a
-quarter of the squared difference of the views' means. Scale and shift are per channel, as in Table
-18 (Eq. 3 has one of each for a layer).
+are over channels and pixels. `variance = "averaged"` is the form of Table 18: the mean of the
+views' own variances, smaller than the pooled one by a quarter of the squared difference of the
+views' means. Scale and shift are per channel, as in Table 18 (Eq. 3 has one of each for a layer).
 Unstated: groups where their size does not divide the channels (three outputs of the decoder's last
 transposed convolution): the last group is smaller. An image without a twin, as in evaluation, is
 its own twin, and TN then equals GN.
@@ -32,7 +32,9 @@ NORMS = ("batch", "group", "twin")
 class GroupNorm(Layer):
     """Each image's groups of `group_channels` neighbouring channels, to mean 0 and variance 1.
 
-    x: models x batch x channels x height x width. Raises `ValueError` for empty groups.
+    x: models x batch x channels x height x width. Scale and shift are per model and channel.
+
+    Raises `ValueError` for groups of less than one channel.
     """
 
     def __init__(self, name: str, channels: int, group_channels: int, eps: float = 1e-5) -> None:
@@ -63,10 +65,25 @@ class GroupNorm(Layer):
 
 
 class TwinNorm(GroupNorm):
-    """GN over both views: in training, images k and K + k of a batch of 2K are twins.
+    """GN over both views of an image: in training, image k of the batch and image K + k are twins.
 
-    Raises `ValueError` when called in training on an odd batch.
+    variance: `pooled` (Eq. 2) or `averaged` (Table 18).
+
+    Raises `ValueError` for another variance, and when called in training on an odd batch.
     """
+
+    def __init__(
+        self,
+        name: str,
+        channels: int,
+        group_channels: int,
+        variance: Literal["pooled", "averaged"] = "pooled",
+        eps: float = 1e-5,
+    ) -> None:
+        if variance not in ("pooled", "averaged"):
+            raise ValueError(f"variance = '{variance}' is neither 'pooled' nor 'averaged'")
+        super().__init__(name, channels, group_channels, eps)
+        self.variance = variance
 
     def _normalised(self, x: Tensor, groups: int, training: bool) -> Tensor:
         if not training:
@@ -77,15 +94,23 @@ class TwinNorm(GroupNorm):
         # models x 2 x K x groups x channels of a group x pixels
         grouped = x.reshape(models, 2, batch // 2, groups, channels // groups, height * width)
         together = grouped.permute(0, 2, 3, 1, 4, 5)
-        flat = together.reshape(models * (batch // 2), groups, -1)
-        normalised = F.group_norm(flat, groups, eps=self.eps).view(together.shape)
+        if self.variance == "pooled":
+            flat = together.reshape(models * (batch // 2), groups, -1)
+            normalised = F.group_norm(flat, groups, eps=self.eps).view(together.shape)
+        else:
+            own, means = torch.var_mean(together, dim=(4, 5), correction=0, keepdim=True)
+            mean, spread = means.mean(dim=3, keepdim=True), own.mean(dim=3, keepdim=True)
+            normalised = (together - mean) / (spread + self.eps).sqrt()
         return normalised.permute(0, 3, 1, 2, 4, 5).reshape(x.shape)
 
 
 def normalisation(
     norm: Norm, name: str, channels: int, group_channels: int, momentum: float = 0.1
 ) -> Layer:
-    """The layer for `norm`, one of `NORMS`, else `ValueError`; momentum: of `batch` alone."""
+    """The layer for `norm`; group_channels is read by `group` and `twin`, momentum by `batch`.
+
+    Raises `ValueError` for a name that is none of `NORMS`.
+    """
     if norm == "batch":
         return BatchNorm(name, channels, momentum)
     if norm == "group":

@@ -11,10 +11,9 @@ import argparse
 import io
 import os
 import random
-import socket
 import traceback
 import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from decimal import Decimal
@@ -23,212 +22,22 @@ from pathlib import Path
 import pytest
 
 from fedrepro.benchmark.cli import build_parser, main
+from tests.benchmark.awkward import (
+    NAMES,
+    OWN_NAMES,
+    PATHS,
+    Make,
+    folder_of_dangling_links,
+    folder_of_folders,
+    folder_of_pipes,
+    link_to_a_foreign_folder,
+    null_device,
+    pipe,
+    socket_,
+    write_file,
+)
 from tests.benchmark.patience import patience
 from tests.benchmark.spec_grammar import BASE, write
-
-Make = Callable[[Path], str]
-FOREIGN = "somebody's own"
-OWN_NAMES = (
-    "store.json", "lock", "report.json", "report.html", "report.md", "report.csv", ".report.lock",
-    "audit.html", "audit.md", "paper.toml", "1.toml", "2.toml", "toy-smoke.json", "papers",
-    "train", "methods", "tests",
-)  # fmt: skip
-"""Names that commands read or write in a folder that they are given."""
-
-
-# -- kinds of paths: each makes what lies there, in a folder of its own, and gives the argument ----
-
-
-def _file(at: Path, text: str = FOREIGN) -> Path:
-    at.parent.mkdir(parents=True, exist_ok=True)
-    at.write_text(text)
-    return at
-
-
-def empty_text(at: Path) -> str:
-    return ""
-
-
-def missing(at: Path) -> str:
-    return str(at / "missing")
-
-
-def deep_in_missing(at: Path) -> str:
-    return str(at / "a" / "b" / "c.d")
-
-
-def file(at: Path) -> str:
-    return str(_file(at / "file"))
-
-
-def below_a_file(at: Path) -> str:
-    return str(_file(at / "file") / "below")
-
-
-def broken_text(at: Path) -> str:
-    (at / "broken").write_bytes(b"\xff\xfe{[\x00")
-    return str(at / "broken")
-
-
-def nested_text(at: Path) -> str:
-    return str(_file(at / "nested.json", "[" * 100_000))
-
-
-def folder(at: Path) -> str:
-    (at / "folder").mkdir()
-    return str(at / "folder")
-
-
-def foreign_folder(at: Path) -> str:
-    for name in ("notes.txt", "index.sqlite", "data/a.bin"):
-        _file(at / "foreign" / name)
-    return str(at / "foreign")
-
-
-def folder_with_a_store_s_names(at: Path) -> str:
-    for name in ("unfinished", "trials", "errors", "quarantine"):
-        _file(at / "alike" / name / f"{name}.part")
-    return str(at / "alike")
-
-
-def folder_called_unfinished(at: Path) -> str:
-    _file(at / "unfinished" / "store.json.0123abcd.part")
-    return str(at / "unfinished")
-
-
-def pipe(at: Path) -> str:
-    os.mkfifo(at / "pipe")
-    return str(at / "pipe")
-
-
-def folder_of_pipes(at: Path) -> str:
-    (at / "pipes").mkdir()
-    for name in OWN_NAMES:
-        os.mkfifo(at / "pipes" / name)
-    return str(at / "pipes")
-
-
-def folder_of_folders(at: Path) -> str:
-    for name in OWN_NAMES:
-        _file(at / "folders" / name / "own.txt")
-    return str(at / "folders")
-
-
-def folder_of_links(at: Path) -> str:
-    (at / "links").mkdir()
-    for name in OWN_NAMES:
-        (at / "links" / name).symlink_to(_file(at / "elsewhere" / name))
-    return str(at / "links")
-
-
-def folder_of_dangling_links(at: Path) -> str:
-    (at / "links").mkdir()
-    (at / "elsewhere").mkdir()
-    for name in OWN_NAMES:
-        (at / "links" / name).symlink_to(at / "elsewhere" / name)
-    return str(at / "links")
-
-
-def socket_(at: Path) -> str:
-    here = Path.cwd()
-    os.chdir(at)  # a socket's path has a hundred bytes at most
-    try:
-        with socket.socket(socket.AF_UNIX) as bound:
-            bound.bind("socket")
-    finally:
-        os.chdir(here)
-    return str(at / "socket")
-
-
-def dangling_link(at: Path) -> str:
-    (at / "link").symlink_to(at / "nowhere")
-    return str(at / "link")
-
-
-def loop_of_links(at: Path) -> str:
-    (at / "one").symlink_to(at / "other")
-    (at / "other").symlink_to(at / "one")
-    return str(at / "one")
-
-
-def link_to_a_foreign_folder(at: Path) -> str:
-    _file(at / "elsewhere" / "notes.txt")
-    (at / "link").symlink_to(at / "elsewhere")
-    return str(at / "link")
-
-
-def link_to_a_file(at: Path) -> str:
-    (at / "link").symlink_to(_file(at / "elsewhere.txt"))
-    return str(at / "link")
-
-
-def not_utf8(at: Path) -> str:
-    return os.fsdecode(os.fsencode(at) + b"/caf\xe9")
-
-
-def not_utf8_folder(at: Path) -> str:
-    name = not_utf8(at)
-    Path(name).mkdir()
-    return name
-
-
-def long_name(at: Path) -> str:
-    return str(at / ("n" * 300))
-
-
-def long_path(at: Path) -> str:
-    return str(at / "/".join(["n" * 200] * 30))
-
-
-def line_feed(at: Path) -> str:
-    return str(at / "two\nlines")
-
-
-def control_characters(at: Path) -> str:
-    return str(at / "\x1b[2J\x1b[31mred\x07\r\u202e")
-
-
-def leading_dash(at: Path) -> str:
-    return "-rf"
-
-
-def spaces_and_quotes(at: Path) -> str:
-    return str(at / "a 'b' \"c\" $(d) ;e")
-
-
-def parent_of_parent(at: Path) -> str:
-    return str(at / "x" / ".." / ".." / at.name / "y")
-
-
-def null_device(at: Path) -> str:
-    return "/dev/null"
-
-
-def full_device(at: Path) -> str:
-    return "/dev/full"
-
-
-def process_files(at: Path) -> str:
-    return "/proc/self/nothing"
-
-
-PATHS: tuple[Make, ...] = (
-    empty_text, missing, deep_in_missing, file, below_a_file, broken_text, nested_text, folder,
-    foreign_folder, folder_with_a_store_s_names, folder_called_unfinished, pipe, folder_of_pipes,
-    folder_of_folders, folder_of_links, folder_of_dangling_links, socket_, dangling_link,
-    loop_of_links, link_to_a_foreign_folder, link_to_a_file, not_utf8, not_utf8_folder, long_name,
-    long_path, line_feed, control_characters, leading_dash, spaces_and_quotes, parent_of_parent,
-    null_device, full_device, process_files,
-)  # fmt: skip
-NAMES: Mapping[str, str] = {
-    "empty": "", "above": "../../outside", "absolute": "/etc/passwd", "dots": "..", "dot": ".",
-    "long": "n" * 300, "endless": "n" * 70_000, "line feed": "two\nlines",
-    "control": "\x1b[2Jx\x07\u202e", "not utf-8": "caf\udce9", "dash": "-rf", "spaces": "a b",
-    "brackets": "[[[[", "star": "*", "equals": "=", "set": "training.rounds=" + "[" * 5000,
-    "digits": "9" * 5000, "negative": "-1", "infinite": "1e400", "nan": "nan", "comma": ",,,",
-    "format": "{0.__class__}%s%n", "surrogates": "\ud800", "upper": "TOY", "slash": "toy/",
-}  # fmt: skip
-
 
 # -- commands, as the parser has them --------------------------------------------------------------
 
@@ -280,8 +89,8 @@ class World:
         self.specs, self.given = root / "specs", root / "given"
         for name in ("cwd", "given", "data", "outside"):
             (root / name).mkdir()
-        _file(root / "outside" / "notes.txt")
-        _file(self.cwd / "notes.txt")
+        write_file(root / "outside" / "notes.txt")
+        write_file(self.cwd / "notes.txt")
         (root / "source.csv").write_text("row,a,b\nx,1,2\ny,3,4\n")
         (root / "cluster.toml").write_text('provider = "local"\nworkers_per_node = 1\n')
         training = {"rounds": 2, "local_epochs": 1}
@@ -298,7 +107,7 @@ class World:
         }  # fmt: skip
         write(self.specs / "toy", {"paper": paper, "1": table})
         for package in ("supervised", "clustered"):
-            _file(root / "checkout" / "methods" / "federated" / package / "__init__.py", "")
+            write_file(root / "checkout" / "methods" / "federated" / package / "__init__.py", "")
         (root / "checkout" / "tests" / "methods").mkdir(parents=True)
 
     def sound(self, command: str, action: argparse.Action, case: int) -> list[str]:

@@ -7,6 +7,7 @@ anybody else's may change either.
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import pickle
@@ -23,12 +24,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
-from fedrepro.benchmark.commands._judged import write
+from fedrepro.benchmark.commands._judged import write_report
+from fedrepro.benchmark.config import RunConfig
+from fedrepro.benchmark.errors import StoreError
 from fedrepro.benchmark.execution.executors import _pool
+from fedrepro.benchmark.execution.progress import Progress
+from fedrepro.benchmark.execution.run import execute
 from fedrepro.benchmark.judging.judge import judge
 from fedrepro.benchmark.results import Report
 from fedrepro.benchmark.store.store import Store
+from fedrepro.methods.outcome import Outcome
 from fedrepro.reports import publish
 from tests.benchmark.disturbed_runs import (
     FORK,
@@ -199,12 +206,14 @@ def swap_a_link_in(campaign: Campaign, root: Path, draw: random.Random) -> None:
         driver.kill()
     driver.join()
     assert driver.exitcode in (0, 2, -signal.SIGKILL)
+    while of_group(driver.pid):  # workers that are forked here hold the lock as well
+        time.sleep(0.01)
     if swapped:
         second = start(campaign.plan, root)
         second.join()
         assert second.exitcode == 2
         (root / name).unlink()
-    assert {path: held for path, held in contents(elsewhere).items() if path in before} == before
+    assert contents(elsewhere) == before
     if (root.parent / "aside").exists():
         shutil.rmtree(root / name, ignore_errors=True)
         (root.parent / "aside").rename(root / name)
@@ -241,7 +250,7 @@ def write_two_reports_at_once(campaign: Campaign, root: Path, draw: random.Rando
 def _write_often(report: Report, folder: Path, pause: float) -> None:
     for _ in range(2):
         time.sleep(pause * 0.2)
-        write([report], folder)
+        write_report([report], folder)
 
 
 KINDS = [
@@ -272,3 +281,32 @@ def test_faults_by_others_at_random_moments_change_nothing(
 ) -> None:
     with patience(300):
         kind(campaign, tmp_path / "store", random.Random(f"{kind.__name__} {seed}"))
+
+
+def test_a_trial_that_vanishes_before_another_starts_from_it_is_one_line(
+    campaign: Campaign, tmp_path: Path
+) -> None:
+    class Removing(Progress):
+        def started(self, name: tuple[str, int], label: str, seconds: float) -> None:
+            if finished(tmp_path / "store"):
+                shutil.rmtree(tmp_path / "store" / "trials")
+            super().started(name, label, seconds)
+
+    progress = Removing(Console(file=io.StringIO()))
+    with pytest.raises(StoreError, match="is gone from the store; run again"):
+        execute(campaign.plan, Store(tmp_path / "store"), device="cpu", jobs=0, progress=progress)
+
+
+@pytest.mark.parametrize("name", ["unfinished", "trials"])
+def test_nothing_is_written_through_a_link_that_comes_while_a_store_is_open(
+    tiny_config: Callable[..., RunConfig], outcome: Outcome, tmp_path: Path, name: str
+) -> None:
+    config, store = tiny_config(), Store(tmp_path / "store")
+    put(tmp_path / "elsewhere", "notes.txt")
+    with store.writing():
+        store.save(config, 0, outcome, {"device": "d", "wall_s": 1.0, "started": "now"})
+        (store.root / name).rename(tmp_path / "aside")
+        (store.root / name).symlink_to(tmp_path / "elsewhere")
+        with pytest.raises(StoreError, match=f"{name} is a symbolic link"):
+            store.save(config, 1, outcome, {"device": "d", "wall_s": 1.0, "started": "now"})
+    assert [path.name for path in (tmp_path / "elsewhere").iterdir()] == ["notes.txt"]

@@ -21,7 +21,7 @@ def plain(layer: GroupNorm, models: int = 1) -> State:
     return {name: value.double().repeat(models, 1) for name, value in fresh.items()}
 
 
-def by_loops(x: Tensor, size: int, eps: float = 1e-5) -> Tensor:
+def by_loops(x: Tensor, size: int, averaged: bool = False, eps: float = 1e-5) -> Tensor:
     """Eq. 2 and 3 for one model, 2K x C x H x W, image by image and group by group."""
     out, k = torch.empty_like(x), len(x) // 2
     for i in range(k):
@@ -29,6 +29,8 @@ def by_loops(x: Tensor, size: int, eps: float = 1e-5) -> Tensor:
             group = x[[i, i + k], first : first + size]
             mean = group.mean()
             variance = ((group - mean) ** 2).mean()
+            if averaged:
+                variance = torch.stack([((v - v.mean()) ** 2).mean() for v in group]).mean()
             out[[i, i + k], first : first + size] = (group - mean) / (variance + eps).sqrt()
     return out
 
@@ -45,12 +47,13 @@ def test_group_norm_is_torchs(size: int) -> None:
 
 
 @pytest.mark.parametrize(("channels", "size"), [(8, 2), (8, 8), (3, 16), (3, 2), (5, 3), (4, 1)])
-def test_twin_norm_is_the_paper_s_formula(channels: int, size: int) -> None:
+@pytest.mark.parametrize("averaged", [False, True])
+def test_twin_norm_is_the_paper_s_formula(channels: int, size: int, averaged: bool) -> None:
     x = drawn(2, 6, channels, 3, 2)
-    layer = TwinNorm("n", channels, size)
+    layer = TwinNorm("n", channels, size, "averaged" if averaged else "pooled")
     found = layer(plain(layer, 2), x, training=True)
     for model in range(2):
-        assert torch.allclose(found[model], by_loops(x[model], size))
+        assert torch.allclose(found[model], by_loops(x[model], size, averaged))
 
 
 def test_every_twin_group_has_mean_zero_and_variance_one() -> None:
@@ -64,8 +67,9 @@ def test_every_twin_group_has_mean_zero_and_variance_one() -> None:
 def test_equal_views_make_twin_norm_group_norm() -> None:
     view = drawn(2, 3, 8, 4, 4)
     x = torch.cat([view, view], dim=1)
-    twin, group = TwinNorm("n", 8, 4), GroupNorm("n", 8, 4)
-    assert torch.allclose(twin(plain(twin, 2), x, training=True), group(plain(group, 2), x))
+    for variance in ("pooled", "averaged"):
+        twin, group = TwinNorm("n", 8, 4, variance), GroupNorm("n", 8, 4)
+        assert torch.allclose(twin(plain(twin, 2), x, training=True), group(plain(group, 2), x))
 
 
 def test_an_image_without_a_twin_is_its_own() -> None:
@@ -73,8 +77,23 @@ def test_an_image_without_a_twin_is_its_own() -> None:
     assert torch.equal(twin(plain(twin), x), group(plain(group), x))
 
 
-def test_gradients_are_right() -> None:
-    layer = TwinNorm("n", 3, 2)
+def test_the_two_variances_differ_by_a_quarter_of_the_squared_difference_of_means() -> None:
+    x, eps = drawn(1, 2, 4, 3, 3), 0.0
+    x[:, 1] += 3
+    scale = {}
+    for variance in ("pooled", "averaged"):
+        layer = TwinNorm("n", 4, 4, variance, eps)
+        found = layer(plain(layer), x, training=True)
+        # What is divided by: the spread of the input over that of the output.
+        scale[variance] = (x[0, 0].std() / found[0, 0].std()) ** 2
+    first, second = x[0, 0].mean(), x[0, 1].mean()
+    assert torch.allclose(scale["pooled"] - scale["averaged"], (first - second) ** 2 / 4)
+    assert (first - second) ** 2 / 4 > 1
+
+
+@pytest.mark.parametrize("variance", ["pooled", "averaged"])
+def test_gradients_are_right(variance: str) -> None:
+    layer = TwinNorm("n", 3, 2, variance)  # type: ignore[arg-type]
 
     def call(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         return layer({"n.weight": weight, "n.bias": bias}, x, training=True)
@@ -111,6 +130,8 @@ def test_wrong_use_is_refused() -> None:
     layer = TwinNorm("n", 2, 2)
     with pytest.raises(ValueError, match="two views"):
         layer(plain(layer), drawn(1, 3, 2, 2, 2), training=True)
+    with pytest.raises(ValueError, match="neither"):
+        TwinNorm("n", 2, 2, "literal")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="groups of 0"):
         GroupNorm("n", 2, 0)
     with pytest.raises(ValueError, match="known: batch, group, twin"):
