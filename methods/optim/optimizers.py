@@ -1,8 +1,9 @@
 """Optimisers by name, in the implementation that is fastest on the device of the weights.
 
 They work number by number (LARS: model by model), so that one over stacked tensors takes the same
-steps as one for each model. Measured on one CPU core, Adam, a small CNN: fused 0.2 ms, foreach 0.4
-ms, a loop 0.9 ms a step; CP-CFL's reduced trials take 1.15 to 1.3 of the time without fused ones.
+steps as one for each model. Microseconds a step for twelve small tensors on one CPU core:
+`FusedAdam` 77, `torch.optim.Adam(fused=True)` 144. Without either, CP-CFL's reduced trials take
+1.15 to 1.4 of the time.
 Evidence: `tests/methods/test_optim.py`.
 """
 
@@ -13,6 +14,8 @@ from typing import Any, Protocol
 
 import torch
 from torch import Tensor
+from torch.optim.adam import adam
+from torch.optim.adamw import adamw
 
 from fedrepro.methods.optim.lars import LARS
 
@@ -27,6 +30,48 @@ class Optimizer(Protocol):
 
     def step(self) -> Any:
         """Moves every weight that has a gradient."""
+
+
+class FusedAdam:
+    """Adam, or AdamW, by torch's functional form, without the bookkeeping of `torch.optim.Adam`.
+
+    For a network of a few thousand weights that bookkeeping takes longer than the numbers. Of an
+    optimiser it has what training loops use. Every weight must suit the kernel (`_suits_fused`).
+    """
+
+    def __init__(
+        self, parameters: Iterable[Tensor], lr: float, weight_decay: float, decoupled: bool
+    ) -> None:
+        weights = list(parameters)
+        kernel = {"fused": True, "amsgrad": False, "maximize": False}
+        numbers = {
+            "lr": lr,
+            "beta1": 0.9,
+            "beta2": 0.999,
+            "eps": 1e-8,
+            "weight_decay": weight_decay,
+        }
+        self.param_groups: list[dict[str, Any]] = [{"params": weights, **kernel, **numbers}]
+        self._means = [torch.zeros_like(weight) for weight in weights]
+        self._squares = [torch.zeros_like(weight) for weight in weights]
+        self._steps = [torch.zeros((), device=weight.device) for weight in weights]
+        self._move: Any = adamw if decoupled else adam
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forgets the gradients."""
+        for weight in self.param_groups[0]["params"]:
+            weight.grad = None
+
+    @torch.no_grad()
+    def step(self) -> None:
+        """Moves every weight that has a gradient."""
+        settings = dict(self.param_groups[0])
+        weights = settings.pop("params")
+        moving = [k for k, weight in enumerate(weights) if weight.grad is not None]
+        grads = [weights[k].grad for k in moving]
+        held = (weights, self._means, self._squares, self._steps)
+        kept, means, squares, steps = ([each[k] for k in moving] for each in held)
+        self._move(kept, grads, means, squares, [], steps, **settings)
 
 
 _OPTIMIZERS: dict[str, Callable[..., Optimizer]] = {
@@ -54,6 +99,9 @@ def make_optimizer(
         raise ValueError(f"optimizer '{name}' is not known (known: {', '.join(_OPTIMIZERS)})")
     tensors = list(parameters)
     options: dict[str, Any] = {"weight_decay": weight_decay} if weight_decay else {}
+    if name in ("adam", "adamw") and all(map(_suits_fused, tensors)):
+        own = 0.01 if name == "adamw" else 0.0  # torch's
+        return FusedAdam(tensors, learning_rate, weight_decay or own, name == "adamw")
     if name == "sgd" and sgd_momentum:
         # Fused SGD with momentum fails where a weight gets its first gradient later than others.
         options["momentum"] = sgd_momentum
