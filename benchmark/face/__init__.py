@@ -8,8 +8,7 @@ A script that judges what a store holds, and writes the report in every format:
     report = judge(plan, Store("results/store"), command="judge.py")
     write_report([report], "my-report")
 
-These names are the public ones. Each is imported when it is first asked for, so that
-`import fedrepro` is quick; all but the specs' need torch.
+These names are the public ones, each imported when it is first asked for.
 """
 
 from importlib import import_module

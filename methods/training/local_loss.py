@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from fedrepro.methods.nn.layers import is_buffer
 from fedrepro.methods.optim.optimizers import Optimizer, make_optimizer
 from fedrepro.methods.state import State
 
@@ -116,3 +117,10 @@ class Trained:
     state: State
     client_state: State
     loss: Tensor
+
+
+def squared_distance(state: State, anchor: State) -> Tensor:
+    """Σ |v - w|² over all trained weights, (models,); `anchor` stacks one model or as many."""
+    trained = [name for name in anchor if not is_buffer(name)]
+    each = [(state[name] - anchor[name].detach()).flatten(1).square().sum(1) for name in trained]
+    return sum(each[1:], start=each[0])

@@ -20,8 +20,7 @@ from fedrepro.methods.federated.personalized._two_models import (
     personal,
 )
 from fedrepro.methods.state import State
-from fedrepro.methods.training.local_loss import Batch
-from fedrepro.methods.training.proximal import squared_distance
+from fedrepro.methods.training.local_loss import Batch, squared_distance
 
 
 class _Proximal(TwoModels):

@@ -18,8 +18,7 @@ from fedrepro.methods.federated.base import Memory, Message, Task
 from fedrepro.methods.federated.supervised.fedavg import FedAvg
 from fedrepro.methods.state import State, repeat
 from fedrepro.methods.training.local import Supervised
-from fedrepro.methods.training.local_loss import Batch
-from fedrepro.methods.training.proximal import squared_distance
+from fedrepro.methods.training.local_loss import Batch, squared_distance
 
 
 class Proximal(Supervised):
