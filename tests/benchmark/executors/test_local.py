@@ -391,6 +391,7 @@ def test_ctrl_z_for_longer_than_the_limit_is_no_hang(tiny_config: Make) -> None:
     ours, theirs = context.Pipe()
     driver = context.Process(target=_drive, args=(job, theirs))
     driver.start()
+    theirs.close()  # or a driver that dies would be waited for
     assert driver.pid is not None
     assert ours.poll(300)
     os.killpg(driver.pid, signal.SIGSTOP)
