@@ -100,6 +100,15 @@ def assert_whole(campaign: Campaign, root: Path, kept: dict[str, bytes], damaged
     assert (again.reused, again.trained) == (campaign.trials, 0)
 
 
+def ends_well(campaign: Campaign, root: Path, driver: Any) -> None:
+    """The driver ends without an error, and every trial is there, whole."""
+    driver.join()
+    assert driver.exitcode == 0
+    kept = finished(root)
+    assert len(kept) == campaign.trials
+    assert_whole(campaign, root, kept)
+
+
 def of_group(leader: int) -> list[int]:
     """Processes of a driver's group that have not ended."""
     return [process for process, group in _groups() if group == leader]

@@ -22,7 +22,14 @@ from typing import Any
 import pytest
 
 from fedrepro.benchmark.store import store as store_module
-from tests.benchmark.disturbed_runs import Campaign, assert_whole, finished, of_group, start
+from tests.benchmark.disturbed_runs import (
+    Campaign,
+    assert_whole,
+    ends_well,
+    finished,
+    of_group,
+    start,
+)
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks, and reads /proc")
 
@@ -67,11 +74,7 @@ def kill_worker(campaign: Campaign, root: Path, draw: random.Random) -> None:
     if workers:
         with contextlib.suppress(ProcessLookupError):
             os.kill(draw.choice(workers), signal.SIGKILL)
-    driver.join()
-    assert driver.exitcode == 0
-    kept = finished(root)
-    assert len(kept) == campaign.trials
-    assert_whole(campaign, root, kept)
+    ends_well(campaign, root, driver)
 
 
 def kill_at_a_file_operation(campaign: Campaign, root: Path, draw: random.Random) -> None:

@@ -42,6 +42,7 @@ from tests.benchmark.disturbed_runs import (
     Campaign,
     assert_whole,
     carry_out,
+    ends_well,
     finished,
     of_group,
     start,
@@ -73,14 +74,6 @@ def put(root: Path, name: str) -> Path:
 def impatient() -> None:
     """Looks at workers often, and replaces one that was stopped for half a second."""
     _pool._LOOK_S, _pool._STOPPED_S = 0.1, 0.5
-
-
-def ends_well(campaign: Campaign, root: Path, driver: Any) -> None:
-    driver.join()
-    assert driver.exitcode == 0
-    kept = finished(root)
-    assert len(kept) == campaign.trials
-    assert_whole(campaign, root, kept)
 
 
 # -- kinds of faults -------------------------------------------------------------------------------
