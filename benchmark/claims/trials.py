@@ -129,6 +129,7 @@ def _compared(comparison: Elementary, context: ClaimContext) -> Comparison:
         interval=mean_interval(sample),
         p=p,
         p_reversed=p_reversed,
+        relation=comparison.relation,
     )
 
 
