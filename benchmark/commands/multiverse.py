@@ -34,7 +34,7 @@ from fedrepro.benchmark.spec.problems import suggestion
 from fedrepro.benchmark.spec.readings import readings_of
 
 HELP = "run claims under every reading of what the paper leaves open"
-EXAMPLE = "fedrepro multiverse fedrlc --claims 'fedrlc-*' --readings fresh-targets"
+EXAMPLE = "fedrepro multiverse fedrlc --tables 2 --dry-run"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -24,8 +24,9 @@ VERBS: dict[str, argparse.ArgumentParser] = next(
 
 def test_every_command_that_is_promised_is_there() -> None:
     assert set(VERBS) == {
-        "audit", "check", "claims", "completion", "diff", "doctor", "list", "methods",
-        "new-method", "new-table", "plan", "regress", "report", "run", "show", "tables",
+        "audit", "check", "claims", "completion", "diff", "doctor", "list", "methods", "multiverse",
+        "new-method", "new-table", "plan", "readings", "regress", "report", "run", "show",
+        "tables",
     }  # fmt: skip
 
 
