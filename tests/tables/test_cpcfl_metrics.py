@@ -41,7 +41,7 @@ def simulated(seed: int) -> Mapping[str, float]:
     """60 clients in CP-CFL's three groups, whose models confuse the group's own four classes.
 
     Each client has 20, 20, 5 and 5 test images of its classes. The classes that two groups share
-    are a little harder: with equal classes pooled macro and weighted F1 would differ by noise alone.
+    are a little harder: else pooled macro and weighted F1 would differ by noise alone.
     """
     rng = np.random.default_rng(seed)
     predicted, truth = [], []
@@ -69,3 +69,9 @@ def test_at_the_printed_accuracy_only_pooling_looks_like_the_printed_numbers(see
     assert found["f1_macro_by_client"] < found["f1_weighted_by_client"] - 0.03
     assert found["f1_weighted_by_client"] > found["accuracy"]
     assert found["auroc_ovr_macro_by_client"] < 0.95
+
+
+def test_cp_cfl_leads_each_baseline_in_each_printed_trial() -> None:
+    accuracy = trials_of("11")
+    ahead = [accuracy["CP-CFL|SimCLR"] > accuracy[row] for row in accuracy if "CP" not in row]
+    assert np.array(ahead).sum() == 20
