@@ -174,6 +174,7 @@ class Claim:
 
     vague: the words of the text that have no sharp bound, where the expression gives them one.
     reading_of: the claim, of the same table, whose sentence this one reads in another way.
+    every_trial: whether the text says it of each single trial, not of their mean.
     """
 
     __pydantic_config__ = CLOSED
@@ -185,6 +186,7 @@ class Claim:
     note: Text | None = None
     vague: Text | None = None
     reading_of: Text | None = None
+    every_trial: bool = False
 
 
 @dataclass(frozen=True)
