@@ -18,6 +18,9 @@ from fedrepro.benchmark.judging.evidence import Evidence
 from fedrepro.methods import declared
 from fedrepro.methods.registry import UnknownNameError
 
+ROUNDING = 1e-6
+"""A value so near a bound is at it: divergences of equal labels are not quite zero."""
+
 
 @dataclass(frozen=True)
 class Bound:
@@ -77,7 +80,10 @@ def _sentences(name: str, trials: list[NDArray[np.floating]]) -> list[str]:
     values = values[np.isfinite(values)]
     if not len(values):
         return []
-    shares = [(bound, float(np.mean(values == bound.value))) for bound in BOUNDS[name]]
+    shares = [
+        (bound, float(np.isclose(values, bound.value, atol=ROUNDING).mean()))
+        for bound in BOUNDS[name]
+    ]
     return [
         f"Controller at its bound: {bound.meaning} in {100 * share:.0f} % of client-rounds."
         for bound, share in shares
