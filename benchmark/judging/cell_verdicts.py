@@ -8,6 +8,7 @@ from dataclasses import replace
 from fedrepro.benchmark.analytic import judge_analytic
 from fedrepro.benchmark.claims.nodes import CellKey, key_of
 from fedrepro.benchmark.claims.trials import TOO_FEW
+from fedrepro.benchmark.judging.controllers import at_bounds
 from fedrepro.benchmark.judging.evidence import Evidence
 from fedrepro.benchmark.judging.verdicts import JudgedCell, Published, judge_table, published_sides
 from fedrepro.benchmark.planning.plan import PlannedCell
@@ -35,7 +36,10 @@ def cell_verdicts(
         ]
         words = judge_table(held, " points" if table.unit == "%" else "")
         verdicts |= {key_of(cell): word for cell, word in zip(judged, words, strict=True)}
-    return verdicts
+    return {
+        key_of(one.cell): _noted(verdicts[key_of(one.cell)], at_bounds(one.config, evidence))
+        for one in cells
+    }
 
 
 def _without_judging(table: Table, planned: PlannedCell, evidence: Evidence) -> Verdict | None:
@@ -79,6 +83,10 @@ def _with_lacking(cell: Cell, verdict: Verdict, evidence: Evidence) -> Verdict:
     if lacking is None:
         return verdict
     return replace(verdict, reason=f"{verdict.reason} {_sentence(lacking)}")
+
+
+def _noted(verdict: Verdict, more: str) -> Verdict:
+    return replace(verdict, reason=f"{verdict.reason} {more}") if more else verdict
 
 
 def _sides(table: Table, cells: Sequence[Cell]) -> list[Published]:

@@ -37,26 +37,37 @@ ITERATIONS = 10
 
 
 @torch.no_grad()
-def clusters(z_a: Tensor, z_b: Tensor, n_prototypes: int) -> tuple[Tensor, Tensor, int]:
+def clusters(
+    z_a: Tensor, z_b: Tensor, n_prototypes: int, normalised: bool = True
+) -> tuple[Tensor, Tensor, int]:
     """The cluster of each sample of either view, int64, models x batch, and how many there are.
 
-    z_a, z_b: encodings, models x batch x dim.
+    z_a, z_b: encodings, models x batch x dim. normalised: by cosine, else by Euclidean distance.
     """
-    z = F.normalize(torch.cat([z_a, z_b], dim=1), dim=2)
+    z = torch.cat([z_a, z_b], dim=1)
+    if normalised:
+        z = F.normalize(z, dim=2)
     batch = z_a.shape[1]
     k = min(n_prototypes, batch)
-    _, choice = lloyd(z, z[:, :k].clone(), ITERATIONS, spherical=True)
+    _, choice = lloyd(z, z[:, :k].clone(), ITERATIONS, spherical=normalised)
     return choice[:, :batch], choice[:, batch:], k
 
 
 def prototype_meta(
-    z_a: Tensor, z_b: Tensor, of_a: Tensor, of_b: Tensor, k: int, temperature: float
+    z_a: Tensor,
+    z_b: Tensor,
+    of_a: Tensor,
+    of_b: Tensor,
+    k: int,
+    temperature: float,
+    normalised: bool = True,
 ) -> Tensor:
     """L_n, (models,): samples z_a against the prototypes of z_b.
 
     z: encodings, models x batch x dim. of: cluster of each sample, int64, models x batch.
+    normalised: prototypes are means of encodings of length one, else of encodings as they are.
     """
-    means, sizes = group_means(F.normalize(z_b, dim=2), of_b, k)
+    means, sizes = group_means(F.normalize(z_b, dim=2) if normalised else z_b, of_b, k)
     absent = sizes == 0
     prototypes = F.normalize(means, dim=2)
     logits = torch.bmm(F.normalize(z_a, dim=2), prototypes.transpose(1, 2)) / temperature

@@ -43,7 +43,8 @@ class BYOLLearner(Learner):
         widths = options.projector_widths
         bottleneck = (options.predictor_width, widths[-1])
         self.encoder = encoder
-        self.projector = dense_layers("projector", dim, widths, normalised=len(widths))
+        normalised = len(widths) - (not options.projector_output_norm)
+        self.projector = dense_layers("projector", dim, widths, normalised)
         self.predictor = dense_layers("predictor", widths[-1], bottleneck, normalised=1)
         self.networks: tuple[Layer, ...] = (self.encoder, self.projector, self.predictor)
         self.momentum, self.sum_directions = options.momentum, options.sum_directions
@@ -87,6 +88,9 @@ class BYOLLearner(Learner):
 class BYOL(Objective):
     """Options of BYOL; `momentum` is β. The predictor's output is as wide as the projector's.
 
+    projector_output_norm: whether the projector's last layer is batch-normalised, as CP-CFL says
+    of both layers. In the code of Grill et al. (deepmind-research, `byol/utils/networks.py`) and of
+    FedEMA (EasyFL, `applications/fedssl/model.py`) it is not.
     sum_directions: add the losses of the two directions instead of averaging them.
     """
 
@@ -96,6 +100,7 @@ class BYOL(Objective):
     stop_gradient: ClassVar[bool] = True
 
     projector_widths: tuple[int, ...] = (512, 512)
+    projector_output_norm: bool = True
     predictor_width: int = 64
     momentum: float = 0.9
     sum_directions: bool = False

@@ -35,7 +35,8 @@ class SimSiamLearner(Learner):
         widths = options.projector_widths
         bottleneck = (options.predictor_width, widths[-1])
         self.encoder = encoder
-        self.projector = dense_layers("projector", dim, widths, normalised=len(widths))
+        normalised = len(widths) - (not options.projector_output_norm)
+        self.projector = dense_layers("projector", dim, widths, normalised)
         self.predictor = dense_layers("predictor", widths[-1], bottleneck, normalised=1)
         self.networks = (self.encoder, self.projector, self.predictor)
 
@@ -50,7 +51,11 @@ class SimSiamLearner(Learner):
 
 @dataclass(frozen=True)
 class SimSiam(Objective):
-    """Options of SimSiam. The predictor's output is as wide as the projector's."""
+    """Options of SimSiam. The predictor's output is as wide as the projector's.
+
+    projector_output_norm: whether the projector's last layer is batch-normalised, as in Chen and
+    He; in EasyFL (`applications/fedssl/model.py`) it is not.
+    """
 
     positive_samples: ClassVar[bool] = True
     weight_sharing: ClassVar[bool] = True
@@ -59,6 +64,7 @@ class SimSiam(Objective):
     stop_gradient: ClassVar[bool] = True
 
     projector_widths: tuple[int, ...] = (512, 512)
+    projector_output_norm: bool = True
     predictor_width: int = 64
 
     def build(self, encoder: Layer, dim: int, n_classes: int) -> SimSiamLearner:

@@ -3,8 +3,9 @@
 Papers: fedrlc, Section VII-B (AdamW, 0.022); mfcl, Section 5.1; fcl, Section 6.1; after Kolesnikov
 et al. 2019. Options have the spec's values.
 Unstated choices: representations are standardised by the training images' mean and SD, so that one
-learning rate serves encoders of any scale; no augmentation; the rate of the `cosine` schedule falls
-to zero over all epochs, that of `steps` by `gamma` after each of `milestones`.
+learning rate serves encoders of any scale (`standardised`; the code of FedEMA, EasyFL's
+`applications/fedssl/linear_evaluation.py`, does not); no augmentation; the rate of the `cosine`
+schedule falls to zero over all epochs, that of `steps` by `gamma` after each of `milestones`.
 Evidence: `tests/methods/test_protocols.py` (against scikit-learn's logistic regression, and labels
 that only a linear map of the representation gives).
 """
@@ -101,7 +102,13 @@ def train_head(
 
 @dataclass(frozen=True)
 class LinearProbe(HeadOptions, Protocol):
-    """Options of the classifier's training (`HeadOptions`)."""
+    """Options of the classifier's training (`HeadOptions`).
+
+    standardised: whether each unit of a representation has mean 0 and SD 1 over the training
+    images.
+    """
+
+    standardised: bool = True
 
     def measure(self, subject: Subject) -> Outcome:
         """The metric `accuracy` on the test images. Raises `ValueError` without labels."""
@@ -109,10 +116,9 @@ class LinearProbe(HeadOptions, Protocol):
         train = subject.train.to(subject.device)
         known, wanted = (images.known_labels("a linear probe") for images in (train, test))
         weights = subject.on_device("encoder")
-        features, unseen = standardised(
-            encode(subject.network, weights, train.images),
-            encode(subject.network, weights, test.images),
-        )
+        features, unseen = (encode(subject.network, weights, x.images) for x in (train, test))
+        if self.standardised:
+            features, unseen = standardised(features, unseen)
         layer, head = train_head(
             features, known, subject.n_classes, self, subject.seeds, subject.progress
         )

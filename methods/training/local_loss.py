@@ -21,7 +21,7 @@ class LocalOptions:
     """How a client trains in one round; the optimiser is made anew for each client and round.
 
     optimizer: a name of `methods.optim.optimizers`. sgd_momentum: of SGD. weight_decay: added to
-    gradients, as torch does.
+    gradients, as torch does. drop_last: whether an epoch ends before a last, smaller batch.
     """
 
     epochs: int
@@ -30,6 +30,13 @@ class LocalOptions:
     optimizer: str = "adam"
     sgd_momentum: float = 0.0
     weight_decay: float = 0.0
+    drop_last: bool = False
+
+    def images_of_epoch(self, held: int) -> int:
+        """How many of the images that a client holds an epoch takes; all of less than one batch."""
+        if not self.drop_last or held < self.batch_size:
+            return held
+        return held // self.batch_size * self.batch_size
 
     def optimizer_over(self, weights: Sequence[Tensor]) -> Optimizer:
         """A fresh optimiser over leaf tensors."""

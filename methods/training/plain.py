@@ -2,7 +2,7 @@
 
 A step takes one batch, computes the client's loss and moves its weights down the gradient. The
 order of images is drawn anew for each epoch, and the last, smaller batch is trained on unless the
-loss needs more images.
+loss needs more images, or the options say to drop it.
 Unstated by the papers: whether an optimiser's moments outlive a round. Taken: a fresh optimiser for
 each client and round.
 Evidence: `tests/methods/test_plain.py` (a network of torch.nn and its optimisers; stacked steps).
@@ -43,6 +43,7 @@ def train_client(
         local_loss.begin_epoch(state, client_state, members, images, epoch)
         total, seen = torch.zeros_like(total), torch.zeros_like(seen)
         order = torch.randperm(len(own), generator=stream).to(own.device)
+        order = order[: options.images_of_epoch(len(own))]
         for at in torch.split(order, options.batch_size):
             if len(at) < max(1, local_loss.smallest_batch):
                 continue

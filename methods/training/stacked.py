@@ -38,7 +38,7 @@ def train_stack(
     members: the clients' positions among all that train; those with more images come first.
     own_of, streams: as `own` and `stream` of `plain.train_client`, of each.
     """
-    images = _Images(tuple(members), own_of, streams, options.batch_size)
+    images = _Images(tuple(members), own_of, streams, options)
     stack = _Stack(state, client_state, images.ends, options.optimizer_over)
     total = seen = torch.zeros(len(members), device=images.own.device)
     for epoch in range(options.epochs):
@@ -66,6 +66,7 @@ class _Images:
     """The images of clients that train together, and their batches.
 
     own: int64, models x most images; rows of smaller clients are padded.
+    held, sizes: how many images each client has, and how many of them an epoch takes.
     ends: rising numbers of clients, after each of which a piece ends; the last is their count.
     """
 
@@ -74,11 +75,13 @@ class _Images:
         members: tuple[int, ...],
         own_of: Sequence[Tensor],
         streams: Sequence[torch.Generator],
-        batch_size: int,
+        options: LocalOptions,
     ) -> None:
+        batch_size = options.batch_size
         self.members, self.streams, self.batch_size = members, streams, batch_size
         self.own = pad_sequence(list(own_of), batch_first=True)
-        self.sizes = [len(own) for own in own_of]
+        self.held = [len(own) for own in own_of]
+        self.sizes = [options.images_of_epoch(held) for held in self.held]
         batches = [-(-size // batch_size) for size in self.sizes]
         last = len(batches) - 1
         self.ends = [i + 1 for i, n in enumerate(batches) if i == last or n != batches[i + 1]]
@@ -95,8 +98,8 @@ class _Images:
     def epoch(self, epoch: int) -> Iterator[tuple[Batch, Tensor]]:
         """Batches, and how many images of each client are in them; only the first ones have any."""
         drawn = [
-            torch.randperm(size, generator=stream)
-            for size, stream in zip(self.sizes, self.streams, strict=True)
+            torch.randperm(held, generator=stream)[:size]
+            for held, size, stream in zip(self.held, self.sizes, self.streams, strict=True)
         ]
         order = pad_sequence(drawn, batch_first=True).to(self.own.device)
         parts = torch.split(order, self.batch_size, dim=1)

@@ -315,3 +315,45 @@ def test_every_objective_trains_with_calibre(make_task: MakeTask, name: str) -> 
     outcome = loop.run(Calibre(**OPTIONS, objective=name, n_prototypes=3), task)
     assert np.isfinite(outcome.arrays["loss"]).all()
     assert (outcome.arrays["divergence"] >= 0).all()
+
+
+# What the authors' code does otherwise
+
+
+def test_clusters_of_encodings_as_they_are_heed_their_length() -> None:
+    """One direction, two lengths: by cosine there is nothing to tell apart."""
+    z = torch.tensor([1.0, 9.0, 1.1, 9.1])[None, :, None] * torch.tensor([0.6, 0.8])
+    of_a, of_b, _ = clusters(z, z, 2, normalised=False)
+    assert of_a[0].tolist() == of_b[0].tolist() == [0, 1, 0, 1]
+    assert clusters(z, z, 2)[0][0].tolist() == [0, 0, 0, 0]
+
+
+def test_prototypes_of_encodings_as_they_are_lean_to_the_longer_ones() -> None:
+    z_a, z_b = encodings(models=1)
+    z_b = z_b * torch.arange(1, 10).view(1, 9, 1)
+    of = torch.arange(9)[None] % 3
+    v = F.normalize(torch.stack([z_b[0][of[0] == k].mean(0) for k in range(3)]), dim=1)
+    expected = F.cross_entropy(F.normalize(z_a[0], dim=1) @ v.T / 0.5, of[0])
+    found = prototype_meta(z_a, z_b, of, of, 3, 0.5, normalised=False)
+    torch.testing.assert_close(found[0], expected)
+    assert abs(float(expected - prototype_meta(z_a, z_b, of, of, 3, 0.5)[0])) > 1e-3
+
+
+def test_the_mean_distance_by_cluster_counts_a_small_cluster_as_much_as_a_large_one() -> None:
+    """Four points at 0 and 2 are 1 away from their centre, ten equal points not at all."""
+    far = torch.tensor([[100.0], [100.0], [102.0], [102.0]])
+    streams = [torch.Generator().manual_seed(0)]
+    z = [torch.cat([far, torch.zeros(10, 1)])]
+    by_image = mean_distances(z, 2, streams, normalised=False)
+    by_cluster = mean_distances(z, 2, streams, normalised=False, by="cluster")
+    assert by_image.item() == pytest.approx(4 / 14)
+    assert by_cluster.item() == pytest.approx(1 / 2)
+
+
+def test_without_a_floor_a_tight_client_outweighs_all(make_task: MakeTask) -> None:
+    task = task_with(make_task)
+    weights = {"encoder.w": torch.tensor([[1.0], [0.0]])}
+    apart = {"divergence": torch.tensor([0.001, 0.8])}
+    upload = Message(each={"weights": weights, "divergence": apart})
+    found = Calibre(divergence_floor=0.0).aggregate(task, None, upload, 0, torch.tensor([0, 1]))
+    assert found["encoder.w"].item() == pytest.approx(1000 / (1000 + 1.25))

@@ -13,10 +13,11 @@ from fedrepro.methods.federated.base import Task
 from fedrepro.methods.federated.self_supervised._local_models import (
     KeepsLocalModel,
     encoder_distance,
+    mean_layer_distance,
     mixed,
 )
 from fedrepro.methods.federated.self_supervised.fedema import FedEMA
-from fedrepro.methods.federated.self_supervised.fedu import FedU, mean_layer_distance
+from fedrepro.methods.federated.self_supervised.fedu import FedU
 from fedrepro.methods.objectives.byol import BYOL
 from fedrepro.methods.state import State, repeat, take
 

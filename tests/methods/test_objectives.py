@@ -170,6 +170,22 @@ def test_byol_and_simsiam_have_the_networks_of_section_4_1(name: str) -> None:
     assert loss_of(name, state, x, y).item() == pytest.approx(expected, abs=1e-8)
 
 
+@pytest.mark.parametrize("name", PREDICTING)
+def test_without_its_norm_the_projectors_output_is_a_plain_layer_with_a_bias(name: str) -> None:
+    """As in the code of Grill et al. and of FedEMA."""
+    options = {"projector_widths": (8, 5), "predictor_width": 4, "projector_output_norm": False}
+    state, (x, _) = weights(name, **options), views_of()
+    state["projector.1.bias"] += 0.3
+    bound = learner(name, **options)
+    found = bound.loss(state, bound.memory(state), x, None).item()
+    g, q = module(state, "projector", norms=1), module(state, "predictor", norms=1)
+    z_i, z_j = (g(represent(state, view)) for view in x)
+    pairs = [*zip(q(z_i), z_j, strict=True), *zip(q(z_j), z_i, strict=True)]
+    mean = sum(cosine(p, z) for p, z in pairs) / len(pairs)
+    assert found == pytest.approx(-mean if name == "simsiam" else 2 - 2 * mean, abs=1e-8)
+    assert not any(key.startswith("projector.norm1") for key in state)
+
+
 def test_byol_moves_its_target_by_equations_10_and_11() -> None:
     bound, state = learner("byol"), weights("byol")
     memory = bound.memory(state)

@@ -116,7 +116,7 @@ def test_the_first_round_chooses_by_the_current_model_and_later_ones_by_the_past
     state = repeat(learner.new(torch.Generator().manual_seed(0)), 2)
     past = repeat(learner.new(torch.Generator().manual_seed(1)), 2)
     views = [torch.rand(2, 5, 1, 6, 6, generator=torch.Generator().manual_seed(k)) for k in (2, 3)]
-    memory = {**learner.as_past(past), KNOWN: torch.tensor([False, True])}
+    memory = {**learner.memory(past), KNOWN: torch.tensor([False, True])}
 
     z_a, z_b, c_a, c_b = learner.both_heads(state, views)
     labels_of_past = [

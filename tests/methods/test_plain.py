@@ -177,6 +177,27 @@ def test_stacked_steps_of_the_same_kernels_have_the_bits_of_the_plain_loop(
     assert found[1]["steps"].tolist() == [6, 3, 9, 6]
 
 
+def test_a_dropped_last_batch_is_no_step_and_a_client_below_one_batch_keeps_its_own(
+    make_task: MakeTask,
+) -> None:
+    """Batches of 4: of 8, 4, 11 and 3 images in two epochs 2, 1, 2 and 1 an epoch make steps."""
+    task, options = make_task((8, 4, 11, 3)), LocalOptions(2, 4, 0.1, "sgd", drop_last=True)
+    start, client_state = {"w": torch.zeros(4, 1)}, {"steps": torch.zeros(4)}
+    expected = []
+    for client, own in enumerate(task.federation.train_of):
+        w, stream = 0.0, task.seeds.generator("batches", T, client)
+        for _ in range(2):
+            order = torch.randperm(len(own), generator=stream).tolist()
+            for at in [(0, 4), (4, 8)] if len(own) >= 8 else [(0, min(4, len(own)))]:
+                images = [float(own[i]) for i in order[slice(*at)]]
+                w -= 0.1 * sum(w - i for i in images) / len(images)
+        expected.append(w)
+    for grouping in (Grouping(1), Grouping(4, padded=True)):
+        found = together(task, Distances(), start, client_state, options, grouping)
+        assert found[1]["steps"].tolist() == [4, 2, 4, 2]
+        assert found[0]["w"].flatten().tolist() == pytest.approx(expected, rel=1e-5)
+
+
 @pytest.mark.parametrize("name", ["sgd-momentum-decay", "lars"])
 def test_a_client_that_shares_no_step_has_the_bits_of_the_plain_loop(
     make_task: MakeTask, name: str

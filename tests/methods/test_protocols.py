@@ -69,6 +69,11 @@ def test_the_linear_probe_does_not_depend_on_the_scale_of_representations(
     one, other = (probe.measure(s).metrics["accuracy"].read("final") for s in (subject, scaled))
     assert one == pytest.approx(other, abs=0.006)
 
+    # As they are, representations fifty times longer take another path.
+    raw = replace(probe, standardised=False)
+    one, other = (raw.measure(s).metrics["accuracy"].read("final") for s in (subject, scaled))
+    assert one != pytest.approx(other, abs=0.006)
+
 
 def test_rates_follow_their_schedules() -> None:
     steps = LinearProbe(epochs=10, learning_rate=1.0, schedule="steps", milestones=(3, 6))

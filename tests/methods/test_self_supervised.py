@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -105,16 +105,11 @@ def test_one_clients_round_is_the_objective_trained_by_hand(make_task: MakeTask)
         torch.testing.assert_close(found[name], value.detach(), rtol=1e-5, atol=1e-6, msg=name)
 
 
-@dataclass(frozen=True)
-class Keeping(FedBYOL):
-    keeps_memory: ClassVar[bool] = True
-
-
 def test_a_kept_target_network_outlives_the_round_and_only_moves_with_its_client(
     make_task: MakeTask,
 ) -> None:
     task = with_objective(make_task((8, 8, 8)), METHODS[1][1])
-    method = Keeping(**{**OPTIONS, "rounds": 1})
+    method = FedBYOL(**{**OPTIONS, "rounds": 1}, keeps_target=True)
     memory = method.new_memory(task)
     server = method.start(task, 0)
     seen = []

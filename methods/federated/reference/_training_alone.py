@@ -7,7 +7,6 @@ Unstated by the papers: the optimiser is made anew each round, as in the federat
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -33,7 +32,9 @@ class LocalMemory(SelfSupervisedMemory):
 class TrainingAlone(NoExchange, SelfSupervised):
     """All clients start from the weights from which the federated methods start."""
 
-    keeps_memory: ClassVar[bool] = True
+    @property
+    def keeps_memory(self) -> bool:
+        return True
 
     def new_memory(self, task: Task) -> LocalMemory:
         n_clients = task.federation.n_clients

@@ -1,23 +1,34 @@
 """Clients that keep the model of their last training and start from a mixture with the global one.
 
-FedU, FedEMA, FedRLC: the target network stays on the client between rounds, and a rule mixes what
-was received with what was kept. In its first round a client starts from what it receives.
+FedU, FedEMA, FedRLC: the target network stays on the client between rounds (`keeps_target`), and a
+rule mixes what was received with what was kept. In its first round a client starts from what it
+receives.
+
+How far two models are apart, `distance`:
+- `norm`: L2 norm over all trained weights of encoder and projector, the 'encoder' of the papers;
+- `layers`: mean over their weight tensors (kernels; no biases or norms) of the L2 distance, so that
+  it does not depend on the depth;
+- `convolutions`: the same over the encoder's convolutions alone, as in the code of Zhuang et al.
+  (EasyFL, `applications/fedssl/client.py`, `_calculate_divergence`).
+Departure from that code: it measures how far a client moved in its last round; the papers print the
+distance between the received model and the client's own.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, field
-from typing import ClassVar
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import torch
 from torch import Tensor
 
 from fedrepro.methods.federated.base import Memory, Message, Task
-from fedrepro.methods.federated.client_memory import ClientStates, written
+from fedrepro.methods.federated.client_memory import ClientStates
 from fedrepro.methods.federated.self_supervised._self_supervised import (
-    SelfSupervised,
     SelfSupervisedMemory,
+    WithTarget,
 )
 from fedrepro.methods.nn.layers import is_buffer
 from fedrepro.methods.state import State, part, put, take
@@ -25,22 +36,31 @@ from fedrepro.methods.state import State, part, put, take
 
 @dataclass
 class LocalModelMemory(SelfSupervisedMemory):
-    """online: the weights that each client trained last, stacked over all clients."""
+    """online: the weights that each client trained last.
 
-    online: State = field(default_factory=dict)
+    controls: by name, what decided each client's last mixture, (clients,).
+    """
+
+    online: ClientStates = field(kw_only=True)
+    controls: State = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class KeepsLocalModel(SelfSupervised):
-    """A method of BYOL's kind whose clients remember their own online networks."""
+class KeepsLocalModel(WithTarget):
+    """A method of BYOL's kind whose clients remember their own online networks.
 
-    keeps_memory: ClassVar[bool] = True
+    distance: how far a client's own model is from the one it receives (module docstring).
+    """
+
+    keeps_target: bool = True
+    distance: Literal["norm", "layers", "convolutions"] = "norm"
 
     def objective_name(self) -> str:
         return "byol"
 
     def new_memory(self, task: Task) -> LocalModelMemory:
-        return LocalModelMemory(ClientStates.of(task.federation.n_clients))
+        n_clients = task.federation.n_clients
+        return LocalModelMemory(ClientStates.of(n_clients), online=ClientStates.of(n_clients))
 
     @abstractmethod
     def merge(
@@ -48,27 +68,41 @@ class KeepsLocalModel(SelfSupervised):
     ) -> State:
         """Where `clients` start round `t`, from the global model and their own of the last round.
 
-        Both are stacked over `clients`.
+        Both are stacked over `clients`. Calls `control` for each of `controllers`.
         """
+
+    def control(
+        self, task: Task, memory: LocalModelMemory, name: str, clients: Tensor, value: Tensor
+    ) -> None:
+        """Notes what decided the mixtures of `clients`, (clients,), for the log."""
+        known = memory.controls.get(name)
+        if known is None:
+            known = torch.zeros(task.federation.n_clients, device=value.device)
+        memory.controls[name] = known.index_copy(0, clients.to(value.device), value.float())
 
     def begin(
         self, task: Task, download: Message, t: int, clients: Tensor, memory: LocalModelMemory
     ) -> State:
         received = super().begin(task, download, t, clients, memory)
-        known = memory.objective.has_trained[clients].nonzero().flatten()
+        known = memory.online.has_trained[clients].nonzero().flatten()
         if len(known):
             again = clients[known]
-            own = take(memory.online, again)
+            own = take(memory.online.state, again)
             put(received, known, self.merge(task, take(received, known), own, t, again, memory))
         return received
 
     def local_update(
         self, task: Task, download: Message, t: int, clients: Tensor, memory: LocalModelMemory
     ) -> Message:
+        newcomers = ~memory.online.has_trained[clients]
         upload = super().local_update(task, download, t, clients, memory)
-        n_clients = task.federation.n_clients
-        memory.online = written(memory.online, n_clients, clients, upload.each["weights"])
-        return upload
+        memory.online.remember(clients, upload.each["weights"])
+        log = dict(upload.log)
+        for name, value in memory.controls.items():
+            log[name] = value[clients].cpu().masked_fill(newcomers, torch.nan)
+        for name in self.controllers:
+            log.setdefault(name, torch.full((len(clients),), torch.nan))
+        return replace(upload, log=log)
 
 
 def encoder_distance(a: State, b: State) -> Tensor:
@@ -76,6 +110,33 @@ def encoder_distance(a: State, b: State) -> Tensor:
     names = [n for n in (*part(a, "encoder"), *part(a, "projector")) if not is_buffer(n)]
     squared = [(a[name] - b[name]).flatten(1).square().sum(1) for name in names]
     return torch.stack(squared).sum(0).sqrt()
+
+
+def mean_layer_distance(a: State, b: State) -> Tensor:
+    """Mean L2 distance of the kernels of stacked encoders and projectors, (models,)."""
+    names = (*part(a, "encoder"), *part(a, "projector"))
+    return _mean_distance(a, b, [n for n in names if n.endswith(".weight") and a[n].dim() > 2])
+
+
+def mean_convolution_distance(a: State, b: State) -> Tensor:
+    """Mean L2 distance of the convolution kernels of stacked encoders, (models,)."""
+    return _mean_distance(a, b, [name for name in part(a, "encoder") if a[name].dim() == 5])
+
+
+def _mean_distance(a: State, b: State, names: Sequence[str]) -> Tensor:
+    return torch.stack([(a[name] - b[name]).flatten(1).norm(dim=1) for name in names]).mean(0)
+
+
+_DISTANCES = {
+    "norm": encoder_distance,
+    "layers": mean_layer_distance,
+    "convolutions": mean_convolution_distance,
+}
+
+
+def distance_of(method: KeepsLocalModel, a: State, b: State) -> Tensor:
+    """The method's `distance` of stacked models, (models,)."""
+    return _DISTANCES[method.distance](a, b)
 
 
 def mixed(own: State, received: State, share: Tensor) -> State:

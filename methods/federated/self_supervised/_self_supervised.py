@@ -13,7 +13,7 @@ Evidence: `tests/methods/test_self_supervised.py`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import ClassVar
 
@@ -30,7 +30,7 @@ from fedrepro.methods.metrics.collapse import first_images, representation_std
 from fedrepro.methods.nn.classifier import Classifier
 from fedrepro.methods.objectives.base import Learner, Objective
 from fedrepro.methods.state import State, repeat
-from fedrepro.methods.training.local_loss import LocalLoss
+from fedrepro.methods.training.local_loss import LocalLoss, LocalOptions
 from fedrepro.methods.training.pretraining import encode
 from fedrepro.methods.training.self_supervised import SelfSupervisedLoss
 
@@ -44,11 +44,26 @@ class SelfSupervisedMemory(ClientMemory):
 
 @dataclass(frozen=True)
 class SelfSupervised(FederatedMethod):
-    """Options of every method, and those of the objective."""
+    """Options of every method, and those of the objective.
+
+    drop_last: whether an epoch ends before a last, smaller batch, as in the code of FedEMA (EasyFL,
+    `applications/fedssl/main.py`).
+    """
 
     draws_views: ClassVar[bool] = True
-    keeps_memory: ClassVar[bool] = False
-    """Whether a client's target network or queue outlives a round."""
+    controllers: ClassVar[tuple[str, ...]] = ()
+    """What is logged of every client and round because the method hangs on it
+    (`benchmark.judging.controllers`)."""
+
+    drop_last: bool = False
+
+    def local_options(self, t: int) -> LocalOptions:
+        return replace(super().local_options(t), drop_last=self.drop_last)
+
+    @property
+    def keeps_memory(self) -> bool:
+        """Whether a client's target network or queue outlives a round."""
+        return False
 
     def prepare(self, federation: Federation) -> Federation:
         """Images without labels, where clients hold any, are learnt from too."""
@@ -91,9 +106,10 @@ class SelfSupervised(FederatedMethod):
             client_state = memory.objective.recall(clients, client_state)
         loss = self.local_loss(task, t, clients)
         trained = self.train(task, loss, start, t, clients, client_state)
+        counted = self.learner(task).counted(trained.client_state)
         if self.keeps_memory:
             memory.objective.remember(clients, trained.client_state)
-        return Message(each={"weights": trained.state}, log={"loss": trained.loss})
+        return Message(each={"weights": trained.state}, log={"loss": trained.loss, **counted})
 
     def global_model(self, task: Task, server: Server) -> State:
         return self.encoder(server)
@@ -111,6 +127,21 @@ class SelfSupervised(FederatedMethod):
     def encoder(self, server: Server) -> State:
         weights: State = server
         return weights
+
+
+@dataclass(frozen=True)
+class WithTarget(SelfSupervised):
+    """A method of BYOL's kind.
+
+    keeps_target: whether a client's target network outlives a round; otherwise each round begins
+    with a copy of the online networks from which the client starts.
+    """
+
+    keeps_target: bool = False
+
+    @property
+    def keeps_memory(self) -> bool:
+        return self.keeps_target
 
 
 @lru_cache(maxsize=8)

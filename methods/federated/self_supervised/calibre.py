@@ -12,6 +12,11 @@ mode and the centres of K-means over all images of the client after its local tr
 1's l_c is not defined and training has no labels: it is left out.
 Unstated: K (10) and τ (0.5, the temperature at which the text's distance and line 17's product
 are one).
+Authors' code (TL-System/plato, `examples/ssl/calibre`), where it differs, by option: K-means of a
+batch and L_n's means of encodings as they are (`calibre_loss.py`), distances likewise, a mean over
+clusters and without a least one (`calibre_trainer.py`). Its server also multiplies each update by
+the client's share before an average over clients (`calibre_server.py`), which divides the step by
+their number; the paper has no such factor, and it is no option here.
 Evidence: `tests/methods/test_calibre.py` (for every objective: which encodings are remembered).
 """
 
@@ -20,13 +25,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.clusters.kmeans import kmeans
+from fedrepro.methods.clusters.kmeans import group_means, kmeans
 from fedrepro.methods.federated.base import Memory, Message, Server, Task
 from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
 from fedrepro.methods.nn.classifier import Classifier
@@ -35,9 +40,6 @@ from fedrepro.methods.objectives._prototypes import clusters, prototype_contrast
 from fedrepro.methods.objectives.base import Learner, Objective
 from fedrepro.methods.state import State, weighted_average
 from fedrepro.methods.training.evaluate import features
-
-LEAST = 0.1
-"""Distances below so much of the participants' mean count as that much."""
 
 
 class Remembering(Layer):
@@ -86,9 +88,11 @@ class Calibrated(Learner):
         z_a, z_b = self.encoder.recall(2 * views[0].shape[1]).chunk(2, dim=1)
         if not (own.prototype_meta or own.prototype_contrast):
             return cast(Tensor, loss)
-        of_a, of_b, k = clusters(z_a, z_b, own.n_prototypes)  # models x batch, and how many
+        # models x batch, and how many
+        of_a, of_b, k = clusters(z_a, z_b, own.n_prototypes, own.normalised_clusters)
         if own.prototype_meta:
-            l_n = prototype_meta(z_a, z_b, of_a, of_b, k, own.prototype_temperature)
+            tau, unit = own.prototype_temperature, own.normalised_prototypes
+            l_n = prototype_meta(z_a, z_b, of_a, of_b, k, tau, unit)
             loss = loss + own.regularizer_weight * l_n
         if own.prototype_contrast:
             # models x batch x width
@@ -107,6 +111,11 @@ class Calibre(SelfSupervised):
 
     objective: registered name of l_s. prototype_meta, prototype_contrast: whether L_n and L_p are
     in the loss. regularizer_weight: α. n_prototypes: K. prototype_temperature: τ.
+
+    normalised_clusters, normalised_prototypes, normalised_divergence: whether K-means of a batch,
+    the means of L_n and a client's distances are of encodings of length one, or as they are.
+    divergence_by: a client's distance is the mean over its images, or over its clusters' means.
+    divergence_floor: distances below so much of the participants' mean count as that much.
     """
 
     objective: str = "simclr"
@@ -115,6 +124,11 @@ class Calibre(SelfSupervised):
     regularizer_weight: float = 0.3
     n_prototypes: int = 10
     prototype_temperature: float = 0.5
+    normalised_clusters: bool = True
+    normalised_prototypes: bool = True
+    normalised_divergence: bool = True
+    divergence_by: Literal["image", "cluster"] = "image"
+    divergence_floor: float = 0.1
 
     def objective_name(self) -> str:
         return self.objective
@@ -131,7 +145,9 @@ class Calibre(SelfSupervised):
         train, own_of = task.federation.train, task.images_of(clients)
         encoded = features(task.model, weights, chosen, train, own_of)
         streams = [task.seeds.generator("prototypes", t, client) for client in clients.tolist()]
-        apart = mean_distances(encoded, self.n_prototypes, streams)
+        apart = mean_distances(
+            encoded, self.n_prototypes, streams, self.normalised_divergence, self.divergence_by
+        )
         return replace(
             message,
             each={**message.each, "divergence": {"divergence": apart}},
@@ -143,22 +159,32 @@ class Calibre(SelfSupervised):
     ) -> Server:
         sizes = task.federation.sizes()[clients].double()
         apart = upload.each["divergence"]["divergence"].double().cpu()
-        weight = sizes / apart.clamp(min=max(LEAST * float(apart.mean()), 1e-12))
+        floor = self.divergence_floor * float(apart.mean())
+        weight = sizes / apart.clamp(min=max(floor, 1e-12))
         return weighted_average(upload.each["weights"], weight.unsqueeze(0))
 
 
 def mean_distances(
-    encoded: Sequence[Tensor], n_prototypes: int, generators: Sequence[torch.Generator]
+    encoded: Sequence[Tensor],
+    n_prototypes: int,
+    generators: Sequence[torch.Generator],
+    normalised: bool = True,
+    by: Literal["image", "cluster"] = "image",
 ) -> Tensor:
     """Mean distance of each client's encodings to their centres, (clients,).
 
     encoded: per client images x dim. Each client draws its first centres from its own generator.
+    normalised: of encodings of length one. by: over its images, or over its clusters' means.
     """
     apart = []
-    for z, generator in zip(encoded, generators, strict=True):
-        unit = F.normalize(z, dim=1)[None]  # 1 x images x dim
-        centres, choice = kmeans(unit, n_prototypes, [generator])  # 1 x K x dim, 1 x images
-        apart.append((unit[0] - centres[0, choice[0]]).norm(dim=1).mean())
+    for own, generator in zip(encoded, generators, strict=True):
+        z = F.normalize(own, dim=1) if normalised else own
+        centres, choice = kmeans(z[None], n_prototypes, [generator])  # 1 x K x dim, 1 x images
+        each = (z - centres[0, choice[0]]).norm(dim=1)  # images
+        if by == "cluster":
+            means, sizes = group_means(each[None, :, None], choice, n_prototypes)
+            each = means[0, sizes[0] > 0, 0]  # clusters that have any
+        apart.append(each.mean())
     return torch.stack(apart)
 
 

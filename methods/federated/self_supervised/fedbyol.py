@@ -2,17 +2,19 @@
 
 Papers: fedrlc, Sections IV and VII; Zhuang et al. 2021 and 2022, who use it as a baseline. Loss:
 Grill et al. 2020 (`methods.objectives.byol`).
-Unstated: a client's target network between rounds (a copy of what it receives each round).
-Evidence: `tests/methods/test_self_supervised.py`.
+Unstated: a client's target network between rounds. By default it is a copy of what the client
+receives each round; `keeps_target` leaves it on the client, as the code of Zhuang et al. does
+(EasyFL, `applications/fedssl/client.py`, `update_encoder` `online`).
+Evidence: `tests/methods/test_self_supervised.py`, `tests/methods/test_fedema.py`.
 """
 
 from __future__ import annotations
 
-from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
+from fedrepro.methods.federated.self_supervised._self_supervised import WithTarget
 
 
-class FedBYOL(SelfSupervised):
-    """Options of every method, and those of BYOL."""
+class FedBYOL(WithTarget):
+    """Options of every method (`WithTarget`), and those of BYOL."""
 
     def objective_name(self) -> str:
         return "byol"

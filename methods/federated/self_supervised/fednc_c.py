@@ -7,10 +7,10 @@ Evidence: `tests/methods/test_fedrlc.py`.
 
 from __future__ import annotations
 
-from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
+from fedrepro.methods.federated.self_supervised._self_supervised import WithTarget
 
 
-class FedNCC(SelfSupervised):
+class FedNCC(WithTarget):
     """Options of every method, and those of the objective."""
 
     def objective_name(self) -> str:

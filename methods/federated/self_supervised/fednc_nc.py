@@ -8,10 +8,11 @@ Evidence: `tests/methods/test_fedrlc.py`.
 
 from __future__ import annotations
 
+from fedrepro.methods.federated.self_supervised._self_supervised import WithTarget
 from fedrepro.methods.federated.self_supervised.fedc_nc import FedCNC
 
 
-class FedNCNC(FedCNC):
+class FedNCNC(FedCNC, WithTarget):
     """Options of every method, and those of the objective."""
 
     def objective_name(self) -> str:

@@ -21,13 +21,17 @@ from fedrepro.methods.federated.self_supervised._self_supervised import (
     SelfSupervised,
     SelfSupervisedMemory,
 )
-from fedrepro.methods.objectives.past_negatives import KNOWN, PastNegativesLearner
+from fedrepro.methods.objectives.past_negatives import EMPTY, KNOWN, PastNegativesLearner
 
 
 class FedPNP(SelfSupervised):
     """Options of every method, and those of the objective."""
 
-    keeps_memory: ClassVar[bool] = True
+    controllers: ClassVar[tuple[str, ...]] = (EMPTY,)
+
+    @property
+    def keeps_memory(self) -> bool:
+        return True
 
     def objective_name(self) -> str:
         return "past-negatives"
@@ -39,6 +43,7 @@ class FedPNP(SelfSupervised):
         learner = self.learner(task)
         assert isinstance(learner, PastNegativesLearner)
         known = torch.ones(len(clients), dtype=torch.bool, device=task.device)
-        past = learner.as_past(upload.each["weights"])
-        memory.objective.remember(clients, {**past, KNOWN: known})
+        weights = upload.each["weights"]
+        past = {**learner.memory(weights), **learner.as_past(weights), KNOWN: known}
+        memory.objective.remember(clients, past)
         return upload

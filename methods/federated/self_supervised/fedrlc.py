@@ -22,6 +22,8 @@ Evidence: `tests/methods/test_fedrlc.py` (two clients by hand).
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 from torch import Tensor
 
@@ -30,6 +32,7 @@ from fedrepro.methods.federated.base import Server, Task
 from fedrepro.methods.federated.self_supervised._initial_centres import with_initial_centres
 from fedrepro.methods.federated.self_supervised.fedema import FedEMA, ScaledMemory
 from fedrepro.methods.objectives._soft_clusters import CentredLearner, divergence
+from fedrepro.methods.objectives.crossed_kl import SELECTED
 from fedrepro.methods.state import State, take
 
 _BATCH = 500
@@ -37,6 +40,8 @@ _BATCH = 500
 
 class FedRLC(FedEMA):
     """Options of FedEMA, and those of the objective."""
+
+    controllers: ClassVar[tuple[str, ...]] = ("gamma", "epsilon", SELECTED)
 
     def objective_name(self) -> str:
         return "crossed-kl"
@@ -56,6 +61,7 @@ class FedRLC(FedEMA):
                 for i, client in enumerate(clients.tolist())
             ]
         )
+        self.control(task, memory, "epsilon", clients, epsilon)
         return {**networks, CENTRES: merged_centres(own[CENTRES], received[CENTRES], epsilon)}
 
     @torch.no_grad()

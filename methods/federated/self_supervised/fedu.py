@@ -4,21 +4,25 @@ Paper: Zhuang et al. 2021 (Collaborative Unsupervised Visual Representation Lear
 Decentralized Data); fedrlc, calibre and mfcl compare with it. BYOL on every client, online networks
 averaged. Divergence-aware predictor update: a client whose model is further than μ from the global
 one keeps its own predictor. The target network stays on the client.
-Unstated: how the divergence is measured. Taken: the mean over the encoder's and projector's weight
-tensors (kernels; no biases or norms) of their L2 distance, so that μ does not depend on the depth;
-μ = 0.4, the authors' setting.
-Evidence: `tests/methods/test_fedema.py` (two clients by hand).
+Unstated: how the divergence is measured (`distance` of `_local_models`; by default the mean over
+layers); μ = 0.4, the authors' setting (EasyFL, `applications/fedssl/main.py`).
+Evidence: `tests/methods/test_fedema.py`, `tests/methods/test_controllers.py` (by hand).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
 
-from fedrepro.methods.federated.base import Memory, Task
-from fedrepro.methods.federated.self_supervised._local_models import KeepsLocalModel
+from fedrepro.methods.federated.base import Task
+from fedrepro.methods.federated.self_supervised._local_models import (
+    KeepsLocalModel,
+    LocalModelMemory,
+    distance_of,
+)
 from fedrepro.methods.state import State, part
 
 
@@ -26,20 +30,23 @@ from fedrepro.methods.state import State, part
 class FedU(KeepsLocalModel):
     """divergence_threshold: μ."""
 
+    controllers: ClassVar[tuple[str, ...]] = ("own_predictor",)
+
     divergence_threshold: float = 0.4
+    distance: Literal["norm", "layers", "convolutions"] = "layers"
 
     def merge(
-        self, task: Task, received: State, own: State, t: int, clients: Tensor, memory: Memory
+        self,
+        task: Task,
+        received: State,
+        own: State,
+        t: int,
+        clients: Tensor,
+        memory: LocalModelMemory,
     ) -> State:
-        far = mean_layer_distance(received, own) >= self.divergence_threshold
+        far = distance_of(self, received, own) >= self.divergence_threshold
+        self.control(task, memory, "own_predictor", clients, far)
         merged = dict(received)
         for name, value in part(received, "predictor").items():
             merged[name] = torch.where(far.reshape(-1, *[1] * (value.dim() - 1)), own[name], value)
         return merged
-
-
-def mean_layer_distance(a: State, b: State) -> Tensor:
-    """Mean L2 distance of the kernels of stacked encoders and projectors, (models,)."""
-    names = (*part(a, "encoder"), *part(a, "projector"))
-    kernels = [name for name in names if name.endswith(".weight") and a[name].dim() > 2]
-    return torch.stack([(a[name] - b[name]).flatten(1).norm(dim=1) for name in kernels]).mean(0)
