@@ -16,7 +16,9 @@ from fedrepro.methods.federated.split.mfcl import MFCL, ModuleAndDecoder, rebuil
 from fedrepro.methods.nn.classifier import Classifier, dense_head
 from fedrepro.methods.nn.mfcl_modules import mirrored
 from fedrepro.methods.nn.modular import ModularNetwork, plain_layers, with_module_of
+from fedrepro.methods.outcome import DivergedError
 from fedrepro.methods.state import n_bytes, part
+from fedrepro.methods.training.representations import Representations
 from tests.methods.conftest import MakeTask
 
 AUGMENTATION = Augmentation((0.5, 1.0), jitter_probability=0, grey_probability=0)
@@ -73,7 +75,7 @@ def test_the_servers_share_nothing(make_task: MakeTask) -> None:
     last = SHORT.broadcast(task, after, 2, clients)
     assert all(name.startswith("encoder.module.") for name in last.shared["weights"])
     up = SHORT.local_update(task, last, 2, clients, SHORT.new_memory(task))
-    assert list(up.each) == ["representations"]
+    assert (list(up.each), list(up.in_pieces)) == ([], ["representations"])
     done = SHORT.aggregate(task, after, up, 2, clients)
     assert all(torch.equal(done.first[k], v) for k, v in after.first.items())
     assert any(not torch.equal(done.second[k], v) for k, v in after.second.items())
@@ -115,9 +117,18 @@ def test_datamix_changes_what_is_sent_and_not_how_much(make_task: MakeTask) -> N
         )
         for method in (SHORT, replace(SHORT, datamix=True))
     ]
-    plain, mixed = (message.each["representations"]["z"] for message in sent)
-    assert plain.shape == mixed.shape
-    assert not torch.allclose(plain, mixed)
+    plain, mixed = (message.in_pieces["representations"] for message in sent)
+    assert plain.n_bytes == mixed.n_bytes
+    assert isinstance(plain, Representations)
+    assert isinstance(mixed, Representations)
+    some, first = torch.arange(6), torch.zeros(6, dtype=torch.int64)
+    assert not torch.allclose(plain.read(some, first), mixed.read(some, first))
+
+
+def test_a_second_server_that_diverges_is_a_failed_trial(make_task: MakeTask) -> None:
+    method = replace(SHORT, server_learning_rate=1e30, server_optimizer="sgd")
+    with pytest.raises(DivergedError, match="round 3"):
+        run(method, modular(make_task(sizes=(10, 6, 9)), method))
 
 
 def test_rebuilding_loss_is_binary_cross_entropy_with_the_halved_views() -> None:

@@ -17,6 +17,7 @@ phase 2 in `test_representations.py`, masks in `test_secure_aggregation.py`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -40,15 +41,17 @@ from fedrepro.methods.nn.modular import (
     with_own_modules,
 )
 from fedrepro.methods.nn.normalisation import Norm
-from fedrepro.methods.privacy.datamix import datamix
+from fedrepro.methods.outcome import DivergedError
+from fedrepro.methods.privacy.datamix import draw_mixture, joined
 from fedrepro.methods.privacy.secure_aggregation import masked, unmasked_sum
 from fedrepro.methods.state import State, part, repeat
 from fedrepro.methods.training.local_loss import Batch, LocalLoss
 from fedrepro.methods.training.probing import image_bytes
 from fedrepro.methods.training.representations import (
     RepresentationOptions,
+    Representations,
     contrastive_training,
-    encoded_views,
+    drawn_pairs,
 )
 from fedrepro.methods.training.self_supervised import ClientViews
 
@@ -195,7 +198,7 @@ class MFCL(FederatedMethod):
     ) -> Message:
         weights = download.shared["weights"]
         if t == self.rounds:
-            return Message(each={"representations": self._encoded(task, weights, clients)})
+            return Message(in_pieces={"representations": self._encoded(task, weights, clients)})
         loss = Rebuilding(self._autoencoder(task), client_views(task, t, clients))
         trained = self.train(task, loss, repeat(weights, len(clients)), t, clients)
         if self.client_models:
@@ -210,7 +213,7 @@ class MFCL(FederatedMethod):
     def aggregate(
         self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
     ) -> Server:
-        if "representations" in upload.each:
+        if "representations" in upload.in_pieces:
             options = RepresentationOptions(
                 self.server_epochs,
                 self.server_batch_size,
@@ -219,10 +222,13 @@ class MFCL(FederatedMethod):
                 self.server_schedule,
                 self.temperature,
             )
-            z = upload.each["representations"]["z"]
+            z = upload.in_pieces["representations"]
+            assert isinstance(z, Representations)
             trained, losses = contrastive_training(
                 two_modules(task.model.encoder).behind, server.second, z, options, task.seeds
             )
+            if not math.isfinite(losses[-1]):
+                raise DivergedError(t + 1)
             return replace(server, second=trained, losses=[*losses])
         if "masked weights" in upload.each:
             return replace(server, first=unmasked_sum(upload.each["masked weights"], server.first))
@@ -251,25 +257,26 @@ class MFCL(FederatedMethod):
     def _autoencoder(self, task: Task) -> ModuleAndDecoder:
         return _autoencoder(two_modules(task.model.encoder), self.client_norm, self.group_channels)
 
-    def _encoded(self, task: Task, weights: State, clients: Tensor) -> State:
-        """Representations of all images of `clients`, client after client."""
+    def _encoded(self, task: Task, weights: State, clients: Tensor) -> Representations:
+        """Of all images of `clients`, client after client."""
         assert task.augmentation is not None
-        sent = []
-        for client, own in zip(clients.tolist(), task.images_of(clients), strict=True):
-            z = encoded_views(
-                two_modules(task.model.encoder).module,
-                weights,
-                task.federation.train.images[own],
-                self.representations,
-                task.augmentation,
-                task.seeds.generator("views", "phase 2", client),
-                twins=self.client_norm == "twin",
-            )
-            if self.datamix:
-                stream = task.seeds.generator("datamix", client)
-                z = torch.stack([datamix(own, stream) for own in z.unbind(1)], dim=1)
-            sent.append(z)
-        return {"z": torch.cat(sent) if len(sent) > 1 else sent[0]}
+        own, numbers = task.images_of(clients), clients.tolist()
+        drawn = drawn_pairs(
+            task.federation.train.images,
+            own,
+            self.representations,
+            task.augmentation,
+            [task.seeds.generator("views", "phase 2", client) for client in numbers],
+        )
+        mixture = None
+        if self.datamix:
+            mixtures = [
+                draw_mixture(len(held), self.representations, task.seeds.generator("datamix", one))
+                for held, one in zip(own, numbers, strict=True)
+            ]
+            mixture = joined(mixtures)
+        module, twins = two_modules(task.model.encoder).module, self.client_norm == "twin"
+        return Representations(module, weights, drawn, twins, mixture)
 
 
 @lru_cache(maxsize=8)
