@@ -16,7 +16,7 @@ from torch import Tensor
 
 from fedrepro.methods.nn.layers import Conv2d, Layer, MaxPool2d, ReLU, Sequential
 from fedrepro.methods.nn.mfcl_modules import Convolution, Pooling
-from fedrepro.methods.nn.normalisation import Norm, normalisation
+from fedrepro.methods.nn.normalisation import Norm, TwinVariance, normalisation
 from fedrepro.methods.state import State, part, take
 
 MODULE = "encoder.module"
@@ -42,6 +42,7 @@ def plain_layers(
     norm: Norm,
     group_channels: int,
     momentum: float = 0.1,
+    variance: TwinVariance = "pooled",
 ) -> Sequential:
     """Layers of a client module or its decoder; tensors begin with `name.`, counted from 0."""
     layers: list[Layer] = []
@@ -53,8 +54,9 @@ def plain_layers(
             Conv2d(f"{name}.{i}", one.inputs, one.outputs, one.kernel, one.stride, one.padding)
         )
         if one.normalised:
+            called = f"{name}.norm{i}"
             layers += [
-                normalisation(norm, f"{name}.norm{i}", one.outputs, group_channels, momentum),
+                normalisation(norm, called, one.outputs, group_channels, momentum, variance),
                 ReLU(),
             ]
     return Sequential(*layers)

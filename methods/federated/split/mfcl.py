@@ -40,7 +40,7 @@ from fedrepro.methods.nn.modular import (
     two_modules,
     with_own_modules,
 )
-from fedrepro.methods.nn.normalisation import Norm
+from fedrepro.methods.nn.normalisation import Norm, TwinVariance
 from fedrepro.methods.outcome import DivergedError
 from fedrepro.methods.privacy.datamix import draw_mixture, joined
 from fedrepro.methods.privacy.secure_aggregation import masked, unmasked_sum
@@ -124,7 +124,8 @@ class MFCL(FederatedMethod):
     """Options of every method, which are those of phase 1, and:
 
     cut_layer: convolutions in the client module. client_norm: `batch`, `group` or `twin`, there and
-    in the decoder. group_channels: Λ. representations: ρ, pairs of views that are sent of each
+    in the decoder. group_channels: Λ. twin_variance: of TN, `pooled` over both views
+    (Eq. 2) or `averaged` (Table 18). representations: ρ, pairs of views that are sent of each
     image. client_dropout: δ, share of the clients whose representations are lost.
     secure_aggregation: of phase 1. datamix: of phase 2. server_*: training of the second server.
     projector_widths: its dense layers. temperature: τ. client_models: whether the modules that
@@ -136,6 +137,7 @@ class MFCL(FederatedMethod):
     cut_layer: int = 2
     client_norm: Norm = "twin"
     group_channels: int = 16
+    twin_variance: TwinVariance = "pooled"
     representations: int = 8
     client_dropout: float = 0.0
     secure_aggregation: bool = False
@@ -161,6 +163,7 @@ class MFCL(FederatedMethod):
             "client_layers": self.cut_layer,
             "client_norm": self.client_norm,
             "group_channels": self.group_channels,
+            "twin_variance": self.twin_variance,
             "projector_widths": self.projector_widths,
         }
 
@@ -255,7 +258,8 @@ class MFCL(FederatedMethod):
         return {"server_loss_first": server.losses[0], "server_loss_last": server.losses[-1]}
 
     def _autoencoder(self, task: Task) -> ModuleAndDecoder:
-        return _autoencoder(two_modules(task.model.encoder), self.client_norm, self.group_channels)
+        network, norm = two_modules(task.model.encoder), self.client_norm
+        return _autoencoder(network, norm, self.group_channels, self.twin_variance)
 
     def _encoded(self, task: Task, weights: State, clients: Tensor) -> Representations:
         """Of all images of `clients`, client after client."""
@@ -280,7 +284,10 @@ class MFCL(FederatedMethod):
 
 
 @lru_cache(maxsize=8)
-def _autoencoder(network: ModularNetwork, norm: Norm, group_channels: int) -> ModuleAndDecoder:
+def _autoencoder(
+    network: ModularNetwork, norm: Norm, group_channels: int, variance: TwinVariance
+) -> ModuleAndDecoder:
     """One autoencoder for all rounds, the decoder mirroring the module."""
-    decoder = plain_layers(DECODER, mirrored(network.plan), norm, group_channels)
+    plan = mirrored(network.plan)
+    decoder = plain_layers(DECODER, plan, norm, group_channels, variance=variance)
     return ModuleAndDecoder(network.module, decoder)
