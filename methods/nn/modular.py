@@ -88,6 +88,15 @@ class ModularNetwork(Layer):
         h = self.rest(state, z, training)
         return h if self.projector is None else self.projector(state, h, training)
 
+    def before_pooling(self, state: State, x: Tensor, training: bool = False) -> Tensor:
+        """The module without the pooling that ends it."""
+        return Sequential(*list(self.module)[:-1])(state, x, training)
+
+    def pooled_and_behind(self, state: State, z: Tensor, training: bool = False) -> Tensor:
+        """`behind` of what is pooled first."""
+        *_, pooling = self.module
+        return self.behind(state, pooling(state, z, training), training)
+
     def __call__(self, state: State, x: Tensor, training: bool = False) -> Tensor:
         return self.behind(state, self.module(state, x, training), training)
 

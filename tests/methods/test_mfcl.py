@@ -15,7 +15,7 @@ from fedrepro.methods.federated.loop import run
 from fedrepro.methods.federated.split.mfcl import MFCL, ModuleAndDecoder, rebuilding_loss
 from fedrepro.methods.nn.classifier import Classifier, dense_head
 from fedrepro.methods.nn.mfcl_modules import mirrored
-from fedrepro.methods.nn.modular import ModularNetwork, plain_layers, with_module_of
+from fedrepro.methods.nn.modular import ModularNetwork, plain_layers, two_modules, with_module_of
 from fedrepro.methods.outcome import DivergedError
 from fedrepro.methods.state import n_bytes, part
 from fedrepro.methods.training.representations import Representations
@@ -61,6 +61,44 @@ def test_traffic_is_what_algorithm_1_sends(make_task: MakeTask) -> None:
     assert outcome.counts["downloaded_bytes"] == clients * (2 * whole + module)
     # 25 images, 3 vectors of 2 views, 4 channels of 3 x 3 pixels, 4 bytes each.
     assert outcome.counts["uploaded_bytes.representations"] == 25 * 3 * 2 * 4 * 9 * 4
+
+
+@pytest.mark.parametrize("norm", ["batch", "twin"])
+def test_who_pools_changes_the_traffic_alone(make_task: MakeTask, norm: str) -> None:
+    found = {}
+    for sent in ("pooled", "unpooled"):
+        method = replace(SHORT, sent=sent, client_norm=norm)  # type: ignore[arg-type]
+        found[sent] = run(method, modular(make_task(sizes=(10, 6, 9)), method))
+    pooled, unpooled = found["pooled"], found["unpooled"]
+    sizes = [one.counts["uploaded_bytes.representations"] for one in found.values()]
+    assert sizes[1] == 4 * sizes[0]
+    assert pooled.encoder is not None
+    assert unpooled.encoder is not None
+    for name, value in pooled.encoder.items():
+        assert torch.equal(value, unpooled.encoder[name])
+
+
+def test_table_18s_variance_reaches_the_module_its_decoder_and_its_representations(
+    make_task: MakeTask,
+) -> None:
+    found = {}
+    for variance in ("pooled", "averaged"):
+        method = replace(SHORT, twin_variance=variance)  # type: ignore[arg-type]
+        task = modular(make_task(sizes=(10, 6, 9)), method)
+        server, clients = method.start(task, 0), torch.arange(3)
+        norms = [one for one in two_modules(task.model.encoder).module if hasattr(one, "variance")]
+        norms += [one for one in method._autoencoder(task).decoder if hasattr(one, "variance")]
+        assert [one.variance for one in norms] == [variance] * 4
+        up = method.local_update(
+            task,
+            method.broadcast(task, server, 2, clients),
+            2,
+            clients,
+            method.new_memory(task),
+        ).in_pieces["representations"]
+        assert isinstance(up, Representations)
+        found[variance] = up.read(torch.arange(6), torch.zeros(6, dtype=torch.int64))
+    assert not torch.allclose(found["pooled"], found["averaged"])
 
 
 def test_the_servers_share_nothing(make_task: MakeTask) -> None:

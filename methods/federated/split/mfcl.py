@@ -7,7 +7,8 @@ remaining network and its projection layers by Eq. 7 with LARS. The two servers 
 second never sees weights of the module, the first never sees a representation.
 Departures: the decoder never undoes the pooling (Tables 9 and 10), so it rebuilds views averaged
 over 2x2 pixels; no output activation is listed, and binary cross-entropy needs a sigmoid.
-Representations are those after the pooling, a quarter of the 32 x 32 x 64 values in Section 5.4.
+Representations are those after the pooling, a quarter of the 32 x 32 x 64 values in Section 5.4
+(`sent` takes the others: without DataMix the same training, at four times the traffic).
 Unstated: who is lost in phase 2 at a dropout of δ (drawn at random for each trial, at least one
 client stays); in phase 2 views pass through TN as twins, through BN by the averaged running
 statistics; the linear layer stands on the projection layers (Section 5.1).
@@ -124,12 +125,14 @@ class MFCL(FederatedMethod):
     """Options of every method, which are those of phase 1, and:
 
     cut_layer: convolutions in the client module. client_norm: `batch`, `group` or `twin`, there and
-    in the decoder. group_channels: Λ. twin_variance: of TN, `pooled` over both views
-    (Eq. 2) or `averaged` (Table 18). representations: ρ, pairs of views that are sent of each
-    image. client_dropout: δ, share of the clients whose representations are lost.
-    secure_aggregation: of phase 1. datamix: of phase 2. server_*: training of the second server.
-    projector_widths: its dense layers. temperature: τ. client_models: whether the modules that
-    clients trained last, before their average, are saved with it; they stay with the clients.
+    in the decoder. group_channels: Λ. twin_variance: of TN, `pooled` over both views (Eq. 2) or
+    `averaged` (Table 18). representations: ρ, pairs of views that are sent of each image. sent:
+    representations behind the pooling that ends the client module (`pooled`, Table 9), or before it
+    (`unpooled`, Section 5.4), which the second server then does. client_dropout: δ, share of the
+    clients whose representations are lost. secure_aggregation: of phase 1. datamix: of phase 2.
+    server_*: training of the second server. projector_widths: its dense layers. temperature: τ.
+    client_models: whether the modules that clients trained last, before their average, are saved
+    with it; they stay with the clients.
     """
 
     draws_views: ClassVar[bool] = True
@@ -139,6 +142,7 @@ class MFCL(FederatedMethod):
     group_channels: int = 16
     twin_variance: TwinVariance = "pooled"
     representations: int = 8
+    sent: Literal["pooled", "unpooled"] = "pooled"
     client_dropout: float = 0.0
     secure_aggregation: bool = False
     datamix: bool = False
@@ -227,9 +231,9 @@ class MFCL(FederatedMethod):
             )
             z = upload.in_pieces["representations"]
             assert isinstance(z, Representations)
-            trained, losses = contrastive_training(
-                two_modules(task.model.encoder).behind, server.second, z, options, task.seeds
-            )
+            network = two_modules(task.model.encoder)
+            behind = network.behind if self.sent == "pooled" else network.pooled_and_behind
+            trained, losses = contrastive_training(behind, server.second, z, options, task.seeds)
             if not math.isfinite(losses[-1]):
                 raise DivergedError(t + 1)
             return replace(server, second=trained, losses=[*losses])
@@ -279,7 +283,8 @@ class MFCL(FederatedMethod):
                 for held, one in zip(own, numbers, strict=True)
             ]
             mixture = joined(mixtures)
-        module, twins = two_modules(task.model.encoder).module, self.client_norm == "twin"
+        network, twins = two_modules(task.model.encoder), self.client_norm == "twin"
+        module = network.module if self.sent == "pooled" else network.before_pooling
         return Representations(module, weights, drawn, twins, mixture)
 
 
