@@ -22,7 +22,7 @@ VERDICTS: dict[str, str] = {
     "SHIFTED": "outside the prediction interval, but not shown to be beyond the margin",
     "DISCREPANT": "beyond the margin (one-sided test at 5 %, corrected over the table)",
     "MISPRINT?": "recomputed to another value; the working is shown",
-    "INCONCLUSIVE": "these trials cannot decide",
+    "INCONCLUSIVE": "these trials, or a formula that is not the paper's, cannot decide",
     "SCALED": "protocol or data differ from the paper's: shown beside it, never judged",
     "NOT RUN": "nothing was trained for this cell; the reason is given",
     "ERROR": "training failed; the reason is given",

@@ -21,7 +21,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import torch
 from torch import Tensor
@@ -43,6 +43,14 @@ if TYPE_CHECKING:
     from fedrepro.methods.objectives.base import Objective
 
 
+class InPieces(Protocol):
+    """A payload that nobody holds whole."""
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes that all of it takes."""
+
+
 @dataclass(frozen=True)
 class Message:
     """What is sent in one direction in one round.
@@ -51,6 +59,7 @@ class Message:
     each: one slice for each participant, stacked; unequal amounts are concatenated in their order.
     log: facts for the record (not sent), stacked over participants, integers or floats.
     streamed: bytes that all participants send in pieces within the round (smashed data).
+    in_pieces: too large to be held; the receiver reads of it what it needs (representations).
     resident: not sent: the server's half of a network that it trains together with the clients.
     """
 
@@ -58,20 +67,22 @@ class Message:
     each: Mapping[str, State] = field(default_factory=dict)
     log: Mapping[str, Tensor] = field(default_factory=dict)
     streamed: Mapping[str, int] = field(default_factory=dict)
+    in_pieces: Mapping[str, InPieces] = field(default_factory=dict)
     resident: Mapping[str, State] = field(default_factory=dict)
 
     def bytes_by_name(self, participants: int) -> dict[str, int]:
         """Bytes that this message costs, by payload."""
         shared = {name: participants * n_bytes(state) for name, state in self.shared.items()}
         each = {name: n_bytes(state) for name, state in self.each.items()}
-        return {**shared, **each, **self.streamed}
+        pieces = {name: payload.n_bytes for name, payload in self.in_pieces.items()}
+        return {**shared, **each, **self.streamed, **pieces}
 
     def bytes_exchanged(self, participants: int) -> int:
         """Bytes that this message costs in all."""
         return sum(self.bytes_by_name(participants).values())
 
     def tensors(self) -> Iterator[Tensor]:
-        """Everything that is sent."""
+        """Everything that is sent whole."""
         for payload in (*self.shared.values(), *self.each.values()):
             yield from payload.values()
 
