@@ -5,21 +5,21 @@ from __future__ import annotations
 import argparse
 import importlib
 
-from fedrepro.benchmark.commands._options import add_papers
+from fedrepro.benchmark.commands._options import add_papers, papers_with_profile
 from fedrepro.benchmark.planning.plan import make_plan
-from fedrepro.benchmark.spec.load import load_papers
 
 HELP = "say what every method of a paper is run with, and whose setting each is, as Markdown"
 EXAMPLE = "fedrepro baselines mfcl"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Papers."""
+    """Papers; settings are those of the published protocol."""
     add_papers(parser)
+    parser.set_defaults(profile="paper")
 
 
 def execute(given: argparse.Namespace) -> int:
     """Prints one page on the papers named, or on all."""
-    plans = [make_plan(paper, "paper") for paper in load_papers(ids=given.papers)]
+    plans = [make_plan(paper, given.profile) for paper in papers_with_profile(given)]
     print(importlib.import_module("fedrepro.reports.baselines").render(plans), end="")
     return 0
