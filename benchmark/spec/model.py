@@ -143,6 +143,7 @@ class Cell:
     margin: of the cell's row or column. skip: why the value is not an experiment (quoted from
     another paper, say). Skipped and descriptive cells and printed dashes have an empty experiment.
     A cell whose printed text is empty has one: a claim is about what is measured there.
+    lent: by path, the source of settings that are the method's authors', not the paper's.
     """
 
     paper: str
@@ -161,6 +162,7 @@ class Cell:
     note: str | None = None
     skip: str | None = None
     margin: Margin | None = None
+    lent: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def label(self) -> str:
@@ -217,6 +219,7 @@ class DrawnRun:
     read: Readout
     overrides: Mapping[str, tuple[Override, ...]] = field(default_factory=dict)
     metric: str | None = None
+    lent: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
