@@ -330,7 +330,7 @@ class FederatedMethod(ABC):
         choice: Tensor,
         t: int,
         clients: Tensor,
-        encoder_epochs: int | None = None,
+        encoder_epochs: int | range | None = None,
     ) -> State:
         """`methods.training.local.train_clients` with this method's options."""
         return train_clients(

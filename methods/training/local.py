@@ -31,11 +31,12 @@ ENCODED = "encoded"
 class Supervised(LocalLoss):
     """Mean cross-entropy of each model over its batch.
 
-    From epoch `encoder_epochs` on the encoder is frozen, in evaluation mode, and each image is
-    encoded once: `client_state[ENCODED]`, models x images x dim.
+    In epochs outside `encoder_epochs` (None for all) the encoder is frozen, in evaluation mode, and
+    each image is encoded once: `client_state[ENCODED]`, models x images x dim. These epochs lie
+    side by side.
     """
 
-    def __init__(self, model: Classifier, portion: ImageSet, encoder_epochs: int | None) -> None:
+    def __init__(self, model: Classifier, portion: ImageSet, encoder_epochs: range | None) -> None:
         assert portion.labels is not None
         self.model, self.portion, self.labels = model, portion, portion.labels
         self.encoder_epochs = encoder_epochs
@@ -49,7 +50,7 @@ class Supervised(LocalLoss):
         return is_batch_independent(self.model, *self.portion.images.shape[1:])
 
     def _frozen(self, epoch: int) -> bool:
-        return self.encoder_epochs is not None and epoch >= self.encoder_epochs
+        return self.encoder_epochs is not None and epoch not in self.encoder_epochs
 
     def begin_epoch(
         self, state: State, client_state: State, members: Sequence[int], own: Tensor, epoch: int
@@ -87,14 +88,17 @@ def train_clients(
     options: LocalOptions,
     seeds: Seeds,
     t: int,
-    encoder_epochs: int | None = None,
+    encoder_epochs: int | range | None = None,
     grouping: Grouping = ENGINES_CHOICE,
 ) -> State:
     """The models of `clients` (int64) after local training in round `t`, stacked in that order.
 
-    choice: int64, (clients,), the model of `pool` that a client starts from. encoder_epochs: first
-    epochs, which train the encoder (CP-CFL's E_l,f), then frozen; None for all.
+    choice: int64, (clients,), the model of `pool` that a client starts from. encoder_epochs: those
+    that train the encoder (CP-CFL's E_l,f), the first so many or a range, in the others it is
+    frozen; None for all.
     """
+    if isinstance(encoder_epochs, int):
+        encoder_epochs = range(encoder_epochs)
     own_of = [federation.train_of[client] for client in clients.tolist()]
     start = take(pool, choice)
 
@@ -103,7 +107,7 @@ def train_clients(
             local_loss, state, {}, own_of, options, seeds, t, clients, grouping
         ).state
 
-    if encoder_epochs == 0:
+    if encoder_epochs is not None and not encoder_epochs:
         heads = _Heads(
             model, federation.train, features(model, pool, choice, federation.train, own_of)
         )
@@ -143,7 +147,7 @@ class _Heads(Supervised):
     """Heads alone; encoded: representations, images x dim, of each client."""
 
     def __init__(self, model: Classifier, portion: ImageSet, encoded: Sequence[Tensor]) -> None:
-        super().__init__(model, portion, encoder_epochs=0)
+        super().__init__(model, portion, encoder_epochs=range(0))
         self.encoded = encoded
 
     @property
