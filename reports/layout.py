@@ -206,9 +206,10 @@ def has_more(table: TableResult, cell: CellResult) -> bool:
 
 
 def title(table: TableResult) -> str:
-    """'Table 3' or 'Figure 4'."""
+    """'Table 3', 'Figure 4', or 'Text of 3.5' for numbers of the running text ("text-3.5")."""
     kind, _, rest = table.id.partition("-")
-    return f"Figure {rest}" if kind == "figure" else f"Table {table.id}"
+    words = {"figure": f"Figure {rest}", "text": f"Text of {rest}"}
+    return words.get(kind, f"Table {table.id}")
 
 
 def section(table: TableResult) -> str:

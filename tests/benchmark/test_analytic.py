@@ -89,6 +89,18 @@ def test_communication_of_clustered_methods_is_half_of_n_plus_one_times_fedavgs(
     assert any(line.startswith("N = 3, T = 3: 9 S down + 3 S up = 12 S") for line in lines)
 
 
+@pytest.mark.parametrize(
+    ("method", "n", "printed"),
+    [("fedavg", 3, "2"), ("ifca", 3, "4"), ("cpcfl", 3, "4"), ("cpcfl", 5, "6")],
+)
+def test_communication_as_a_number_is_its_multiple_of_st(method: str, n: int, printed: str) -> None:
+    experiment = federated(method, n_clusters=n)
+    verdict = judge_analytic(cell(printed, "communication", experiment, ""))
+    assert verdict.word == "EXACT", verdict
+    assert f"for N = {n}: {printed} ST" in verdict.working
+    assert judge_analytic(cell("3", "communication", experiment, "")).word == "MISPRINT?"
+
+
 def test_communication_of_a_shared_encoder_is_cheaper_than_n_plus_one() -> None:
     shared = cell("(N+1)ST", "communication", federated("cpcfl", shared_encoder=True))
     text = recompute(shared).text
