@@ -20,8 +20,8 @@ from fedrepro.methods.state import State
 class LocalOptions:
     """How a client trains in one round; the optimiser is made anew for each client and round.
 
-    optimizer: a name of `methods.optim.optimizers`. sgd_momentum: of SGD. weight_decay: added to
-    gradients, as torch does.
+    optimizer: a name of `methods.optim.optimizers`, which says what the others are to each: sgd_momentum,
+    weight_decay (0 is none).
     """
 
     epochs: int
