@@ -32,7 +32,8 @@ class ClientViews:
     def __call__(self, batch: Batch, n_views: int) -> list[Tensor]:
         """`n_views` views of the batch in [0, 1], each models x batch x C x H x W."""
         streams = [self._streams[member] for member in batch.members]
-        return self.augmentation.stacked_views(self.portion.images[batch.index], n_views, streams)
+        images = self.portion.images[batch.index]
+        return self.augmentation.stacked_views(images, n_views, streams, batch.counts())
 
 
 class SelfSupervisedLoss(LocalLoss):
