@@ -85,15 +85,13 @@ class Parameters:
 class Augmentation:
     """Options of the views.
 
-    crop_padding: pixels around the image, within which a window of its size moves at random.
-    crop_border: what lies there, `zero` or the image reflected (`reflect`, without the edge).
     crop_scale: bounds of the crop's share of the area; (1, 1) keeps the image. crop_ratio: bounds
     of width / height. brightness, contrast, saturation: factors lie in [max(0, 1 - s), 1 + s].
     hue: shifts lie in ±hue turns, at most 0.5. blur_sigma: bounds in pixels.
+    crop_padding: pixels around the image, within which a window of its size moves at random before
+    all else. crop_border: what lies there, `zero` or the image reflected (`reflect`).
     """
 
-    crop_padding: int = 0
-    crop_border: Literal["zero", "reflect"] = "zero"
     crop_scale: tuple[float, float] = (0.08, 1.0)
     crop_ratio: tuple[float, float] = (3 / 4, 4 / 3)
     flip_probability: float = 0.5
@@ -105,6 +103,8 @@ class Augmentation:
     grey_probability: float = 0.2
     blur_probability: float = 0.5
     blur_sigma: tuple[float, float] = (0.1, 2.0)
+    crop_padding: int = 0
+    crop_border: Literal["zero", "reflect"] = "zero"
 
     def __post_init__(self) -> None:
         if self.crop_padding < 0:

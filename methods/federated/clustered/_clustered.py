@@ -17,7 +17,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Server, Task
+from fedrepro.methods.federated.base import Memory, Message, Server, Task
+from fedrepro.methods.federated.with_labels import WithLabels
 from fedrepro.methods.metrics import Evaluation
 from fedrepro.methods.metrics.cluster_agreement import clustering_accuracy
 from fedrepro.methods.state import State, concatenate, n_models, pool_average
@@ -44,7 +45,7 @@ class Clusters:
 
 
 @dataclass(frozen=True)
-class Clustered(FederatedMethod):
+class Clustered(WithLabels):
     """n_clusters: N, models in the pool."""
 
     n_clusters: int = 3

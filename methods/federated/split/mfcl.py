@@ -43,6 +43,7 @@ from fedrepro.methods.nn.normalisation import Norm
 from fedrepro.methods.privacy.datamix import datamix
 from fedrepro.methods.privacy.secure_aggregation import masked, unmasked_sum
 from fedrepro.methods.state import State, part, repeat
+from fedrepro.methods.training.client_views import ClientViews
 from fedrepro.methods.training.local_loss import Batch, LocalLoss
 from fedrepro.methods.training.probing import image_bytes
 from fedrepro.methods.training.representations import (
@@ -50,7 +51,6 @@ from fedrepro.methods.training.representations import (
     contrastive_training,
     encoded_views,
 )
-from fedrepro.methods.training.self_supervised import ClientViews
 
 DECODER = "decoder"
 
