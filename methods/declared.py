@@ -18,7 +18,7 @@ from typing import Any
 
 from fedrepro.methods import registry
 
-DECISIONS = ("__post_init__", "objective_name", "encoder_options")
+DECISIONS = ("__post_init__", "draws_views", "objective_name", "encoder_options")
 """Methods that check options, or say what follows from them before anything is trained."""
 
 _PROJECT = __name__.partition(".")[0] + "."

@@ -21,7 +21,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import torch
 from torch import Tensor
@@ -33,7 +33,6 @@ from fedrepro.methods.nn.classifier import Classifier
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State, n_bytes, weighted_average
 from fedrepro.methods.training.evaluate import probabilities
-from fedrepro.methods.training.local import train_clients
 from fedrepro.methods.training.local_loss import LocalLoss, LocalOptions, Trained
 from fedrepro.methods.training.steps import ENGINES_CHOICE, Grouping, train_steps
 
@@ -164,9 +163,6 @@ class FederatedMethod(ABC):
     participation: share of the clients that take part in a round.
     """
 
-    draws_views: ClassVar[bool] = False
-    """Whether clients train on augmented views, so that the augmentation is part of a run."""
-
     rounds: int = 100
     local_epochs: int = 3
     batch_size: int = 32
@@ -176,6 +172,11 @@ class FederatedMethod(ABC):
     weight_decay: float = 0.0
     schedule: Literal["constant", "cosine"] = "constant"
     participation: float = 1.0
+
+    @property
+    def draws_views(self) -> bool:
+        """Whether clients train on augmented views, so that the augmentation is part of a run."""
+        return False
 
     def objective_name(self) -> str | None:
         """The registered objective that clients minimise; None where it is the method's own."""
@@ -321,29 +322,6 @@ class FederatedMethod(ABC):
             t,
             clients,
             task.grouping,
-        )
-
-    def train_supervised(
-        self,
-        task: Task,
-        pool: State,
-        choice: Tensor,
-        t: int,
-        clients: Tensor,
-        encoder_epochs: int | range | None = None,
-    ) -> State:
-        """`methods.training.local.train_clients` with this method's options."""
-        return train_clients(
-            task.model,
-            pool,
-            choice,
-            task.federation,
-            clients,
-            self.local_options(t),
-            task.seeds,
-            t,
-            encoder_epochs=encoder_epochs,
-            grouping=task.grouping,
         )
 
 

@@ -20,7 +20,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Server, Task
+from fedrepro.methods.federated.base import Memory, Message, Server, Task
+from fedrepro.methods.federated.with_labels import WithLabels
 from fedrepro.methods.metrics import Evaluation
 from fedrepro.methods.metrics.cluster_agreement import clustering_accuracy
 from fedrepro.methods.nn.classifier import ENCODER
@@ -48,7 +49,7 @@ class Clusters:
 
 
 @dataclass(frozen=True)
-class Clustered(FederatedMethod):
+class Clustered(WithLabels):
     """n_clusters: N, models in the pool. choose_again: whether clients take the model of lowest
     loss after the average before they are evaluated, and not the one that they chose to train.
     common_encoder: whether all models start from one encoder, with heads of their own.

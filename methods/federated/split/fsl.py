@@ -30,7 +30,8 @@ import torch
 from torch import Tensor
 
 from fedrepro.methods.data.federation import to_float
-from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Server, Task
+from fedrepro.methods.federated.base import Memory, Message, Server, Task
+from fedrepro.methods.federated.with_labels import WithLabels
 from fedrepro.methods.nn.layers import Sequential, dense_layers
 from fedrepro.methods.nn.modular import MODULE, two_modules
 from fedrepro.methods.state import State, concatenate, n_bytes, part, repeat
@@ -76,7 +77,7 @@ class Split(Supervised):
     def loss(self, state: State, client_state: State, batch: Batch) -> Tensor:
         labels = self.labels[batch.index]
         self.wire.up += n_bytes({"labels": labels})
-        x = to_float(self.portion.images[batch.index])  # models x batch x C x H x W
+        x = self.images(batch)  # models x batch x C x H x W
         z = self.wire(self.network.module(state, x, training=True))  # models x batch x C' x H' x W'
         h = self.network.behind(state, z, training=True)  # models x batch x dim
         logits = self.model.logits(state, h, training=True)  # models x batch x classes
@@ -95,7 +96,7 @@ class LocalLosses(Supervised):
 
     def loss(self, state: State, client_state: State, batch: Batch) -> Tensor:
         labels = self.labels[batch.index]
-        x = to_float(self.portion.images[batch.index])  # models x batch x C x H x W
+        x = self.images(batch)  # models x batch x C x H x W
         z = self.network.module(state, x, training=True)  # models x batch x C' x H' x W'
         own = self.auxiliary(state, z.mean(dim=(3, 4)), training=True)  # models x batch x classes
         h = self.network.behind(state, z.detach(), training=True)  # models x batch x dim
@@ -104,7 +105,7 @@ class LocalLosses(Supervised):
 
 
 @dataclass(frozen=True)
-class FSL(FederatedMethod):
+class FSL(WithLabels):
     """form: `local-loss` or `splitfed-v2`. cut_layer: convolutions on the clients' side.
 
     auxiliary_widths: hidden layers of the clients' own classifier, for local losses.

@@ -46,6 +46,7 @@ from fedrepro.methods.outcome import DivergedError
 from fedrepro.methods.privacy.datamix import draw_mixture, joined
 from fedrepro.methods.privacy.secure_aggregation import masked, unmasked_sum
 from fedrepro.methods.state import State, part, repeat
+from fedrepro.methods.training.client_views import ClientViews
 from fedrepro.methods.training.local_loss import Batch, LocalLoss
 from fedrepro.methods.training.probing import image_bytes
 from fedrepro.methods.training.representations import (
@@ -54,7 +55,6 @@ from fedrepro.methods.training.representations import (
     contrastive_training,
     drawn_pairs,
 )
-from fedrepro.methods.training.self_supervised import ClientViews
 
 DECODER = "decoder"
 
