@@ -30,8 +30,11 @@ from fedrepro.benchmark.spec.schema import Raw
 from fedrepro.benchmark.spec.settings import check_key, declare, fields_of, get, leaves, merge
 from fedrepro.methods import declared, registry
 
-KINDS = ("federated", "objective")
-"""Kinds of registered classes that may have such a file."""
+PACKAGES = {
+    "federated": "fedrepro.methods.federated",
+    "objective": "fedrepro.methods.objectives",
+}
+"""Kinds of registered classes that may have such a file, and where their modules lie."""
 SECTIONS = ("training", "augmentation")
 """What authors of a federated method decide; the rest is on what it is tried, and how measured."""
 OPTIONS = "options"
@@ -69,15 +72,15 @@ class Lent:
         return Lent(merge(self.settings, stated), sources)
 
 
-def file_of(kind: str, name: str) -> Path:
-    """Where the settings of a registered name lie, if it has any.
-
-    Raises `UnknownNameError` for a name that no module implements.
-    """
-    spec = registry.spec_of(registry.module_of(kind, name))
-    assert spec is not None
-    assert spec.origin is not None
-    return Path(spec.origin).with_suffix(".toml")
+@cache
+def files(kind: str) -> Mapping[str, Path]:
+    """Where the settings of each registered name of a kind lie, if it has any."""
+    found = {}
+    for name, module in registry.modules_in(PACKAGES[kind]).items():
+        spec = registry.spec_of(module)
+        assert spec is not None
+        found[name] = Path(str(spec.origin)).with_suffix(".toml")
+    return found
 
 
 def lent(experiment: Experiment) -> Lent:
@@ -112,17 +115,13 @@ def _minimised(method: Any, training: Mapping[str, Any]) -> str | None:
 
 def _of(kind: str, name: Any, data: Any) -> Lent:
     """What a registered name gives on a data set; nothing where it has no file."""
-    if not isinstance(name, str) or name not in _registered(kind):
+    file = files(kind).get(name)
+    if file is None:
         return Lent({}, {})
-    blocks = (one for one in read(kind, name, file_of(kind, name)) if one.data in (None, data))
+    blocks = (one for one in read(kind, name, file) if one.data in (None, data))
     return _joined(
         *(Lent(one.settings, dict.fromkeys(_paths(one.settings), one.source)) for one in blocks)
     )
-
-
-@cache
-def _registered(kind: str) -> frozenset[str]:
-    return frozenset(registry.names(kind))
 
 
 def _paths(settings: Experiment) -> list[str]:
@@ -131,7 +130,7 @@ def _paths(settings: Experiment) -> list[str]:
 
 def _placed(options: Lent, section: str) -> Lent:
     """Options of an objective, in the section of those who train it."""
-    settings = {section: options.settings[OPTIONS]} if options.settings else {}
+    settings = {section: options.settings.get(OPTIONS, {})}
     sources = {
         section + path.removeprefix(OPTIONS): source for path, source in options.sources.items()
     }
@@ -168,18 +167,20 @@ def _check(kind: str, name: str, block: RawAuthors, report: Reporter, i: int) ->
     if block.data is not None and block.data not in names.known("data set"):
         hint = suggestion(block.data, names.known("data set"))
         report.add(("authors", i, "data"), f"unknown data set '{block.data}'{hint}")
-    for path, value in leaves(block.settings):
-        problem = limits.setting_problem(value) or _problem(kind, name, path, value)
-        if problem is not None:
-            report.add(("authors", i, "settings", *path.split(".")), problem)
-
-
-def _problem(kind: str, name: str, path: str, value: Any) -> str | None:
-    """What is wrong with a setting in the file of a registered name."""
-    section, _, option = path.partition(".")
     sections = (OPTIONS,) if kind == "objective" else SECTIONS
-    if section not in sections:
-        return f"is no setting of authors, which stand under {' and '.join(sections)}"
+    for section, options in block.settings.items():
+        here = ("authors", i, "settings", section)
+        if section not in sections or not isinstance(options, dict):
+            report.add(here, f"settings of authors stand under {' and '.join(sections)}")
+            continue
+        for option, value in options.items():
+            problem = limits.setting_problem(value) or _problem(kind, name, section, option, value)
+            if problem is not None:
+                report.add((*here, option), problem)
+
+
+def _problem(kind: str, name: str, section: str, option: str, value: Any) -> str | None:
+    """What is wrong with a setting in the file of a registered name."""
     within = "training" if kind == "objective" else section
     if within == "training" and option not in _options(kind, name):
         return f"no option of {name}{suggestion(option, _options(kind, name))}"
@@ -194,20 +195,19 @@ def _options(kind: str, name: str) -> frozenset[str]:
     """The options of a class; of a federated method also those of any objective."""
     classes = [declared.find(kind, name)]
     if kind == "federated":
-        classes += [declared.find("objective", one) for one in _registered("objective")]
+        classes += [declared.find("objective", one) for one in files("objective")]
     return frozenset(option for cls in classes for option in fields_of(cls))
 
 
 def check_all() -> Iterator[Problem]:
     """What is wrong with any file of settings, those without a module included."""
-    for kind in KINDS:
-        expected = {file_of(kind, name): name for name in _registered(kind)}
-        for file, name in expected.items():
+    for kind in PACKAGES:
+        for name, file in files(kind).items():
             try:
                 read(kind, name, file)
             except InvalidSpecError as error:
                 yield from error.problems
-        for folder in sorted({file.parent for file in expected}):
-            for file in sorted(folder.glob("*.toml")):
-                if file not in expected:
-                    yield Problem(file, None, f"has no module {file.stem}.py beside it")
+        beside = set(files(kind).values())
+        for folder in sorted({file.parent for file in beside}):
+            for file in sorted(set(folder.glob("*.toml")) - beside):
+                yield Problem(file, None, f"has no module {file.stem}.py beside it")
