@@ -108,7 +108,7 @@ def unit(found: list[Unit], name: str) -> Unit:
 
 def test_every_value_says_whose_it_is() -> None:
     fedema = unit(units(plan_of("mfcl")), "fedema").main
-    assert fedema["training.rounds"] == ("100", Whose("paper"))
+    assert fedema["training.participation"] == ("1.0", Whose("paper"))
     assert fedema["training.sgd_momentum"][1].kind == "authors"
     assert "EasyFL" in fedema["training.sgd_momentum"][1].text
     mfcl = unit(units(plan_of("mfcl")), "mfcl")
