@@ -185,18 +185,23 @@ def evaluate(probabilities: Sequence[Tensor], labels: Sequence[Tensor], final: b
     metrics = {"accuracy": float(accuracy.mean())}
     counts: dict[str, float] = {}
     if final:
-        pooled = tests.pooled()
-        for name, (value,) in {**f1(pooled), **auroc(pooled)}.items():
+        by_owner = _scores(tests)
+        pooled = by_owner if tests.clients == 1 else _scores(tests.pooled())
+        for name, (value,) in pooled.items():
             if not np.isnan(value):
                 metrics[name] = float(value)
-        for name, by_owner in {**f1(tests), **auroc(tests)}.items():
-            values = by_owner[tests.owner_of]
+        for name, of_owner in by_owner.items():
+            values = of_owner[tests.owner_of]
             defined = values[~np.isnan(values)]
             if len(defined):
                 metrics[name + BY_CLIENT] = float(defined.mean())
             if name == AUROC[0]:
                 counts["undefined_auroc"] = len(values) - len(defined)
     return Evaluation(metrics, {"accuracy": torch.from_numpy(accuracy).float()}, counts)
+
+
+def _scores(tests: Predicted) -> dict[str, Array]:
+    return {**f1(tests), **auroc(tests)}
 
 
 def f1(tests: Predicted) -> dict[str, Array]:

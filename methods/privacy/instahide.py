@@ -6,8 +6,10 @@ that it uploads on such images.
 Unstated by FCL: all numbers. Signs need a zero: pixels in [0, 1] are read as offsets from
 mid-grey and are returned to [0, 1], which the encoders expect. Coefficients are uniform among
 those allowed. Every image is mixed into equally many others.
+Limit: signs hide a mixture from an encoder, not from who recovers its pixels: their absolute values
+are the mixture's (Carlini et al. 2021 take mixtures apart from there).
 Evidence: `tests/methods/test_instahide.py` against a plain loop, and the coefficients'
-distribution.
+distribution; `tests/methods/test_fcl_privacy.py`, an attacker who has the images.
 """
 
 from __future__ import annotations
