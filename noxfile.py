@@ -130,6 +130,13 @@ def bench_peers(session: nox.Session) -> None:
 
 
 @nox.session
+def curves(session: nox.Session) -> None:
+    """Supervised baselines at a shortened protocol on CIFAR-10; writes docs/learning-curves.md."""
+    install(session, "[test]")
+    session.run("python", "-m", "tests.benchmarks.curves", "docs", *session.posargs)
+
+
+@nox.session
 def licences(session: nox.Session) -> None:
     """The licence of all that fedrepro and its extras bring, and whether all of it is pinned."""
     install(session, "[test,lint,cluster,oracles]")

@@ -8,7 +8,7 @@ Every image has parameters of its own: one row of uniform numbers, drawn on the 
 so that a run on a GPU sees the same views (what is done with it: `methods.data.views.pixels`).
 Blur has a window of a tenth of the side (Chen et al.): none below 20 pixels.
 Supervised training often moves images within a border instead of resizing crops (torchvision's
-`RandomCrop(side, padding)`): that window comes first, and crops are taken of what it sees.
+`RandomCrop(side, padding)`): such a window comes first, and crops are taken of what it sees.
 
 Speed: `nox -s bench` compares with per-image transforms (docs/benchmarks.md). Images go through all
 operations in pieces that the caches hold: most time goes to memory, not to arithmetic.
