@@ -25,5 +25,6 @@ setup(
         "fedrepro": ["py.typed"],
         "fedrepro._tables": ["*/*.toml"],
         "fedrepro.reports": ["templates/*"],
+        "": ["*.toml"],  # of methods: settings of authors
     },
 )

@@ -41,6 +41,17 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
+class CellUnder:
+    """A cell read from the same trials under another reading (`ChoiceResult`)."""
+
+    reading: str
+    mean: float | None
+    sd: float | None
+    verdict: VerdictWord
+    difference: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class CellResult:
     """One cell, printed and reproduced. Values are in the table's unit (percent or fraction).
 
@@ -50,6 +61,7 @@ class CellResult:
     departures: positions, among those of its table, of the departures of the run behind this cell.
     margin: that its difference is held against.
     failed: `trial 3: diverged at round 7` for each trial behind this cell that failed.
+    under: what other readings make of the same trials.
     """
 
     row: tuple[str, ...]
@@ -70,6 +82,7 @@ class CellResult:
     departures: tuple[int, ...] = ()
     margin: float | None = None
     failed: tuple[str, ...] = ()
+    under: tuple[CellUnder, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +93,7 @@ class Comparison:
     interval: 95 % confidence interval of their mean.
     p: one-sided p-value that the comparison holds.
     p_reversed: one-sided p-value that its opposite holds.
+    relation: the sign between left and right (`>`, `<`, `~`, `=`, ...).
     """
 
     text: str
@@ -90,6 +104,7 @@ class Comparison:
     interval: tuple[float, float] | None
     p: float | None
     p_reversed: float | None
+    relation: str = ">"
 
 
 @dataclass(frozen=True)
@@ -178,6 +193,62 @@ class TableResult:
     findings: tuple[AuditFinding, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class ReadingResult:
+    """An alternative of a choice.
+
+    is_taken: whether this report is under it.
+    only_evaluates: whether it reads the same trials in another way.
+    """
+
+    name: str
+    taken: str
+    why: str
+    speaks: str
+    is_taken: bool
+    only_evaluates: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceResult:
+    """Something that the paper leaves open and that can be run in more than one way.
+
+    table: the one that it is about, None for all.
+    taken, why: what is taken unless a reading says otherwise.
+    """
+
+    name: str
+    table: str | None
+    setting: str
+    taken: str
+    why: str
+    alternatives: tuple[ReadingResult, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimUnder:
+    """What a claim comes to under some readings.
+
+    difference, interval: of its weakest comparison, signed so that above zero means that the claim
+    is right; None where nothing was compared.
+    """
+
+    table: str
+    id: str
+    word: ClaimWord
+    difference: float | None
+    interval: tuple[float, float] | None
+    p: float | None
+
+
+@dataclass(frozen=True)
+class Universe:
+    """All claims under some readings, none of which are the readings that are taken."""
+
+    readings: tuple[str, ...]
+    claims: tuple[ClaimUnder, ...]
+
+
 @dataclass(frozen=True)
 class RunSummary:
     """One unique run behind the cells.
@@ -217,7 +288,12 @@ class Provenance:
 
 @dataclass(frozen=True)
 class Report:
-    """A judged paper under one profile."""
+    """A judged paper under one profile.
+
+    readings: the alternatives under which it was run; none means what is taken.
+    choices: what the paper leaves open, with the alternatives.
+    universes: the claims under other readings, those taken first.
+    """
 
     paper: str
     title: str
@@ -229,6 +305,9 @@ class Report:
     tables: tuple[TableResult, ...]
     runs: tuple[RunSummary, ...]
     provenance: Provenance
+    readings: tuple[str, ...] = ()
+    choices: tuple[ChoiceResult, ...] = ()
+    universes: tuple[Universe, ...] = ()
     schema: int = 1
 
     def count_verdicts(self) -> dict[str, int]:

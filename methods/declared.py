@@ -18,7 +18,7 @@ from typing import Any
 
 from fedrepro.methods import registry
 
-DECISIONS = ("__post_init__", "objective_name", "encoder_options")
+DECISIONS = ("__post_init__", "draws_views", "objective_name", "encoder_options")
 """Methods that check options, or say what follows from them before anything is trained."""
 
 _PROJECT = __name__.partition(".")[0] + "."
@@ -34,7 +34,17 @@ def find(kind: str, name: str) -> Any:
 
     Raises `UnknownNameError` for another name, `TypeError` for a module without one class of it.
     """
-    module = registry.module_of(kind, name)
+    return _find_in(registry.module_of(kind, name), kind, name)
+
+
+def every(kind: str) -> Iterator[Any]:
+    """The classes of all names of a kind, as `find` gives each; their folder is read once."""
+    for name, module in registry.modules(kind).items():
+        yield _find_in(module, kind, name)
+
+
+@cache
+def _find_in(module: str, kind: str, name: str) -> Any:
     found = [one for one in _classes(module) if _derives(module, one, registry.base_of(kind))]
     return value(module, found[0]) if len(found) == 1 else registry.find(kind, name)
 

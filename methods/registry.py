@@ -113,12 +113,17 @@ def kinds() -> list[str]:
 
 def names(kind: str) -> list[str]:
     """The registered names of a kind, sorted."""
-    return names_in(_BASES[kind][0])
+    return list(modules(kind))
+
+
+def modules(kind: str) -> dict[str, str]:
+    """The dotted modules of a kind by registered name, sorted and not imported."""
+    return modules_in(_BASES[kind][0])
 
 
 def module_of(kind: str, name: str) -> str:
     """The dotted module that implements `name`, not imported; else `UnknownNameError`."""
-    known = modules_in(_BASES[kind][0])
+    known = modules(kind)
     if name not in known:
         raise UnknownNameError(kind, name)
     return known[name]

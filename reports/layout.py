@@ -22,7 +22,7 @@ VERDICTS: dict[str, str] = {
     "SHIFTED": "outside the prediction interval, but not shown to be beyond the margin",
     "DISCREPANT": "beyond the margin (one-sided test at 5 %, corrected over the table)",
     "MISPRINT?": "recomputed to another value; the working is shown",
-    "INCONCLUSIVE": "these trials cannot decide",
+    "INCONCLUSIVE": "these trials, or a formula that is not the paper's, cannot decide",
     "SCALED": "protocol or data differ from the paper's: shown beside it, never judged",
     "NOT RUN": "nothing was trained for this cell; the reason is given",
     "ERROR": "training failed; the reason is given",
@@ -206,9 +206,10 @@ def has_more(table: TableResult, cell: CellResult) -> bool:
 
 
 def title(table: TableResult) -> str:
-    """'Table 3' or 'Figure 4'."""
+    """'Table 3', 'Figure 4', or 'Text of 3.5' for numbers of the running text ("text-3.5")."""
     kind, _, rest = table.id.partition("-")
-    return f"Figure {rest}" if kind == "figure" else f"Table {table.id}"
+    words = {"figure": f"Figure {rest}", "text": f"Text of {rest}"}
+    return words.get(kind, f"Table {table.id}")
 
 
 def section(table: TableResult) -> str:

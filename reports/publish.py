@@ -22,6 +22,7 @@ from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.judging.scoreboard import Scoreboard
 from fedrepro.benchmark.results import Report
 from fedrepro.benchmark.store.files import write_whole
+from fedrepro.benchmark.store.folder import open_lock
 from fedrepro.methods.registry import names_in
 
 PAPERS = "papers"
@@ -121,9 +122,7 @@ def replacing(folder: Path, names: Iterable[str]) -> Iterator[Path]:
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """Waits for another process, which holds the lock while it renames a few files."""
-    # Neither waits for a pipe's other end nor creates a file behind a link.
-    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    lock = os.open(folder / _LOCK, flags, 0o666)
+    lock = open_lock(folder / _LOCK)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -59,7 +59,8 @@ def installed_place(file: Path) -> str:
 def sources() -> set[Path]:
     """Every file that an installed fedrepro needs, as it lies in the repository."""
     code = {file for folder in FOLDERS for file in (ROOT / folder).rglob("*.py")}
-    data = {*(ROOT / "tables").rglob("*.toml"), *(ROOT / "reports/templates").iterdir()}
+    specs = {file for folder in ("methods", "tables") for file in (ROOT / folder).rglob("*.toml")}
+    data = {*specs, *(ROOT / "reports/templates").iterdir()}
     return {file.relative_to(ROOT) for file in code | data | {ROOT / FACE / "py.typed"}}
 
 

@@ -58,12 +58,15 @@ class Analytic:
     value: exact, in the cell's unit, where the cell holds a number. text: where it holds symbols.
     working: lines of arithmetic that lead there. readings: every reading that was tried where the
     definition is ambiguous; the first is the one that the paper states, and `value` is its value.
+    ours: what the formula rests on that is not the paper's (a formula or a layout of our own); such
+    a formula may fit the print, but cannot convict it.
     """
 
     value: Decimal | None = None
     text: str | None = None
     working: tuple[str, ...] = ()
     readings: tuple[Reading, ...] = ()
+    ours: str | None = None
 
 
 def recompute(cell: Cell) -> Analytic:
@@ -108,6 +111,8 @@ def encoder_of(cell: Cell) -> Encoder:
 def judge_analytic(cell: Cell, counted: float | None = None) -> Verdict:
     """`EXACT` if the recomputed value prints like the cell, else `MISPRINT?`; with the working.
 
+    Where the formula rests on something of ours, a mismatch is `INCONCLUSIVE`.
+
     counted: what a method's own rounds cost, in the cell's unit; said and not judged, since printed
     costs follow the paper's equations, or another paper's setting.
 
@@ -132,7 +137,16 @@ def judge_analytic(cell: Cell, counted: float | None = None) -> Verdict:
     if same_product(found.text, cell.printed.text):
         return Verdict("EXACT", f"recomputed as {found.text}", working=found.working)
     reason = f"recomputed as {found.text}, printed {cell.printed.text}"
-    return Verdict("MISPRINT?", reason, working=found.working)
+    return _mismatch(reason, found, found.working)
+
+
+def _mismatch(
+    reason: str, found: Analytic, working: tuple[str, ...], difference: float | None = None
+) -> Verdict:
+    if found.ours is None:
+        return Verdict("MISPRINT?", reason, difference, working=working)
+    reason += f"; that rests on {found.ours}, which convicts no print"
+    return Verdict("INCONCLUSIVE", reason, difference, working=working)
 
 
 def _with_count(verdict: Verdict, cell: Cell, counted: float | None) -> Verdict:
@@ -169,13 +183,16 @@ def _judge_number(cell: Cell, found: Analytic) -> Verdict:
         reason += f"; '{fitting[0].name}' would fit, but nothing in the paper says so"
     elif found.readings:
         reason += f"; none of {len(found.readings)} readings fits"
-    return Verdict("MISPRINT?", reason, difference, working=working)
+    return _mismatch(reason, found, working, difference)
 
 
 def from_candidates(
-    cell: Cell, candidates: Sequence[Candidate], about: Sequence[str] = ()
+    cell: Cell,
+    candidates: Sequence[Candidate],
+    about: Sequence[str] = (),
+    ours: str | None = None,
 ) -> Analytic:
-    """All candidates held against the print; the first is what the paper states.
+    """All candidates held against the print; the first is what the paper states. ours: `Analytic`.
 
     Candidates with one value are one reading, named after the first of them that has support.
     Lines: `about`, the stated reading, those that fit, and the others.
@@ -197,7 +214,8 @@ def from_candidates(
             f"{fitting} of {len(readings)} readings fit; a value anywhere in one decade would with "
             f"a chance of {log10(high / low):.1%}"
         )
-    return Analytic(readings[0].value, working=(*about, *ordered), readings=tuple(readings))
+    working = (*about, *ordered)
+    return Analytic(readings[0].value, working=working, readings=tuple(readings), ours=ours)
 
 
 def _line(reading: Reading, alike: Sequence[Candidate], printed: Decimal | None) -> str:

@@ -13,7 +13,7 @@ from itertools import product
 
 import torch
 
-from fedrepro.benchmark.analytic.base import Analytic, setting
+from fedrepro.benchmark.analytic.base import Analytic, in_unit, setting
 from fedrepro.benchmark.spec import settings
 from fedrepro.benchmark.spec.model import Cell
 from fedrepro.methods.costs.model_costs import Exchange, communication
@@ -28,10 +28,11 @@ _CLIENTS, _IMAGES = 3, 4
 
 
 def recompute(cell: Cell) -> Analytic:
-    """The cost as a product such as `(N+1)ST`.
+    """The cost as a product such as `(N+1)ST`; for a cell that holds a number, its multiple of ST.
 
-    Raises `SpecError` if the experiment names no method, `ValueError` if the counts follow no such
-    product.
+    The number is taken at the cell's `training.n_clusters`. Raises `SpecError` if the experiment
+    names no method, or no number of clusters where one is needed, `ValueError` if the counts follow
+    no such product.
     """
     name = setting(cell, "method")
     # One head-only round, so that both kinds of round are seen where a method has them.
@@ -52,7 +53,12 @@ def recompute(cell: Cell) -> Analytic:
     text = f"{_sum(slope, constant)}ST"
     working = tuple(_line(n, 1, counted[n, 1]) for n in _POOLS)
     working += tuple(_line(_POOLS[2], t, counted[_POOLS[2], t]) for t in _ROUNDS[1:])
-    return Analytic(text=text, working=(*working, f"all {len(counted)} counts equal {text}"))
+    working = (*working, f"all {len(counted)} counts equal {text}")
+    if cell.printed.value is None:
+        return Analytic(text=text, working=working)
+    n = setting(cell, "training.n_clusters")
+    value = in_unit(slope * n + constant, cell.unit)
+    return Analytic(value=value, working=(*working, f"for N = {n}: {value} ST"))
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fedrepro.benchmark.analytic._network import encoder_cost
-from fedrepro.benchmark.analytic.base import Analytic, in_unit
+from fedrepro.benchmark.analytic.base import Analytic, encoder_of, in_unit
 from fedrepro.benchmark.spec.model import Cell
 
 
@@ -13,6 +13,7 @@ def recompute(cell: Cell) -> Analytic:
     value = in_unit(cost.parameters, cell.unit)
     return Analytic(
         value=value,
+        ours=encoder_of(cell).inferred or None,
         working=(
             described,
             f"trained parameters: {cost.parameters:,} = {value} {cell.unit or ''}".strip(),

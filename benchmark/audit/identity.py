@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from fedrepro.benchmark.audit.rounding import is_exact_enough
@@ -65,13 +65,22 @@ class ComparableValue:
 
 def numbers(paper: Paper) -> tuple[ComparableValue, ...]:
     """The numbers of experiments that bounds can be put on, in print order."""
-    resolver = Resolver(Profile("as published", 1, ()))
+    resolver = _resolver(paper.id)
     cells = (cell for table in paper.tables for cell in table.cells)
     return tuple(
         ComparableValue(cell, _run(cell, resolver), _surroundings(cell))
         for cell in cells
         if cell.experiment and is_exact_enough(cell.printed)
     )
+
+
+@lru_cache(maxsize=1)
+def _resolver(paper: str) -> Resolver:
+    """What finds the runs of one paper; kept, since every check asks for the same ones.
+
+    What it answers depends on the cells that it is asked for alone.
+    """
+    return Resolver(Profile("as published", 1, ()))
 
 
 def _surroundings(cell: Cell) -> str:

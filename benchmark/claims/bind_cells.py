@@ -45,10 +45,13 @@ def bind(claim: Claim, table: Table, paper: Paper) -> tuple[Elementary, ...]:
     """The elementary comparisons of a claim, all of which must be shown for it to hold.
 
     Raises `SpecError` for text that is no claim, a pattern without a cell, a cell that holds words,
-    and units that cannot be compared.
+    units that cannot be compared, and equality in every trial.
     """
     try:
-        return _Resolver(table, paper).chain(parse(claim.holds))
+        found = _Resolver(table, paper).chain(parse(claim.holds))
+        if claim.every_trial and any(one.relation in "=~" for one in found):
+            raise SpecError("what is said of every trial is '>' or '<'")
+        return found
     except SpecError as error:
         raise SpecError(f"{table.file}, claim '{claim.id}': {error}") from None
 

@@ -4,8 +4,11 @@
 - A claim is a conjunction: by the intersection-union principle its p-value is the largest of its
   comparisons'. It is REVERSED where one comparison is significantly opposite (Bonferroni over its
   comparisons). Both are Holm-corrected over the claims of the table.
-- `~ t` is shown by two one-sided tests, `=` by the same against the table's margin, the rounding of
-  the printed number held against it; `=` is never judged on scaled runs.
+- `~ t` is shown by two one-sided tests, `=` by the same against the table's margin, or the
+  narrowest that a named cell has of its own, the rounding of the printed number held against it;
+  `=` is never judged on scaled runs.
+- A claim of every trial is shown by the sign test that only unanimous trials pass: 2^-n where all n
+  differences go the stated way, else 1. Equality has no sign, so such claims have > and < alone.
 - A claim on a cell that lacks a trial is UNRESOLVED: which trials fail may hang on what they would
   have given, so those that are left show nothing.
 - Where all differences are equal, t has no spread to work with: the sign test's 2^-n stands in (1
@@ -79,8 +82,12 @@ def judge_claims(
 ) -> tuple[ClaimResult, ...]:
     """The claims of one table, with words corrected over all of them that were tested."""
     judged = [
-        _judge(comparisons, tuple(_compared(one, context) for one in comparisons), context)
-        for _, comparisons in claims
+        _judge(
+            comparisons,
+            tuple(_compared(one, context, claim.every_trial) for one in comparisons),
+            context,
+        )
+        for claim, comparisons in claims
     ]
     shown_p = iter(holm([one.p for one in judged if one.p is not None]))
     reversed_p = iter(holm([one.p_reversed for one in judged if one.p_reversed is not None]))
@@ -106,7 +113,7 @@ def judge_claims(
     return tuple(results)
 
 
-def _compared(comparison: Elementary, context: ClaimContext) -> Comparison:
+def _compared(comparison: Elementary, context: ClaimContext, every_trial: bool) -> Comparison:
     """A comparison with its differences by seed, left minus right, and p-values of two trials up.
 
     Where a divisor is zero in some trial, there are no differences either.
@@ -119,7 +126,12 @@ def _compared(comparison: Elementary, context: ClaimContext) -> Comparison:
     sample = describe(differences)
     p = p_reversed = None
     if sample is not None and sample.n >= 2:
-        p, p_reversed = _p_values(comparison, sample, context)
+        if every_trial:
+            p, p_reversed = unanimous(differences)
+            if comparison.relation == "<":
+                p, p_reversed = p_reversed, p
+        else:
+            p, p_reversed = _p_values(comparison, sample, context)
     return Comparison(
         text=comparison.text,
         published_left=show(comparison.left),
@@ -129,6 +141,7 @@ def _compared(comparison: Elementary, context: ClaimContext) -> Comparison:
         interval=mean_interval(sample),
         p=p,
         p_reversed=p_reversed,
+        relation=comparison.relation,
     )
 
 
@@ -151,6 +164,13 @@ def one_sided(differences: Sample) -> tuple[float, float]:
         return (sign, 1.0) if mean > 0 else (1.0, sign)
     error, df = differences.error, differences.n - 1
     return t_upper(mean / error, df), t_upper(-mean / error, df)
+
+
+def unanimous(differences: Sequence[float]) -> tuple[float, float]:
+    """P-values of the sign test where all differences are above zero, and all below; else 1."""
+    sign = 0.5 ** len(differences)
+    above, below = (all(f * one > 1e-12 for one in differences) for f in (1, -1))
+    return (sign if above else 1.0), (sign if below else 1.0)
 
 
 def within(differences: Sample, tolerance: float, half: float = 0.0) -> tuple[float, float]:
@@ -207,7 +227,7 @@ def _cannot_equal(
             if one.mean is not None
         ]
         return f"A stated size is not judged on scaled runs ({'; '.join(sizes)})."
-    if context.margin is None:
+    if any(one.relation == "=" and _margin(one, context) is None for one in comparisons):
         return "The table has no margin to judge a stated size against."
     if any(one.relation == "=" and one.unit != (context.unit or "") for one in comparisons):
         return "The table's margin is in another unit than the stated size."
@@ -228,9 +248,15 @@ def _p_values(
             return within(differences, float(comparison.tolerance))
         case "=":
             scaled = any(leaf.key in context.scaled for leaf in comparison.leaves)
-            if scaled or context.margin is None or comparison.unit != (context.unit or ""):
+            margin = _margin(comparison, context)
+            if scaled or margin is None or comparison.unit != (context.unit or ""):
                 return None, None
-            return within(differences, context.margin, _half(comparison))
+            return within(differences, margin, _half(comparison))
+
+
+def _margin(comparison: Elementary, context: ClaimContext) -> float | None:
+    own = [leaf.cell.margin.value for leaf in comparison.leaves if leaf.cell.margin is not None]
+    return min(own, default=context.margin)
 
 
 def _word(judged: _Judged, p: float | None, opposite: float | None) -> tuple[Word, str]:

@@ -82,12 +82,13 @@ def print_result(boards: Sequence[Scoreboard], failed: Sequence[str], folder: Pa
 def default_folder(plan: Plan, given: argparse.Namespace) -> Path:
     """`results/reports/<paper>-<profile>[-on-<set>]`, another one for what is not the whole of it.
 
-    A selection or a changed setting must not replace the report of the whole profile.
+    A selection, a reading or a changed setting must not replace the report of the whole profile.
 
     Raises `FedreproError` for a name that would lead out of `results/reports`.
     """
     parts = [plan.paper.id, plan.profile.name]
     parts += ["on", plan.on] if plan.on else []
+    parts += ["reading", *plan.paper.readings] if plan.paper.readings else []
     parts += ["tables", *given.tables] if given.tables else []
     parts += ["some-rows"] if given.rows else []
     parts += ["changed"] if plan.sets or plan.trials != plan.profile.trials else []

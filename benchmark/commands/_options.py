@@ -13,7 +13,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.planning.plan import Plan, make_plan
@@ -22,6 +22,11 @@ from fedrepro.benchmark.spec import limits
 from fedrepro.benchmark.spec.load import load_paper, paper_ids
 from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.spec.problems import InvalidSpecError, Problem
+from fedrepro.benchmark.spec.readings import under
+
+if TYPE_CHECKING:
+    from fedrepro.benchmark.planning.summary import TimeEstimator
+    from fedrepro.benchmark.store.store import Store
 
 
 def add_papers(parser: argparse.ArgumentParser) -> None:
@@ -60,6 +65,19 @@ def add_cells(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="PATH=VALUE",
         help="change a setting of every run (training.rounds=3); listed as a departure",
+    )
+    add_readings(parser)
+
+
+def add_readings(parser: argparse.ArgumentParser) -> None:
+    """Under which readings of what the paper leaves open."""
+    parser.add_argument(
+        "--reading",
+        dest="readings",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="take another reading of what the paper leaves open (see fedrepro readings PAPER)",
     )
 
 
@@ -211,17 +229,18 @@ def papers_with_profile(given: argparse.Namespace, root: Path | None = None) -> 
 
 def refuse_selection(given: argparse.Namespace) -> None:
     """Raises `FedreproError` for options of `add_cells` that only one paper can have."""
-    if given.tables or given.rows or given.on or given.sets:
-        raise FedreproError("--tables, --rows, --on and --set need one paper: name it")
+    if given.tables or given.rows or given.on or given.sets or given.readings:
+        names = "--tables, --rows, --on, --reading and --set"
+        raise FedreproError(f"{names} need one paper: name it")
 
 
 def chosen_plan(given: argparse.Namespace, paper: Paper) -> Plan:
     """The plan of a paper that the options of `add_cells` ask for.
 
-    Raises `SpecError` for a name or a setting that does not exist.
+    Raises `SpecError` for a name, a reading or a setting that does not exist.
     """
     return make_plan(
-        paper,
+        under(paper, given.readings),
         given.profile,
         tables=given.tables,
         rows=given.rows,
@@ -229,3 +248,17 @@ def chosen_plan(given: argparse.Namespace, paper: Paper) -> Plan:
         trials=given.trials,
         sets=parse_sets(given.sets),
     )
+
+
+def estimator_for(given: argparse.Namespace, store: Store) -> TimeEstimator:
+    """Learns from what is stored; imports torch, so it is asked for only if a trial is missing."""
+    from fedrepro.benchmark.execution.executors.base import ExecutorOptions
+    from fedrepro.benchmark.execution.executors.local import LocalExecutor
+    from fedrepro.benchmark.planning.estimate import TrialTimeEstimator
+    from fedrepro.benchmark.planning.summary import TimeEstimator
+    from fedrepro.benchmark.training.training import device_name
+
+    here = LocalExecutor(ExecutorOptions(given.data_dir, given.device, given.jobs))
+    name = device_name(here.device)
+    trials = TrialTimeEstimator(here.device, name, store.records(), given.data_dir)
+    return TimeEstimator(trials, name, here.slots)

@@ -20,12 +20,13 @@ def execute(given: argparse.Namespace) -> int:
     """Prints the script; it is made anew from the parser, so it cannot be out of date."""
     import shtab
 
-    for action in _arguments(given.parser):
+    parser = given.whole_parser()
+    for action in _arguments(parser):
         if action.metavar == "PAPER":
             action.choices = paper_ids()
         elif action.metavar in ("DIR", "FILE"):
             action.complete = shtab.DIRECTORY if action.metavar == "DIR" else shtab.FILE  # type: ignore[attr-defined]
-    print(shtab.complete(given.parser, given.shell))
+    print(shtab.complete(parser, given.shell))
     return 0
 
 

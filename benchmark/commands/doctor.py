@@ -48,7 +48,8 @@ def execute(given: argparse.Namespace) -> int:
 
 
 def _installed() -> dict[str, str]:
-    from fedrepro.benchmark.training.training import commit, versions
+    from fedrepro.benchmark.training.checkout import commit
+    from fedrepro.benchmark.training.training import versions
 
     return {"fedrepro": f"{__version__}, commit {commit() or 'unknown'}", **versions()}
 

@@ -12,11 +12,12 @@ from fedrepro.benchmark.commands._options import (
     add_papers,
     add_places,
     chosen_plan,
+    estimator_for,
     papers_with_profile,
     refuse_selection,
 )
 from fedrepro.benchmark.commands._terminal import print_json
-from fedrepro.benchmark.planning.summary import Summary, TimeEstimator, Trial, summarize
+from fedrepro.benchmark.planning.summary import Summary, Trial, summarize
 from fedrepro.benchmark.store.store import Store
 
 HELP = "say how many unique runs a profile needs, how many cells share them, and the time"
@@ -40,7 +41,7 @@ def execute(given: argparse.Namespace) -> int:
     if not alone:
         refuse_selection(given)
     store = Store(given.store)
-    estimator = cache(lambda: _time_estimator(given, store))
+    estimator = cache(lambda: estimator_for(given, store))
     size: Counter[str] = Counter()
     missing: dict[Trial, None] = {}
     plain = []
@@ -66,16 +67,3 @@ def _print(summary: Summary, given: argparse.Namespace, alone: bool) -> None:
     for run in summary.plan.runs if given.runs else ():
         lines.append(f"  {run.key}  {summary.sharing.get(run, 0):>3} cells  {run.description}")
     print(*lines, sep="\n", flush=True)
-
-
-def _time_estimator(given: argparse.Namespace, store: Store) -> TimeEstimator:
-    """Learns from what is stored; imports torch, so it is asked for only if a trial is missing."""
-    from fedrepro.benchmark.execution.executors.base import ExecutorOptions
-    from fedrepro.benchmark.execution.executors.local import LocalExecutor
-    from fedrepro.benchmark.planning.estimate import TrialTimeEstimator
-    from fedrepro.benchmark.training.training import device_name
-
-    here = LocalExecutor(ExecutorOptions(given.data_dir, given.device, given.jobs))
-    name = device_name(here.device)
-    trials = TrialTimeEstimator(here.device, name, store.records(), given.data_dir)
-    return TimeEstimator(trials, name, here.slots)

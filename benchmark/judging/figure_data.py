@@ -58,7 +58,8 @@ def _scatter(figure: Figure, cells: Sequence[CellResult]) -> tuple[Series, ...]:
             continue
         points = [
             ([a], [b])
-            for a, b in zip(of_x.trials, of_y.trials, strict=True)
+            # A cell without any run has no trials at all, also where the other one has.
+            for a, b in zip(of_x.trials, of_y.trials, strict=False)
             if a is not None and b is not None
         ]
         if points:

@@ -15,6 +15,12 @@ from fedrepro.benchmark.claims.trials import ClaimContext, judge_claims
 from fedrepro.benchmark.judging.cell_verdicts import cell_verdicts
 from fedrepro.benchmark.judging.evidence import Evidence, Trials
 from fedrepro.benchmark.judging.figure_data import panels
+from fedrepro.benchmark.judging.other_readings import (
+    choices,
+    read_otherwise,
+    universes,
+    with_other_readings,
+)
 from fedrepro.benchmark.judging.provenance import provenance, run_summaries
 from fedrepro.benchmark.planning.plan import Plan, PlannedCell
 from fedrepro.benchmark.results import (
@@ -52,7 +58,11 @@ def judge(
     found = findings_for(plan.paper, plan.tables) if audit else ()
     evidence = Evidence(plan, store, not_run or {})
     judging = _Judging(plan, evidence, found)
-    judged = tuple(judging.table(one) for one in plan.paper.tables if one.id in plan.tables)
+    judged = judging.tables()
+    others = {
+        name: _Judging(other, Evidence(other, store, not_run or {}), ()).tables()
+        for name, other in read_otherwise(plan).items()
+    }
     return Report(
         paper=plan.paper.id,
         title=plan.paper.title,
@@ -61,9 +71,12 @@ def judge(
         profile=plan.profile.name,
         on=plan.on,
         scaled=any(table.departures for table in judged),
-        tables=judged,
+        tables=with_other_readings(judged, others),
         runs=run_summaries(plan, evidence),
         provenance=provenance(plan, evidence, command, wall_s),
+        readings=plan.paper.readings,
+        choices=choices(plan),
+        universes=universes({(): judged} | {(name,): tables for name, tables in others.items()}),
     )
 
 
@@ -93,6 +106,11 @@ class _Judging:
             },
             incomplete={key: one.incomplete for key, one in trials.items() if one.incomplete},
         )
+
+    def tables(self) -> tuple[TableResult, ...]:
+        """Every table of the plan, in the paper's order."""
+        shown = self.plan.tables
+        return tuple(self.table(one) for one in self.plan.paper.tables if one.id in shown)
 
     def table(self, table: Table) -> TableResult:
         cells = [one for one in self.plan.cells if one.cell.table == table.id]
@@ -202,6 +220,8 @@ class _Judging:
             words += ["--on", self.plan.on]
         if self.plan.trials != self.plan.profile.trials:
             words += ["--trials", str(self.plan.trials)]
+        for reading in self.plan.paper.readings:
+            words += ["--reading", reading]
         for path, value in self.plan.sets:
             # JSON spells text, numbers, truth and flat lists as TOML does.
             words += ["--set", f"{path}={json.dumps(value, default=str, ensure_ascii=False)}"]

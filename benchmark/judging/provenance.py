@@ -11,7 +11,7 @@ from fedrepro.benchmark.planning.plan import Plan
 from fedrepro.benchmark.results import Provenance, RunSummary
 from fedrepro.benchmark.stats.samples import describe
 from fedrepro.benchmark.store.record import TrialRecord
-from fedrepro.benchmark.training.training import commit
+from fedrepro.benchmark.training.checkout import commit
 
 
 def run_summaries(plan: Plan, evidence: Evidence) -> tuple[RunSummary, ...]:

@@ -65,6 +65,7 @@ class Builder:
     def _evaluation(self, name: str, trained: RunConfig) -> RunConfig:
         """What the protocol `name` measures of a trained run."""
         protocol = declared.find("protocol", name)
+        made = settings.declare("protocol", name, self._given(protocol, "evaluation"))
         given = trained.data
         data = {
             "name": self._get("evaluation.data", given["name"]),
@@ -78,11 +79,11 @@ class Builder:
         return RunConfig(
             stage="measurement",
             method=name,
-            options=self._options("protocol", name, "evaluation"),
+            options=_all_options(made),
             data=data,
             encoder=trained.encoder,
             clients=trained.clients if protocol.federated else None,
-            augmentation=self._section("augmentation") if protocol.draws_views else None,
+            augmentation=self._section("augmentation") if made.draws_views else None,
             start=trained,
         )
 

@@ -10,7 +10,7 @@ from typing import Any
 from fedrepro.benchmark.claims.bind_cells import bind, instances
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.planning.overrides import override
-from fedrepro.benchmark.spec import names, settings
+from fedrepro.benchmark.spec import authors, names, settings
 from fedrepro.benchmark.spec.lines import Path
 from fedrepro.benchmark.spec.model import Cell, DrawnRun, Experiment, Paper, Readout, Table
 from fedrepro.benchmark.spec.problems import Problem, Reporter, in_order
@@ -28,10 +28,11 @@ def check(papers: Sequence[Paper]) -> tuple[tuple[Problem, ...], tuple[str, ...]
     """What is wrong with loaded papers, and the names in them that nothing implements yet.
 
     Wrong are options that a method refuses, profiles that read a round which is never reached or
-    that set out to change what no experiment gives, and claims that name no cell. Names that
+    that set out to change what no experiment gives, claims that name no cell, and settings of
+    authors that no option takes. Names that
     nothing implements are no problem: papers may be transcribed before their methods are written.
     """
-    problems: list[Problem] = []
+    problems: list[Problem] = list(authors.check_all())
     missing: dict[tuple[str, str], dict[str, None]] = {}
     for paper in papers:
         checker = _Checker(paper, missing)

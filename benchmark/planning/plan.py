@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from fedrepro.benchmark.claims.bind_cells import bind, instances
+from fedrepro.benchmark.claims.nodes import CellKey, key_of
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.planning.plan_run import Resolved, Resolver, counting_run
 from fedrepro.benchmark.spec import names, settings
 from fedrepro.benchmark.spec.model import Cell, DrawnRun, Paper, Profile, Readout, Table
 from fedrepro.benchmark.spec.problems import suggestion
+from fedrepro.benchmark.spec.readings import under
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,7 @@ class Plan:
 
     runs: unique, every run after those that it starts from.
     sets: what `--set` changed, by path.
+    rows: the pattern that chose rows, None for all.
     """
 
     paper: Paper
@@ -49,6 +52,7 @@ class Plan:
     runs: tuple[RunConfig, ...]
     drawings: tuple[PlannedDrawing, ...] = ()
     sets: tuple[tuple[str, Any], ...] = ()
+    rows: str | None = None
 
     def seeds(self, config: RunConfig) -> tuple[int, ...]:
         """The trials of a run: fewer where every later run starts from one and the same trial.
@@ -91,6 +95,24 @@ class Plan:
     def sharing(self) -> Mapping[RunConfig, int]:
         """How many cells read each run."""
         return Counter(planned.config for planned in self.cells if planned.config is not None)
+
+    def under(self, readings: Sequence[str]) -> Plan:
+        """The same selection with the paper under other readings."""
+        shown = [table.id for table in self.paper.tables if table.id in self.tables]
+        return make_plan(
+            under(self.paper, readings),
+            self.profile.name,
+            tables=shown,
+            rows=self.rows,
+            on=self.on,
+            trials=self.trials,
+            sets=self.sets,
+        )
+
+    def only(self, cells: Container[CellKey]) -> Plan:
+        """The part that some cells need; drawings are left out."""
+        kept = tuple(one for one in self.cells if key_of(one.cell) in cells)
+        return replace(self, cells=kept, drawings=(), runs=tuple(_in_order(kept)))
 
 
 def make_plan(
@@ -147,7 +169,15 @@ def make_plan(
         raise SpecError(f"--rows {rows}: no row of these tables has that label")
     runs = tuple(_in_order((*cells, *drawings)))
     return Plan(
-        paper, chosen, on, trials or chosen.trials, cells, runs, drawings, tuple(changes.items())
+        paper,
+        chosen,
+        on,
+        trials or chosen.trials,
+        cells,
+        runs,
+        drawings,
+        tuple(changes.items()),
+        rows,
     )
 
 

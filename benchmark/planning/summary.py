@@ -115,7 +115,7 @@ class Summary:
         return lines if self.estimate is None else [*lines, self.estimate.line()]
 
     def as_plain(self) -> dict[str, Any]:
-        """For a program: the same, and every run with the cells that read it and its seeds."""
+        """For a program: the same, and every run with its cells, seeds and config."""
         plan, left = self.plan, self.estimate
         return {
             "paper": plan.paper.id,
@@ -136,6 +136,7 @@ class Summary:
                     "cells": self.sharing.get(run, 0),
                     "seeds": list(plan.seeds(run)),
                     "start": None if run.start is None else run.start.key,
+                    "config": run.as_dict(),
                 }
                 for run in plan.runs
             ],

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
+from fedrepro.benchmark.spec import authors
 from fedrepro.benchmark.spec.model import (
     Cell,
     DrawnRun,
@@ -103,8 +104,14 @@ def _cells(raw: RawTable, paper: str, defaults: Experiment) -> Iterator[Cell]:
                 margin=row.margin or column.margin,
             )
             if not (printed.is_dash or cell.skip or cell.kind == "descriptive"):
-                experiment = merge(defaults, column.experiment, row.experiment)
-                cell = replace(cell, experiment=experiment, overrides=_changes(raw, column, row))
+                stated = merge(defaults, column.experiment, row.experiment)
+                whole = authors.lent(stated).below(stated)
+                cell = replace(
+                    cell,
+                    experiment=whole.settings,
+                    lent=whole.sources,
+                    overrides=_changes(raw, column, row),
+                )
             yield cell
 
 
@@ -117,10 +124,13 @@ def _figure(raw: RawTable, figure: RawFigure, defaults: Experiment) -> Figure:
         columns: list[RawColumn | None] = [one for one in raw.columns if one.binds] or [None]
         for column in columns:
             bindings: tuple[RawBinding, ...] = (row,) if column is None else (column, row)
+            stated = merge(defaults, *(binding.experiment for binding in bindings))
+            whole = authors.lent(stated).below(stated)
             runs.append(
                 DrawnRun(
                     label=row.label + (() if column is None else column.label),
-                    experiment=merge(defaults, *(binding.experiment for binding in bindings)),
+                    experiment=whole.settings,
+                    lent=whole.sources,
                     read=_read(*reversed(bindings)),
                     overrides=_changes(raw, *bindings),
                     metric=_first(*(b.metric for b in reversed(bindings)), raw.metric),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typing
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, PlainValidator
 from pydantic_core import PydanticCustomError
@@ -46,9 +46,9 @@ def _read_name(text: str) -> str:
     return text
 
 
-def _read_at(value: Any) -> int | str:
+def _read_at(value: Any) -> int | Literal["final", "best"]:
     if value in ("final", "best") or (type(value) is int and 1 <= value <= limits.SETTING):
-        return typing.cast("int | str", value)
+        return typing.cast('int | Literal["final", "best"]', value)
     raise wrong(f"must be a round counted from 1, 'final' or 'best', not {describe(value)}")
 
 
@@ -102,7 +102,7 @@ Number = Annotated[Decimal, PlainValidator(read_number)]
 Above0 = Annotated[float, PlainValidator(read_number), Field(gt=0), AfterValidator(float)]
 Divisor = Annotated[float, PlainValidator(_read_divisor)]
 Label = Annotated[tuple[str, ...], PlainValidator(_read_label)]
-At = Annotated[int | str, PlainValidator(_read_at)]
+At = Annotated[int | Literal["final", "best"], PlainValidator(_read_at)]
 KindName = Annotated[str, _one_of("kind", KINDS)]
 PlotName = Annotated[str, _one_of("plot", PLOTS)]
 Setting = Annotated[Any, AfterValidator(plain)]

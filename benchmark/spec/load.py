@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Any
-
-import tomli
 
 from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.spec import limits, rules
+from fedrepro.benchmark.spec import rules, toml_file
 from fedrepro.benchmark.spec.expand import expand_paper, expand_table
 from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.spec.problems import (
     InvalidSpecError,
     Problem,
-    Reporter,
     suggestion,
     validate,
 )
@@ -71,8 +66,8 @@ def load_paper(id: str, root: Path | None = None) -> Paper:
     file = root / id / PAPER_FILE
     if Path(id).name != id or not file.is_file():
         raise SpecError(f"no paper '{id}' in {root}{suggestion(id, paper_ids(root))}")
-    report = _read(file)
-    data = _parse(report)
+    report = toml_file.read(file)
+    data = toml_file.parse(report)
     raw = None
     if data is not None:
         raw = validate(RawPaper, data, report)
@@ -82,8 +77,8 @@ def load_paper(id: str, root: Path | None = None) -> Paper:
     for table_file in sorted(file.parent.glob("*.toml")):
         if table_file.name == PAPER_FILE:
             continue
-        table_report = _read(table_file)
-        table_data = _parse(table_report)
+        table_report = toml_file.read(table_file)
+        table_data = toml_file.parse(table_report)
         table = None if table_data is None else validate(RawTable, table_data, table_report)
         if table_data is not None:
             rules.check_table(table_data, data or {}, table_report)
@@ -95,58 +90,13 @@ def load_paper(id: str, root: Path | None = None) -> Paper:
         problems += table_report.problems
     if problems or raw is None:
         raise InvalidSpecError(problems)
+    raws = [(file, raw.unstated), *((path, one.unstated) for path, one in tables.values())]
+    twice = rules.readings_named_twice(raws)
+    if twice:
+        raise InvalidSpecError(twice)
     in_order = sorted(tables.values(), key=lambda found: _print_order(found[1].table))
     expanded = tuple(expand_table(table, raw, path) for path, table in in_order)
     return expand_paper(raw, expanded, file)
-
-
-def _read(file: Path) -> Reporter:
-    try:
-        if not file.is_file():
-            raise InvalidSpecError([Problem(file, None, "is not a file")])
-        if file.stat().st_size > limits.FILE_BYTES:
-            message = f"is larger than {limits.FILE_BYTES:,} bytes"
-            raise InvalidSpecError([Problem(file, None, message)])
-        return Reporter(file, file.read_text(encoding="utf-8"))
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        raise InvalidSpecError([Problem(file, line, "is not UTF-8 text")]) from None
-    except OSError as error:
-        raise SpecError(f"{file} cannot be read: {error.strerror}") from error
-
-
-def _parse(report: Reporter) -> dict[str, Any] | None:
-    """The TOML of a file, unless it is none or exceeds a limit."""
-    try:
-        data = tomli.loads(report.text, parse_float=_decimal)
-    except tomli.TOMLDecodeError as error:
-        found = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
-        line = int(found[1]) if found else max(1, len(report.text.splitlines()))
-        said = re.sub(r" \(at .*\)$", "", str(error))
-        report.problems.append(Problem(report.file, line, f"not valid TOML: {said}"))
-        return None
-    except RecursionError:
-        report.problems.append(Problem(report.file, 1, "is nested too deeply to be a spec"))
-        return None
-    except ValueError:
-        # Python turns no text of thousands of digits into a whole number.
-        found = re.search(r"[0-9_]{1000}", report.text)
-        line = report.text.count("\n", 0, found.start()) + 1 if found else 1
-        said = f"a number has more than {limits.DIGITS} digits"
-        report.problems.append(Problem(report.file, line, said))
-        return None
-    problems = list(limits.exceeded(data))
-    for path, problem in problems:
-        report.add(path, problem)
-    return None if problems else data
-
-
-def _decimal(text: str) -> Decimal:
-    """A number of a TOML file; what no decimal can hold is infinite, which `limits` refuses."""
-    try:
-        return Decimal(text)
-    except InvalidOperation:
-        return Decimal("inf")
 
 
 def _print_order(id: str) -> tuple[bool, int, str]:

@@ -13,7 +13,16 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict
 
-from fedrepro.benchmark.spec.fields import Above0, Divisor, Setting, Settings, Text, wrong
+from fedrepro.benchmark.spec.fields import (
+    Above0,
+    At,
+    Divisor,
+    Name,
+    Setting,
+    Settings,
+    Text,
+    wrong,
+)
 from fedrepro.benchmark.spec.printed import Printed
 
 CLOSED = ConfigDict(extra="forbid")
@@ -68,14 +77,63 @@ class Override:
 
 
 @dataclass(frozen=True)
+class Alternative:
+    """Another reading of what a paper leaves open, which `--reading` selects by its name.
+
+    taken: what it stands for.
+    why: why one might take it.
+    speaks: what speaks for it (code, printed numbers, an equation), with the source.
+    set: settings, a fragment of an experiment.
+    methods: federated methods whose runs it concerns; none means all.
+    at: the round that is read.
+    metrics: the metric that is read, by the one that the cells name.
+
+    Raises `ValueError` if it changes nothing.
+    """
+
+    __pydantic_config__ = CLOSED
+
+    name: Name
+    taken: Text
+    why: Text
+    speaks: Text
+    set: Settings = field(default_factory=dict)
+    methods: tuple[Text, ...] = ()
+    at: At | None = None
+    metrics: Mapping[Text, Text] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.set and self.at is None and not self.metrics:
+            raise wrong("changes nothing; give set, at or metrics")
+
+    @property
+    def only_evaluates(self) -> bool:
+        """Whether it reads the same trials in another way."""
+        return not self.set
+
+
+@dataclass(frozen=True)
 class Unstated:
-    """A setting that the paper does not give, what is taken, and why."""
+    """A setting that the paper does not give, what is taken, and why.
+
+    name: of the choice; needed where there are alternatives.
+    settings: the dotted paths that it decides.
+
+    Raises `ValueError` for alternatives of a choice without a name.
+    """
 
     __pydantic_config__ = CLOSED
 
     setting: Text
     taken: Text
     why: Text
+    name: Name | None = None
+    settings: tuple[Text, ...] = ()
+    alternatives: tuple[Alternative, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.alternatives and self.name is None:
+            raise wrong("alternatives need a 'name' of the choice")
 
 
 @dataclass(frozen=True)
@@ -85,6 +143,7 @@ class Cell:
     margin: of the cell's row or column. skip: why the value is not an experiment (quoted from
     another paper, say). Skipped and descriptive cells and printed dashes have an empty experiment.
     A cell whose printed text is empty has one: a claim is about what is measured there.
+    lent: by path, the source of settings that are the method's authors', not the paper's.
     """
 
     paper: str
@@ -103,6 +162,7 @@ class Cell:
     note: str | None = None
     skip: str | None = None
     margin: Margin | None = None
+    lent: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def label(self) -> str:
@@ -116,6 +176,7 @@ class Claim:
 
     vague: the words of the text that have no sharp bound, where the expression gives them one.
     reading_of: the claim, of the same table, whose sentence this one reads in another way.
+    every_trial: whether the text says it of each single trial, not of their mean.
     """
 
     __pydantic_config__ = CLOSED
@@ -127,6 +188,7 @@ class Claim:
     note: Text | None = None
     vague: Text | None = None
     reading_of: Text | None = None
+    every_trial: bool = False
 
 
 @dataclass(frozen=True)
@@ -157,6 +219,7 @@ class DrawnRun:
     read: Readout
     overrides: Mapping[str, tuple[Override, ...]] = field(default_factory=dict)
     metric: str | None = None
+    lent: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -265,7 +328,11 @@ class Profile:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper: its tables, profiles and the choices that hold for all of them."""
+    """A paper: its tables, profiles and the choices that hold for all of them.
+
+    readings: the alternatives under which its cells are bound (`benchmark.spec.readings`).
+    as_taken: the paper without these; None where there are none.
+    """
 
     id: str
     title: str
@@ -276,6 +343,8 @@ class Paper:
     unstated: tuple[Unstated, ...]
     file: Path
     venue: str | None = None
+    readings: tuple[str, ...] = ()
+    as_taken: Paper | None = None
 
     def table(self, id: str) -> Table:
         """The table called `id` ("3", "B.14", "figure-4").

@@ -6,15 +6,17 @@ Working on raw data lets one reading report every mistake: parts of a wrong shap
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path as PathOf
 from typing import Any
 
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.spec import limits, names, settings
 from fedrepro.benchmark.spec.lines import Path
+from fedrepro.benchmark.spec.model import Unstated
 from fedrepro.benchmark.spec.printed import Printed
-from fedrepro.benchmark.spec.problems import Reporter, suggestion
+from fedrepro.benchmark.spec.problems import Problem, Reporter, suggestion
 from fedrepro.benchmark.spec.schema import RawColumn, RawRow, read_published
 
 Toml = Mapping[str, Any]
@@ -29,6 +31,7 @@ def check_paper(data: Toml, folder: str, report: Reporter) -> None:
         report.add(("id",), f"'{data['id']}' must be the name of the folder, '{folder}'")
     rules = _Rules.of(data, report)
     rules.experiment(_table(data.get("experiment")), ("experiment",))
+    rules.choices(data)
     for name, profile in _table(data.get("profiles")).items():
         here = ("profiles", name)
         rules.overrides(_table(profile), here)
@@ -54,12 +57,28 @@ def check_table(data: Toml, paper: Toml, report: Reporter) -> None:
             rules.metric(binding, path)
         _check_unique([(path, _label(b)) for path, b in bindings], "label", report)
     rules.metric(data, ())
+    rules.choices(data)
     claims = list(_tables(data, "claims"))
     stated = [*claims, *_tables(data, "relations")]
     _check_unique([(path, claim.get("id")) for path, claim in stated], "id", report)
     _check_readings(claims, report)
     _check_published(data, rows, columns, report)
     _check_rounds([_table(one.get("experiment")) for one in (paper, data)], rows, columns, report)
+
+
+def readings_named_twice(files: Iterable[tuple[PathOf, Sequence[Unstated]]]) -> list[Problem]:
+    """Names that two choices, or two alternatives, of one paper share; files with their choices."""
+    problems: list[Problem] = []
+    seen: dict[str, PathOf] = {}
+    for file, choices in files:
+        for choice in choices:
+            own = [*filter(None, [choice.name]), *(other.name for other in choice.alternatives)]
+            for name in own:
+                if name in seen:
+                    said = f"the reading '{name}' is also one of {seen[name].name}"
+                    problems.append(Problem(file, None, said))
+                seen.setdefault(name, file)
+    return problems
 
 
 @dataclass(frozen=True)
@@ -96,6 +115,22 @@ class _Rules:
             problem = self._setting_problem(path, value)
             if problem is not None:
                 self.report.add((*at, *path.split(".")), problem)
+
+    def choices(self, data: Toml) -> None:
+        """Settings, methods and metrics that readings name."""
+        for at, choice in _tables(data, "unstated"):
+            settled = choice.get("settings")
+            for i, path in enumerate(settled if isinstance(settled, list) else []):
+                if isinstance(path, str):
+                    self.path(path, (*at, "settings", i))
+            for here, other in _tables(choice, "alternatives", at):
+                self.experiment(_table(other.get("set")), (*here, "set"))
+                methods = other.get("methods")
+                for i, method in enumerate(methods if isinstance(methods, list) else []):
+                    self.name("method", method, (*here, "methods", i))
+                for metric, read in _table(other.get("metrics")).items():
+                    self.name("metric", metric, (*here, "metrics", metric))
+                    self.name("metric", read, (*here, "metrics", metric))
 
     def _setting_problem(self, path: str, value: Any) -> str | None:
         """What is wrong with a value at a path of an experiment."""
@@ -145,17 +180,20 @@ class _Rules:
                 self.override(override["path"], values, here)
 
     def override(self, path: str, values: list[Any], at: Path) -> None:
-        if path == "at":
-            return
-        known = settings.known_options().keys() | self.vocabulary
-        if path not in known:
-            near = suggestion(path, known | {"at"})
-            self.report.add((*at, "path"), f"unknown path '{path}'{near}")
+        if path == "at" or not self.path(path, (*at, "path")):
             return
         for value in values:
             problem = self._setting_problem(path, value)
             if problem is not None:
                 self.report.add(at, f"{path}: {problem}")
+
+    def path(self, path: str, at: Path) -> bool:
+        """Whether an experiment may have a value at `path`."""
+        known = settings.known_options().keys() | self.vocabulary
+        if path not in known:
+            near = suggestion(path, known | {"at"})
+            self.report.add(at, f"unknown path '{path}'{near}")
+        return path in known
 
 
 def _table(value: Any) -> Toml:

@@ -197,8 +197,7 @@ def _option_classes() -> Iterator[tuple[str, type]]:
     for section, kinds in SECTIONS.items():
         for kind in kinds:
             yield section, declared.base(kind)
-            for name in registry.names(kind):
-                yield section, declared.find(kind, name)
+            yield from ((section, cls) for cls in declared.every(kind))
     yield from section_classes().items()
 
 

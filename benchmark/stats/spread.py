@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
 
 POOLING_LEVEL = 0.25
 """A preliminary test that decides about pooling needs a high level, or pooling hides unequal
@@ -75,6 +74,8 @@ def trials_needed(
     of freedom do not rise steadily with n; the formulas are those of `standard_error` and of
     `stats.t_tests`, for all n at once.
     """
+    from scipy import special
+
     n = np.arange(ours.runs + 1, MOST_TRIALS + 1)
     own = ours.sd**2 / n
     if published is None:
@@ -112,6 +113,8 @@ def borrow(sds: Sequence[float], runs: Sequence[int]) -> list[Spread]:
 
 def bartlett(sds: Sequence[float], runs: Sequence[int]) -> float:
     """P-value of Bartlett's test that normal samples with these deviations share one variance."""
+    from scipy import special
+
     dfs = [m - 1 for m in runs]
     total = sum(dfs)
     log_pooled = 2 * math.log(pooled_sd(sds, runs))

@@ -2,22 +2,26 @@
 
 Sources: Schuirmann 1987 for the two one-sided tests of equivalence; their opposite is the test of
 the interval null hypothesis |difference| <= margin at its least favourable point.
+
+SciPy is imported where a number is asked for: a table without trials is shown without it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scipy import special
-
 
 def t_upper(statistic: float, df: float) -> float:
     """P(T > statistic) for Student's t."""
+    from scipy import special
+
     return float(special.stdtr(df, -statistic))
 
 
 def t_quantile(level: float, df: float) -> float:
     """The quantile of Student's t: level 0.95 is the one-sided 5 % bound."""
+    from scipy import special
+
     return float(special.stdtrit(df, level))
 
 

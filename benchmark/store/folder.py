@@ -83,6 +83,17 @@ def refuse_link(folder: Path) -> None:
             raise StoreError(f"{folder} is {what}; a store's own folders must be folders")
 
 
+def open_lock(path: Path) -> int:
+    """The descriptor of a file to lock, made where there is none.
+
+    Neither waits for a pipe's other end nor creates a file behind a link.
+
+    Raises `OSError` if the disk refuses.
+    """
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    return os.open(path, flags, 0o666)
+
+
 @contextmanager
 def only_writer(root: Path) -> Iterator[None]:
     """Holds the lock of a store, which is released with the process at the latest.
@@ -91,9 +102,7 @@ def only_writer(root: Path) -> Iterator[None]:
     """
     path = root / LOCK
     with disk(path):
-        # Neither waits for a pipe's other end nor creates a file behind a link.
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        lock = os.open(path, flags, 0o666)
+        lock = open_lock(path)
     try:
         if not stat.S_ISREG(os.fstat(lock).st_mode):
             raise StoreError(f"{path} is no file; remove it or give another --store")

@@ -85,11 +85,13 @@ class Store:
 
         Raises `StoreError` if the record cannot be read or is of a newer version.
         """
+        if not self._has_trials(config):
+            return None
         return self._sound_record(self._record_path(config, seed))
 
     def stale(self, config: RunConfig, seed: int) -> list[str]:
         """Files whose edit made the stored trial stale; empty if it is fresh or there is none."""
-        if self.find(config, seed) is not None:
+        if not self._has_trials(config) or self.find(config, seed) is not None:
             return []
         now = self.source_of(config)
         edits = []
@@ -203,6 +205,16 @@ class Store:
 
     def _folder(self, run: str) -> Path:
         return self.root / "trials" / run
+
+    def _has_trials(self, config: RunConfig) -> bool:
+        """Whether a run has a folder; where it has none, no source need be read."""
+        folder = self._folder(config.key)
+        try:
+            with disk(folder):
+                folder.lstat()
+        except FileNotFoundError:
+            return False
+        return True
 
     def _record_path(self, config: RunConfig, seed: int) -> Path:
         """Where the record of a trial lies that the present source made."""

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import importlib
 import math
-import os
 import platform
-import subprocess
 import time
 import warnings
 from collections.abc import Iterator, Mapping
@@ -24,6 +22,7 @@ import numpy
 import torch
 
 from fedrepro import __version__
+from fedrepro.benchmark.training.checkout import commit
 from fedrepro.benchmark.training.stages.trial import Trial
 from fedrepro.methods.federated.base import Progress
 from fedrepro.methods.outcome import DivergedError, Outcome
@@ -93,29 +92,6 @@ def versions() -> Mapping[str, str]:
         with suppress(PackageNotFoundError):
             found[package] = version(package)
     return found
-
-
-@cache
-def commit() -> str | None:
-    """The checkout's commit, with '+' where files differ from it; None outside a checkout."""
-    here = Path(__file__).parent
-
-    def git(*words: str) -> str:
-        # A user's own hooks and monitors have no business in a question about one's own commit.
-        command = ["git", "-c", "core.fsmonitor=false", "-C", str(here), *words]
-        environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0"}
-        return subprocess.run(
-            command, capture_output=True, text=True, check=True, timeout=10, env=environment
-        ).stdout.strip()
-
-    try:
-        tracked = git("ls-files", "--", __file__)
-        if not tracked:
-            return None
-        edited = git("status", "--porcelain", "--untracked-files=no")
-        return git("rev-parse", "HEAD") + ("+" if edited else "")
-    except (OSError, subprocess.SubprocessError):
-        return None
 
 
 @cache

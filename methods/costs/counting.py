@@ -198,6 +198,10 @@ class _Unchanged(Augmentation):
         return [to_float(images)] * n_views
 
     def stacked_views(
-        self, images: Tensor, n_views: int, streams: Sequence[torch.Generator]
+        self,
+        images: Tensor,
+        n_views: int,
+        streams: Sequence[torch.Generator],
+        counts: Sequence[int] | None = None,
     ) -> list[Tensor]:
         return [to_float(images)] * n_views

@@ -115,7 +115,8 @@ def _per_participant(message: Message, participants: int) -> tuple[Fraction, Fra
     """Bytes of floating-point and of other tensors that one participant sends or receives."""
     payloads: list[tuple[State, int]] = [(state, 1) for state in message.shared.values()]
     payloads += [(state, participants) for state in message.each.values()]
-    floating = integers = Fraction(0)
+    pieces = sum(payload.n_bytes for payload in message.in_pieces.values())
+    floating, integers = Fraction(pieces, participants), Fraction(0)
     for state, among in payloads:
         weights = {name: v for name, v in state.items() if v.is_floating_point()}
         others = {name: v for name, v in state.items() if not v.is_floating_point()}

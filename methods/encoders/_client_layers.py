@@ -18,14 +18,21 @@ from fedrepro.methods.encoders.base import Encoder
 from fedrepro.methods.nn.layers import Layer, Sequential, dense_layers
 from fedrepro.methods.nn.mfcl_modules import Convolution, client_autoencoder
 from fedrepro.methods.nn.modular import MODULE, ModularNetwork, plain_layers
-from fedrepro.methods.nn.normalisation import NORMS, Norm, normalisation
+from fedrepro.methods.nn.normalisation import (
+    NORMS,
+    TWIN_VARIANCES,
+    Norm,
+    TwinVariance,
+    normalisation,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClientLayers(Encoder):
     """client_layers: how many first convolutions have the norm `client_norm`; the rest have BN.
 
-    group_channels: Λ of `group` and `twin`. norm_momentum: of the running statistics of `batch`.
+    group_channels: Λ of `group` and `twin`. twin_variance: of `twin`, `pooled` as in Eq. 2 or
+    `averaged` as in Table 18. norm_momentum: of the running statistics of `batch`.
     modular: those convolutions are MFCL's client module. projector_widths: batch-normalised dense
     layers on top of a modular network.
     """
@@ -33,6 +40,7 @@ class ClientLayers(Encoder):
     client_layers: int = 0
     client_norm: Norm = "batch"
     group_channels: int = 16
+    twin_variance: TwinVariance = "pooled"
     norm_momentum: float = 0.1
     modular: bool = False
     projector_widths: tuple[int, ...] = ()
@@ -40,6 +48,9 @@ class ClientLayers(Encoder):
     def __post_init__(self) -> None:
         if self.client_norm not in NORMS:
             raise ValueError(f"client_norm = '{self.client_norm}' is not one of {', '.join(NORMS)}")
+        if self.twin_variance not in TWIN_VARIANCES:
+            known = " nor ".join(f"'{one}'" for one in TWIN_VARIANCES)
+            raise ValueError(f"twin_variance = '{self.twin_variance}' is neither {known}")
         if self.client_layers < 0 or self.group_channels < 1:
             raise ValueError("client_layers must be 0 or more, group_channels 1 or more")
         if self.projector_widths and not self.modular:
@@ -57,7 +68,9 @@ class ClientLayers(Encoder):
     def _normalised(self, index: int, name: str, channels: int) -> Layer:
         """The normalisation after convolution `index`, counted from 0 (-1: on a shortcut)."""
         norm = self.client_norm if 0 <= index < self.client_layers else "batch"
-        return normalisation(norm, name, channels, self.group_channels, self.norm_momentum)
+        return normalisation(
+            norm, name, channels, self.group_channels, self.norm_momentum, self.twin_variance
+        )
 
     def _modular(
         self, channels: int, width: int, rest_for: Callable[[int], list[Layer]]
@@ -66,7 +79,12 @@ class ClientLayers(Encoder):
         plan = client_autoencoder(self.client_layers, channels, width).module
         put_out = [one.outputs for one in plan if isinstance(one, Convolution)][-1]
         module = plain_layers(
-            MODULE, plan, self.client_norm, self.group_channels, self.norm_momentum
+            MODULE,
+            plan,
+            self.client_norm,
+            self.group_channels,
+            self.norm_momentum,
+            self.twin_variance,
         )
         projector = None
         if widths := self.projector_widths:

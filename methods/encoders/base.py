@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 from fedrepro.methods.nn.layers import Layer
 
@@ -11,6 +12,10 @@ from fedrepro.methods.nn.layers import Layer
 @dataclass(frozen=True)
 class Encoder:
     """Options of an architecture; the fields of a subclass are its options in a spec."""
+
+    inferred: ClassVar[str] = ""
+    """What of the layout was inferred from numbers that a paper prints, so that no recomputed cost
+    convicts one of them; empty where texts state all of it."""
 
     @property
     @abstractmethod

@@ -9,6 +9,7 @@ Evidence: `tests/methods/test_encoders.py`.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from fedrepro.methods.encoders.base import Encoder
 from fedrepro.methods.nn.layers import Conv2d, Flatten, Layer, Linear, ReLU, Sequential
@@ -17,6 +18,8 @@ from fedrepro.methods.nn.layers import Conv2d, Flatten, Layer, Linear, ReLU, Seq
 @dataclass(frozen=True)
 class CNN(Encoder):
     """Plain convolutional encoder; `padding` is applied on every side of every convolution."""
+
+    inferred: ClassVar[str] = "strides and padding that were inferred from this paper's own numbers"
 
     widths: tuple[int, ...] = (64, 128, 192, 256)
     dim: int = 256

@@ -21,7 +21,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import torch
 from torch import Tensor
@@ -33,7 +33,6 @@ from fedrepro.methods.nn.classifier import Classifier
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State, n_bytes, weighted_average
 from fedrepro.methods.training.evaluate import probabilities
-from fedrepro.methods.training.local import train_clients
 from fedrepro.methods.training.local_loss import LocalLoss, LocalOptions, Trained
 from fedrepro.methods.training.steps import ENGINES_CHOICE, Grouping, train_steps
 
@@ -41,6 +40,14 @@ if TYPE_CHECKING:
     # Types alone, so that a run without views does not depend on how they are drawn.
     from fedrepro.methods.data.views.augment import Augmentation
     from fedrepro.methods.objectives.base import Objective
+
+
+class InPieces(Protocol):
+    """A payload that nobody holds whole."""
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes that all of it takes."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +58,7 @@ class Message:
     each: one slice for each participant, stacked; unequal amounts are concatenated in their order.
     log: facts for the record (not sent), stacked over participants, integers or floats.
     streamed: bytes that all participants send in pieces within the round (smashed data).
+    in_pieces: too large to be held; the receiver reads of it what it needs (representations).
     resident: not sent: the server's half of a network that it trains together with the clients.
     """
 
@@ -58,20 +66,22 @@ class Message:
     each: Mapping[str, State] = field(default_factory=dict)
     log: Mapping[str, Tensor] = field(default_factory=dict)
     streamed: Mapping[str, int] = field(default_factory=dict)
+    in_pieces: Mapping[str, InPieces] = field(default_factory=dict)
     resident: Mapping[str, State] = field(default_factory=dict)
 
     def bytes_by_name(self, participants: int) -> dict[str, int]:
         """Bytes that this message costs, by payload."""
         shared = {name: participants * n_bytes(state) for name, state in self.shared.items()}
         each = {name: n_bytes(state) for name, state in self.each.items()}
-        return {**shared, **each, **self.streamed}
+        pieces = {name: payload.n_bytes for name, payload in self.in_pieces.items()}
+        return {**shared, **each, **self.streamed, **pieces}
 
     def bytes_exchanged(self, participants: int) -> int:
         """Bytes that this message costs in all."""
         return sum(self.bytes_by_name(participants).values())
 
     def tensors(self) -> Iterator[Tensor]:
-        """Everything that is sent."""
+        """Everything that is sent whole."""
         for payload in (*self.shared.values(), *self.each.values()):
             yield from payload.values()
 
@@ -153,9 +163,6 @@ class FederatedMethod(ABC):
     participation: share of the clients that take part in a round.
     """
 
-    draws_views: ClassVar[bool] = False
-    """Whether clients train on augmented views, so that the augmentation is part of a run."""
-
     rounds: int = 100
     local_epochs: int = 3
     batch_size: int = 32
@@ -165,6 +172,11 @@ class FederatedMethod(ABC):
     weight_decay: float = 0.0
     schedule: Literal["constant", "cosine"] = "constant"
     participation: float = 1.0
+
+    @property
+    def draws_views(self) -> bool:
+        """Whether clients train on augmented views, so that the augmentation is part of a run."""
+        return False
 
     def objective_name(self) -> str | None:
         """The registered objective that clients minimise; None where it is the method's own."""
@@ -310,29 +322,6 @@ class FederatedMethod(ABC):
             t,
             clients,
             task.grouping,
-        )
-
-    def train_supervised(
-        self,
-        task: Task,
-        pool: State,
-        choice: Tensor,
-        t: int,
-        clients: Tensor,
-        encoder_epochs: int | None = None,
-    ) -> State:
-        """`methods.training.local.train_clients` with this method's options."""
-        return train_clients(
-            task.model,
-            pool,
-            choice,
-            task.federation,
-            clients,
-            self.local_options(t),
-            task.seeds,
-            t,
-            encoder_epochs=encoder_epochs,
-            grouping=task.grouping,
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from fedrepro.methods.federated.base import Task
-from fedrepro.methods.training.self_supervised import ClientViews
+from fedrepro.methods.training.client_views import ClientViews
 
 
 def client_views(task: Task, t: int, clients: Tensor) -> ClientViews:

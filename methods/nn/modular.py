@@ -16,7 +16,7 @@ from torch import Tensor
 
 from fedrepro.methods.nn.layers import Conv2d, Layer, MaxPool2d, ReLU, Sequential
 from fedrepro.methods.nn.mfcl_modules import Convolution, Pooling
-from fedrepro.methods.nn.normalisation import Norm, normalisation
+from fedrepro.methods.nn.normalisation import Norm, TwinVariance, normalisation
 from fedrepro.methods.state import State, part, take
 
 MODULE = "encoder.module"
@@ -42,6 +42,7 @@ def plain_layers(
     norm: Norm,
     group_channels: int,
     momentum: float = 0.1,
+    variance: TwinVariance = "pooled",
 ) -> Sequential:
     """Layers of a client module or its decoder; tensors begin with `name.`, counted from 0."""
     layers: list[Layer] = []
@@ -53,8 +54,9 @@ def plain_layers(
             Conv2d(f"{name}.{i}", one.inputs, one.outputs, one.kernel, one.stride, one.padding)
         )
         if one.normalised:
+            called = f"{name}.norm{i}"
             layers += [
-                normalisation(norm, f"{name}.norm{i}", one.outputs, group_channels, momentum),
+                normalisation(norm, called, one.outputs, group_channels, momentum, variance),
                 ReLU(),
             ]
     return Sequential(*layers)
@@ -85,6 +87,15 @@ class ModularNetwork(Layer):
         """What the second server computes from representations `z`: models x batch x width."""
         h = self.rest(state, z, training)
         return h if self.projector is None else self.projector(state, h, training)
+
+    def before_pooling(self, state: State, x: Tensor, training: bool = False) -> Tensor:
+        """The module without the pooling that ends it."""
+        return Sequential(*list(self.module)[:-1])(state, x, training)
+
+    def pooled_and_behind(self, state: State, z: Tensor, training: bool = False) -> Tensor:
+        """`behind` of what is pooled first."""
+        *_, pooling = self.module
+        return self.behind(state, pooling(state, z, training), training)
 
     def __call__(self, state: State, x: Tensor, training: bool = False) -> Tensor:
         return self.behind(state, self.module(state, x, training), training)

@@ -27,6 +27,8 @@ from fedrepro.methods.state import State
 
 Norm = Literal["batch", "group", "twin"]
 NORMS = ("batch", "group", "twin")
+TwinVariance = Literal["pooled", "averaged"]
+TWIN_VARIANCES = ("pooled", "averaged")
 
 
 class GroupNorm(Layer):
@@ -77,10 +79,10 @@ class TwinNorm(GroupNorm):
         name: str,
         channels: int,
         group_channels: int,
-        variance: Literal["pooled", "averaged"] = "pooled",
+        variance: TwinVariance = "pooled",
         eps: float = 1e-5,
     ) -> None:
-        if variance not in ("pooled", "averaged"):
+        if variance not in TWIN_VARIANCES:
             raise ValueError(f"variance = '{variance}' is neither 'pooled' nor 'averaged'")
         super().__init__(name, channels, group_channels, eps)
         self.variance = variance
@@ -105,9 +107,15 @@ class TwinNorm(GroupNorm):
 
 
 def normalisation(
-    norm: Norm, name: str, channels: int, group_channels: int, momentum: float = 0.1
+    norm: Norm,
+    name: str,
+    channels: int,
+    group_channels: int,
+    momentum: float = 0.1,
+    variance: TwinVariance = "pooled",
 ) -> Layer:
-    """The layer for `norm`; group_channels is read by `group` and `twin`, momentum by `batch`.
+    """The layer for `norm`; group_channels is read by `group` and `twin`, momentum by `batch`,
+    variance by `twin`.
 
     Raises `ValueError` for a name that is none of `NORMS`.
     """
@@ -116,5 +124,5 @@ def normalisation(
     if norm == "group":
         return GroupNorm(name, channels, group_channels)
     if norm == "twin":
-        return TwinNorm(name, channels, group_channels)
+        return TwinNorm(name, channels, group_channels, variance)
     raise ValueError(f"normalisation '{norm}' is not known (known: {', '.join(NORMS)})")

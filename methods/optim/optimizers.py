@@ -8,7 +8,7 @@ Evidence: `tests/methods/test_optim.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 import torch
@@ -72,12 +72,7 @@ class FusedAdam:
         self._move(kept, grads, means, squares, [], steps, **settings)
 
 
-_OPTIMIZERS: dict[str, Callable[..., Optimizer]] = {
-    "adam": torch.optim.Adam,
-    "adamw": torch.optim.AdamW,
-    "lars": LARS,
-    "sgd": torch.optim.SGD,
-}
+_KNOWN = ("adam", "adamw", "lars", "sgd")
 
 
 def make_optimizer(
@@ -85,27 +80,32 @@ def make_optimizer(
     parameters: Iterable[Tensor],
     learning_rate: float,
     sgd_momentum: float = 0.0,
-    weight_decay: float = 0.0,
+    weight_decay: float | None = None,
 ) -> Optimizer:
     """`adam`, `adamw`, `lars` or `sgd` over leaf tensors; other settings are the class's own.
 
-    sgd_momentum: read by `sgd` alone. weight_decay: 0 for the class's own.
+    sgd_momentum: read by `sgd` alone. weight_decay: added to gradients (`adam`, `lars`, `sgd`), or
+    taken off the weights (`adamw`); zero is none. None: 1e-6 for `lars`, none for the others.
 
     Raises `ValueError` for another name.
     """
-    if name not in _OPTIMIZERS:
-        raise ValueError(f"optimizer '{name}' is not known (known: {', '.join(_OPTIMIZERS)})")
-    tensors = list(parameters)
-    options: dict[str, Any] = {"weight_decay": weight_decay} if weight_decay else {}
-    if name in ("adam", "adamw") and all(map(_suits_fused, tensors)):
-        decay = weight_decay or (0.01 if name == "adamw" else 0.0)  # torch's
-        return FusedAdam(tensors, learning_rate, decay, name == "adamw")
-    if name == "sgd" and sgd_momentum:
+    weights, decay = list(parameters), weight_decay or 0.0
+    suits_fused = all(map(_suits_fused, weights))
+    if name in ("adam", "adamw"):
+        if suits_fused:
+            return FusedAdam(weights, learning_rate, decay, decoupled=name == "adamw")
+        made = torch.optim.Adam if name == "adam" else torch.optim.AdamW
+        return made(weights, lr=learning_rate, weight_decay=decay)
+    if name == "lars":
+        own = {} if weight_decay is None else {"weight_decay": weight_decay}
+        return LARS(weights, lr=learning_rate, **own)
+    if name == "sgd":
         # Fused SGD with momentum fails where a weight gets its first gradient later than others.
-        options["momentum"] = sgd_momentum
-    elif name != "lars" and all(map(_suits_fused, tensors)):
-        options["fused"] = True
-    return _OPTIMIZERS[name](tensors, lr=learning_rate, **options)
+        fused = (suits_fused and not sgd_momentum) or None
+        return torch.optim.SGD(
+            weights, lr=learning_rate, momentum=sgd_momentum, weight_decay=decay, fused=fused
+        )
+    raise ValueError(f"optimizer '{name}' is not known (known: {', '.join(_KNOWN)})")
 
 
 def moves_by_gradients_alone(name: str, weight_decay: float = 0.0) -> bool:

@@ -11,22 +11,57 @@ Evidence: `tests/methods/test_datamix.py`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
 
 
-def datamix(z: Tensor, generator: torch.Generator, least: float = 0.5) -> Tensor:
-    """λ z_i + (1 - λ) z_j; z: images x 2 (views) x ..., all of one client.
+@dataclass(frozen=True)
+class Mixture:
+    """Of n images in each of several vectors. partner: int64, vectors x n. share: own part λ."""
 
-    j: another image, if there is one, λ: uniform in [least, 1], both drawn for each image.
+    partner: Tensor
+    share: Tensor
+
+
+def draw_mixture(n: int, vectors: int, generator: torch.Generator, least: float = 0.5) -> Mixture:
+    """For n images of one client: partner j, another image if there is one; λ in [least, 1].
+
+    Both are drawn for each image and vector.
     """
-    n = len(z)
+    drawn = [_partners(n, generator, least) for _ in range(vectors)]
+    partner, share = zip(*drawn, strict=True)
+    return Mixture(torch.stack(partner), torch.stack(share))
+
+
+def _partners(n: int, generator: torch.Generator, least: float) -> tuple[Tensor, Tensor]:
     if n < 2:
-        return z
+        return torch.arange(n), torch.ones(n)
     # A shift along a random order, so that no image is mixed with itself.
     order = torch.randperm(n, generator=generator)
     partner = torch.empty(n, dtype=torch.int64)
     partner[order] = order.roll(1)
-    own = least + (1 - least) * torch.rand(n, generator=generator)
-    share = own.to(z.device).view(-1, *(1,) * (z.dim() - 1))
-    return share * z + (1 - share) * z[partner.to(z.device)]
+    return partner, least + (1 - least) * torch.rand(n, generator=generator)
+
+
+def joined(mixtures: Sequence[Mixture]) -> Mixture:
+    """Those of several clients as one, their images one client's after the other's."""
+    partners, before = [], 0
+    for one in mixtures:
+        partners.append(one.partner + before)
+        before += one.partner.shape[1]
+    return Mixture(torch.cat(partners, dim=1), torch.cat([one.share for one in mixtures], dim=1))
+
+
+def mixed(z: Tensor, partners: Tensor, share: Tensor) -> Tensor:
+    """λ z_i + (1 - λ) z_j; z, partners: b x 2 (views) x ..., z_i and z_j; share: b, λ."""
+    own = share.to(z.device).view(-1, *(1,) * (z.dim() - 1))
+    return own * z + (1 - own) * partners
+
+
+def datamix(z: Tensor, generator: torch.Generator, least: float = 0.5) -> Tensor:
+    """`z`, images x 2 (views) x ... of one client, mixed; λ lies in [least, 1]."""
+    drawn = draw_mixture(len(z), 1, generator, least)
+    return mixed(z, z[drawn.partner[0].to(z.device)], drawn.share[0])

@@ -62,7 +62,11 @@ class Protocol(ABC):
 
     tests: ClassVar[bool] = True
     federated: ClassVar[bool] = False
-    draws_views: ClassVar[bool] = False
+
+    @property
+    def draws_views(self) -> bool:
+        """Whether it draws augmented views, so that the augmentation is part of its run."""
+        return False
 
     @abstractmethod
     def measure(self, subject: Subject) -> Outcome:

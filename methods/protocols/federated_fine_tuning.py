@@ -2,7 +2,8 @@
 
 Paper: fcl, Section 6.3. Clients hold what they held before, and each knows the labels of a share of
 its images of each class; encoder and a fresh classifier are trained together by supervised FedAvg.
-Unstated: everything else (see the specs for what was taken). The classifier is the one that FedAvg
+Unstated: everything else (see the specs for what was taken); images are not augmented unless
+`augments` says so. The classifier is the one that FedAvg
 would start from in the same trial.
 Evidence: `tests/methods/test_federated_fine_tuning.py` (from an untrained encoder it is FedAvg).
 """
@@ -45,6 +46,7 @@ class FederatedFineTuning(FedAvg, Protocol):
             seeds=subject.seeds,
             device=subject.device,
             encoder=part(subject.weights, ENCODER),
+            augmentation=subject.augmentation,
         )
         method = FedAvg(**{f.name: getattr(self, f.name) for f in fields(FedAvg)})
         outcome = loop.run(method, task, subject.progress, evaluate_every=0)

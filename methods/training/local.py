@@ -1,12 +1,15 @@
 """Supervised local training of many clients: cross-entropy on their own labelled images.
 
+Images may be augmented: every step then sees one random view of each, drawn as the views of
+self-supervised training are. A frozen encoder encodes each image once, as it is.
+
 Evidence: `tests/methods/test_local.py`, `tests/methods/test_personalized.py` (torch.nn and
 torch.optim, one client after another).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import torch
@@ -27,15 +30,23 @@ from fedrepro.methods.training.steps import ENGINES_CHOICE, Grouping, train_step
 
 ENCODED = "encoded"
 
+Views = Callable[[Batch, int], list[Tensor]]
+"""Draws so many views of a batch, each models x batch x C x H x W
+(`methods.training.client_views`)."""
+
 
 class Supervised(LocalLoss):
     """Mean cross-entropy of each model over its batch.
 
-    From epoch `encoder_epochs` on the encoder is frozen, in evaluation mode, and each image is
-    encoded once: `client_state[ENCODED]`, models x images x dim.
+    In epochs outside `encoder_epochs` (None for all) the encoder is frozen, in evaluation mode, and
+    each image is encoded once: `client_state[ENCODED]`, models x images x dim. These epochs lie
+    side by side.
     """
 
-    def __init__(self, model: Classifier, portion: ImageSet, encoder_epochs: int | None) -> None:
+    views: Views | None = None
+    """What steps see instead of the images, where clients augment them."""
+
+    def __init__(self, model: Classifier, portion: ImageSet, encoder_epochs: range | None) -> None:
         assert portion.labels is not None
         self.model, self.portion, self.labels = model, portion, portion.labels
         self.encoder_epochs = encoder_epochs
@@ -49,7 +60,7 @@ class Supervised(LocalLoss):
         return is_batch_independent(self.model, *self.portion.images.shape[1:])
 
     def _frozen(self, epoch: int) -> bool:
-        return self.encoder_epochs is not None and epoch >= self.encoder_epochs
+        return self.encoder_epochs is not None and epoch not in self.encoder_epochs
 
     def begin_epoch(
         self, state: State, client_state: State, members: Sequence[int], own: Tensor, epoch: int
@@ -58,10 +69,16 @@ class Supervised(LocalLoss):
             each = features(self.model, state, torch.arange(len(own)), self.portion, list(own))
             client_state[ENCODED] = torch.stack(each)
 
+    def images(self, batch: Batch) -> Tensor:
+        """What the step sees, models x batch x C x H x W in [0, 1]; draws views at each call."""
+        if self.views is None:
+            return to_float(self.portion.images[batch.index])
+        return self.views(batch, 1)[0]
+
     def logits(self, state: State, client_state: State, batch: Batch) -> Tensor:
         """Logits of the batch, models x batch x classes."""
         if not self._frozen(batch.epoch):
-            return self.model(state, to_float(self.portion.images[batch.index]), training=True)
+            return self.model(state, self.images(batch), training=True)
         rows = torch.arange(len(batch.at), device=batch.at.device).unsqueeze(1)  # models x 1
         h = client_state[ENCODED][rows, batch.at]  # models x batch x dim
         return self.model.logits(state, h, training=True)
@@ -87,14 +104,18 @@ def train_clients(
     options: LocalOptions,
     seeds: Seeds,
     t: int,
-    encoder_epochs: int | None = None,
+    encoder_epochs: int | range | None = None,
     grouping: Grouping = ENGINES_CHOICE,
+    views: Views | None = None,
 ) -> State:
     """The models of `clients` (int64) after local training in round `t`, stacked in that order.
 
-    choice: int64, (clients,), the model of `pool` that a client starts from. encoder_epochs: first
-    epochs, which train the encoder (CP-CFL's E_l,f), then frozen; None for all.
+    choice: int64, (clients,), the model of `pool` that a client starts from. encoder_epochs: those
+    that train the encoder (CP-CFL's E_l,f), the first so many or a range, in the others it is
+    frozen; None for all. views: of `Supervised`.
     """
+    if isinstance(encoder_epochs, int):
+        encoder_epochs = range(encoder_epochs)
     own_of = [federation.train_of[client] for client in clients.tolist()]
     start = take(pool, choice)
 
@@ -103,7 +124,7 @@ def train_clients(
             local_loss, state, {}, own_of, options, seeds, t, clients, grouping
         ).state
 
-    if encoder_epochs == 0:
+    if encoder_epochs is not None and not encoder_epochs:
         heads = _Heads(
             model, federation.train, features(model, pool, choice, federation.train, own_of)
         )
@@ -115,6 +136,7 @@ def train_clients(
     if len(clients) > 1 and moves_by_gradients_alone(options.optimizer, options.weight_decay):
         places = reached_places(model, start, to_float(federation.train.images[own_of[0][0]]))
     whole = Supervised(model, federation.train, encoder_epochs)
+    whole.views = views
     return restored(train(whole, trimmed(start, places), grouping), start, places)
 
 
@@ -143,7 +165,7 @@ class _Heads(Supervised):
     """Heads alone; encoded: representations, images x dim, of each client."""
 
     def __init__(self, model: Classifier, portion: ImageSet, encoded: Sequence[Tensor]) -> None:
-        super().__init__(model, portion, encoder_epochs=0)
+        super().__init__(model, portion, encoder_epochs=range(0))
         self.encoded = encoded
 
     @property

@@ -20,8 +20,9 @@ from fedrepro.methods.state import State
 class LocalOptions:
     """How a client trains in one round; the optimiser is made anew for each client and round.
 
-    optimizer: a name of `methods.optim.optimizers`. sgd_momentum: of SGD. weight_decay: added to
-    gradients, as torch does. drop_last: whether an epoch ends before a last, smaller batch.
+    optimizer: a name of `methods.optim.optimizers`, where it says what each of them makes of
+    sgd_momentum and weight_decay; 0 is none. drop_last: whether an epoch ends before a last,
+    smaller batch.
     """
 
     epochs: int
@@ -61,6 +62,10 @@ class Batch:
     at: Tensor
     epoch: int
     share: Tensor | None = None
+
+    def counts(self) -> list[int] | None:
+        """How many images of each model are no padding, the first ones; None where all are."""
+        return None if self.share is None else self.share.count_nonzero(dim=1).tolist()
 
     def mean(self, each: Tensor) -> Tensor:
         """Each model's mean over its own images, (models,); each: models x batch."""

@@ -2,6 +2,9 @@
 
 Paper: MFCL, Section 2.1 (training phase 2) and Appendix A.2, Eq. 7: every image comes as several
 vectors of two views each, and the network behind the cut is trained by SimCLR's loss on them.
+Memory: the representations of CIFAR-10 take 52 GB (50,000 images x 16 views x 64 x 16 x 16 floats),
+and an epoch reads one vector in eight. So none is kept: of a view its random numbers are, 86 bytes
+in place of 65,536, and whoever reads it has it drawn and encoded again, the same each time.
 Unstated: which of an image's vectors is in a batch (one, drawn for each image and epoch); whether
 the rate falls by step or by epoch (by step).
 Evidence: `tests/methods/test_representations.py`.
@@ -11,50 +14,147 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
-from fedrepro.methods.data.views.augment import Augmentation
+from fedrepro.methods.data.views.augment import Augmentation, Parameters, apply
 from fedrepro.methods.nn.layers import is_buffer
 from fedrepro.methods.objectives.simclr import nt_xent
 from fedrepro.methods.optim.optimizers import make_optimizer
+from fedrepro.methods.privacy.datamix import Mixture, mixed
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State
 from fedrepro.methods.training.pretraining import batches
 
 Forward = Callable[[State, Tensor, bool], Tensor]
-AT_ONCE = 250
-"""Images that are encoded together."""
+ENCODED_AT_ONCE = 64
+"""Images whose two views go through the client module together: at Tiny-ImageNet's size one map of
+such a piece takes 268 MB (128 views x 128 channels x 64 x 64 pixels)."""
+_DRAWN_AT_ONCE = 250
+"""Images whose random numbers are drawn together; another number draws other views."""
 
 
-@torch.no_grad()
-def encoded_views(
-    module: Forward,
-    state: State,
+class Pairs(Protocol):
+    """Representations of several pairs of views (vectors) of each of n images."""
+
+    @property
+    def vectors(self) -> int:
+        """How many of each image there are."""
+
+    def __len__(self) -> int:
+        """Number of images."""
+
+    def read(self, images: Tensor, vectors: Tensor) -> Tensor:
+        """Those of `images` (int64, b), of each the one at `vectors` (int64, b): b x 2 x ..."""
+
+
+@dataclass(frozen=True)
+class DrawnPairs:
+    """Random numbers of `vectors` pairs of views of each of n images, and the views they make.
+
+    images: uint8, m x C x H x W. own: int64, n: places of the n images in `images`. parameters: of
+    all views, in the order in which they were drawn. first, apart: int64, n: row of an image's
+    first view there, and how far from each other its views lie.
+    """
+
+    images: Tensor
+    own: Tensor
+    vectors: int
+    parameters: Parameters
+    first: Tensor
+    apart: Tensor
+
+    def views(self, images: Tensor, vectors: Tensor) -> Tensor:
+        """First views of all of `images` and then the second ones, 2 b x C x H x W in [0, 1]."""
+        apart = self.apart[images]
+        first = self.first[images] + 2 * vectors * apart
+        raw = self.images[self.own[images].to(self.images.device)]
+        return apply(raw, self.parameters.take(torch.cat([first, first + apart])))
+
+
+def drawn_pairs(
     images: Tensor,
+    own: Sequence[Tensor],
     vectors: int,
     augmentation: Augmentation,
-    generator: torch.Generator,
-    twins: bool,
-) -> Tensor:
-    """Representations images x vectors x 2 x channels x height x width of uint8 images.
+    streams: Sequence[torch.Generator],
+) -> DrawnPairs:
+    """Pairs of views of the images of several clients, one client after the other.
 
-    twins: whether the two views of an image pass through `module` as twins.
+    own: places of each client's images in `images`. streams: one for each client.
+
+    Raises `ValueError` if there is no image.
     """
-    found: Tensor | None = None
-    for first in range(0, len(images), AT_ONCE):
-        piece = images[first : first + AT_ONCE]
-        for vector in range(vectors):
-            views = torch.cat(augmentation.views(piece, 2, generator)).unsqueeze(0)
-            z = module(state, views, twins)[0]
-            if found is None:
-                found = z.new_empty(len(images), vectors, 2, *z.shape[1:])
-            found[first : first + len(piece), vector] = torch.stack(z.chunk(2), dim=1)
-    if found is None:
+    height, width = images.shape[2:]
+    drawn, first, apart, rows = list[Parameters](), list[Tensor](), list[Tensor](), 0
+    for held, stream in zip(own, streams, strict=True):
+        for start in range(0, len(held), _DRAWN_AT_ONCE):
+            n = min(_DRAWN_AT_ONCE, len(held) - start)
+            drawn += [augmentation.draw(2 * n, height, width, stream) for _ in range(vectors)]
+            first.append(torch.arange(rows, rows + n))
+            apart.append(torch.full((n,), n))
+            rows += 2 * vectors * n
+    if not rows:
         raise ValueError("there are no images to encode")
-    return found
+    together = (torch.cat([getattr(one, f.name) for one in drawn]) for f in fields(Parameters))
+    places = torch.cat([held.cpu() for held in own])
+    return DrawnPairs(
+        images, places, vectors, Parameters(*together), torch.cat(first), torch.cat(apart)
+    )
+
+
+@dataclass(frozen=True)
+class Representations:
+    """What `module` makes of drawn pairs of views, encoded anew whenever they are read.
+
+    twins: whether the two views of an image pass through `module` as twins. mixture: with which
+    other representation of its vector each one is mixed before it is sent, if at all.
+    """
+
+    module: Forward
+    state: State
+    drawn: DrawnPairs
+    twins: bool
+    mixture: Mixture | None = None
+
+    def __len__(self) -> int:
+        return len(self.drawn.own)
+
+    @property
+    def vectors(self) -> int:
+        """Pairs of views of each image."""
+        return self.drawn.vectors
+
+    @cached_property
+    def n_bytes(self) -> int:
+        """Bytes of all of them, as if they were held."""
+        one = self.read(torch.zeros(1, dtype=torch.int64), torch.zeros(1, dtype=torch.int64))
+        return len(self) * self.vectors * one.numel() * one.element_size()
+
+    def read(self, images: Tensor, vectors: Tensor) -> Tensor:
+        """Those of `images` (int64, b), of each the one at `vectors` (int64, b).
+
+        b x 2 x channels x height x width.
+        """
+        z = self._encoded(images, vectors)
+        if self.mixture is None:
+            return z
+        partner, share = self.mixture.partner[vectors, images], self.mixture.share[vectors, images]
+        return mixed(z, self._encoded(partner, vectors), share)
+
+    @torch.no_grad()
+    def _encoded(self, images: Tensor, vectors: Tensor) -> Tensor:
+        found = []
+        for start in range(0, len(images), ENCODED_AT_ONCE):
+            piece = slice(start, start + ENCODED_AT_ONCE)
+            views = self.drawn.views(images[piece], vectors[piece]).unsqueeze(0)
+            z = self.module(self.state, views, self.twins)[0]
+            found.append(torch.stack(z.chunk(2), dim=1))
+        return torch.cat(found)
 
 
 @dataclass(frozen=True)
@@ -75,27 +175,26 @@ class RepresentationOptions:
 
 
 def contrastive_training(
-    network: Forward, state: State, z: Tensor, options: RepresentationOptions, seeds: Seeds
+    network: Forward, state: State, z: Pairs, options: RepresentationOptions, seeds: Seeds
 ) -> tuple[State, Sequence[float]]:
     """`state` (one model) after training on `z`, and the mean loss of each epoch.
 
-    z: images x vectors x 2 x ..., as `encoded_views` gives them. A last batch of a single image is
-    left out.
+    A last batch of a single image is left out.
     """
     trained = {name: value.clone() for name, value in state.items()}
     weights = [v.requires_grad_() for name, v in trained.items() if not is_buffer(name)]
     optimizer = make_optimizer(options.optimizer, weights, options.learning_rate)
     stream = seeds.generator("representations", "order")
-    n, vectors = z.shape[:2]
+    device, n = weights[0].device, len(z)
     steps, done = options.epochs * math.ceil(n / options.batch_size), 0
     losses = []
     for _ in range(options.epochs):
-        drawn = torch.randint(vectors, (n,), generator=stream).to(z.device)
-        total, images = torch.zeros((), device=z.device), 0
-        for batch in batches(n, options.batch_size, stream, z.device):
+        drawn = torch.randint(z.vectors, (n,), generator=stream)
+        total, images = torch.zeros((), device=device), 0
+        for batch in batches(n, options.batch_size, stream):
             for group in optimizer.param_groups:
                 group["lr"] = options.rate(done, steps)
-            views = z[batch, drawn[batch]].transpose(0, 1).flatten(0, 1).unsqueeze(0)
+            views = z.read(batch, drawn[batch]).transpose(0, 1).flatten(0, 1).unsqueeze(0)
             first, second = network(trained, views, True).chunk(2, dim=1)
             loss = nt_xent(first, second, options.temperature).sum()
             optimizer.zero_grad(set_to_none=True)

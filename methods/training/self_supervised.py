@@ -1,7 +1,5 @@
 """Self-supervised local training of many clients: any objective on views of their own images.
 
-A client's views come from its own random stream of the round, and so do not depend on the clients
-that share its steps.
 Evidence: `tests/methods/test_self_supervised.py` (batched against one by one, one client against
 central pre-training).
 """
@@ -11,28 +9,12 @@ from __future__ import annotations
 from torch import Tensor
 
 from fedrepro.methods.data.federation import ImageSet, to_float
-from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.nn.layers import Layer
 from fedrepro.methods.objectives.base import Learner
-from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State
+from fedrepro.methods.training.client_views import ClientViews
 from fedrepro.methods.training.local_loss import Batch, LocalLoss
 from fedrepro.methods.training.probing import image_bytes
-
-
-class ClientViews:
-    """Draws views of clients' images in one round, each client's from a stream of its own."""
-
-    def __init__(
-        self, augmentation: Augmentation, portion: ImageSet, seeds: Seeds, t: int, clients: Tensor
-    ) -> None:
-        self.augmentation, self.portion = augmentation, portion
-        self._streams = [seeds.generator("views", t, client) for client in clients.tolist()]
-
-    def __call__(self, batch: Batch, n_views: int) -> list[Tensor]:
-        """`n_views` views of the batch in [0, 1], each models x batch x C x H x W."""
-        streams = [self._streams[member] for member in batch.members]
-        return self.augmentation.stacked_views(self.portion.images[batch.index], n_views, streams)
 
 
 class SelfSupervisedLoss(LocalLoss):

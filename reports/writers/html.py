@@ -17,7 +17,7 @@ from markupsafe import Markup
 from fedrepro.benchmark.judging.scoreboard import Scoreboard, scoreboard, why_not_run
 from fedrepro.benchmark.printable import printable
 from fedrepro.benchmark.results import Report, RunSummary, Series
-from fedrepro.reports import figures, layout, overview, strips
+from fedrepro.reports import figures, layout, overview, specification_curve, strips
 from fedrepro.reports.pages import page
 
 FILE = "report.html"
@@ -39,7 +39,13 @@ def _page(reports: Sequence[Report], boards: Sequence[Scoreboard]) -> str:
 
 @cache
 def _template() -> Template:
-    names = {"layout": layout, "overview": overview, "strips": strips, "why_not_run": why_not_run}
+    names = {
+        "layout": layout,
+        "overview": overview,
+        "specification_curve": specification_curve,
+        "strips": strips,
+        "why_not_run": why_not_run,
+    }
     return page("report.html", _FILTERS, names)
 
 
@@ -79,11 +85,13 @@ def _picture(series: Series) -> str:
 
 _FILTERS: dict[str, Callable[..., object]] = {
     "css": _css_class,
+    "curve": specification_curve.draw,
     "dots": strips.dots,
     "forest": strips.forest,
     "legend": figures.legend,
     "picture": _picture,
     "plural": _plural,
+    "said": specification_curve.said,
     "settings": _settings,
     "word": _word,
 }

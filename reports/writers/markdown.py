@@ -9,7 +9,7 @@ from typing import Literal
 from fedrepro.benchmark.judging.scoreboard import Scoreboard, scoreboard
 from fedrepro.benchmark.printable import one_line
 from fedrepro.benchmark.results import CellResult, ClaimResult, Report, TableResult
-from fedrepro.reports import layout, overview
+from fedrepro.reports import layout, overview, specification_curve
 
 FILE = "report.md"
 LIMIT = 1_000_000
@@ -115,7 +115,7 @@ def _paper(report: Report, depth: str) -> list[str]:
     ]
     if depth == "overview":
         return blocks
-    blocks.append(_claims_overview(report, board))
+    blocks += [_claims_overview(report, board), _readings(report), _curves(report)]
     blocks += [_section(table, depth == "whole") for table in report.tables]
     blocks += [
         _gathered("Departures", report, "departures"),
@@ -149,6 +149,38 @@ def _claims_overview(report: Report, board: Scoreboard) -> str:
     header = ["about", "claim", "by the printed numbers", "by the trials", "evidence"]
     every = _details("Every claim", _table(header, rows))
     return f"## Claims: {_counted(board, 'claims')}\n\n{every}"
+
+
+def _readings(report: Report) -> str:
+    """What the paper leaves open, with the readings that can be run instead."""
+    if not report.choices:
+        return ""
+    rows = []
+    for choice in report.choices:
+        other = any(one.is_taken for one in choice.alternatives)
+        rows.append([choice.setting, "usual" if other else "taken", choice.taken, choice.why])
+        for one in choice.alternatives:
+            name = _Written(f"{code(one.name)}{' (taken)' if one.is_taken else ''}")
+            rows.append(["", name, one.taken, f"{one.why} Speaks for it: {one.speaks}"])
+    taken = ", ".join(map(code, report.readings)) or "as taken"
+    table = _table(["open", "reading", "what it takes", "why"], rows)
+    every = _details(f"{len(report.choices)} choices", table)
+    return f"## Readings: {taken}\n\n{every}"
+
+
+def _curves(report: Report) -> str:
+    """The claims under each set of readings."""
+    curves = specification_curve.curves(report)
+    if not curves:
+        return ""
+    names = [f"{i}. {name}" for i, name in enumerate(specification_curve.names(report), start=1)]
+    rows = [
+        [layout.title(one.table), one.claim.says, *map(specification_curve.said, one.under)]
+        for one in curves
+    ]
+    changed = sum(not one.is_stable for one in curves)
+    heading = f"## Claims by reading: {changed} of {len(curves)} change their word"
+    return f"{heading}\n\n" + _details("Every claim", _table(["about", "claim", *names], rows))
 
 
 def _section(table: TableResult, with_trials: bool) -> str:

@@ -1,4 +1,4 @@
-"""A tiny experiment on real digits: three clients, two rounds, a fraction of a second a trial."""
+"""A tiny experiment on real digits as config, paper and campaign of faults, and stores of it."""
 
 from __future__ import annotations
 
@@ -21,35 +21,12 @@ from fedrepro.benchmark.spec.settings import merge
 from fedrepro.benchmark.store.store import Store
 from fedrepro.methods.outcome import Curve, Outcome
 from tests.benchmark.disturbed_runs import ROWS, Campaign, carry_out, seconds_of
+from tests.benchmark.small_papers import TINY
 
 torch.set_num_threads(1)
 
 OF_THE_MOMENT = ("wall_s", "started")
 """Provenance that two runs of one plan on one machine do not share."""
-
-TINY: dict[str, Any] = {
-    "method": "fedavg",
-    "clients": {
-        "data": "digits",
-        "image_size": 8,
-        "channels": 1,
-        "partition": "class-groups",
-        "count": 3,
-        "test_size": 10,
-    },
-    "encoder": {"name": "cnn", "widths": [4, 4], "dim": 8, "padding": 1},
-    "head": {"widths": []},
-    "pretraining": {
-        "method": "none",
-        "data": "digits",
-        "part": "unlabeled",
-        "images": 32,
-        "epochs": 1,
-        "batch_size": 16,
-        "projector_widths": [8, 8],
-    },
-    "training": {"rounds": 2, "local_epochs": 1},
-}
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Papers of one small table each, and what a report on them says."""
+"""Small experiments and papers of one small table each, and what a report on them says."""
 
 from __future__ import annotations
 
@@ -10,7 +10,40 @@ from typing import Any
 
 from fedrepro.benchmark.spec.load import tables_root
 
+TINY: dict[str, Any] = {
+    "method": "fedavg",
+    "clients": {
+        "data": "digits",
+        "image_size": 8,
+        "channels": 1,
+        "partition": "class-groups",
+        "count": 3,
+        "test_size": 10,
+    },
+    "encoder": {"name": "cnn", "widths": [4, 4], "dim": 8, "padding": 1},
+    "head": {"widths": []},
+    "pretraining": {
+        "method": "none",
+        "data": "digits",
+        "part": "unlabeled",
+        "images": 32,
+        "epochs": 1,
+        "batch_size": 16,
+        "projector_widths": [8, 8],
+    },
+    "training": {"rounds": 2, "local_epochs": 1},
+}
+"""Three clients and two rounds on real digits: a fraction of a second a trial."""
 _HEAD = "[experiment.clients]\n"
+
+
+def write_made_up(root: Path, paper: str, table: str) -> Path:
+    """The folder of a paper `made-up` with these two files."""
+    folder = root / "made-up"
+    folder.mkdir(exist_ok=True)
+    (folder / "paper.toml").write_text(paper, encoding="utf-8")
+    (folder / "3.toml").write_text(table, encoding="utf-8")
+    return folder
 
 
 def write_papers(root: Path, ids: Iterable[str]) -> None:

@@ -10,22 +10,14 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from tests.benchmark.small_papers import TINY
 from tests.hostile import HOSTILE
 
 Draw = st.DrawFn
 Toml = Mapping[str, Any]
 
 BASE: dict[str, Any] = {
-    "clients": {
-        "data": "digits",
-        "image_size": 8,
-        "channels": 1,
-        "partition": "class-groups",
-        "count": 3,
-        "test_size": 10,
-    },
-    "encoder": {"name": "cnn", "widths": [4, 4], "dim": 8, "padding": 1},
-    "head": {"widths": []},
+    **{section: TINY[section] for section in ("clients", "encoder", "head")},
     "pretraining": {"method": "none"},
     "training": {"rounds": 100, "local_epochs": 1},
 }

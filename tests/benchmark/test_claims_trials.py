@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +10,9 @@ from statsmodels.stats.weightstats import DescrStatsW
 
 from fedrepro.benchmark.claims.bind_cells import bind
 from fedrepro.benchmark.claims.trials import ClaimContext, judge_claims
+from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.results import as_plain
-from fedrepro.benchmark.spec.model import Cell, Claim, Paper, Readout, Table
+from fedrepro.benchmark.spec.model import Cell, Claim, Margin, Paper, Readout, Table
 from fedrepro.benchmark.spec.printed import Printed
 
 ROWS = ("a", "b", "c", "d")
@@ -29,10 +31,10 @@ def key(row):
     return ("3", (row,), ("x",))
 
 
-def judged(holds, *, margin=2.0, scaled=(), reasons=None, **trials):
+def judged(holds, *, margin=2.0, scaled=(), reasons=None, every_trial=False, **trials):
     """Claim results; trials: by row, a list by seed or a mapping."""
     claims = [
-        Claim(f"c{i}", "s", one)
+        Claim(f"c{i}", "s", one, every_trial=every_trial)
         for i, one in enumerate([holds] if isinstance(holds, str) else holds)
     ]
     values = {
@@ -71,6 +73,43 @@ def test_pairing_shows_what_unpaired_trials_would_not():
     assert one("'a' > 'b'", a=a, b=b).word == "HOLDS"
     shuffled = b[[3, 0, 4, 1, 2]]
     assert one("'a' > 'b'", a=a, b=shuffled).word == "UNRESOLVED"
+
+
+def test_a_claim_of_every_trial_holds_only_where_no_trial_says_otherwise():
+    b = [50.0] * 10
+
+    def word(a, holds="'a' > 'b'"):
+        (found,) = judged(holds, a=a, b=b, every_trial=True)
+        return found.word, found.p_adjusted
+
+    ahead = [55.0] * 9
+    assert word([*ahead, 51.0]) == ("HOLDS", 0.5**10)
+    assert word([*ahead, 49.9]) == ("UNRESOLVED", 1.0)
+    assert word([*ahead, 50.0])[0] == "UNRESOLVED"
+    assert word([45.0] * 9 + [49.0])[0] == "REVERSED"
+    assert word([45.0] * 9 + [49.0], "'a' < 'b'") == ("HOLDS", 0.5**10)
+    # The mean is shown to be higher although one trial is behind.
+    assert judged("'a' > 'b'", a=[*ahead, 49.9], b=b)[0].word == "HOLDS"
+
+
+@pytest.mark.parametrize("holds", ["'a' ~ 1 'b'", "'a' - 'b' = 2"])
+def test_equality_is_not_said_of_every_trial(holds):
+    with pytest.raises(SpecError, match="every trial"):
+        judged(holds, a=[1.0, 2.0], b=[1.0, 2.0], every_trial=True)
+
+
+def test_a_stated_size_is_judged_by_the_narrowest_margin_of_its_cells():
+    close, other = noise(1, 51, 0.1), noise(2, 50, 0.1)
+    own = replace(CELLS[0], margin=Margin(0.2, "its column spreads less"))
+    table = replace(TABLE, cells=(own, *CELLS[1:]))
+    values = {key("a"): dict(enumerate(close)), key("b"): dict(enumerate(other))}
+    claim = Claim("c", "s", "'a' - 'b' = 0")
+    context = ClaimContext(values, 2.0, "%", frozenset(), {})
+    words = [
+        judge_claims([(claim, bind(claim, one, replace(PAPER, tables=(one,))))], context)[0].word
+        for one in (TABLE, table)
+    ]
+    assert words == ["HOLDS", "REVERSED"]
 
 
 def test_only_seeds_that_all_cells_have_are_used():

@@ -282,3 +282,53 @@ def test_a_run_leaves_a_folder_of_other_files_as_it_is(
     assert main(["run", "cpcfl", "--profile", "smoke", "--tables", "3", *places]) == 2
     assert "is no store of fedrepro" in one_line(capsys)
     assert [path.name for path in tmp_path.rglob("*")] == ["unfinished", "thesis.tex"]
+
+
+READING = """
+[[unstated]]
+name    = "passes"
+setting = "passes over a client's images in a round"
+taken   = "as the profile has them"
+why     = "the text gives none"
+[[unstated.alternatives]]
+name    = "another-batch"
+taken   = "batches of half the size"
+why     = "it may be"
+speaks  = "nothing; it is a test"
+set     = { training = { batch_size = 7 } }
+[[unstated.alternatives]]
+name    = "best-round"
+taken   = "the best round is read"
+why     = "it may be"
+speaks  = "nothing; it is a test"
+at      = "best"
+"""
+
+
+def test_a_multiverse_runs_claims_under_each_reading_and_says_the_time_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(tables_root() / "cpcfl", tmp_path / "specs" / "cpcfl")
+    with (tmp_path / "specs" / "cpcfl" / "paper.toml").open("a", encoding="utf-8") as file:
+        file.write(READING)
+    monkeypatch.setattr("fedrepro.benchmark.spec.load.tables_root", lambda: tmp_path / "specs")
+    places = ["--store", str(tmp_path / "store"), "--out", str(tmp_path / "out"), "--jobs", "0"]
+    which = ["--tables", "11", "--readings", "another-batch,best-round", "--profile", "smoke"]
+    arguments = ["multiverse", "cpcfl", *which, *places]
+    assert main([*arguments, "--dry-run"]) == 0
+    assert "under 3 sets of readings; about" in capsys.readouterr().out
+    assert not (tmp_path / "out").exists()
+
+    assert main(arguments) == 0
+    report = json.loads((tmp_path / "out" / "report.json").read_text())
+    universes = {tuple(one["readings"]): one["claims"] for one in report["universes"]}
+    assert list(universes) == [(), ("another-batch",), ("best-round",)]
+    claims = {claim["id"] for table in report["tables"] for claim in table["claims"]}
+    assert claims
+    for found in universes.values():
+        assert {one["id"] for one in found} == claims
+    differences = [[one["difference"] for one in found] for found in universes.values()]
+    assert differences[0] != differences[1]
+    capsys.readouterr()
+    assert main(["multiverse", "cpcfl", *which, *places, "--combinations", "--dry-run"]) == 0
+    assert "no trial is missing" in capsys.readouterr().out

@@ -13,6 +13,7 @@ import pytest
 
 from fedrepro.benchmark.cli import build_parser, main
 from fedrepro.benchmark.commands import _terminal
+from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.spec.load import tables_root
 
 VERBS: dict[str, argparse.ArgumentParser] = next(
@@ -24,8 +25,9 @@ VERBS: dict[str, argparse.ArgumentParser] = next(
 
 def test_every_command_that_is_promised_is_there() -> None:
     assert set(VERBS) == {
-        "audit", "check", "claims", "completion", "diff", "doctor", "list", "methods",
-        "new-method", "new-table", "plan", "regress", "report", "run", "show", "tables",
+        "audit", "baselines", "check", "claims", "completion", "diff", "doctor", "list", "methods",
+        "multiverse", "new-method", "new-table", "plan", "readings", "regress", "report", "run",
+        "show", "tables",
     }  # fmt: skip
 
 
@@ -267,6 +269,8 @@ def test_plan_as_json_lists_the_runs_that_the_text_counts(
     assert sum(len(run["seeds"]) for run in plain["runs"]) == plain["trials"]
     assert sum(run["cells"] for run in plain["runs"]) == plain["measured"] <= plain["cells"]
     assert {run["start"] for run in plain["runs"]} - {None} <= {run["key"] for run in plain["runs"]}
+    for run in plain["runs"]:
+        assert RunConfig.from_dict(run["config"]).key == run["key"]
     assert plain["estimate"]["seconds"] > 0
 
 

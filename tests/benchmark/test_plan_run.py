@@ -46,6 +46,27 @@ def test_an_objective_becomes_a_pretraining_run(tiny_config: Make) -> None:
     assert config.start_trial == 0
 
 
+def test_supervised_clients_have_an_augmentation_where_they_augment(tiny_config: Make) -> None:
+    window = {"augmentation": {"crop_padding": 4, "crop_border": "reflect"}}
+    assert tiny_config(window) == tiny_config()
+    assert tiny_config(window).augmentation is None
+    config = tiny_config(merge(window, {"training": {"augments": True}}))
+    assert config.augmentation is not None
+    assert (config.augmentation["crop_padding"], config.augmentation["crop_border"]) == (
+        4, "reflect",
+    )  # fmt: skip
+
+
+def test_federated_fine_tuning_augments_by_an_option_of_the_evaluation(tiny_config: Make) -> None:
+    evaluation = {"protocol": "federated-fine-tuning", "rounds": 1}
+    for augments in (False, True):
+        config = tiny_config({"evaluation": {**evaluation, "augments": augments}})
+        assert config.stage == "measurement"
+        assert (config.augmentation is not None) == augments
+        assert config.start is not None
+        assert config.start.augmentation is None
+
+
 def test_only_learning_without_labels_reads_unlabelled_images(tiny_config: Make) -> None:
     wanted = {"clients": {"unlabeled_part": "unlabeled"}}
     supervised = tiny_config(merge(wanted, {"method": "fedavg"}))

@@ -12,6 +12,7 @@ from fedrepro.benchmark.spec.lines import find_lines
 from fedrepro.benchmark.spec.load import load_paper, load_papers
 from fedrepro.benchmark.spec.problems import Reporter, validate
 from fedrepro.benchmark.spec.schema import RawPaper, RawTable
+from tests.benchmark.small_papers import write_made_up
 
 PAPER = """\
 id = "made-up"
@@ -70,10 +71,7 @@ holds = "'CP-CFL|SimCLR' > 'FedAvg|None' at 'T = 25'"
 
 def complaints(root: Path, paper: str = PAPER, table: str = TABLE) -> list[str]:
     """The lines of the error, without the folder."""
-    folder = root / "made-up"
-    folder.mkdir()
-    (folder / "paper.toml").write_text(paper, encoding="utf-8")
-    (folder / "3.toml").write_text(table, encoding="utf-8")
+    folder = write_made_up(root, paper, table)
     with pytest.raises(SpecError) as caught:
         load_paper("made-up", root)
     return str(caught.value).replace(f"{folder}/", "").splitlines()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +12,7 @@ from fedrepro.benchmark.commands._options import parse_sets
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.planning.check import check
 from fedrepro.benchmark.spec.load import load_paper
+from tests.benchmark.small_papers import write_made_up
 
 CLAIM = "'A' > 'B'"
 PAPER = """
@@ -63,10 +62,7 @@ holds = "{CLAIM}"
 
 def problems(root: Path, paper: str = PAPER, table: str = TABLE) -> list[str]:
     """What is wrong, a line each, as `fedrepro check` says it."""
-    folder = root / "made-up"
-    folder.mkdir(exist_ok=True)
-    (folder / "paper.toml").write_text(paper, encoding="utf-8")
-    (folder / "3.toml").write_text(table, encoding="utf-8")
+    folder = write_made_up(root, paper, table)
     try:
         found = [str(problem) for problem in check([load_paper("made-up", root)])[0]]
     except FedreproError as error:
@@ -188,15 +184,6 @@ def test_trials_of_the_command_line_have_the_limit_of_a_profile(
     with pytest.raises(SystemExit):
         main(["plan", "cpcfl", "--trials", "1000000000"])
     assert "is more than 1000" in capsys.readouterr().err
-
-
-def test_list_imports_no_method() -> None:
-    code = (
-        "import sys; from fedrepro.benchmark.cli import main; main(['list']);"
-        "print({'torch', 'scipy', 'sklearn'} & sys.modules.keys())"
-    )
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert said.stdout.splitlines()[-1] == "set()"
 
 
 def test_the_unchanged_spec_passes(tmp_path: Path) -> None:

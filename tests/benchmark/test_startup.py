@@ -29,9 +29,39 @@ def loaded_by(*arguments: str) -> list[str]:
     return done.stderr.split()
 
 
+@pytest.mark.parametrize("command", ["list", "check"])
 @pytest.mark.parametrize("papers", [[], ["cpcfl"]])
-def test_specs_are_checked_without_what_computes(papers: list[str]) -> None:
-    assert loaded_by("check", *papers) == ["0"]
+def test_specs_are_read_and_checked_without_what_computes(command: str, papers: list[str]) -> None:
+    assert loaded_by(command, *papers) == ["0"]
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        ["cpcfl", "3"],
+        ["calibre", "figure-3"],
+        ["mfcl", "1", "--json"],
+        ["fcl", "1", "--format=csv"],
+    ],
+)
+def test_a_table_without_a_stored_run_is_shown_without_what_computes(
+    table: list[str], tmp_path: Path
+) -> None:
+    assert loaded_by("show", *table, "--store", str(tmp_path)) == ["0"]
+
+
+def test_a_command_imports_no_other_one() -> None:
+    names = {f"fedrepro.benchmark.commands.{name}" for name in ("list", "report", "regress")}
+    script = SCRIPT.format(arguments=["list", "fcl"], heavy={*names, "numpy"})
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stderr.split() == ["0", "fedrepro.benchmark.commands.list"]
+
+
+def test_a_completion_script_knows_every_command() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "fedrepro", "completion", "bash"], capture_output=True, text=True
+    )
+    assert all(name in done.stdout for name in ("regress", "new_table", "cpcfl"))
 
 
 def test_a_plan_is_made_without_what_computes_where_every_trial_is_stored(

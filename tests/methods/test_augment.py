@@ -1,4 +1,6 @@
 import math
+from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -30,6 +32,7 @@ NOTHING = Augmentation(
     grey_probability=0,
     blur_probability=0,
 )
+WINDOW = replace(NOTHING, crop_padding=5, flip_probability=0.5)
 
 
 def generator(seed: int = 0) -> torch.Generator:
@@ -44,6 +47,10 @@ def images(n: int, channels: int, side: int, seed: int = 0) -> Tensor:
 def reference(image: Tensor, p: Parameters, i: int) -> Tensor:
     """One image through torchvision's functions, with row i of the parameters."""
     side, colour = image.shape[-1], image.shape[0] == 3
+    border = 5
+    down, right = (p.shift[i] + border).tolist()
+    x = TF.pad(image, border, padding_mode="reflect" if p.mirrored[i] else "constant")
+    image = TF.crop(x, down, right, side, side)
     box = [int(v[i]) for v in (p.top, p.left, p.height, p.width)]
     x = TF.resized_crop(image, *box, [side, side], antialias=True)
     x = TF.hflip(x) if p.flip[i] else x
@@ -70,6 +77,66 @@ def test_every_image_equals_torchvision_with_the_same_parameters(channels: int, 
     p = FULL.draw(n, side, side, generator(1))
     expected = torch.stack([reference(x[i], p, i) for i in range(n)])
     torch.testing.assert_close(apply(x, p), expected, atol=3e-5, rtol=0)
+
+
+@pytest.mark.parametrize("border", ["zero", "reflect"])
+@pytest.mark.parametrize(("channels", "side"), [(1, 8), (3, 32)])
+def test_a_moved_window_equals_torchvisions_crop_of_the_padded_image(
+    channels: int, side: int, border: Literal["zero", "reflect"]
+) -> None:
+    n = 60
+    x = images(n, channels, side)
+    for augmentation in (replace(WINDOW, crop_border=border), replace(FULL, crop_padding=5)):
+        p = augmentation.draw(n, side, side, generator(1))
+        expected = torch.stack([reference(x[i].float() / 255, p, i) for i in range(n)])
+        torch.testing.assert_close(apply(x, p), expected, atol=3e-5, rtol=0)
+
+
+def test_windows_are_placed_as_torchvisions_random_crop_places_them() -> None:
+    transforms = pytest.importorskip("torchvision.transforms")
+    shift = WINDOW.draw(5000, 32, 32, generator()).shift
+    assert shift.min() == -5
+    assert shift.max() == 5
+    places, counts = torch.unique(shift, dim=0, return_counts=True)
+    assert len(places) == 11**2
+    assert stats.chisquare(counts.numpy()).pvalue > 1e-3
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        drawn = [transforms.RandomCrop.get_params(torch.zeros(1, 42, 42), (32, 32)) for _ in shift]
+    theirs = np.array(drawn)[:, :2] - 5
+    for column in range(2):
+        assert stats.ks_2samp(shift[:, column].numpy(), theirs[:, column]).pvalue > 1e-3
+
+
+def test_only_a_border_draws_numbers_for_it() -> None:
+    """Views without one are what they were before there was one."""
+    for augmentation, numbers in ((NOTHING, 35), (WINDOW, 37)):
+        stream = generator(4)
+        augmentation.views(images(3, 1, 8), 2, stream)
+        assert (
+            torch.rand((), generator=stream)
+            == torch.rand(6 * numbers + 1, generator=generator(4))[-1]
+        )
+
+
+def test_a_reflected_border_as_wide_as_the_image_and_a_negative_one_are_refused() -> None:
+    with pytest.raises(ValueError, match="border of 8 cannot reflect images 8 x 9"):
+        Augmentation(crop_padding=8, crop_border="reflect").draw(1, 8, 9, generator())
+    with pytest.raises(ValueError, match="crop_padding = -1 is negative"):
+        Augmentation(crop_padding=-1)
+
+
+@pytest.mark.parametrize("n_views", [1, 2])
+def test_padded_images_of_a_smaller_client_draw_nothing(n_views: int) -> None:
+    x, counts = torch.stack([images(7, 3, 8, seed) for seed in (0, 1)]), [7, 4]
+    streams, alone = [generator(1), generator(2)], [generator(1), generator(2)]
+    together = WINDOW.stacked_views(x, n_views, streams, counts)
+    for model, count in enumerate(counts):
+        for view, own in zip(
+            together, WINDOW.views(x[model, :count], n_views, alone[model]), strict=True
+        ):
+            torch.testing.assert_close(view[model, :count], own, atol=1e-6, rtol=0)
+        assert torch.equal(streams[model].get_state(), alone[model].get_state())
 
 
 def test_views_of_a_batch_are_those_of_its_images_one_by_one() -> None:

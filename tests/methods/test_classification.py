@@ -12,6 +12,8 @@ from sklearn.metrics import f1_score, roc_auc_score
 
 from fedrepro.methods.metrics.classification import (
     AUROC,
+    BY_CLIENT,
+    F1,
     METRICS,
     Predicted,
     auroc,
@@ -103,7 +105,7 @@ def test_clients_of_a_single_class_are_left_out_of_auroc_and_counted() -> None:
     p, y = torch.tensor(PROBABILITIES), torch.tensor(LABELS)
     found = evaluate([p, p[:2]], [y, y[:2]], final=True)
     assert set(found.metrics) == set(METRICS)
-    assert found.metrics["auroc_ovr_macro"] == pytest.approx(0.75)
+    assert found.metrics["auroc_ovr_macro_by_client"] == pytest.approx(0.75)
     assert found.metrics["accuracy"] == 0.5
     assert found.counts["undefined_auroc"] == 1
 
@@ -111,7 +113,7 @@ def test_clients_of_a_single_class_are_left_out_of_auroc_and_counted() -> None:
 def test_a_metric_that_no_client_defines_is_left_out() -> None:
     p = torch.tensor([[0.9, 0.1]])
     found = evaluate([p], [torch.tensor([0])], final=True)
-    assert set(found.metrics) == {"accuracy", "f1_macro", "f1_weighted"}
+    assert set(found.metrics) == {"accuracy", *F1, *(name + BY_CLIENT for name in F1)}
     assert found.counts["undefined_auroc"] == 1
 
 
@@ -168,3 +170,57 @@ def test_all_clients_at_once_have_scikit_learns_values(
             assert values[client] == pytest.approx(
                 expected.get(name, np.nan), abs=1e-12, nan_ok=True
             ), name
+
+
+@given(federations(), st.data())
+def test_pooled_metrics_are_scikit_learns_of_all_predictions_together(
+    clients: Sequence[tuple[np.ndarray, np.ndarray]], data: st.DataObject
+) -> None:
+    # Some clients share one tensor, as those of one model and one test set do.
+    chosen = data.draw(st.lists(st.integers(0, len(clients) - 1), min_size=1, max_size=6))
+    tensors = [(torch.tensor(p), torch.tensor(y)) for p, y in clients]
+    found = evaluate([tensors[i][0] for i in chosen], [tensors[i][1] for i in chosen], final=True)
+    p, y = (np.concatenate([clients[i][part] for i in chosen]) for part in (0, 1))
+    expected = by_scikit_learn(p, y)
+    assert {name for name in (*F1, *AUROC) if name in found.metrics} == set(expected)
+    for name, value in expected.items():
+        assert found.metrics[name] == pytest.approx(value, abs=1e-12), name
+    each = [by_scikit_learn(*clients[i]) for i in chosen]
+    for name in (*F1, *AUROC):
+        values = [own[name] for own in each if name in own]
+        mean = float(np.mean(values)) if values else None
+        assert found.metrics.get(name + BY_CLIENT) == pytest.approx(mean, abs=1e-12), name
+
+
+def test_pooled_and_by_client_are_two_numbers() -> None:
+    # Client 1 has class 0 alone and names it; client 2 has class 1 alone and names class 0 twice of
+    # three. By client: F1 1 and 1/2. Pooled: class 0 1 hit, 1 image, named 3 times, F1 1/2; class 1
+    # 1 hit, 3 images, named once, F1 1/2.
+    right, wrong = [0.9, 0.1], [0.2, 0.8]
+    found = evaluate(
+        [torch.tensor([right]), torch.tensor([right, right, wrong])],
+        [torch.tensor([0]), torch.tensor([1, 1, 1])],
+        final=True,
+    )
+    assert found.metrics["f1_macro"] == pytest.approx(1 / 2)
+    assert found.metrics["f1_macro_by_client"] == pytest.approx((1 + 1 / 2) / 2)
+    # Neither client has two classes; together the three pairs are two ties and one in order.
+    assert found.metrics["auroc_ovr_macro"] == pytest.approx(2 / 3)
+    assert "auroc_ovr_macro_by_client" not in found.metrics
+    assert found.counts["undefined_auroc"] == 2
+
+
+def test_clients_that_share_predictions_are_ranked_once() -> None:
+    rng = np.random.default_rng(0)
+    p, y = torch.tensor(rng.dirichlet(np.ones(5), 40)), torch.tensor(rng.integers(0, 5, 40))
+    many = Predicted.of([p] * 30, [y.clone() for _ in range(30)])
+    assert (many.clients, len(many.labels)) == (1, 40)
+    one, shared = evaluate([p], [y], final=True), evaluate([p] * 30, [y] * 30, final=True)
+    assert shared.metrics == pytest.approx(dict(one.metrics))
+    assert len(shared.per_client["accuracy"]) == 30
+
+
+def test_one_tensor_of_predictions_with_two_truths_is_refused() -> None:
+    p = torch.tensor(PROBABILITIES)
+    with pytest.raises(ValueError, match="different labels"):
+        evaluate([p, p], [torch.tensor([0, 0, 2, 2]), torch.tensor([0, 0, 2, 1])], final=True)

@@ -81,6 +81,30 @@ def test_fewer_encoder_epochs_train_another_encoder(make_task: MakeTask) -> None
     assert not equal(once, never)
 
 
+def test_the_last_epochs_may_train_the_encoder_instead_of_the_first(make_task: MakeTask) -> None:
+    task = pretrained(make_task())
+    method = replace(METHOD, encoder_epochs=1, encoder_last=True)
+    assert method.encoder_epochs_in(0) == 0  # a head-only round
+    assert method.encoder_epochs_in(2) == range(2, 3)
+    assert replace(method, encoder_epochs=5).encoder_epochs_in(2) == range(3)
+    assert replace(method, encoder_epochs=None).encoder_epochs_in(2) is None
+    method = replace(method, head_rounds=0, rounds=1)
+    pools = [
+        servers(replace(method, encoder_last=last, encoder_epochs=epochs), task)[-1].pool
+        for last, epochs in ((True, 1), (False, 1), (True, 3), (False, 3))
+    ]
+    assert not equal(part(pools[0], ENCODER), part(pools[1], ENCODER))
+    assert equal(pools[2], pools[3])
+
+
+def test_models_need_not_start_from_one_encoder(make_task: MakeTask) -> None:
+    task = make_task()
+    one, many = (replace(METHOD, common_encoder=c).start(task, 0).pool for c in (True, False))
+    assert is_one_encoder(one)
+    assert not is_one_encoder(many)
+    assert equal(part(one, HEAD), part(many, HEAD))
+
+
 def test_head_rounds_choose_at_random_then_the_lowest_loss_decides(make_task: MakeTask) -> None:
     task = pretrained(make_task(sizes=[6] * 30))
     method = replace(METHOD, rounds=3)

@@ -22,8 +22,8 @@ from fedrepro.methods.federated.self_supervised.featarc import (
 from fedrepro.methods.federated.self_supervised.fedsimclr import FedSimCLR
 from fedrepro.methods.objectives.simclr import SimCLR
 from fedrepro.methods.state import part, take
+from fedrepro.methods.training.client_views import ClientViews
 from fedrepro.methods.training.local_loss import Batch
-from fedrepro.methods.training.self_supervised import ClientViews
 from tests.methods.conftest import MakeTask
 
 METHOD = FeatARC(rounds=2, local_epochs=1, batch_size=5, learning_rate=0.01)

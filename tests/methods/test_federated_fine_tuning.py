@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from fedrepro.methods.data.federation import ImageSet
+from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.federated import loop
 from fedrepro.methods.federated.base import Task
 from fedrepro.methods.federated.reference.untrained import Untrained
@@ -54,6 +55,20 @@ def test_from_an_untrained_encoder_it_is_fedavg(make_task: MakeTask) -> None:
     found = protocol.measure(subject_of(task, untrained(task)))
     assert found.metrics["accuracy"].read("final") == expected.metrics["accuracy"].read("final")
     assert found.metrics["accuracy"].rounds == (3,)
+
+
+def test_clients_augment_where_the_protocol_is_asked_to(make_task: MakeTask) -> None:
+    task = replace(make_task((12, 9, 12), (60, 60, 60)), augmentation=Augmentation(crop_padding=2))
+    found = []
+    for augments in (False, True):
+        options = {**OPTIONS, "learning_rate": 0.05, "augments": augments}
+        expected = loop.run(FedAvg(**options), task)  # type: ignore[arg-type]
+        protocol = FederatedFineTuning(**options)  # type: ignore[arg-type]
+        assert protocol.draws_views == augments
+        subject = replace(subject_of(task, untrained(task)), augmentation=task.augmentation)
+        found.append(protocol.measure(subject).arrays["client_accuracy"].tolist())
+        assert found[-1][-1] == expected.arrays["client_accuracy"].tolist()[-1]
+    assert found[0] != found[1]
 
 
 def test_it_starts_from_the_trained_encoder(make_task: MakeTask) -> None:

@@ -14,10 +14,19 @@ from fedrepro.methods.federated.base import Task
 from fedrepro.methods.federated.loop import run
 from fedrepro.methods.federated.split.fsl import FSL, Split, Wire
 from fedrepro.methods.nn.classifier import Classifier, dense_head
+from fedrepro.methods.nn.modular import two_modules
 from fedrepro.methods.training.local_loss import Batch
 from tests.methods.conftest import MakeTask
 
-METHOD = FSL(rounds=2, local_epochs=2, batch_size=4, learning_rate=0.05, optimizer="sgd")
+METHOD = FSL(
+    rounds=2,
+    local_epochs=2,
+    batch_size=4,
+    learning_rate=0.05,
+    optimizer="sgd",
+    form="splitfed-v2",
+)
+LOCAL = replace(METHOD, form="local-loss", auxiliary_widths=(5,))
 
 
 def split(task: Task) -> Task:
@@ -81,6 +90,70 @@ def test_the_server_goes_from_client_to_client_and_clients_are_averaged(
         torch.testing.assert_close(after[name][0], expected)
     for name, value in up.resident["server"].items():
         assert torch.equal(after[name], value)
+
+
+def test_local_losses_train_both_halves_apart_and_average_them(make_task: MakeTask) -> None:
+    """One round of two clients, whole data a step, against two plain SGDs for each client."""
+    method = replace(LOCAL, rounds=1, batch_size=12)
+    task, clients = split(make_task(sizes=(8, 12))), torch.arange(2)
+    server = method.start(task, 0)
+    down = method.broadcast(task, server, 0, clients)
+    up = method.local_update(task, down, 0, clients, method.new_memory(task))
+    found = method.aggregate(task, server, up, 0, clients)
+
+    network, portion = two_modules(task.model.encoder), task.federation.train
+    assert portion.labels is not None
+    expected = {name: torch.zeros_like(value) for name, value in server.items()}
+    for own, size in zip(task.federation.train_of, (8, 12), strict=True):
+        state = {k: v.clone().requires_grad_("running" not in k) for k, v in server.items()}
+        ours = {k: v for k, v in state.items() if k.split(".")[1] == "module" or "auxil" in k}
+        theirs = {k: v for k, v in state.items() if k not in ours}
+        x, labels = portion.images[own].float()[None] / 255, portion.labels[own]
+        for _ in range(2):
+            z = network.module(state, x, training=True)
+            hidden = F.linear(z.mean((3, 4))[0], state["auxiliary.0.weight"][0])
+            hidden = (hidden + state["auxiliary.0.bias"][0]).relu()
+            guess = F.linear(hidden, state["auxiliary.1.weight"][0], state["auxiliary.1.bias"][0])
+            smashed = z.detach()
+            logits = task.model.logits(state, network.behind(state, smashed, True), True)[0]
+            for half, out in ((ours, guess), (theirs, logits)):
+                weights = [v for v in half.values() if v.requires_grad]
+                for w, g in zip(
+                    weights, torch.autograd.grad(F.cross_entropy(out, labels), weights), strict=True
+                ):
+                    w.data -= 0.05 * g
+        for name, value in state.items():
+            expected[name] += value.detach() * size / 20
+    assert found.keys() == expected.keys()
+    for name, value in expected.items():
+        torch.testing.assert_close(found[name], value, rtol=1e-4, atol=1e-6)
+    moved = [name for name, value in found.items() if not torch.equal(value, server[name])]
+    assert {name.split(".")[0] for name in moved} == {"encoder", "head", "auxiliary"}
+
+
+def test_no_gradient_returns_to_clients_that_have_a_loss_of_their_own(make_task: MakeTask) -> None:
+    outcome = run(LOCAL, split(make_task(sizes=(10, 6, 9))))
+    passes = 25 * 2 * 2  # images, epochs, rounds
+    assert outcome.counts["uploaded_bytes.smashed data"] == passes * (4 * 9 * 4 + 8)
+    assert outcome.counts["downloaded_bytes"] == outcome.counts["downloaded_bytes.weights"]
+    # Module: 1 -> 4 -> 4 channels with biases and BN; behind it 4 -> 5 -> 3 dense.
+    weights = (4 * 9 + 4 + 16) + (4 * 4 * 9 + 4 + 16) + (4 * 5 + 5) + (5 * 3 + 3)
+    assert outcome.counts["uploaded_bytes.weights"] == 3 * 2 * weights * 4
+
+
+def test_clients_with_a_loss_of_their_own_do_not_see_the_servers_half(make_task: MakeTask) -> None:
+    task, clients = split(make_task()), torch.arange(3)
+    server = LOCAL.start(task, 0)
+    other = {k: v + (k.startswith(("head", "encoder.layer"))) for k, v in server.items()}
+    sent = [
+        LOCAL.local_update(
+            task, LOCAL.broadcast(task, one, 0, clients), 0, clients, LOCAL.new_memory(task)
+        ).each["weights"]
+        for one in (server, other)
+    ]
+    for name, value in sent[0].items():
+        assert torch.equal(value, sent[1][name])
+    assert LOCAL.global_model(task, server).keys() == task.new_model("model").keys()
 
 
 def test_a_network_in_one_piece_cannot_be_split(make_task: MakeTask) -> None:

@@ -127,6 +127,40 @@ def test_a_client_that_never_took_part_is_evaluated_with_its_best_model(
     assert server.choice.tolist() == [1, -1, 0]
 
 
+def test_clients_may_choose_again_before_they_are_evaluated(make_task: MakeTask) -> None:
+    task = make_task()
+    method = replace(METHOD, choose_again=True)
+    best = METHOD.choose(task, METHOD.start(task, 0).pool, 0, torch.arange(3))
+    server = Clusters(METHOD.start(task, 0).pool, 1 - best)
+    for one, expected in ((METHOD, 1 - best), (method, best)):
+        _, choice = one.personal_models(task, server, ClientMemory())
+        assert torch.equal(choice, expected)
+
+
+def test_models_may_start_from_one_encoder(make_task: MakeTask) -> None:
+    task = make_task()
+    each, common = (replace(METHOD, common_encoder=c).start(task, 0).pool for c in (False, True))
+    for name, value in part(each, ENCODER).items():
+        assert not name.endswith("weight") or not torch.equal(value[0], value[1])
+        assert torch.equal(common[name], value[:1].expand_as(value))
+    assert not torch.equal(common["head.0.weight"][0], common["head.0.weight"][1])
+
+
+def test_failure_may_be_looked_for_after_the_last_round_alone(make_task: MakeTask) -> None:
+    # Clients with the very same images always agree.
+    task = make_task(sizes=(10, 10))
+    own = task.federation.train_of[0]
+    task = replace(task, federation=replace(task.federation, train_of=(own, own)))
+    method = replace(METHOD, rounds=3, max_restarts=1)
+    wasted = []
+    for at_end in (False, True):
+        counts = run(replace(method, restart_at_end=at_end), task).counts
+        assert counts["restarts"] == 1
+        one_round = (counts["downloaded_bytes"] + counts["uploaded_bytes"]) / 3
+        wasted.append(counts["wasted_bytes"] / one_round)
+    assert wasted == [1, 3]
+
+
 def test_each_client_exchanges_the_pool_and_one_model_a_round(make_task: MakeTask) -> None:
     task = make_task(sizes=(10, 4, 7))
     method = replace(METHOD, n_clusters=4, rounds=3, max_restarts=0)

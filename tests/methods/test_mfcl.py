@@ -15,8 +15,10 @@ from fedrepro.methods.federated.loop import run
 from fedrepro.methods.federated.split.mfcl import MFCL, ModuleAndDecoder, rebuilding_loss
 from fedrepro.methods.nn.classifier import Classifier, dense_head
 from fedrepro.methods.nn.mfcl_modules import mirrored
-from fedrepro.methods.nn.modular import ModularNetwork, plain_layers, with_module_of
+from fedrepro.methods.nn.modular import ModularNetwork, plain_layers, two_modules, with_module_of
+from fedrepro.methods.outcome import DivergedError
 from fedrepro.methods.state import n_bytes, part
+from fedrepro.methods.training.representations import Representations
 from tests.methods.conftest import MakeTask
 
 AUGMENTATION = Augmentation((0.5, 1.0), jitter_probability=0, grey_probability=0)
@@ -61,6 +63,44 @@ def test_traffic_is_what_algorithm_1_sends(make_task: MakeTask) -> None:
     assert outcome.counts["uploaded_bytes.representations"] == 25 * 3 * 2 * 4 * 9 * 4
 
 
+@pytest.mark.parametrize("norm", ["batch", "twin"])
+def test_who_pools_changes_the_traffic_alone(make_task: MakeTask, norm: str) -> None:
+    found = {}
+    for sent in ("pooled", "unpooled"):
+        method = replace(SHORT, sent=sent, client_norm=norm)  # type: ignore[arg-type]
+        found[sent] = run(method, modular(make_task(sizes=(10, 6, 9)), method))
+    pooled, unpooled = found["pooled"], found["unpooled"]
+    sizes = [one.counts["uploaded_bytes.representations"] for one in found.values()]
+    assert sizes[1] == 4 * sizes[0]
+    assert pooled.encoder is not None
+    assert unpooled.encoder is not None
+    for name, value in pooled.encoder.items():
+        assert torch.equal(value, unpooled.encoder[name])
+
+
+def test_table_18s_variance_reaches_the_module_its_decoder_and_its_representations(
+    make_task: MakeTask,
+) -> None:
+    found = {}
+    for variance in ("pooled", "averaged"):
+        method = replace(SHORT, twin_variance=variance)  # type: ignore[arg-type]
+        task = modular(make_task(sizes=(10, 6, 9)), method)
+        server, clients = method.start(task, 0), torch.arange(3)
+        norms = [one for one in two_modules(task.model.encoder).module if hasattr(one, "variance")]
+        norms += [one for one in method._autoencoder(task).decoder if hasattr(one, "variance")]
+        assert [one.variance for one in norms] == [variance] * 4
+        up = method.local_update(
+            task,
+            method.broadcast(task, server, 2, clients),
+            2,
+            clients,
+            method.new_memory(task),
+        ).in_pieces["representations"]
+        assert isinstance(up, Representations)
+        found[variance] = up.read(torch.arange(6), torch.zeros(6, dtype=torch.int64))
+    assert not torch.allclose(found["pooled"], found["averaged"])
+
+
 def test_the_servers_share_nothing(make_task: MakeTask) -> None:
     task = modular(make_task(), SHORT)
     server, clients = SHORT.start(task, 0), torch.arange(3)
@@ -73,7 +113,7 @@ def test_the_servers_share_nothing(make_task: MakeTask) -> None:
     last = SHORT.broadcast(task, after, 2, clients)
     assert all(name.startswith("encoder.module.") for name in last.shared["weights"])
     up = SHORT.local_update(task, last, 2, clients, SHORT.new_memory(task))
-    assert list(up.each) == ["representations"]
+    assert (list(up.each), list(up.in_pieces)) == ([], ["representations"])
     done = SHORT.aggregate(task, after, up, 2, clients)
     assert all(torch.equal(done.first[k], v) for k, v in after.first.items())
     assert any(not torch.equal(done.second[k], v) for k, v in after.second.items())
@@ -115,9 +155,18 @@ def test_datamix_changes_what_is_sent_and_not_how_much(make_task: MakeTask) -> N
         )
         for method in (SHORT, replace(SHORT, datamix=True))
     ]
-    plain, mixed = (message.each["representations"]["z"] for message in sent)
-    assert plain.shape == mixed.shape
-    assert not torch.allclose(plain, mixed)
+    plain, mixed = (message.in_pieces["representations"] for message in sent)
+    assert plain.n_bytes == mixed.n_bytes
+    assert isinstance(plain, Representations)
+    assert isinstance(mixed, Representations)
+    some, first = torch.arange(6), torch.zeros(6, dtype=torch.int64)
+    assert not torch.allclose(plain.read(some, first), mixed.read(some, first))
+
+
+def test_a_second_server_that_diverges_is_a_failed_trial(make_task: MakeTask) -> None:
+    method = replace(SHORT, server_learning_rate=1e30, server_optimizer="sgd")
+    with pytest.raises(DivergedError, match="round 3"):
+        run(method, modular(make_task(sizes=(10, 6, 9)), method))
 
 
 def test_rebuilding_loss_is_binary_cross_entropy_with_the_halved_views() -> None:

@@ -122,6 +122,15 @@ def test_norms_of_the_first_convolutions_alone_are_replaced(encoder: Encoder) ->
     assert len(norms["batch"] - norms["twin"]) == 2
 
 
+def test_twins_of_an_uncut_network_have_the_variance_that_was_chosen() -> None:
+    encoder = ResNet(18, width=4, client_layers=2, client_norm="twin", twin_variance="averaged")
+    network = encoder.build(3, 16)
+    found = [layer for layer in network if isinstance(layer, TwinNorm)]  # type: ignore[attr-defined]
+    assert [layer.variance for layer in found] == ["averaged"]
+    with pytest.raises(ValueError, match="twin_variance = 'mean' is neither"):
+        ResNet(18, twin_variance="mean")  # type: ignore[arg-type]
+
+
 def test_twins_meet_in_an_uncut_network() -> None:
     encoder = ResNet(18, width=4, stem="cifar", client_layers=2, client_norm="twin")
     network = encoder.build(3, 16)

@@ -1,7 +1,9 @@
+from collections.abc import Callable
+
 import pytest
 import torch
 
-from fedrepro.methods.optim.optimizers import make_optimizer
+from fedrepro.methods.optim.optimizers import Optimizer, make_optimizer
 
 
 def trained(name: str, start: torch.Tensor, target: torch.Tensor, **options: float) -> torch.Tensor:
@@ -37,17 +39,15 @@ def channels_innermost(weight: torch.Tensor) -> torch.Tensor:
     return weight.contiguous(memory_format=torch.channels_last)
 
 
-@pytest.mark.parametrize("decay", [{}, {"weight_decay": 0.1}])
+@pytest.mark.parametrize("decay", [0.0, 0.1])
 @pytest.mark.parametrize("name", ["adam", "adamw"])
-def test_adam_takes_torchs_steps_whatever_the_order_of_memory(
-    name: str, decay: dict[str, float]
-) -> None:
+def test_adam_takes_torchs_steps_whatever_the_order_of_memory(name: str, decay: float) -> None:
     made = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[name]
     first, second = torch.randn(4, 3, 2, 2), torch.randn(5)
     theirs = [first.clone().requires_grad_(), second.clone().requires_grad_()]
     ours = [channels_innermost(first).requires_grad_(), second.clone().requires_grad_()]
-    reference = made(theirs, lr=0.05, **decay)
-    optimizer = make_optimizer(name, ours, 0.05, **decay)
+    reference = made(theirs, lr=0.05, weight_decay=decay)
+    optimizer = make_optimizer(name, ours, 0.05, weight_decay=decay)
     assert optimizer.param_groups[0]["fused"]
     for step in range(6):
         gradient = torch.randn(4, 3, 2, 2)
@@ -79,6 +79,49 @@ def test_plain_sgd_moves_weights_with_gaps_between_them() -> None:
     (weights * gradient).sum().backward()
     optimizer.step()
     torch.testing.assert_close(weights.detach(), -0.5 * gradient)
+
+
+def steps(
+    make: Callable[[list[torch.Tensor]], Optimizer], start: torch.Tensor, gaps: bool
+) -> torch.Tensor:
+    """Where five steps lead that fall towards ones; with `gaps`, in every second column alone."""
+    held = start.repeat_interleave(2, dim=1)[:, ::2] if gaps else start.clone()
+    weights = held.detach().requires_grad_()
+    optimizer = make([weights])
+    for _ in range(5):
+        optimizer.zero_grad(set_to_none=True)
+        ((weights - 1) ** 2).sum().backward()
+        optimizer.step()
+    return weights.detach()
+
+
+@pytest.mark.parametrize("gaps", [False, True], ids=["whole", "gaps"])
+@pytest.mark.parametrize("decay", [0.0, 0.2])
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+@pytest.mark.parametrize("name", ["adam", "adamw", "sgd"])
+def test_every_optimizer_reads_what_it_is_given_as_torchs_does(
+    name: str, momentum: float, decay: float, gaps: bool
+) -> None:
+    """Zero means none: torch's own weight decay of AdamW is 0.01."""
+
+    def theirs(weights: list[torch.Tensor]) -> Optimizer:
+        if name == "sgd":
+            return torch.optim.SGD(weights, lr=0.05, momentum=momentum, weight_decay=decay)
+        made = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[name]
+        return made(weights, lr=0.05, weight_decay=decay)
+
+    start = 3 + torch.randn(4, 6)
+    found = steps(lambda w: make_optimizer(name, w, 0.05, momentum, decay), start, gaps)
+    torch.testing.assert_close(found, steps(theirs, start, gaps=False))
+
+
+@pytest.mark.parametrize("name", ["adam", "adamw", "sgd"])
+def test_who_says_nothing_of_weight_decay_has_none(name: str) -> None:
+    start = torch.randn(4, 6)
+    silent = steps(lambda w: make_optimizer(name, w, 0.05), start, gaps=False)
+    assert torch.equal(
+        silent, steps(lambda w: make_optimizer(name, w, 0.05, 0.0, 0.0), start, False)
+    )
 
 
 @pytest.mark.parametrize("name", ["adam", "sgd"])

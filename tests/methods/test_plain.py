@@ -19,10 +19,11 @@ from fedrepro.methods.objectives.simclr import SimCLR
 from fedrepro.methods.optim.lars import LARS
 from fedrepro.methods.optim.optimizers import Optimizer
 from fedrepro.methods.state import State, repeat, take
+from fedrepro.methods.training.client_views import ClientViews
 from fedrepro.methods.training.local import Supervised
 from fedrepro.methods.training.local_loss import Batch, LocalLoss, LocalOptions
 from fedrepro.methods.training.plain import train_client
-from fedrepro.methods.training.self_supervised import ClientViews, SelfSupervisedLoss
+from fedrepro.methods.training.self_supervised import SelfSupervisedLoss
 from fedrepro.methods.training.steps import Grouping, train_steps
 
 MakeTask = Callable[..., Task]
@@ -139,6 +140,26 @@ def test_stacked_supervised_steps_are_those_of_the_plain_loop(
     expected = alone(task, supervised(task), start, {}, in_torch(options))
     loss = supervised(task)(torch.arange(len(sizes)))
     for grouping in (Grouping(2, padded=True), Grouping(4, padded=True), Grouping(4, padded=False)):
+        found = together(task, loss, start, {}, options, grouping)
+        assert_close(found, expected, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("sizes", [(10, 10, 10), (10, 3, 7, 4)], ids=["alike", "unlike"])
+def test_stacked_supervised_steps_see_the_views_of_the_plain_loop(
+    make_task: MakeTask, sizes: tuple[int, ...]
+) -> None:
+    task, options = make_task(sizes), OPTIONS["sgd-momentum-decay"]
+    start = repeat(task.new_model("model"), len(sizes))
+
+    def loss_of(clients: Tensor) -> Supervised:
+        loss = Supervised(task.model, task.federation.train, None)
+        window = Augmentation(crop_scale=(0.5, 1.0), crop_padding=2)
+        loss.views = ClientViews(window, task.federation.train, task.seeds, T, clients)
+        return loss
+
+    expected = alone(task, loss_of, start, {}, in_torch(options))
+    for grouping in (Grouping(2, padded=True), Grouping(4, padded=True), Grouping(4, padded=False)):
+        loss = loss_of(torch.arange(len(sizes)))
         found = together(task, loss, start, {}, options, grouping)
         assert_close(found, expected, rtol=1e-4, atol=1e-6)
 

@@ -1,24 +1,27 @@
-"""The second server's training against plain torch, and the order of encoded views."""
+"""The second server's training against plain torch, and views that are drawn again."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, fields
 
 import pytest
 import torch
 
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.nn.layers import Linear
+from fedrepro.methods.nn.normalisation import TwinNorm
+from fedrepro.methods.privacy.datamix import datamix, draw_mixture, joined
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State
 from fedrepro.methods.training.pretraining import batches
 from fedrepro.methods.training.representations import (
+    Forward,
     RepresentationOptions,
+    Representations,
     contrastive_training,
-    encoded_views,
+    drawn_pairs,
 )
-
-PLAIN = Augmentation((1.0, 1.0), flip_probability=0, jitter_probability=0, grey_probability=0)
 
 
 def images(n: int) -> torch.Tensor:
@@ -30,18 +33,107 @@ def identity(state: State, x: torch.Tensor, training: bool) -> torch.Tensor:
     return x
 
 
-def test_every_image_gets_its_own_views_in_pairs() -> None:
-    raw = images(600)
-    z = encoded_views(identity, {}, raw, 3, PLAIN, torch.Generator(), twins=False)
-    assert z.shape == (600, 3, 2, 1, 6, 6)
-    expected = (raw.float() / 255)[:, None, None].expand_as(z)
-    assert torch.allclose(z, expected, atol=1e-6)
-    changed = encoded_views(identity, {}, raw[:4], 2, Augmentation(), torch.Generator(), True)
-    assert not torch.allclose(changed[:, 0, 0], changed[:, 0, 1])
-    assert not torch.allclose(changed[:, 0, 0], changed[:, 1, 0])
+CROPS = Augmentation(jitter_probability=0, blur_probability=0)
+
+
+def in_memory(
+    module: Forward,
+    raw: torch.Tensor,
+    sizes: list[int],
+    vectors: int,
+    twins: bool,
+    mix: bool,
+    augmentation: Augmentation = CROPS,
+) -> torch.Tensor:
+    """All representations of phase 2 in one tensor, images x vectors x 2 x ..., as a client that
+    holds them would make them: piece by piece of its images, vector by vector."""
+    sent = []
+    for client, own in enumerate(raw.split(sizes)):
+        views, made = Seeds(3).generator("views", client), []
+        for piece in own.split(250):
+            pairs = [torch.cat(augmentation.views(piece, 2, views)) for _ in range(vectors)]
+            encoded = [module({}, pair.unsqueeze(0), twins)[0] for pair in pairs]
+            made.append(torch.stack([torch.stack(z.chunk(2), 1) for z in encoded], 1))
+        z, secret = torch.cat(made), Seeds(3).generator("datamix", client)
+        if mix:
+            z = torch.stack([datamix(vector, secret) for vector in z.unbind(1)], dim=1)
+        sent.append(z)
+    return torch.cat(sent)
+
+
+def streamed(
+    module: Forward,
+    raw: torch.Tensor,
+    sizes: list[int],
+    vectors: int,
+    twins: bool,
+    mix: bool,
+    augmentation: Augmentation = CROPS,
+) -> Representations:
+    """The same, drawn again whenever it is read."""
+    order = torch.randperm(len(raw), generator=torch.Generator().manual_seed(5))
+    own = order.argsort().split(sizes)
+    streams = [Seeds(3).generator("views", client) for client in range(len(sizes))]
+    drawn = drawn_pairs(raw[order], own, vectors, augmentation, streams)
+    mixtures = [
+        draw_mixture(size, vectors, Seeds(3).generator("datamix", client))
+        for client, size in enumerate(sizes)
+    ]
+    return Representations(module, {}, drawn, twins, joined(mixtures) if mix else None)
+
+
+def twin_norm(state: State, x: torch.Tensor, training: bool) -> torch.Tensor:
+    layer = TwinNorm("t", 1, 1)
+    return layer(layer.new(torch.Generator()), x, training)
+
+
+@pytest.mark.parametrize("mix", [False, True])
+@pytest.mark.parametrize("twins", [False, True])
+def test_what_is_read_is_what_would_have_been_held(twins: bool, mix: bool) -> None:
+    """One client has more images than are drawn together, one a single image."""
+    sizes, vectors = [260, 1, 4], 3
+    raw = images(sum(sizes))
+    held = in_memory(twin_norm, raw, sizes, vectors, twins, mix)
+    read = streamed(twin_norm, raw, sizes, vectors, twins, mix)
+    assert (len(read), read.vectors, read.n_bytes) == (265, 3, held.numel() * 4)
+    stream = torch.Generator().manual_seed(7)
+    for _ in range(3):
+        index = torch.randperm(265, generator=stream)[:100]
+        chosen = torch.randint(vectors, (100,), generator=stream)
+        assert torch.equal(read.read(index, chosen), held[index, chosen])
+
+
+def test_jittered_views_differ_in_rounding_alone() -> None:
+    """Jitter's sums over pixels are products with all images at once, which BLAS cuts in blocks."""
+    raw = torch.cat([images(300)] * 3, dim=1)
+    held = in_memory(identity, raw, [300], 2, False, False, Augmentation())
+    read = streamed(identity, raw, [300], 2, False, False, Augmentation())
+    chosen = torch.arange(300) % 2
+    found = read.read(torch.arange(300), chosen)
+    torch.testing.assert_close(found, held[torch.arange(300), chosen], rtol=0, atol=1e-6)
+
+
+def test_no_more_than_a_piece_is_encoded_at_once() -> None:
+    seen = []
+
+    def watch(state: State, x: torch.Tensor, training: bool) -> torch.Tensor:
+        seen.append((x.shape[1], training))
+        return x
+
+    read = streamed(watch, images(300), [300], 2, True, False)
+    assert read.read(torch.arange(150), torch.zeros(150, dtype=torch.int64)).shape[:2] == (150, 2)
+    assert seen == [(128, True), (128, True), (44, True)]
+
+
+def test_what_is_kept_of_a_view_does_not_grow_with_its_representation() -> None:
+    """86 bytes: 800,000 views of CIFAR-10 take 69 MB, and their representations 52 GB."""
+    drawn = streamed(identity, images(40), [20, 20], 4, False, False).drawn
+    kept = [getattr(drawn.parameters, f.name) for f in fields(drawn.parameters)]
+    assert sum(n.numel() * n.element_size() for n in kept) == 40 * 4 * 2 * 86
 
 
 def test_twins_meet_half_a_batch_apart() -> None:
+    plain = Augmentation((1.0, 1.0), flip_probability=0, jitter_probability=0, grey_probability=0)
     seen = []
 
     def watch(state: State, x: torch.Tensor, training: bool) -> torch.Tensor:
@@ -50,13 +142,32 @@ def test_twins_meet_half_a_batch_apart() -> None:
         assert torch.allclose(x[0, :k], x[0, k:])
         return x
 
-    encoded_views(watch, {}, images(5), 1, PLAIN, torch.Generator(), twins=True)
+    drawn = drawn_pairs(images(5), [torch.arange(5)], 1, plain, [torch.Generator()])
+    z = Representations(watch, {}, drawn, twins=True)
+    z.read(torch.arange(5), torch.zeros(5, dtype=torch.int64))
     assert seen == [(10, True)]
 
 
 def test_no_image_cannot_be_encoded() -> None:
     with pytest.raises(ValueError, match="no images"):
-        encoded_views(identity, {}, images(0), 1, PLAIN, torch.Generator(), False)
+        drawn_pairs(images(0), [torch.arange(0)], 3, Augmentation(), [torch.Generator()])
+
+
+@dataclass(frozen=True)
+class Held:
+    """Representations in one tensor, images x vectors x 2 x ..."""
+
+    z: torch.Tensor
+
+    @property
+    def vectors(self) -> int:
+        return self.z.shape[1]
+
+    def __len__(self) -> int:
+        return len(self.z)
+
+    def read(self, images: torch.Tensor, vectors: torch.Tensor) -> torch.Tensor:
+        return self.z[images, vectors]
 
 
 @pytest.mark.parametrize("schedule", ["cosine", "constant"])
@@ -65,7 +176,7 @@ def test_training_is_sgd_on_the_loss_of_eq_7(schedule: str) -> None:
     layer = Linear("l", 4, 3, bias=False)
     state = layer.new(torch.Generator().manual_seed(2))
     options = RepresentationOptions(2, 3, 0.1, "sgd", schedule, 0.5)
-    found, losses = contrastive_training(layer, state, z, options, Seeds(4))
+    found, losses = contrastive_training(layer, state, Held(z), options, Seeds(4))
 
     w = state["l.weight"][0].clone()
     stream = Seeds(4).generator("representations", "order")

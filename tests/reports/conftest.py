@@ -7,18 +7,35 @@ import pytest
 from fedrepro.benchmark.results import (
     AuditFinding,
     CellResult,
+    ChoiceResult,
     ClaimResult,
+    ClaimUnder,
     Comparison,
     Departure,
     Provenance,
+    ReadingResult,
     Report,
     RunSummary,
     Series,
     TableResult,
+    Universe,
     Verdict,
     VerdictWord,
 )
 
+CHOICES = (
+    ChoiceResult(
+        name="round",
+        table=None,
+        setting="which round is read",
+        taken="the last",
+        why="usual",
+        alternatives=(
+            ReadingResult("best", "the best", "text says best", "Table 3", False, True),
+            ReadingResult("fresh", "a fresh run", "it may", "Eq. 2", True, False),
+        ),
+    ),
+)
 SHARED = Departure("clients.data", "stl10", "digits", "ships with scikit-learn")
 
 
@@ -99,6 +116,12 @@ def report() -> Report:
         {"torch": "2.13.0"}, (0, 1), {"digits": {"checksum": "00ff", "release": True}}, 12.0, 20.0,
     )  # fmt: skip
     title = "A toy & its paper"
+    universes = (
+        Universe((), (ClaimUnder("3", "beats", "HOLDS", 30.75, (25.0, 36.0), 0.0004),)),
+        Universe(("best",), (ClaimUnder("3", "beats", "UNRESOLVED", 1.5, (-2.0, 5.0), 0.2),)),
+        Universe(("fresh",), (ClaimUnder("3", "beats", "NOT RUN", None, None, None),)),
+    )
     return Report(
-        "toy", title, "A. Author", 2023, "reduced", None, True, tables, (run,), provenance
+        "toy", title, "A. Author", 2023, "reduced", None, True, tables, (run,), provenance,
+        choices=CHOICES, universes=universes,
     )  # fmt: skip

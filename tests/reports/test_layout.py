@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from fedrepro.benchmark.judging.scoreboard import scoreboard
@@ -18,6 +20,13 @@ def test_equal_outer_headers_are_joined(report: Report) -> None:
     laid = layout.grid(report.tables[0])
     assert laid.header(0) == [("15", 2)]
     assert laid.header(1) == [("T = 40", 1), ("Best", 1)]
+
+
+@pytest.mark.parametrize(
+    ("id", "title"), [("B.14", "Table B.14"), ("figure-4", "Figure 4"), ("text-3.5", "Text of 3.5")]
+)
+def test_numbers_of_the_running_text_are_no_table(report: Report, id: str, title: str) -> None:
+    assert layout.title(replace(report.tables[0], id=id)) == title
 
 
 def test_a_departure_is_told_once_with_the_tables_that_it_concerns(report: Report) -> None:

@@ -7,6 +7,8 @@ for ImageNet, in the form that PyTorch codes share (factors in 1 ± strength, hu
 Every image has parameters of its own: one row of uniform numbers, drawn on the generator's device,
 so that a run on a GPU sees the same views (what is done with it: `methods.data.views.pixels`).
 Blur has a window of a tenth of the side (Chen et al.): none below 20 pixels.
+Supervised training often moves images within a border instead of resizing crops (torchvision's
+`RandomCrop(side, padding)`): that window comes first, and crops are taken of what it sees.
 
 Speed: `nox -s bench` compares with per-image transforms (docs/benchmarks.md). Images go through all
 operations in pieces that the caches hold: most time goes to memory, not to arithmetic.
@@ -20,8 +22,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from typing import Literal
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from fedrepro.methods.data.federation import to_float
@@ -35,11 +39,15 @@ from fedrepro.methods.data.views.pixels import (
     hue_rank,
     jitter,
     luma,
+    of_all,
     places,
     row_pairs,
+    seen,
+    shares_through,
 )
 
 _TRIES = 10
+_NUMBERS = 2 * _TRIES + 15
 # Images at a time that stay in the caches; half and less of it costs more in calls than it saves.
 _PIECE_BYTES = {"cpu": 3 << 19}
 _PIECE_BYTES_ELSEWHERE = 1 << 32
@@ -49,11 +57,15 @@ _PIECE_BYTES_ELSEWHERE = 1 << 32
 class Parameters:
     """What happens to each image; every tensor has n rows.
 
-    top, left, height, width: int64, the crop in pixels. flip: bool. factors: n x 4, brightness,
+    shift: int64, n x 2, pixels by which its window moves down and right. mirrored: bool, whether
+    the window sees the image reflected beyond the edges, or zeros. top, left, height, width: int64,
+    the crop in pixels. flip: bool. factors: n x 4, brightness,
     contrast, saturation (1 leaves the image) and hue (in turns, 0 leaves it). order: int64, n x 4,
     which of these comes first, second, ... grey: bool. sigma: of the blur in pixels, 0 for none.
     """
 
+    shift: Tensor
+    mirrored: Tensor
     top: Tensor
     left: Tensor
     height: Tensor
@@ -76,6 +88,8 @@ class Augmentation:
     crop_scale: bounds of the crop's share of the area; (1, 1) keeps the image. crop_ratio: bounds
     of width / height. brightness, contrast, saturation: factors lie in [max(0, 1 - s), 1 + s].
     hue: shifts lie in ±hue turns, at most 0.5. blur_sigma: bounds in pixels.
+    crop_padding: pixels around the image, within which a window of its size moves at random before
+    all else. crop_border: what lies there, `zero` or the image reflected (`reflect`).
     """
 
     crop_scale: tuple[float, float] = (0.08, 1.0)
@@ -89,6 +103,12 @@ class Augmentation:
     grey_probability: float = 0.2
     blur_probability: float = 0.5
     blur_sigma: tuple[float, float] = (0.1, 2.0)
+    crop_padding: int = 0
+    crop_border: Literal["zero", "reflect"] = "zero"
+
+    def __post_init__(self) -> None:
+        if self.crop_padding < 0:
+            raise ValueError(f"crop_padding = {self.crop_padding} is negative")
 
     def views(self, images: Tensor, n_views: int, generator: torch.Generator) -> list[Tensor]:
         """`n_views` views of uint8 images n x C x H x W: float32 in [0, 1], each n x C x H x W."""
@@ -108,33 +128,50 @@ class Augmentation:
         return [list(changed.chunk(n_views)) for changed in of_batches]
 
     def stacked_views(
-        self, images: Tensor, n_views: int, streams: Sequence[torch.Generator]
+        self,
+        images: Tensor,
+        n_views: int,
+        streams: Sequence[torch.Generator],
+        counts: Sequence[int] | None = None,
     ) -> list[Tensor]:
         """Views of several clients' uint8 images, models x batch x C x H x W, each of that shape.
 
-        Every client's come from its own stream, and are those that `views` would give.
+        Every client's come from its own stream, and are those that `views` would give of its first
+        images, as many as `counts` says (None: of all); the others are padding.
         """
         models, n, _, height, width = images.shape
-        u = torch.stack([_uniform(n * n_views, stream) for stream in streams])
-        parameters = self.parameters(u.flatten(0, 1), height, width)
+        u = []
+        for count, stream in zip(counts or [n] * models, streams, strict=True):
+            drawn = self._uniform(n_views * count, stream).view(n_views, count, -1)
+            u.append(F.pad(drawn, (0, 0, 0, n - count)).flatten(0, 1))
+        parameters = self.parameters(torch.cat(u), height, width)
         repeated = images.repeat(1, n_views, 1, 1, 1).flatten(0, 1)
         changed = apply(repeated, parameters).view(models, n_views * n, *images.shape[2:])
         return list(changed.chunk(n_views, dim=1))
 
     def draw(self, n: int, height: int, width: int, generator: torch.Generator) -> Parameters:
         """Independent parameters for `n` images of `height` x `width`."""
-        return self.parameters(_uniform(n, generator), height, width)
+        return self.parameters(self._uniform(n, generator), height, width)
 
     def parameters(self, u: Tensor, height: int, width: int) -> Parameters:
-        """Parameters for images of `height` x `width`, one for each row of uniform numbers."""
-        area, ratio, rest = torch.split(u, [_TRIES, _TRIES, 15], dim=1)
-        place, coins, strengths, keys, sigma = torch.split(rest, [2, 4, 4, 4, 1], dim=1)
+        """Parameters for images of `height` x `width`, one for each row of uniform numbers.
+
+        Raises `ValueError` for a reflected border as wide as the image.
+        """
+        border = self.crop_padding
+        if self.crop_border == "reflect" and border >= min(height, width):
+            raise ValueError(f"a border of {border} cannot reflect images {height} x {width}")
+        parts = [_TRIES, _TRIES, 2, 4, 4, 4, 1, u.shape[1] - _NUMBERS]
+        area, ratio, place, coins, strengths, keys, sigma, window = torch.split(u, parts, dim=1)
+        shift = (window * (2 * border + 1)).long() - border
         crop_height, crop_width = self._crop(area, ratio, height, width)
         top = (place[:, 0] * (height - crop_height + 1)).long()
         left = (place[:, 1] * (width - crop_width + 1)).long()
         flip, jitter, grey, blur = coins.unbind(1)
         low, high = self.blur_sigma
         return Parameters(
+            F.pad(shift, (0, 2 - shift.shape[1])),
+            torch.full_like(flip, self.crop_border == "reflect", dtype=torch.bool),
             top,
             left,
             crop_height,
@@ -145,6 +182,11 @@ class Augmentation:
             grey < self.grey_probability,
             torch.where(blur < self.blur_probability, low + (high - low) * sigma[:, 0], 0.0),
         )
+
+    def _uniform(self, n: int, generator: torch.Generator) -> Tensor:
+        """One row of uniform numbers for each of `n` images; two more place a window."""
+        numbers = _NUMBERS + (2 if self.crop_padding else 0)
+        return torch.rand(n, numbers, generator=generator, device=generator.device)
 
     def _crop(self, area: Tensor, ratio: Tensor, height: int, width: int) -> tuple[Tensor, Tensor]:
         """Heights and widths: the first of ten tries that fits, else the largest allowed shape
@@ -176,11 +218,6 @@ class Augmentation:
         return torch.where(jitter, low + (neutral + spread - low) * u, neutral)
 
 
-def _uniform(n: int, generator: torch.Generator) -> Tensor:
-    """One row of uniform numbers for each of `n` images."""
-    return torch.rand(n, 2 * _TRIES + 15, generator=generator, device=generator.device)
-
-
 def apply(images: Tensor, parameters: Parameters) -> Tensor:
     """Views n x C x H x W in [0, 1], each changed by its own row of the parameters.
 
@@ -197,9 +234,14 @@ def apply(images: Tensor, parameters: Parameters) -> Tensor:
     colours = jitter(rank, p.factors, p.order, colour, device)
     columns = places(p.left, p.width, width)
     columns = torch.where(p.flip.unsqueeze(1), columns.flip(1), columns).to(device)
-    rows = places(p.top, p.height, height).to(device)
-    pairs, shares = row_pairs(rows, (at % n_images).to(device), channels)
     columns = column_shares(columns)
+    rows, shares = row_pairs(places(p.top, p.height, height).to(device))
+    if p.shift.any():
+        (down, right), mirrored = p.shift.to(device).unbind(1), p.mirrored.to(device)
+        rows, inside = seen(rows, down, mirrored, height)
+        shares = shares * inside
+        columns = shares_through(columns, right, mirrored)
+    pairs, shares = of_all(rows, shares, (at % n_images).to(device), channels, height)
     images = to_float(images) if images.dtype == torch.uint8 else images.contiguous()
     n, n_blurred = len(at), len(at) - int(sharp.sum())
     out = torch.empty(n, channels, height * width, device=device)

@@ -37,19 +37,36 @@ def places(start: Tensor, length: Tensor, side: int) -> Tensor:
     return place.clamp_(min=0).minimum(length.unsqueeze(1) - 1).add_(start.unsqueeze(1))
 
 
-def row_pairs(place: Tensor, image: Tensor, channels: int) -> tuple[Tensor, Tensor]:
-    """Which two rows are mixed, and their shares; both n x C x H x 2.
+def seen(pixel: Tensor, shift: Tensor, mirrored: Tensor, side: int) -> tuple[Tensor, Tensor]:
+    """Which of the `side` pixels of an axis lie at `pixel` of a moved window, and whether any does.
 
-    place: n x H. image: int64, n. Rows are counted over all channels of all images.
+    pixel: int64, n x ... shift: int64, n, by how many pixels the window has moved. mirrored: bool,
+    n, whether it sees the image reflected beyond the edges (the edge itself once), or nothing.
     """
-    n, height = place.shape
+    shift, mirrored = (each.view(-1, *(1,) * (pixel.dim() - 1)) for each in (shift, mirrored))
+    at = pixel + shift
+    inside = mirrored | ((at >= 0) & (at < side))
+    return torch.where(mirrored, _mirror(at, side), at).clamp_(0, side - 1), inside
+
+
+def row_pairs(place: Tensor) -> tuple[Tensor, Tensor]:
+    """Which two rows (int64) are mixed, and their shares; both n x H x 2. place: n x H."""
     before = place.floor()
     share = place - before
     rows = torch.stack([before, place.ceil()], dim=2).long()
-    shares = torch.stack([1 - share, share], dim=2)
-    channel = torch.arange(channels, device=place.device) + channels * image.unsqueeze(1)
+    return rows, torch.stack([1 - share, share], dim=2)
+
+
+def of_all(
+    rows: Tensor, shares: Tensor, image: Tensor, channels: int, height: int
+) -> tuple[Tensor, Tensor]:
+    """`row_pairs` of every channel, n x C x H x 2, with rows counted over all channels of images.
+
+    image: int64, n. height: rows of an image.
+    """
+    channel = torch.arange(channels, device=rows.device) + channels * image.unsqueeze(1)
     return (
-        rows.unsqueeze(1) + height * channel.view(n, channels, 1, 1),
+        rows.unsqueeze(1) + height * channel.view(len(rows), channels, 1, 1),
         shares.unsqueeze(1).repeat(1, channels, 1, 1),
     )
 
@@ -58,6 +75,17 @@ def column_shares(place: Tensor) -> Tensor:
     """n x W x W: shares of an image's columns (first) in those that lie at `place` (n x W)."""
     pixel = torch.arange(place.shape[1], device=place.device, dtype=torch.float32)
     return (place.unsqueeze(1) - pixel.unsqueeze(1)).abs_().neg_().add_(1).clamp_(min=0)
+
+
+def shares_through(columns: Tensor, shift: Tensor, mirrored: Tensor) -> Tensor:
+    """n x W x W: `column_shares` of the image, where `columns` are those of a moved window.
+
+    shift, mirrored: as of `seen`.
+    """
+    pixel = torch.arange(columns.shape[1], device=columns.device)
+    column, inside = seen(pixel.repeat(len(columns), 1), shift, mirrored, len(pixel))
+    window = (column.unsqueeze(1) == pixel.unsqueeze(1)) & inside.unsqueeze(1)
+    return torch.bmm(window.to(columns), columns)
 
 
 def crop(images: Tensor, pairs: Tensor, shares: Tensor, columns: Tensor) -> Tensor:
@@ -96,9 +124,13 @@ def _reflected(radius: int, side: int, device: torch.device) -> Tensor:
     """(2 radius + 1) x side²: 1 where a pixel (first) is seen at an offset from another."""
     pixel = torch.arange(side, device=device)
     offset = torch.arange(-radius, radius + 1, device=device)
-    seen = (pixel + offset.unsqueeze(1)).abs()
-    seen = side - 1 - (side - 1 - seen).abs()
-    return (seen.unsqueeze(1) == pixel.unsqueeze(1)).to(torch.float32).flatten(1)
+    found = _mirror(pixel + offset.unsqueeze(1), side)
+    return (found.unsqueeze(1) == pixel.unsqueeze(1)).to(torch.float32).flatten(1)
+
+
+def _mirror(at: Tensor, side: int) -> Tensor:
+    """Where places up to side - 1 beyond the edges of an axis lie, reflected at its last pixels."""
+    return side - 1 - (side - 1 - at.abs()).abs()
 
 
 def luma(x: Tensor) -> Tensor:

@@ -4,7 +4,10 @@ Papers: Ghosh et al. 2020 (IFCA, model averaging); CP-CFL Eqs. 5 and 6, Algorith
 sends a pool of N models; each client trains one and returns it with its number, which costs
 (N + 1) S T for T rounds (CP-CFL Eq. 15) and an integer a round.
 Unstated: a model that no participant chose stays as it is; a client is evaluated with the model
-that it chose last, and one that never took part with the model of lowest loss.
+that it chose last, and one that never took part with the model of lowest loss. The code of Ghosh et
+al. (jichan3751/ifca, `mnist/train_cluster_mnist.py`) lets every client choose again among the
+averaged models: `choose_again`. There models share no weights at the start; `common_encoder` gives
+them one encoder.
 """
 
 from __future__ import annotations
@@ -17,10 +20,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Server, Task
+from fedrepro.methods.federated.base import Memory, Message, Server, Task
+from fedrepro.methods.federated.with_labels import WithLabels
 from fedrepro.methods.metrics import Evaluation
 from fedrepro.methods.metrics.cluster_agreement import clustering_accuracy
-from fedrepro.methods.state import State, concatenate, n_models, pool_average
+from fedrepro.methods.nn.classifier import ENCODER
+from fedrepro.methods.state import State, concatenate, n_models, part, pool_average, repeat
 from fedrepro.methods.training.evaluate import client_losses
 
 
@@ -44,22 +49,30 @@ class Clusters:
 
 
 @dataclass(frozen=True)
-class Clustered(FederatedMethod):
-    """n_clusters: N, models in the pool."""
+class Clustered(WithLabels):
+    """n_clusters: N, models in the pool. choose_again: whether clients take the model of lowest
+    loss after the average before they are evaluated, and not the one that they chose to train.
+    common_encoder: whether all models start from one encoder, with heads of their own.
+    """
 
     n_clusters: int = 3
+    choose_again: bool = False
+    common_encoder: bool = False
 
     @abstractmethod
     def choose(self, task: Task, pool: State, t: int, clients: Tensor) -> Tensor:
         """The model that each of `clients` trains in round `t`, int64."""
 
-    def encoder_epochs_in(self, t: int) -> int | None:
-        """How many local epochs of round `t` train the encoder; None for all."""
+    def encoder_epochs_in(self, t: int) -> int | range | None:
+        """The local epochs of round `t` that train the encoder: the first so many, a range, all."""
         return None
 
     def start(self, task: Task, attempt: int) -> Server:
         models = [task.new_model("model", attempt, n) for n in range(self.n_clusters)]
-        return Clusters(concatenate(models), torch.full((task.federation.n_clients,), -1))
+        pool = concatenate(models)
+        if self.common_encoder:
+            pool |= repeat(part(models[0], ENCODER), self.n_clusters)
+        return Clusters(pool, torch.full((task.federation.n_clients,), -1))
 
     def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
         return Message(shared={"weights": server.pool})
@@ -98,7 +111,7 @@ class Clustered(FederatedMethod):
 
     def personal_models(self, task: Task, server: Server, memory: Memory) -> tuple[State, Tensor]:
         choice = server.choice.clone()
-        unseen = (choice < 0).nonzero().flatten()
+        unseen = ((choice < 0) | self.choose_again).nonzero().flatten()
         if len(unseen):
             choice[unseen] = select(task, server.pool, unseen)
         return server.pool, choice

@@ -4,17 +4,18 @@ Paper: CP-CFL, Algorithm 2. Rounds t < T_c: each client takes a random model and
 only. From t = T_c: it takes the model of lowest loss (Eq. 5) and trains all of it. Section 4.5:
 the encoder trained in E_l,f of the local epochs, or shared by all clusters.
 
-Readings: head-only rounds are t < T_c as in the algorithm (one sentence says t <= T_c). The first
-E_l,f of the local epochs train the encoder. The shared encoder is the average of all clients' by
-numbers of images; it is sent once with N heads, which is cheaper than the paper's (N + 1) S T.
-Clients return whole models in head-only rounds too, as Eq. 15 counts them. Without pre-training all
-models start from one random encoder.
+Readings: head-only rounds are t < T_c as in the algorithm (one sentence says t <= T_c: T_c one
+more). The first E_l,f of the local epochs train the encoder, or the last (`encoder_last`). The
+shared encoder is the average of all clients' by numbers of images; it is sent once with N heads,
+which is cheaper than the paper's (N + 1) S T. Clients return whole models in head-only rounds too,
+as Eq. 15 counts them. Without pre-training all models start from one random encoder
+(`common_encoder`).
 Evidence: `tests/methods/test_cpcfl.py`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -30,17 +31,15 @@ class CPCFL(Clustered):
     """Options of every clustered method, and:
 
     head_rounds: T_c, rounds of random choice that train heads only. encoder_epochs: E_l,f, local
-    epochs that train the encoder; None for all. shared_encoder: one encoder for all clusters.
+    epochs that train the encoder; None for all. encoder_last: whether these are the last, not the
+    first. shared_encoder: one encoder for all clusters.
     """
 
+    common_encoder: bool = True
     head_rounds: int = 10
     encoder_epochs: int | None = None
+    encoder_last: bool = False
     shared_encoder: bool = False
-
-    def start(self, task: Task, attempt: int) -> Server:
-        drawn = super().start(task, attempt)
-        encoder = part(take(drawn.pool, [0]), ENCODER)
-        return replace(drawn, pool={**drawn.pool, **repeat(encoder, self.n_clusters)})
 
     def choose(self, task: Task, pool: State, t: int, clients: Tensor) -> Tensor:
         if t >= self.head_rounds:
@@ -49,8 +48,12 @@ class CPCFL(Clustered):
         everyone = torch.randint(self.n_clusters, (task.federation.n_clients,), generator=stream)
         return everyone[clients]
 
-    def encoder_epochs_in(self, t: int) -> int | None:
-        return 0 if t < self.head_rounds else self.encoder_epochs
+    def encoder_epochs_in(self, t: int) -> int | range | None:
+        if t < self.head_rounds:
+            return 0
+        if self.encoder_epochs is None or not self.encoder_last:
+            return self.encoder_epochs
+        return range(max(0, self.local_epochs - self.encoder_epochs), self.local_epochs)
 
     def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
         if not self.shared_encoder:

@@ -5,7 +5,8 @@ Paper: Ghosh et al. 2020 (model averaging, all weights per cluster); as CP-CFL's
 fails, training starts again with other random weights.
 
 Unstated: clustering has failed as soon as all clients' last choices are one model, in whatever
-round, since a model that nobody trains hardly ever becomes the best again. If the last of
+round, since a model that nobody trains hardly ever becomes the best again; or it is looked at once,
+after the last round (`restart_at_end`). If the last of
 `max_restarts` new starts fails too, it is trained to the end and `clustering_failed` is recorded.
 Evidence: `tests/methods/test_ifca.py` (recovers known clusters; restarts).
 """
@@ -23,12 +24,16 @@ from fedrepro.methods.state import State
 
 @dataclass(frozen=True)
 class IFCA(Clustered):
-    """max_restarts: new starts after clustering failure."""
+    """max_restarts: new starts after clustering failure. restart_at_end: whether failure is looked
+    for after the last round alone, not after every one.
+    """
 
     max_restarts: int = 10
+    restart_at_end: bool = False
 
     def choose(self, task: Task, pool: State, t: int, clients: Tensor) -> Tensor:
         return select(task, pool, clients)
 
     def failed(self, task: Task, server: Server, t: int, attempt: int) -> bool:
-        return attempt < self.max_restarts and bool(server.collapsed)
+        looked_at = not self.restart_at_end or t + 1 == self.rounds
+        return looked_at and attempt < self.max_restarts and bool(server.collapsed)

@@ -21,8 +21,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Server, Task
+from fedrepro.methods.federated.base import Memory, Message, Server, Task
 from fedrepro.methods.federated.client_memory import ClientMemory, ClientStates
+from fedrepro.methods.federated.with_labels import WithLabels
 from fedrepro.methods.metrics import Evaluation, fairness
 from fedrepro.methods.nn.classifier import ENCODER, HEAD
 from fedrepro.methods.state import State, part, repeat
@@ -42,7 +43,7 @@ class PersonalMemory(ClientMemory):
 
 
 @dataclass(frozen=True)
-class Personalized(FederatedMethod):
+class Personalized(WithLabels):
     """Options of every method, and how a client adapts after the last round.
 
     personal_epochs: passes over its images. personal_learning_rate: of plain SGD.
@@ -125,7 +126,9 @@ class Personalized(FederatedMethod):
     def adapted_by(self, task: Task, local_loss: LocalLoss, start: State) -> State:
         """All clients' states after they have minimised `local_loss`; start: stacked over them."""
         everyone, options = torch.arange(task.federation.n_clients), self.personal_options()
-        return self.train(task, local_loss, start, self.rounds, everyone, options=options).state
+        return self.train(
+            task, local_loss, start, self.rounds, everyone, options=options, personalising=True
+        ).state
 
     def begin(self, task: Task, received: State, clients: Tensor, memory: PersonalMemory) -> State:
         """The states of `clients`, stacked: what they received, and what they keep."""

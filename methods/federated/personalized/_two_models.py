@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from fedrepro.methods.data.federation import to_float
 from fedrepro.methods.federated.base import Server, Task
 from fedrepro.methods.federated.personalized._personalized import Personalized
 from fedrepro.methods.state import State
@@ -49,16 +48,20 @@ class TwoModels(Supervised):
         return name.startswith(PERSONAL) or not self.adapting
 
     @abstractmethod
-    def personal_loss(self, state: State, batch: Batch) -> Tensor:
-        """Loss of each client's personal model, (models,); no gradient into the global one."""
+    def personal_loss(self, state: State, x: Tensor, batch: Batch) -> Tensor:
+        """Loss of each client's personal model, (models,); no gradient into the global one.
+
+        x: what the step sees of the batch (`images`), the same for both models.
+        """
 
     def loss(self, state: State, client_state: State, batch: Batch) -> Tensor:
-        loss = self.personal_loss(state, batch)
-        return loss if self.adapting else loss + self.loss_of(common(state), batch)
+        x = self.images(batch)  # models x batch x C x H x W
+        loss = self.personal_loss(state, x, batch)
+        return loss if self.adapting else loss + self.loss_of(common(state), x, batch)
 
-    def loss_of(self, model: State, batch: Batch) -> Tensor:
+    def loss_of(self, model: State, x: Tensor, batch: Batch) -> Tensor:
         """Mean cross-entropy of each of the stacked models, (models,)."""
-        logits = self.model(model, to_float(self.portion.images[batch.index]), training=True)
+        logits = self.model(model, x, training=True)
         return batch.mean(cross_entropies(logits, self.labels[batch.index]))
 
 

@@ -44,8 +44,8 @@ def mixture(state: State) -> State:
 class _Mixed(TwoModels):
     """The loss of the mixture, which reaches v and α."""
 
-    def personal_loss(self, state: State, batch: Batch) -> Tensor:
-        return self.loss_of(mixture(state), batch)
+    def personal_loss(self, state: State, x: Tensor, batch: Batch) -> Tensor:
+        return self.loss_of(mixture(state), x, batch)
 
     def after(self, state: State, client_state: State, batch: Batch) -> None:
         state[PERSONAL + SHARE].clamp_(0, 1)

@@ -30,9 +30,9 @@ class _Proximal(TwoModels):
         super().__init__(task, adapting)
         self.anchor, self.proximity = anchor, proximity
 
-    def personal_loss(self, state: State, batch: Batch) -> Tensor:
+    def personal_loss(self, state: State, x: Tensor, batch: Batch) -> Tensor:
         own = personal(state)
-        return self.loss_of(own, batch) + self.proximity / 2 * squared_distance(own, self.anchor)
+        return self.loss_of(own, x, batch) + self.proximity / 2 * squared_distance(own, self.anchor)
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,8 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 from torch import Tensor
 
-from fedrepro.methods.data.federation import to_float
-from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Server, Task
+from fedrepro.methods.federated.base import Memory, Message, Server, Task
+from fedrepro.methods.federated.with_labels import WithLabels
 from fedrepro.methods.nn.classifier import ENCODER, HEAD
 from fedrepro.methods.state import State, part, put, repeat, take, weighted_average
 from fedrepro.methods.training.evaluate import features
@@ -58,7 +58,7 @@ class Aligned(Supervised):
 
     def loss(self, state: State, client_state: State, batch: Batch) -> Tensor:
         labels = self.labels[batch.index]
-        x = to_float(self.portion.images[batch.index])  # models x batch x C x H x W
+        x = self.images(batch)  # models x batch x C x H x W
         h = self.model.features(state, x, training=True)  # models x batch x dim
         each = cross_entropies(self.model.logits(state, h, training=True), labels)  # models x batch
         if self.centroids is None or batch.epoch < self.head_epochs:
@@ -77,7 +77,7 @@ class Collaboration:
 
 
 @dataclass(frozen=True)
-class FedPAC(FederatedMethod):
+class FedPAC(WithLabels):
     """head_epochs: passes for the classifier before those for the encoder. align_weight: λ."""
 
     head_epochs: int = 1

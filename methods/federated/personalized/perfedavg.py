@@ -15,7 +15,6 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from fedrepro.methods.data.federation import to_float
 from fedrepro.methods.federated.base import Server, Task
 from fedrepro.methods.federated.personalized._personalized import Personalized
 from fedrepro.methods.state import State
@@ -49,15 +48,16 @@ class _Meta(Supervised):
         return False
 
     def loss(self, state: State, client_state: State, batch: Batch) -> Tensor:
-        half = max(1, batch.index.shape[1] // 2)
-        first, second = batch.index[:, :half], batch.index[:, half:]
-        ahead = stepped(state, self._loss_on(state, first), self.step_size)
-        return self._loss_on(ahead, second if second.shape[1] else first)
+        x, labels = self.images(batch), self.labels[batch.index]
+        half = max(1, labels.shape[1] // 2)
+        ahead = stepped(state, self._loss_on(state, x[:, :half], labels[:, :half]), self.step_size)
+        rest = slice(half if labels.shape[1] > 1 else 0, None)
+        return self._loss_on(ahead, x[:, rest], labels[:, rest])
 
-    def _loss_on(self, state: State, index: Tensor) -> Tensor:
-        x = to_float(self.portion.images[index])  # models x half x C x H x W
+    def _loss_on(self, state: State, x: Tensor, labels: Tensor) -> Tensor:
+        """Mean loss of each model on images models x half x C x H x W, (models,)."""
         logits = self.model(state, x, training=True)  # models x half x classes
-        return cross_entropies(logits, self.labels[index]).mean(dim=1)  # models
+        return cross_entropies(logits, labels).mean(dim=1)  # models
 
 
 @dataclass(frozen=True)

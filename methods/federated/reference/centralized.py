@@ -21,6 +21,7 @@ from torch import Tensor
 from fedrepro.methods.data.federation import Federation
 from fedrepro.methods.federated.base import Memory, Message, NoExchange, Server, Task
 from fedrepro.methods.federated.client_memory import ClientMemory
+from fedrepro.methods.federated.with_labels import WithLabels
 from fedrepro.methods.state import State, repeat
 
 
@@ -32,7 +33,7 @@ class PoolMemory(ClientMemory):
 
 
 @dataclass(frozen=True)
-class Centralized(NoExchange):
+class Centralized(NoExchange, WithLabels):
     """by: `all` for one pool, `cluster` for one for each true group of clients."""
 
     by: Literal["all", "cluster"] = "all"

@@ -29,10 +29,11 @@ from fedrepro.methods.federated.views import client_views
 from fedrepro.methods.nn.classifier import ENCODER
 from fedrepro.methods.objectives.base import Learner
 from fedrepro.methods.state import State, concatenate, part, pool_average, take
+from fedrepro.methods.training.client_views import ClientViews
 from fedrepro.methods.training.evaluate import features
 from fedrepro.methods.training.local_loss import Batch
 from fedrepro.methods.training.probing import image_bytes
-from fedrepro.methods.training.self_supervised import ClientViews, SelfSupervisedLoss
+from fedrepro.methods.training.self_supervised import SelfSupervisedLoss
 
 
 def feature_agreement(first: Tensor, second: Tensor) -> Tensor:

@@ -14,15 +14,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
-from fedrepro.methods.nn.normalisation import Norm
+from fedrepro.methods.nn.normalisation import Norm, TwinVariance
 
 
 @dataclass(frozen=True)
 class FedSimCLR(SelfSupervised):
-    """client_norm: after the first two convolutions. group_channels: of `group` and `twin`."""
+    """client_norm: after the first two convolutions. group_channels: of `group` and `twin`.
+
+    twin_variance: of `twin`.
+    """
 
     client_norm: Norm = "batch"
     group_channels: int = 16
+    twin_variance: TwinVariance = "pooled"
 
     def encoder_options(self) -> Mapping[str, Any]:
         if self.client_norm == "batch":
@@ -31,6 +35,7 @@ class FedSimCLR(SelfSupervised):
             "client_layers": 2,
             "client_norm": self.client_norm,
             "group_channels": self.group_channels,
+            "twin_variance": self.twin_variance,
         }
 
     def objective_name(self) -> str:

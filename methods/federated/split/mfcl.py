@@ -7,7 +7,8 @@ remaining network and its projection layers by Eq. 7 with LARS. The two servers 
 second never sees weights of the module, the first never sees a representation.
 Departures: the decoder never undoes the pooling (Tables 9 and 10), so it rebuilds views averaged
 over 2x2 pixels; no output activation is listed, and binary cross-entropy needs a sigmoid.
-Representations are those after the pooling, a quarter of the 32 x 32 x 64 values in Section 5.4.
+Representations are those after the pooling, a quarter of the 32 x 32 x 64 values in Section 5.4
+(`sent` takes the others: without DataMix the same training, at four times the traffic).
 Unstated: who is lost in phase 2 at a dropout of δ (drawn at random for each trial, at least one
 client stays); in phase 2 views pass through TN as twins, through BN by the averaged running
 statistics; the linear layer stands on the projection layers (Section 5.1).
@@ -17,6 +18,7 @@ phase 2 in `test_representations.py`, masks in `test_secure_aggregation.py`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -39,18 +41,20 @@ from fedrepro.methods.nn.modular import (
     two_modules,
     with_own_modules,
 )
-from fedrepro.methods.nn.normalisation import Norm
-from fedrepro.methods.privacy.datamix import datamix
+from fedrepro.methods.nn.normalisation import Norm, TwinVariance
+from fedrepro.methods.outcome import DivergedError
+from fedrepro.methods.privacy.datamix import draw_mixture, joined
 from fedrepro.methods.privacy.secure_aggregation import masked, unmasked_sum
 from fedrepro.methods.state import State, part, repeat
+from fedrepro.methods.training.client_views import ClientViews
 from fedrepro.methods.training.local_loss import Batch, LocalLoss
 from fedrepro.methods.training.probing import image_bytes
 from fedrepro.methods.training.representations import (
     RepresentationOptions,
+    Representations,
     contrastive_training,
-    encoded_views,
+    drawn_pairs,
 )
-from fedrepro.methods.training.self_supervised import ClientViews
 
 DECODER = "decoder"
 
@@ -121,11 +125,14 @@ class MFCL(FederatedMethod):
     """Options of every method, which are those of phase 1, and:
 
     cut_layer: convolutions in the client module. client_norm: `batch`, `group` or `twin`, there and
-    in the decoder. group_channels: Λ. representations: ρ, pairs of views that are sent of each
-    image. client_dropout: δ, share of the clients whose representations are lost.
-    secure_aggregation: of phase 1. datamix: of phase 2. server_*: training of the second server.
-    projector_widths: its dense layers. temperature: τ. client_models: whether the modules that
-    clients trained last, before their average, are saved with it; they stay with the clients.
+    in the decoder. group_channels: Λ. twin_variance: of TN, `pooled` over both views (Eq. 2) or
+    `averaged` (Table 18). representations: ρ, pairs of views that are sent of each image. sent:
+    representations behind the pooling that ends the client module (`pooled`, Table 9), or before it
+    (`unpooled`, Section 5.4), which the second server then does. client_dropout: δ, share of the
+    clients whose representations are lost. secure_aggregation: of phase 1. datamix: of phase 2.
+    server_*: training of the second server. projector_widths: its dense layers. temperature: τ.
+    client_models: whether the modules that clients trained last, before their average, are saved
+    with it; they stay with the clients.
     """
 
     draws_views: ClassVar[bool] = True
@@ -133,7 +140,9 @@ class MFCL(FederatedMethod):
     cut_layer: int = 2
     client_norm: Norm = "twin"
     group_channels: int = 16
+    twin_variance: TwinVariance = "pooled"
     representations: int = 8
+    sent: Literal["pooled", "unpooled"] = "pooled"
     client_dropout: float = 0.0
     secure_aggregation: bool = False
     datamix: bool = False
@@ -158,6 +167,7 @@ class MFCL(FederatedMethod):
             "client_layers": self.cut_layer,
             "client_norm": self.client_norm,
             "group_channels": self.group_channels,
+            "twin_variance": self.twin_variance,
             "projector_widths": self.projector_widths,
         }
 
@@ -195,7 +205,7 @@ class MFCL(FederatedMethod):
     ) -> Message:
         weights = download.shared["weights"]
         if t == self.rounds:
-            return Message(each={"representations": self._encoded(task, weights, clients)})
+            return Message(in_pieces={"representations": self._encoded(task, weights, clients)})
         loss = Rebuilding(self._autoencoder(task), client_views(task, t, clients))
         trained = self.train(task, loss, repeat(weights, len(clients)), t, clients)
         if self.client_models:
@@ -210,7 +220,7 @@ class MFCL(FederatedMethod):
     def aggregate(
         self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
     ) -> Server:
-        if "representations" in upload.each:
+        if "representations" in upload.in_pieces:
             options = RepresentationOptions(
                 self.server_epochs,
                 self.server_batch_size,
@@ -219,10 +229,13 @@ class MFCL(FederatedMethod):
                 self.server_schedule,
                 self.temperature,
             )
-            z = upload.each["representations"]["z"]
-            trained, losses = contrastive_training(
-                two_modules(task.model.encoder).behind, server.second, z, options, task.seeds
-            )
+            z = upload.in_pieces["representations"]
+            assert isinstance(z, Representations)
+            network = two_modules(task.model.encoder)
+            behind = network.behind if self.sent == "pooled" else network.pooled_and_behind
+            trained, losses = contrastive_training(behind, server.second, z, options, task.seeds)
+            if not math.isfinite(losses[-1]):
+                raise DivergedError(t + 1)
             return replace(server, second=trained, losses=[*losses])
         if "masked weights" in upload.each:
             return replace(server, first=unmasked_sum(upload.each["masked weights"], server.first))
@@ -249,31 +262,37 @@ class MFCL(FederatedMethod):
         return {"server_loss_first": server.losses[0], "server_loss_last": server.losses[-1]}
 
     def _autoencoder(self, task: Task) -> ModuleAndDecoder:
-        return _autoencoder(two_modules(task.model.encoder), self.client_norm, self.group_channels)
+        network, norm = two_modules(task.model.encoder), self.client_norm
+        return _autoencoder(network, norm, self.group_channels, self.twin_variance)
 
-    def _encoded(self, task: Task, weights: State, clients: Tensor) -> State:
-        """Representations of all images of `clients`, client after client."""
+    def _encoded(self, task: Task, weights: State, clients: Tensor) -> Representations:
+        """Of all images of `clients`, client after client."""
         assert task.augmentation is not None
-        sent = []
-        for client, own in zip(clients.tolist(), task.images_of(clients), strict=True):
-            z = encoded_views(
-                two_modules(task.model.encoder).module,
-                weights,
-                task.federation.train.images[own],
-                self.representations,
-                task.augmentation,
-                task.seeds.generator("views", "phase 2", client),
-                twins=self.client_norm == "twin",
-            )
-            if self.datamix:
-                stream = task.seeds.generator("datamix", client)
-                z = torch.stack([datamix(own, stream) for own in z.unbind(1)], dim=1)
-            sent.append(z)
-        return {"z": torch.cat(sent) if len(sent) > 1 else sent[0]}
+        own, numbers = task.images_of(clients), clients.tolist()
+        drawn = drawn_pairs(
+            task.federation.train.images,
+            own,
+            self.representations,
+            task.augmentation,
+            [task.seeds.generator("views", "phase 2", client) for client in numbers],
+        )
+        mixture = None
+        if self.datamix:
+            mixtures = [
+                draw_mixture(len(held), self.representations, task.seeds.generator("datamix", one))
+                for held, one in zip(own, numbers, strict=True)
+            ]
+            mixture = joined(mixtures)
+        network, twins = two_modules(task.model.encoder), self.client_norm == "twin"
+        module = network.module if self.sent == "pooled" else network.before_pooling
+        return Representations(module, weights, drawn, twins, mixture)
 
 
 @lru_cache(maxsize=8)
-def _autoencoder(network: ModularNetwork, norm: Norm, group_channels: int) -> ModuleAndDecoder:
+def _autoencoder(
+    network: ModularNetwork, norm: Norm, group_channels: int, variance: TwinVariance
+) -> ModuleAndDecoder:
     """One autoencoder for all rounds, the decoder mirroring the module."""
-    decoder = plain_layers(DECODER, mirrored(network.plan), norm, group_channels)
+    plan = mirrored(network.plan)
+    decoder = plain_layers(DECODER, plan, norm, group_channels, variance=variance)
     return ModuleAndDecoder(network.module, decoder)

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Server, Task
+from fedrepro.methods.federated.base import Memory, Message, Server, Task
+from fedrepro.methods.federated.with_labels import WithLabels
 from fedrepro.methods.metrics import Evaluation
 from fedrepro.methods.metrics.fairness import classes_per_client
 from fedrepro.methods.nn.classifier import ENCODER
@@ -21,7 +22,7 @@ from fedrepro.methods.state import State, part
 
 
 @dataclass(frozen=True)
-class FedAvg(FederatedMethod):
+class FedAvg(WithLabels):
     """Federated averaging, which is what `FederatedMethod` does by default."""
 
     def local_update(

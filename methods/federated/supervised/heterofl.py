@@ -17,7 +17,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Server, Task
+from fedrepro.methods.federated.base import Memory, Message, Server, Task
+from fedrepro.methods.federated.with_labels import WithLabels
 from fedrepro.methods.nn.classifier import ENCODER
 from fedrepro.methods.state import State, part, repeat
 from fedrepro.methods.training.local import Supervised
@@ -63,7 +64,7 @@ def overlapping_average(old: State, held: list[State]) -> State:
 
 
 @dataclass(frozen=True)
-class HeteroFL(FederatedMethod):
+class HeteroFL(WithLabels):
     """levels: shares of the channels; client c has number c modulo their count."""
 
     levels: tuple[float, ...] = (1.0, 0.5, 0.25, 0.125, 0.0625)

@@ -18,7 +18,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.data.federation import to_float
 from fedrepro.methods.federated.base import Message, Task
 from fedrepro.methods.federated.client_memory import ClientMemory, ClientStates
 from fedrepro.methods.federated.supervised.fedavg import FedAvg
@@ -48,7 +47,7 @@ class ModelContrastive(Supervised):
         return 2 * image_bytes(self.model, *self.portion.images.shape[1:])
 
     def loss(self, state: State, client_state: State, batch: Batch) -> Tensor:
-        x = to_float(self.portion.images[batch.index])  # models x batch x C x H x W
+        x = self.images(batch)  # models x batch x C x H x W
         h = self.model.features(state, x, training=True)  # models x batch x dim
         logits = self.model.logits(state, h, training=True)  # models x batch x classes
         supervised = cross_entropies(logits, self.labels[batch.index])  # models x batch

@@ -18,7 +18,8 @@ import torch
 from torch import Tensor
 
 from fedrepro.methods.data.federation import to_float
-from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Server, Task
+from fedrepro.methods.federated.base import Memory, Message, Server, Task
+from fedrepro.methods.federated.with_labels import WithLabels
 from fedrepro.methods.nn.classifier import Classifier
 from fedrepro.methods.state import State, concatenate, n_models, pool_average, take
 from fedrepro.methods.training.local import Supervised
@@ -39,7 +40,7 @@ def ensemble_logits(
 
 
 @dataclass(frozen=True)
-class SplitMix(FederatedMethod):
+class SplitMix(WithLabels):
     """base_width: share of the channels in a base network, 1/k.
 
     budgets: shares of the network that clients can train; client c has number c modulo their count.

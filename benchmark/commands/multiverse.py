@@ -1,0 +1,172 @@
+"""`fedrepro multiverse`: the claims of a paper under every reading of what it leaves open."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import itertools
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from time import perf_counter
+
+from fedrepro.benchmark.claims.nodes import CellKey, key_of
+from fedrepro.benchmark.commands._judged import (
+    command_line,
+    default_folder,
+    show,
+    store_at,
+    trained,
+)
+from fedrepro.benchmark.commands._options import (
+    add_cells,
+    add_execution,
+    add_paper,
+    add_places,
+    chosen_plan,
+    comma_separated,
+    estimator_for,
+)
+from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.planning.plan import Plan
+from fedrepro.benchmark.spec.load import load_paper
+from fedrepro.benchmark.spec.model import Paper
+from fedrepro.benchmark.spec.problems import suggestion
+from fedrepro.benchmark.spec.readings import readings_of
+
+HELP = "run claims under every reading of what the paper leaves open"
+EXAMPLE = "fedrepro multiverse fedrlc --tables 2 --dry-run"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which claims and readings, and the options of `run`."""
+    add_paper(parser)
+    parser.add_argument(
+        "--claims",
+        type=comma_separated,
+        metavar="LIST",
+        help="ids of claims, comma-separated, * for any letters (default: all of --tables)",
+    )
+    parser.add_argument(
+        "--readings",
+        dest="chosen",
+        type=comma_separated,
+        metavar="LIST",
+        help="readings, comma-separated (default: all that change something)",
+    )
+    parser.add_argument(
+        "--combinations",
+        action="store_true",
+        help="all combinations of the readings, not one at a time",
+    )
+    add_cells(parser)
+    add_places(parser)
+    add_execution(parser)
+    parser.add_argument(
+        "--dry-run", action="store_true", help="say how many trials and how long; train nothing"
+    )
+
+
+def execute(given: argparse.Namespace) -> int:
+    """Runs the claims in every universe, and reports on the readings that are taken."""
+    from fedrepro.benchmark.judging.judge import judge
+    from fedrepro.benchmark.judging.other_readings import cells_of_claims, universes
+
+    clock = perf_counter()
+    paper = load_paper(given.paper)
+    claims = _claims(paper, given)
+    cells = cells_of_claims(paper, claims)
+    given.tables = None  # claims may compare with cells of other tables
+    taken = chosen_plan(given, paper).only(cells)
+    plans = _plans(taken, _readings(paper, given, taken), cells, given.combinations)
+    store = store_at(given.store)
+    missing = dict.fromkeys(
+        trial for plan in plans for trial in plan.trials_to_run() if store.find(*trial) is None
+    )
+    left = estimator_for(given, store).of(missing) if missing else None
+    print(
+        f"{len(claims)} claims under {len(plans)} sets of readings; "
+        + ("no trial is missing" if left is None else left.line()),
+        flush=True,
+    )
+    if given.dry_run:
+        return 0
+    usual = default_folder(taken, given)
+    folder = given.out or usual.with_name(f"{usual.name}-multiverse")
+    reports = {}
+    for plan in plans:
+        print(f"readings: {', '.join(plan.paper.readings) or 'as taken'}", flush=True)
+        not_run = trained(plan, store, given)
+        reports[plan.paper.readings] = judge(
+            plan, store, command=command_line(), not_run=not_run, audit=False
+        )
+    first = reports[taken.paper.readings]
+    found = universes({key: one.tables for key, one in reports.items()}, claims)
+    wall_s = perf_counter() - clock
+    provenance = dataclasses.replace(first.provenance, wall_s=wall_s)
+    tables = tuple(
+        dataclasses.replace(
+            table, claims=tuple(one for one in table.claims if (table.id, one.id) in claims)
+        )
+        for table in first.tables
+    )
+    report = dataclasses.replace(first, tables=tables, universes=found, provenance=provenance)
+    return show([report], folder)
+
+
+def _claims(paper: Paper, given: argparse.Namespace) -> frozenset[tuple[str, str]]:
+    """The claims that are asked for, by table and id."""
+    tables = [one for one in paper.tables if given.tables is None or one.id in given.tables]
+    known = [(table.id, claim.id) for table in tables for claim in table.claims]
+    patterns = given.claims or ["*"]
+    for pattern in patterns:
+        if not any(fnmatchcase(id, pattern) for _, id in known):
+            hint = suggestion(pattern, [id for _, id in known])
+            raise SpecError(f"--claims: no claim '{pattern}'{hint}")
+    return frozenset(
+        (table, id) for table, id in known if any(fnmatchcase(id, one) for one in patterns)
+    )
+
+
+def _readings(paper: Paper, given: argparse.Namespace, taken: Plan) -> list[str]:
+    """The readings that are asked for; of all of them those that change these claims."""
+    if given.chosen is not None:
+        return list(dict.fromkeys(given.chosen))
+    return [
+        one.name
+        for one in readings_of(paper)
+        if one.name not in given.readings and _differs(taken, one.name)
+    ]
+
+
+def _differs(taken: Plan, name: str) -> bool:
+    """Whether a reading changes a run of the plan, or what is read from one."""
+    other = taken.under([name])
+    read = {key_of(one.cell): (one.config, one.read, one.cell.metric) for one in other.cells}
+    return any(
+        (one.config, one.read, one.cell.metric) != read[key_of(one.cell)] for one in taken.cells
+    )
+
+
+def _plans(
+    taken: Plan, readings: Sequence[str], cells: frozenset[CellKey], combined: bool
+) -> list[Plan]:
+    """As taken, then under each reading, or under each combination of them."""
+    base = taken.paper.readings
+    return [
+        taken,
+        *(taken.under((*base, *names)).only(cells) for names in _names(taken, readings, combined)),
+    ]
+
+
+def _names(taken: Plan, readings: Sequence[str], combined: bool) -> Iterator[tuple[str, ...]]:
+    if not combined:
+        yield from ((name,) for name in readings)
+        return
+    choice = {one.name: one.choice.name for one in readings_of(taken.paper)}
+    groups: dict[str | None, list[str]] = {}
+    for name in readings:
+        groups.setdefault(choice.get(name, name), []).append(name)
+    for picked in itertools.product(*([None, *group] for group in groups.values())):
+        names = tuple(name for name in picked if name is not None)
+        if names:
+            yield names

@@ -1,0 +1,163 @@
+"""What other readings of a paper make of cells and claims (`benchmark.spec.readings`)."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from fedrepro.benchmark.claims.bind_cells import bind
+from fedrepro.benchmark.claims.nodes import CellKey
+from fedrepro.benchmark.planning.plan import Plan, PlannedCell
+from fedrepro.benchmark.results import (
+    CellResult,
+    CellUnder,
+    ChoiceResult,
+    ClaimResult,
+    ClaimUnder,
+    Comparison,
+    ReadingResult,
+    TableResult,
+    Universe,
+)
+from fedrepro.benchmark.spec.model import Paper
+from fedrepro.benchmark.spec.readings import Reading, choices_of, readings_of
+
+_FALLS = ("<", "<=")
+"""Relations that hold where left minus right is below zero."""
+
+
+def choices(plan: Plan) -> tuple[ChoiceResult, ...]:
+    """What the paper leaves open with alternatives, of the tables that are shown."""
+    return tuple(
+        ChoiceResult(
+            name=str(choice.name),
+            table=table,
+            setting=choice.setting,
+            taken=choice.taken,
+            why=choice.why,
+            alternatives=tuple(
+                ReadingResult(
+                    name=one.name,
+                    taken=one.taken,
+                    why=one.why,
+                    speaks=one.speaks,
+                    is_taken=one.name in plan.paper.readings,
+                    only_evaluates=one.only_evaluates,
+                )
+                for one in choice.alternatives
+            ),
+        )
+        for choice, table in choices_of(plan.paper)
+        if choice.alternatives and table in (None, *plan.tables)
+    )
+
+
+def read_otherwise(plan: Plan) -> dict[str, Plan]:
+    """By reading that reads the plan's own trials in another way: the plan under it as well."""
+    taken = plan.paper.readings
+    settled = {one.choice.name for one in readings_of(plan.paper) if one.name in taken}
+    return {
+        reading.name: plan.under((*taken, reading.name))
+        for reading in readings_of(plan.paper)
+        if reading.alternative.only_evaluates
+        and reading.choice.name not in settled
+        and any(_rereads(reading, one) for one in plan.cells)
+    }
+
+
+def _rereads(reading: Reading, planned: PlannedCell) -> bool:
+    cell, other = planned.cell, reading.alternative
+    return (
+        planned.config is not None
+        and reading.concerns(cell.table, cell.experiment)
+        and (other.at is not None or cell.metric in other.metrics)
+    )
+
+
+def with_other_readings(
+    tables: Sequence[TableResult], others: Mapping[str, Sequence[TableResult]]
+) -> tuple[TableResult, ...]:
+    """Tables whose cells say what they are under readings of which each gives all tables anew."""
+    if not others:
+        return tuple(tables)
+    return tuple(
+        replace(
+            table,
+            cells=tuple(
+                replace(
+                    cell,
+                    under=tuple(
+                        _under(name, judged[i].cells[j])
+                        for name, judged in others.items()
+                        if _differs(cell, judged[i].cells[j])
+                    ),
+                )
+                for j, cell in enumerate(table.cells)
+            ),
+        )
+        for i, table in enumerate(tables)
+    )
+
+
+def _differs(cell: CellResult, other: CellResult) -> bool:
+    return (cell.metric, cell.trials, cell.verdict) != (other.metric, other.trials, other.verdict)
+
+
+def _under(reading: str, cell: CellResult) -> CellUnder:
+    verdict = cell.verdict
+    return CellUnder(reading, cell.mean, cell.sd, verdict.word, verdict.difference)
+
+
+def universes(
+    judged: Mapping[tuple[str, ...], Sequence[TableResult]],
+    claims: Container[tuple[str, str]] | None = None,
+) -> tuple[Universe, ...]:
+    """The claims by readings; none where only one set of readings was judged.
+
+    claims: table and id of those that are wanted, None for all.
+    """
+    if len(judged) < 2:
+        return ()
+    return tuple(
+        Universe(
+            readings,
+            tuple(
+                claim_under(table.id, claim)
+                for table in tables
+                for claim in table.claims
+                if claims is None or (table.id, claim.id) in claims
+            ),
+        )
+        for readings, tables in judged.items()
+    )
+
+
+def claim_under(table: str, claim: ClaimResult) -> ClaimUnder:
+    """A claim in one word and by its weakest comparison, the one with the largest p-value."""
+    tested = [one for one in claim.comparisons if one.p is not None and one.mean is not None]
+    weakest = max(tested, key=lambda one: one.p or 0.0, default=None)
+    if weakest is None:
+        return ClaimUnder(table, claim.id, claim.word, None, None, None)
+    difference, interval = _signed(weakest)
+    return ClaimUnder(table, claim.id, claim.word, difference, interval, weakest.p)
+
+
+def _signed(comparison: Comparison) -> tuple[float | None, tuple[float, float] | None]:
+    """Difference and interval, above zero where the comparison is right; `~` keeps its sign."""
+    mean, interval = comparison.mean, comparison.interval
+    if mean is None or comparison.relation not in _FALLS:
+        return mean, interval
+    return -mean, None if interval is None else (-interval[1], -interval[0])
+
+
+def cells_of_claims(paper: Paper, ids: frozenset[tuple[str, str]]) -> frozenset[CellKey]:
+    """The cells that some claims, named by table and id, compare."""
+    return frozenset(_leaves(paper, ids))
+
+
+def _leaves(paper: Paper, ids: frozenset[tuple[str, str]]) -> Iterator[CellKey]:
+    for table in paper.tables:
+        for claim in table.claims:
+            if (table.id, claim.id) in ids:
+                for comparison in bind(claim, table, paper):
+                    yield from (leaf.key for leaf in comparison.leaves)

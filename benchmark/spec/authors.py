@@ -1,0 +1,213 @@
+"""Settings of a method's own authors, from `NAME.toml` beside its module `NAME.py`.
+
+A federated method and an objective may have one. Its blocks say where settings come from, and what
+they are: by section for a method, plain options for an objective, whose section depends on who
+trains it. They are the lowest layer of an experiment, so a paper overrides what it states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.spec import limits, names, toml_file
+from fedrepro.benchmark.spec.fields import Name, Settings, Text
+from fedrepro.benchmark.spec.model import Experiment
+from fedrepro.benchmark.spec.problems import (
+    InvalidSpecError,
+    Problem,
+    Reporter,
+    suggestion,
+    validate,
+)
+from fedrepro.benchmark.spec.schema import Raw
+from fedrepro.benchmark.spec.settings import check_key, declare, fields_of, get, leaves, merge
+from fedrepro.methods import declared, registry
+
+PACKAGES = {
+    "federated": "fedrepro.methods.federated",
+    "objective": "fedrepro.methods.objectives",
+}
+"""Kinds of registered classes that may have such a file, and where their modules lie."""
+SECTIONS = ("training", "augmentation")
+"""What authors of a federated method decide; the rest is on what it is tried, and how measured."""
+OPTIONS = "options"
+"""The one section in the file of an objective."""
+
+
+class RawAuthors(Raw):
+    """One block; with `data`, for that data set only."""
+
+    source: Text
+    data: Name | None = None
+    settings: Settings
+
+
+class RawFile(Raw):
+    """A whole file: later blocks win."""
+
+    authors: list[RawAuthors] = Field(min_length=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Lent:
+    """What authors give to one experiment.
+
+    settings: of an experiment, by section. sources: where each dotted path comes from.
+    """
+
+    settings: Experiment
+    sources: Mapping[str, str]
+
+    def below(self, stated: Experiment) -> Lent:
+        """The same under an experiment, of whose settings none has its source here."""
+        given = {path for path, _ in leaves(stated)}
+        sources = {path: source for path, source in self.sources.items() if path not in given}
+        return Lent(merge(self.settings, stated), sources)
+
+
+@cache
+def files(kind: str) -> Mapping[str, Path]:
+    """Where the settings of each registered name of a kind lie, if it has any."""
+    found = {}
+    for name, module in registry.modules_in(PACKAGES[kind]).items():
+        spec = registry.spec_of(module)
+        assert spec is not None
+        found[name] = Path(str(spec.origin)).with_suffix(".toml")
+    return found
+
+
+def lent(experiment: Experiment) -> Lent:
+    """What the authors of an experiment's method and objectives give to it.
+
+    A method's settings win over those of the objective that its clients minimise. A federated
+    method that pre-trains an encoder for another one lends nothing: `training` is the other's.
+
+    Raises `InvalidSpecError` for a file with mistakes.
+    """
+    data, central = get(experiment, "clients.data"), get(experiment, "pretraining.data")
+    method, pretrained = get(experiment, "method"), get(experiment, "pretraining.method")
+    own = _of("federated", method, data)
+    training = merge(own.settings.get("training", {}), experiment.get("training") or {})
+    return _joined(
+        _placed(_of("objective", pretrained, central), "pretraining"),
+        _placed(_of("objective", _minimised(method, training), data), "training"),
+        own,
+    )
+
+
+def _minimised(method: Any, training: Mapping[str, Any]) -> str | None:
+    """The objective of a method's clients; planning says later why options are refused."""
+    if method not in names.known("method"):
+        return None
+    try:
+        name: str | None = declare("federated", method, training).objective_name()
+    except SpecError:
+        return None
+    return name
+
+
+def _of(kind: str, name: Any, data: Any) -> Lent:
+    """What a registered name gives on a data set; nothing where it has no file."""
+    file = files(kind).get(name)
+    if file is None:
+        return Lent({}, {})
+    blocks = (one for one in read(kind, name, file) if one.data in (None, data))
+    return _joined(
+        *(Lent(one.settings, dict.fromkeys(_paths(one.settings), one.source)) for one in blocks)
+    )
+
+
+def _paths(settings: Experiment) -> list[str]:
+    return [path for path, _ in leaves(settings)]
+
+
+def _placed(options: Lent, section: str) -> Lent:
+    """Options of an objective, in the section of those who train it."""
+    settings = {section: options.settings.get(OPTIONS, {})}
+    sources = {
+        section + path.removeprefix(OPTIONS): source for path, source in options.sources.items()
+    }
+    return Lent(settings, sources)
+
+
+def _joined(*layers: Lent) -> Lent:
+    """Several as one; later layers win."""
+    sources = {path: source for layer in layers for path, source in layer.sources.items()}
+    return Lent(merge(*(layer.settings for layer in layers)), sources)
+
+
+@cache
+def read(kind: str, name: str, file: Path) -> tuple[RawAuthors, ...]:
+    """The blocks of a file of settings in order; none where there is no file.
+
+    Raises `InvalidSpecError` with one line for each mistake: keys that are unknown or no setting of
+    authors, options that neither the method nor an objective has, values of the wrong type or
+    beyond `spec.limits`, data sets that do not exist.
+    """
+    if not file.exists():
+        return ()
+    report = toml_file.read(file)
+    data = toml_file.parse(report)
+    raw = None if data is None else validate(RawFile, data, report)
+    for i, block in enumerate(raw.authors if raw is not None else ()):
+        _check(kind, name, block, report, i)
+    if raw is None or report.problems:
+        raise InvalidSpecError(report.problems)
+    return tuple(raw.authors)
+
+
+def _check(kind: str, name: str, block: RawAuthors, report: Reporter, i: int) -> None:
+    if block.data is not None and block.data not in names.known("data set"):
+        hint = suggestion(block.data, names.known("data set"))
+        report.add(("authors", i, "data"), f"unknown data set '{block.data}'{hint}")
+    sections = (OPTIONS,) if kind == "objective" else SECTIONS
+    for section, options in block.settings.items():
+        here = ("authors", i, "settings", section)
+        if section not in sections or not isinstance(options, dict):
+            report.add(here, f"settings of authors stand under {' and '.join(sections)}")
+            continue
+        for option, value in options.items():
+            problem = limits.setting_problem(value) or _problem(kind, name, section, option, value)
+            if problem is not None:
+                report.add((*here, option), problem)
+
+
+def _problem(kind: str, name: str, section: str, option: str, value: Any) -> str | None:
+    """What is wrong with a setting in the file of a registered name."""
+    within = "training" if kind == "objective" else section
+    if within == "training" and option not in _options(kind, name):
+        return f"no option of {name}{suggestion(option, _options(kind, name))}"
+    try:
+        check_key(f"{within}.{option}", value)
+    except SpecError as error:
+        return str(error)
+    return None
+
+
+def _options(kind: str, name: str) -> frozenset[str]:
+    """The options of a class; of a federated method also those of any objective."""
+    classes = [declared.find(kind, name)]
+    if kind == "federated":
+        classes += [declared.find("objective", one) for one in files("objective")]
+    return frozenset(option for cls in classes for option in fields_of(cls))
+
+
+def check_all() -> Iterator[Problem]:
+    """What is wrong with any file of settings, those without a module included."""
+    for kind in PACKAGES:
+        for name, file in files(kind).items():
+            try:
+                read(kind, name, file)
+            except InvalidSpecError as error:
+                yield from error.problems
+        beside = set(files(kind).values())
+        for folder in sorted({file.parent for file in beside}):
+            for file in sorted(set(folder.glob("*.toml")) - beside):
+                yield Problem(file, None, f"has no module {file.stem}.py beside it")

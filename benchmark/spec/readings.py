@@ -1,0 +1,127 @@
+"""Readings: what a paper leaves open, and the paper as it is under other answers.
+
+An `[[unstated]]` entry is a choice, with what is taken and, where others can be run, alternatives.
+A paper under some alternatives is another `Paper`: its cells have other settings, read another
+round or another metric, and everything else is as before.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.spec.model import (
+    Alternative,
+    Cell,
+    DrawnRun,
+    Experiment,
+    Figure,
+    Paper,
+    Readout,
+    Table,
+    Unstated,
+)
+from fedrepro.benchmark.spec.problems import suggestion
+from fedrepro.benchmark.spec.settings import get, merge
+
+Bound = TypeVar("Bound", Cell, DrawnRun)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """An alternative of a choice.
+
+    table: the one that it is about; None for the whole paper.
+    """
+
+    choice: Unstated
+    alternative: Alternative
+    table: str | None
+
+    @property
+    def name(self) -> str:
+        """What `--reading` takes."""
+        return self.alternative.name
+
+    def concerns(self, table: str, experiment: Experiment) -> bool:
+        """Whether it may change a run of this experiment."""
+        methods = self.alternative.methods
+        trains = {get(experiment, "method"), get(experiment, "pretraining.method")}
+        return bool(
+            experiment
+            and self.table in (None, table)
+            and (not methods or trains.intersection(methods))
+        )
+
+
+def readings_of(paper: Paper) -> tuple[Reading, ...]:
+    """Every alternative that a paper's specs name, in their order."""
+    return tuple(
+        Reading(choice, alternative, table)
+        for choice, table in choices_of(paper)
+        for alternative in choice.alternatives
+    )
+
+
+def choices_of(paper: Paper) -> Iterator[tuple[Unstated, str | None]]:
+    """Every choice of a paper with the table that it is about, None for all."""
+    for one in paper.unstated:
+        yield one, None
+    for table in paper.tables:
+        for one in table.unstated:
+            yield one, table.id
+
+
+def under(paper: Paper, names: Sequence[str]) -> Paper:
+    """The paper under the alternatives `names`, each of another choice; none gives it as taken.
+
+    Raises `SpecError` for a name that the paper does not have, and for two of one choice.
+    """
+    paper = paper.as_taken or paper
+    known = {one.name: one for one in readings_of(paper)}
+    chosen: dict[str, Reading] = {}
+    for name in dict.fromkeys(names):
+        if name not in known:
+            hint = suggestion(name, known) if known else "; its specs name none"
+            raise SpecError(f"paper {paper.id}: no reading '{name}'{hint}")
+        choice = str(known[name].choice.name)
+        if choice in chosen:
+            raise SpecError(
+                f"paper {paper.id}: '{chosen[choice].name}' and '{name}' are readings of one "
+                f"choice, '{choice}'"
+            )
+        chosen[choice] = known[name]
+    if not chosen:
+        return paper
+    tables = tuple(_table(table, tuple(chosen.values())) for table in paper.tables)
+    taken = tuple(one.name for one in chosen.values())
+    return dataclasses.replace(paper, tables=tables, readings=taken, as_taken=paper)
+
+
+def _table(table: Table, readings: Sequence[Reading]) -> Table:
+    cells = tuple(_bound(cell, table.id, readings) for cell in table.cells)
+    figure = table.figure
+    if figure is not None:
+        figure = _figure(figure, table.id, readings)
+    return dataclasses.replace(table, cells=cells, figure=figure)
+
+
+def _figure(figure: Figure, table: str, readings: Sequence[Reading]) -> Figure:
+    runs = tuple(_bound(run, table, readings) for run in figure.runs)
+    return dataclasses.replace(figure, runs=runs)
+
+
+def _bound(bound: Bound, table: str, readings: Sequence[Reading]) -> Bound:
+    for reading in readings:
+        if reading.concerns(table, bound.experiment):
+            other = reading.alternative
+            bound = dataclasses.replace(
+                bound,
+                experiment=merge(bound.experiment, other.set),
+                read=bound.read if other.at is None else Readout(other.at),
+                metric=other.metrics.get(bound.metric or "", bound.metric),
+            )
+    return bound

@@ -1,0 +1,68 @@
+"""Reads one TOML file within the limits of specs; what is wrong becomes problems with lines."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+import tomli
+
+from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.spec import limits
+from fedrepro.benchmark.spec.problems import InvalidSpecError, Problem, Reporter
+
+
+def read(file: Path) -> Reporter:
+    """The text of a file, with nothing said of it yet.
+
+    Raises `InvalidSpecError` for what is no file, too large or not UTF-8, `SpecError` for a file
+    that cannot be read.
+    """
+    try:
+        if not file.is_file():
+            raise InvalidSpecError([Problem(file, None, "is not a file")])
+        if file.stat().st_size > limits.FILE_BYTES:
+            message = f"is larger than {limits.FILE_BYTES:,} bytes"
+            raise InvalidSpecError([Problem(file, None, message)])
+        return Reporter(file, file.read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise InvalidSpecError([Problem(file, line, "is not UTF-8 text")]) from None
+    except OSError as error:
+        raise SpecError(f"{file} cannot be read: {error.strerror}") from error
+
+
+def parse(report: Reporter) -> dict[str, Any] | None:
+    """The TOML of a file, unless it is none or exceeds a limit."""
+    try:
+        data = tomli.loads(report.text, parse_float=_decimal)
+    except tomli.TOMLDecodeError as error:
+        found = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
+        line = int(found[1]) if found else max(1, len(report.text.splitlines()))
+        said = re.sub(r" \(at .*\)$", "", str(error))
+        report.problems.append(Problem(report.file, line, f"not valid TOML: {said}"))
+        return None
+    except RecursionError:
+        report.problems.append(Problem(report.file, 1, "is nested too deeply to be a spec"))
+        return None
+    except ValueError:
+        # Python turns no text of thousands of digits into a whole number.
+        found = re.search(r"[0-9_]{1000}", report.text)
+        line = report.text.count("\n", 0, found.start()) + 1 if found else 1
+        said = f"a number has more than {limits.DIGITS} digits"
+        report.problems.append(Problem(report.file, line, said))
+        return None
+    problems = list(limits.exceeded(data))
+    for path, problem in problems:
+        report.add(path, problem)
+    return None if problems else data
+
+
+def _decimal(text: str) -> Decimal:
+    """A number of a TOML file; what no decimal can hold is infinite, which `limits` refuses."""
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        return Decimal("inf")

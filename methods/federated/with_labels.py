@@ -1,0 +1,73 @@
+"""Methods whose clients train with labels, on their images or on random views of them.
+
+Papers rarely say whether supervised clients augment; the code of McMahan et al., Li et al. 2021
+(MOON) and others does (`docs/baselines.md`). Off unless a spec turns it on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from fedrepro.methods.federated.base import FederatedMethod, Task
+from fedrepro.methods.federated.views import client_views
+from fedrepro.methods.state import State
+from fedrepro.methods.training.local import Supervised, train_clients
+from fedrepro.methods.training.local_loss import LocalLoss, LocalOptions, Trained
+
+
+@dataclass(frozen=True)
+class WithLabels(FederatedMethod):
+    """Options of every method, and:
+
+    augments: whether a step of the federated training sees a random view of each image (of the
+    run's augmentation) instead of the image. Evaluation and personalisation never do.
+    """
+
+    augments: bool = False
+
+    @property
+    def draws_views(self) -> bool:
+        return self.augments
+
+    def train(
+        self,
+        task: Task,
+        local_loss: LocalLoss,
+        start: State,
+        t: int,
+        clients: Tensor,
+        client_state: State | None = None,
+        options: LocalOptions | None = None,
+        personalising: bool = False,
+    ) -> Trained:
+        """As every method's; views are drawn for a `Supervised` loss, unless `personalising`."""
+        if self.augments and not personalising:
+            assert isinstance(local_loss, Supervised)
+            local_loss.views = client_views(task, t, clients)
+        return super().train(task, local_loss, start, t, clients, client_state, options)
+
+    def train_supervised(
+        self,
+        task: Task,
+        pool: State,
+        choice: Tensor,
+        t: int,
+        clients: Tensor,
+        encoder_epochs: int | range | None = None,
+    ) -> State:
+        """`methods.training.local.train_clients` with this method's options."""
+        return train_clients(
+            task.model,
+            pool,
+            choice,
+            task.federation,
+            clients,
+            self.local_options(t),
+            task.seeds,
+            t,
+            encoder_epochs=encoder_epochs,
+            grouping=task.grouping,
+            views=client_views(task, t, clients) if self.augments else None,
+        )

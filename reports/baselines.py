@@ -1,0 +1,98 @@
+"""`docs/baselines.md`: every method of every paper with its settings, and whose they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fedrepro.benchmark.planning.plan import Plan
+from fedrepro.benchmark.planning.whose import (
+    Common,
+    Setting,
+    Unit,
+    Whose,
+    common,
+    source_of_defaults,
+    units,
+)
+
+INTRODUCTION = """# Settings of every method, and whose they are
+
+Made by `fedrepro baselines > docs/baselines.md` from the plans of the profile `paper`. A value is
+the one most used in the table that uses the method most; "also" lists those of other cells. Paths
+are those of specs and of `--set`.
+
+- *the paper*: stated in `tables/`.
+- *open*: stated there, where the paper leaves it open; the text is the entry of its `[[unstated]]`.
+- *authors*: from `NAME.toml` beside the method's or the objective's module, with its source.
+- *default*: of the module named, whose sources are listed at the end.
+- *the method*: follows from the method itself.
+"""
+_WORDS = {
+    "paper": "the paper",
+    "unstated": "open",
+    "authors": "authors",
+    "default": "default",
+    "method": "the method",
+}
+_STAGES = {"federated": "Method", "pretraining": "Pre-training", "measurement": "Protocol"}
+
+
+def render(plans: Iterable[Plan]) -> str:
+    """The page, as Markdown."""
+    lines, modules = [INTRODUCTION], dict[str, None]()
+    for plan in plans:
+        found = units(plan)
+        shared = common(found)
+        methods = [unit for unit in found if unit.stage == "federated"]
+        others = dict.fromkeys(one for unit in methods for one in unit.elsewhere)
+        lines += [f"## {plan.paper.id}: {plan.paper.title}", ""]
+        lines += ["### All methods, where nothing else is said", ""]
+        lines += _table(shared, [one for one in others if one[0].path in shared])
+        for unit in found:
+            own = {path: told for path, told in unit.main.items() if shared.get(path) != told}
+            elsewhere = [one for one in unit.elsewhere if one[0].path in own]
+            lines += [f"### {_heading(unit)}", "", *_table(own, elsewhere)]
+        told = (*shared.values(), *(one for unit in found for one in unit.main.values()))
+        modules |= dict.fromkeys(whose.text for _, whose in told if whose.kind == "default")
+    lines += ["## Modules and the sources of their defaults", "", "| module | its papers |"]
+    lines.append("|---|---|")
+    for module in sorted(filter(None, modules)):
+        source = source_of_defaults(module) or "none named: a choice of this suite"
+        lines.append(f"| `{_file(module)}` | {_cell(source)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _heading(unit: Unit) -> str:
+    objective = "" if unit.objective is None else f", clients minimise `{unit.objective}`"
+    where = unit.table if unit.table.startswith("figure") else f"Table {unit.table}"
+    return f"{_STAGES[unit.stage]} `{unit.name}`{objective} ({where})"
+
+
+def _table(told: Common, elsewhere: Iterable[tuple[Setting, Whose]]) -> list[str]:
+    """A row for everyone whose settings are among these; those of other cells come with `also`."""
+    rows: dict[Whose, dict[str, list[str]]] = {}
+    for path, (value, whose) in sorted(told.items()):
+        rows.setdefault(whose, {})[path] = [f"`{path} = {value}`"]
+    for setting, whose in elsewhere:
+        values = rows.setdefault(whose, {}).setdefault(setting.path, [f"`{setting.path}`"])
+        values.append(f"also `{setting.value}`")
+    order = list(_WORDS)
+    ranked = sorted(rows, key=lambda whose: (order.index(whose.kind), whose.text))
+    lines = [
+        f"| {_name(whose)} | {'; '.join(' '.join(values) for values in rows[whose].values())} |"
+        for whose in ranked
+    ]
+    return ["| whose | settings |", "|---|---|", *lines, ""]
+
+
+def _name(whose: Whose) -> str:
+    text = f"`{_file(whose.text)}`" if whose.kind == "default" and whose.text else whose.text
+    return _WORDS[whose.kind] + (f": {_cell(text)}" if text else "")
+
+
+def _file(module: str) -> str:
+    return module.replace(".", "/") + ".py"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")

@@ -1,0 +1,96 @@
+"""Specification curves: what each claim comes to under each set of readings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from fedrepro.benchmark.results import ClaimResult, ClaimUnder, ClaimWord, Report, TableResult
+from fedrepro.reports import layout
+
+HEIGHT = 56
+_STEP = 26
+_EDGE = 6
+AS_TAKEN = "as taken"
+
+
+@dataclass(frozen=True)
+class ClaimCurve:
+    """One claim; under: what it comes to, in the order of the report's universes."""
+
+    table: TableResult
+    claim: ClaimResult
+    under: tuple[ClaimUnder, ...]
+
+    @property
+    def words(self) -> dict[ClaimWord, str]:
+        """By word, the numbers of the universes in which it is said: 'HOLDS' → '1–3, 6'."""
+        words = dict.fromkeys(one.word for one in self.under)
+        return {
+            word: layout.ranges(i for i, one in enumerate(self.under) if one.word == word)
+            for word in words
+        }
+
+    @property
+    def is_stable(self) -> bool:
+        """Whether it comes to the same word under all readings."""
+        return len(self.words) == 1
+
+
+def curves(report: Report) -> list[ClaimCurve]:
+    """Every claim of a report with universes; those that hang on a reading come first."""
+    found = []
+    for table, claim in layout.all_claims(report):
+        under = tuple(
+            one
+            for universe in report.universes
+            for one in universe.claims
+            if (one.table, one.id) == (table.id, claim.id)
+        )
+        if under:
+            found.append(ClaimCurve(table, claim, under))
+    return sorted(found, key=lambda one: one.is_stable)
+
+
+def names(report: Report) -> list[str]:
+    """The readings of each universe: 'as taken', 'fresh-targets', 'a + b'."""
+    return [" + ".join(one.readings) or AS_TAKEN for one in report.universes]
+
+
+def said(under: ClaimUnder) -> str:
+    """'HOLDS: +2.5 [1.0, 4.0]'."""
+    if under.difference is None:
+        return under.word
+    difference = layout.number(under.difference, sign=True)
+    return f"{under.word}: {difference} {layout.span(under.interval, sign=True)}".strip()
+
+
+def draw(under: Sequence[ClaimUnder]) -> Markup:
+    """One claim by universe: differences and intervals on the line of no difference."""
+    ends = [0.0]
+    for one in under:
+        if one.difference is not None:
+            ends += [one.difference, *(one.interval or ())]
+    low, high = min(ends), max(ends)
+    width = _EDGE * 2 + _STEP * len(under)
+
+    def y(value: float) -> str:
+        share = (value - low) / ((high - low) or 1.0)
+        return f"{HEIGHT - _EDGE - share * (HEIGHT - 2 * _EDGE):.1f}"
+
+    shapes = [f'<path class="zero" d="M0 {y(0.0)}H{width}"/>']
+    for i, one in enumerate(under):
+        if one.difference is None:
+            continue
+        x = _EDGE + _STEP * i + _STEP // 2
+        bottom, top = one.interval or (one.difference, one.difference)
+        shapes.append(f'<path class="bar" d="M{x} {y(bottom)}V{y(top)}"/>')
+        word = one.word.lower().replace(" ", "-")
+        shapes.append(f'<path class="dot {word}" d="M{x} {y(one.difference)}h0"/>')
+    drawn = "".join(shapes)
+    return Markup(
+        f'<svg class="curve" width="{width}" height="{HEIGHT}" viewBox="0 0 {width} {HEIGHT}" '
+        f'aria-hidden="true">{drawn}</svg>'
+    )

@@ -1,0 +1,310 @@
+"""Settings of a method's authors: where they go, what wins over them, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.planning.plan import Plan, make_plan
+from fedrepro.benchmark.spec import authors
+from fedrepro.benchmark.spec.load import load_paper
+from fedrepro.benchmark.spec.settings import get
+from fedrepro.methods import declared
+
+PAPER = """\
+id = "made-up"
+title = "A paper"
+authors = "N. N."
+year = 2024
+
+[experiment]
+clients = { data = "cifar10", image_size = 32, channels = 3, partition = "iid", count = 5 }
+encoder = { name = "cnn", widths = [4, 4], dim = 8 }
+training.rounds = 7
+
+[profiles.paper]
+trials = 1
+
+[profiles.reduced]
+trials = 1
+[[profiles.reduced.overrides]]
+path = "training.batch_size"
+divide = 4
+why = "few images"
+"""
+TABLE = """\
+table = "1"
+title = "accuracy"
+section = "1"
+kind = "empirical"
+metric = "accuracy"
+
+[[columns]]
+label = "accuracy"
+
+[[rows]]
+label = "one"
+published = [""]
+"""
+
+Lend = Callable[..., None]
+
+
+@pytest.fixture
+def lend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lend:
+    """Writes settings of authors for a name, in place of all that there are."""
+    placed: dict[str, dict[str, Path]] = {"federated": {}, "objective": {}}
+    monkeypatch.setattr(authors, "files", lambda kind: placed[kind])
+
+    def write(kind: str, name: str, text: str) -> None:
+        file = tmp_path / kind / f"{name}.toml"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+        placed[kind][name] = file
+
+    return write
+
+
+@pytest.fixture
+def planned(tmp_path: Path) -> Callable[..., Plan]:
+    """The plan of a paper of one row, with further keys of that row."""
+
+    def plan(row: str, profile: str = "paper", **changes: Any) -> Plan:
+        folder = tmp_path / "made-up"
+        folder.mkdir(exist_ok=True)
+        (folder / "paper.toml").write_text(PAPER)
+        (folder / "1.toml").write_text(TABLE + row)
+        return make_plan(load_paper("made-up", tmp_path), profile, **changes)
+
+    return plan
+
+
+def options(plan: Plan) -> Mapping[str, Any]:
+    """Options of the run of the one cell, and those of its objective."""
+    (cell,) = plan.cells
+    assert cell.config is not None, cell.reason
+    return {**cell.config.options, **(cell.config.objective or {})}
+
+
+def block(settings: str, source: str = "somebody", data: str | None = None) -> str:
+    only = "" if data is None else f'data = "{data}"\n'
+    return f'[[authors]]\nsource = "{source}"\n{only}[authors.settings]\n{settings}\n'
+
+
+def test_a_paper_overrides_only_what_it_states(lend: Lend, planned: Callable[..., Plan]) -> None:
+    lend("federated", "fedavg", block("training = { rounds = 50, optimizer = 'sgd' }", "theirs"))
+    plan = planned('method = "fedavg"')
+    assert options(plan)["rounds"] == 7
+    assert options(plan)["optimizer"] == "sgd"
+    assert plan.cells[0].cell.lent == {"training.optimizer": "theirs"}
+    assert options(planned('method = "fedprox"'))["optimizer"] == "adam"
+
+
+def test_a_row_can_say_that_it_has_not_the_authors_setting(
+    lend: Lend, planned: Callable[..., Plan]
+) -> None:
+    lend("federated", "fedavg", block("training.weight_decay = 0.1"))
+    plan = planned('method = "fedavg"\ntraining.weight_decay = 0.0')
+    assert options(plan)["weight_decay"] == 0.0
+    assert plan.cells[0].cell.lent == {}
+
+
+def test_later_blocks_win_and_those_of_another_data_set_are_left_out(
+    lend: Lend, planned: Callable[..., Plan]
+) -> None:
+    text = block("training = { learning_rate = 0.1, weight_decay = 0.2 }", "first")
+    text += block("training.learning_rate = 0.3", "on MNIST", "mnist")
+    text += block("training.learning_rate = 0.4", "on CIFAR-10", "cifar10")
+    lend("federated", "fedavg", text)
+    on_cifar = planned('method = "fedavg"')
+    assert options(on_cifar)["learning_rate"] == 0.4
+    assert options(on_cifar)["weight_decay"] == 0.2
+    assert on_cifar.cells[0].cell.lent["training.learning_rate"] == "on CIFAR-10"
+    assert options(planned('method = "fedavg"\nclients.data = "stl10"'))["learning_rate"] == 0.1
+
+
+def test_an_override_divides_what_the_authors_say_and_departs_from_it(
+    lend: Lend, planned: Callable[..., Plan]
+) -> None:
+    lend("federated", "fedavg", block("training.batch_size = 128"))
+    plan = planned('method = "fedavg"', "reduced", sets={"training.learning_rate": 0.5})
+    assert options(plan)["batch_size"] == 32
+    said = {one.setting: (one.paper, one.here) for one in plan.cells[0].departures}
+    assert said == {
+        "training.batch_size": ("128", "32"),
+        "training.learning_rate": ("not given", "0.5"),
+    }
+
+
+@pytest.mark.parametrize(
+    "row", ['method = "fedbyol"', 'method = "pfl-ssl"\ntraining.objective = "byol"']
+)
+def test_an_objective_of_clients_has_its_options_under_training(
+    row: str, lend: Lend, planned: Callable[..., Plan]
+) -> None:
+    lend("objective", "byol", block("options.momentum = 0.996", "code of BYOL"))
+    plan = planned(row)
+    assert options(plan)["momentum"] == 0.996
+    assert plan.cells[0].cell.lent == {"training.momentum": "code of BYOL"}
+
+
+def test_a_method_may_choose_the_objective_and_wins_over_it(
+    lend: Lend, planned: Callable[..., Plan]
+) -> None:
+    lend("objective", "byol", block("options = { momentum = 0.996, predictor_width = 3 }"))
+    lend("federated", "pfl-ssl", block("training = { objective = 'byol', momentum = 0.5 }"))
+    found = options(planned('method = "pfl-ssl"'))
+    assert (found["name"], found["momentum"], found["predictor_width"]) == ("byol", 0.5, 3)
+
+
+def test_a_central_objective_has_its_options_under_pretraining_on_the_data_of_that(
+    lend: Lend, planned: Callable[..., Plan]
+) -> None:
+    text = block("options.temperature = 0.25")
+    text += block("options.temperature = 0.75", data="cifar10")
+    lend("objective", "simclr", text)
+    plan = planned('method = "fedavg"\npretraining = { method = "simclr", data = "stl10" }')
+    assert plan.runs[0].stage == "pretraining"
+    assert plan.runs[0].options["temperature"] == 0.25
+    assert set(plan.cells[0].cell.lent) == {"pretraining.temperature"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "text", "said"),
+    [
+        ("federated", "fedavg", "training.roun = 3", ":4: authors[1].settings.training.roun: no"),
+        ("federated", "fedavg", "training.autoscaler_tau = 0.7", "no option of fedavg"),
+        ("federated", "fedavg", "training.rounds = 'many'", "rounds: must be a whole number"),
+        ("federated", "fedavg", "training.rounds = 10000000000", "must lie between"),
+        ("federated", "fedavg", "augmentation.hues = 0.1", "unknown key; did you mean"),
+        ("federated", "fedavg", "clients.count = 3", "stand under training and augmentation"),
+        ("federated", "fedavg", "training = 3", "stand under training and augmentation"),
+        ("objective", "byol", "training.momentum = 0.9", "stand under options"),
+        ("objective", "byol", "options.rounds = 3", "no option of byol"),
+    ],
+)
+def test_a_wrong_setting_is_one_line_with_file_and_key(
+    kind: str, name: str, text: str, said: str, lend: Lend
+) -> None:
+    lend(kind, name, block(text))
+    with pytest.raises(SpecError) as refused:
+        authors.read(kind, name, authors.files(kind)[name])
+    (line,) = str(refused.value).splitlines()
+    assert f"{name}.toml:4: authors[1].settings." in line
+    assert said in line
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[[authors]]\n[authors.settings]\n", "1: authors[1]: 'source' is missing"),
+        (block("") + "\n[[authors]]\nsource = 3\nsettings = {}\n", "must be text, not 3"),
+        ('[[authors]]\nsource = "a"\ndate = "b"\nsettings = {}\n', "3: authors[1].date: unknown"),
+        (block("", data="cifar11"), "unknown data set 'cifar11'; did you mean 'cifar10'?"),
+        ("authors = []", "authors: is empty"),
+        ("[[authors]", "not valid TOML"),
+    ],
+)
+def test_a_file_of_the_wrong_shape_is_one_line(text: str, said: str, lend: Lend) -> None:
+    lend("federated", "fedavg", text)
+    with pytest.raises(SpecError) as refused:
+        authors.read("federated", "fedavg", authors.files("federated")["fedavg"])
+    assert "fedavg.toml:" in str(refused.value)
+    assert said in str(refused.value)
+    assert len(str(refused.value).splitlines()) == 1
+
+
+def test_a_paper_whose_method_has_a_wrong_file_is_not_loaded(
+    lend: Lend, planned: Callable[..., Plan]
+) -> None:
+    lend("federated", "fedavg", block("training.rouns = 3"))
+    with pytest.raises(SpecError, match=r"fedavg\.toml:4: .*did you mean 'rounds'"):
+        planned('method = "fedavg"')
+
+
+def test_all_files_of_the_suite_are_sound_and_one_without_a_module_is_found(lend: Lend) -> None:
+    lend("federated", "fedavg", block("training.rounds = 3"))
+    assert list(authors.check_all()) == []
+    stray = authors.files("federated")["fedavg"].with_name("nobody.toml")
+    stray.write_text("")
+    assert [str(one).split("/")[-1] for one in authors.check_all()] == [
+        "nobody.toml: has no module nobody.py beside it"
+    ]
+
+
+def test_the_files_lie_beside_the_modules_of_their_names() -> None:
+    assert list(authors.check_all()) == []
+    assert authors.files("federated")["lg-fedavg"].name == "lg_fedavg.toml"
+    for kind in authors.PACKAGES:
+        for file in authors.files(kind).values():
+            assert file.with_suffix(".py").is_file()
+
+
+# Table 12 of MFCL, by hand: rounds, batch, optimiser, rate; epochs, optimiser and rate of phase 2.
+TABLE_12 = {
+    "cifar10": (15, 64, "adam", 0.05, 150, "lars", 1.0, "cosine"),
+    "cifar100": (15, 64, "adam", 0.05, 150, "lars", 1.0, "cosine"),
+    "tiny-imagenet": (15, 64, "adam", 0.001, 200, "lars", 1.0, "cosine"),
+}
+NAMES = ("rounds", "batch_size", "optimizer", "learning_rate", "server_epochs")
+NAMES += ("server_optimizer", "server_learning_rate", "server_schedule")
+
+
+def test_mfcl_runs_as_its_table_12_says_and_no_baseline_inherits_that() -> None:
+    plan = make_plan(load_paper("mfcl"), "paper", tables=["2"])
+    seen = set()
+    for run in (run for run in plan.runs if run.stage == "federated"):
+        if run.method == "mfcl":
+            seen.add(run.data["name"])
+            assert tuple(run.options[name] for name in NAMES) == TABLE_12[run.data["name"]]
+        else:
+            assert run.options["optimizer"] == "sgd"
+            assert (run.objective or {}).get("projector_widths") != [512, 512, 128]
+    assert seen == set(TABLE_12)
+    sources = {
+        source
+        for one in plan.cells
+        if get(one.cell.experiment, "method") != "mfcl"
+        for source in one.cell.lent.values()
+    }
+    assert not any("MFCL, Table" in source for source in sources)
+
+
+def test_fedema_has_its_authors_settings_in_mfcl_too() -> None:
+    plan = make_plan(load_paper("mfcl"), "paper", tables=["2"], rows="FedEMA")
+    for run in (run for run in plan.runs if run.stage == "federated"):
+        assert (run.options["sgd_momentum"], run.options["weight_decay"]) == (0.9, 0.0005)
+        assert run.options["schedule"] == "cosine"
+        assert run.objective is not None
+        assert run.objective["momentum"] == 0.99
+        assert run.objective["projector_widths"] == [4096, 2048]
+
+
+def test_nothing_of_any_author_reaches_what_cpcfl_states_of_all_its_runs(lend: Lend) -> None:
+    """Section 4.1 gives optimisers, rates, widths and β itself."""
+    before = make_plan(load_paper("cpcfl"), "paper").runs
+    for kind, section in (("federated", "training"), ("objective", "options")):
+        for name in (
+            ("fedavg", "ifca", "cpcfl") if kind == "federated" else ("byol", "simclr", "simsiam")
+        ):
+            base = declared.base("federated")
+            cls = base if kind == "federated" else declared.find(kind, name)
+            changed = "\n".join(f"{section}.{f.name} = {other(f.default)}" for f in fields(cls))
+            lend(kind, name, block(changed))
+    assert make_plan(load_paper("cpcfl"), "paper").runs == before
+
+
+def other(default: Any) -> str:
+    """Another value than an option's default, as TOML."""
+    if isinstance(default, bool):
+        return str(not default).lower()
+    if isinstance(default, str):
+        return {"adam": "'sgd'", "constant": "'cosine'"}[default]
+    if isinstance(default, tuple):
+        return str([2 * number for number in default])
+    return str(default / 2 if isinstance(default, float) else default + 1)

@@ -1,0 +1,237 @@
+"""Readings: other answers to what a paper leaves open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fedrepro.benchmark.config import RunConfig
+from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.judging.judge import judge
+from fedrepro.benchmark.judging.other_readings import claim_under
+from fedrepro.benchmark.planning.plan import Plan, make_plan
+from fedrepro.benchmark.results import ClaimResult, Comparison
+from fedrepro.benchmark.spec.load import load_paper
+from fedrepro.benchmark.spec.model import Alternative, Claim, Margin, Paper, Readout, Unstated
+from fedrepro.benchmark.spec.problems import InvalidSpecError
+from fedrepro.benchmark.spec.readings import readings_of, under
+from fedrepro.benchmark.store.store import Store
+from fedrepro.methods.outcome import Curve, Outcome
+from tests.benchmark.small_papers import write_papers
+
+MakePaper = Callable[..., Paper]
+
+
+def alternative(name: str, **changes: Any) -> Alternative:
+    return Alternative(name, f"{name} is taken", "it may be", "a printed number", **changes)
+
+
+def choice(name: str, *alternatives: Alternative) -> Unstated:
+    return Unstated("a setting", "this", "usual", name, (), alternatives)
+
+
+ONE_EPOCH = choice("epochs", alternative("two-epochs", set={"training": {"local_epochs": 2}}))
+ROUND = choice("round", alternative("best-round", at="best"))
+METRIC = choice("metric", alternative("as-variance", metrics={"accuracy": "accuracy_variance"}))
+
+
+@pytest.fixture
+def paper(tiny_paper: MakePaper) -> Paper:
+    rows = {"a": {}, "b": {"method": "ifca", "training": {"n_clusters": 2}}}
+    made = tiny_paper(rows, trials=2)
+    table = made.tables[0]
+    claims = (Claim("a-wins", "a is above b", "'a' > 'b'"),)
+    margin = Margin(1.0, "a test")
+    return replace(
+        made,
+        tables=(replace(table, claims=claims, margin=margin),),
+        unstated=(ONE_EPOCH, ROUND),
+    )
+
+
+def configs(plan: Plan) -> dict[str, RunConfig]:
+    return {one.cell.row[0]: one.config for one in plan.cells if one.config is not None}
+
+
+def test_a_reading_changes_the_runs_that_it_concerns_and_no_other_setting(paper: Paper) -> None:
+    taken = configs(make_plan(paper, "smoke"))
+    other = configs(make_plan(under(paper, ["two-epochs"]), "smoke"))
+    for row, config in taken.items():
+        assert config.options["local_epochs"] == 1
+        assert other[row] == replace(config, options={**config.options, "local_epochs": 2})
+
+
+def test_a_reading_of_some_methods_leaves_the_others(paper: Paper) -> None:
+    own = alternative("two-epochs", set={"training": {"local_epochs": 2}}, methods=("ifca",))
+    paper = replace(paper, unstated=(choice("epochs", own),))
+    taken = configs(make_plan(paper, "smoke"))
+    other = configs(make_plan(under(paper, ["two-epochs"]), "smoke"))
+    assert other["a"] == taken["a"]
+    assert other["b"] != taken["b"]
+
+
+def test_a_reading_of_one_table_leaves_the_other_tables(paper: Paper) -> None:
+    first = replace(paper.tables[0], unstated=(ONE_EPOCH,))
+    cells = tuple(replace(cell, table="2") for cell in first.cells)
+    second = replace(first, id="2", cells=cells, unstated=(), claims=())
+    paper = replace(paper, tables=(first, second), unstated=())
+    epochs = {
+        one.cell.table: one.config.options["local_epochs"]
+        for one in make_plan(under(paper, ["two-epochs"]), "smoke").cells
+        if one.config is not None
+    }
+    assert epochs == {"1": 2, "2": 1}
+
+
+def test_a_profile_overrides_what_a_reading_sets(paper: Paper) -> None:
+    sets = {"training.local_epochs": 3}
+    plan = make_plan(under(paper, ["two-epochs"]), "smoke", sets=sets)
+    assert {config.options["local_epochs"] for config in configs(plan).values()} == {3}
+
+
+def test_another_round_and_another_metric_are_read_from_the_same_runs(paper: Paper) -> None:
+    paper = replace(paper, unstated=(ROUND, METRIC))
+    taken, other = (
+        make_plan(under(paper, names), "smoke") for names in ([], ["best-round", "as-variance"])
+    )
+    assert other.runs == taken.runs
+    assert {one.read for one in other.cells} == {Readout("best")}
+    assert {one.cell.metric for one in other.cells} == {"accuracy_variance"}
+
+
+def test_a_paper_goes_back_to_what_is_taken(paper: Paper) -> None:
+    assert under(under(paper, ["two-epochs"]), []) == paper
+    assert under(under(paper, ["two-epochs"]), ["best-round"]).readings == ("best-round",)
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["two-epoch"], "no reading 'two-epoch'; did you mean 'two-epochs'"),
+        (["nothing"], r"no reading 'nothing' \(known: best-round, two-epochs\)"),
+    ],
+)
+def test_a_name_that_is_no_reading_is_refused(paper: Paper, names: list[str], said: str) -> None:
+    with pytest.raises(SpecError, match=said):
+        under(paper, names)
+
+
+def test_two_readings_of_one_choice_are_refused(paper: Paper) -> None:
+    both = choice("epochs", *ONE_EPOCH.alternatives, alternative("last", at="final"))
+    with pytest.raises(SpecError, match="'two-epochs' and 'last' are readings of one choice"):
+        under(replace(paper, unstated=(both,)), ["two-epochs", "last"])
+
+
+CURVES = {
+    "fedavg": [(0.50, 0.20), (0.52, 0.25)],
+    "ifca": [(0.40, 0.35), (0.41, 0.30)],
+}
+"""Accuracy by method and trial: of round 1, which is the best, and of round 2."""
+
+
+@pytest.fixture
+def stored(paper: Paper, store: Store) -> Store:
+    for config in make_plan(paper, "smoke").runs:
+        for seed, values in enumerate(CURVES[config.method]):
+            with store.writing():
+                store.save(config, seed, Outcome({"accuracy": Curve((1, 2), values)}), {})
+    return store
+
+
+def test_a_reading_that_only_evaluates_is_judged_from_the_same_trials(
+    paper: Paper, stored: Store
+) -> None:
+    report = judge(make_plan(paper, "smoke"), stored, command="test", audit=False)
+    first = report.tables[0].cells[0]
+    assert first.mean == pytest.approx(22.5)
+    (best,) = first.under
+    assert (best.reading, best.mean) == ("best-round", pytest.approx(51.0))
+    taken, other = report.universes
+    assert (taken.readings, other.readings) == ((), ("best-round",))
+    assert taken.claims[0].difference == pytest.approx(22.5 - 32.5)
+    assert other.claims[0].difference == pytest.approx(51.0 - 40.5)
+
+
+def test_a_report_says_which_readings_it_is_under(paper: Paper, stored: Store) -> None:
+    plan = make_plan(under(paper, ["best-round"]), "smoke")
+    report = judge(plan, stored, command="test", audit=False)
+    assert report.readings == ("best-round",)
+    assert report.tables[0].cells[0].mean == pytest.approx(51.0)
+    assert "--reading best-round" in report.tables[0].command
+    taken = {one.name: one.is_taken for c in report.choices for one in c.alternatives}
+    assert taken == {"two-epochs": False, "best-round": True}
+    assert report.universes == ()
+
+
+@pytest.mark.parametrize(
+    ("relation", "signed"), [(">", (3.0, (1.0, 5.0))), ("<", (-3.0, (-5.0, -1.0)))]
+)
+def test_a_claim_shows_its_weakest_comparison_above_zero_where_it_is_right(
+    relation: str, signed: tuple[float, tuple[float, float]]
+) -> None:
+    weak = Comparison("w", "", "", (3.0,), 3.0, (1.0, 5.0), 0.2, 0.8, relation)
+    strong = replace(weak, mean=9.0, p=0.01)
+    claim = ClaimResult(
+        "c", "says", "holds", "supported", "", "UNRESOLVED", "", 0.2, (strong, weak)
+    )
+    shown = claim_under("3", claim)
+    assert (shown.difference, shown.interval, shown.p) == (*signed, 0.2)
+
+
+HEAD = """
+[[unstated]]
+setting = "s"
+taken   = "t"
+why     = "w"
+"""
+OTHER = """
+[[unstated.alternatives]]
+name   = "{name}"
+taken  = "u"
+why    = "v"
+speaks = "x"
+{changes}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (OTHER.format(name="a", changes="at = 'best'"), "alternatives need a 'name'"),
+        ("name = 'n'" + OTHER.format(name="a", changes=""), "changes nothing"),
+        (
+            "name = 'n'" + OTHER.format(name="a", changes="set = { training = { round = 3 } }"),
+            "unknown key; did you mean 'training.rounds'",
+        ),
+        (
+            "name = 'n'" + OTHER.format(name="a", changes="at = 'best'\nmethods = ['fedavgg']"),
+            "unknown method 'fedavgg'; did you mean 'fedavg'",
+        ),
+        ("name = 'n'\nsettings = ['training.round']", "unknown path 'training.round'"),
+        ("name = 'n'" + OTHER.format(name="n", changes="at = 'best'"), "the reading 'n' is also"),
+    ],
+)
+def test_a_reading_that_says_nothing_or_something_wrong_is_a_problem(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    write_papers(tmp_path, ["p"])
+    with (tmp_path / "p" / "1.toml").open("a") as file:
+        file.write(HEAD + text)
+    with pytest.raises(InvalidSpecError, match=said):
+        load_paper("p", tmp_path)
+
+
+def test_readings_of_a_spec_are_read(tmp_path: Path) -> None:
+    write_papers(tmp_path, ["p"])
+    changes = "set.training.local_epochs = 2\nmethods = ['fedavg']"
+    with (tmp_path / "p" / "1.toml").open("a") as file:
+        file.write(HEAD + "name = 'n'\n" + OTHER.format(name="a", changes=changes))
+    paper = load_paper("p", tmp_path)
+    (reading,) = (one for one in readings_of(paper) if one.name == "a")
+    assert reading.table == "1"
+    assert reading.alternative.set == {"training": {"local_epochs": 2}}
+    assert not reading.alternative.only_evaluates

@@ -1,0 +1,158 @@
+"""`docs/baselines.md` is what the plans of the published protocol say, setting by setting."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fedrepro.benchmark.config import RunConfig
+from fedrepro.benchmark.planning.plan import Plan, make_plan
+from fedrepro.benchmark.planning.whose import Unit, Whose, units
+from fedrepro.benchmark.spec.load import load_paper, load_papers, paper_ids
+from fedrepro.benchmark.spec.model import Paper, Unstated
+from fedrepro.reports.baselines import render
+
+PAGE = Path(__file__).parents[2] / "docs/baselines.md"
+Told = dict[str, set[str]]
+"""By path, the values that a table tells."""
+
+
+@cache
+def paper(id: str) -> Paper:
+    return load_paper(id)
+
+
+@cache
+def plan_of(id: str) -> Plan:
+    return make_plan(paper(id), "paper")
+
+
+@cache
+def sections() -> dict[str, dict[str, Told]]:
+    """What the page tells, by paper and heading, read without the code that wrote it."""
+    found: dict[str, dict[str, Told]] = {}
+    told: Told = {}
+    for line in PAGE.read_text(encoding="utf-8").splitlines():
+        if line.startswith("## "):
+            tables = found.setdefault(line[3:].partition(":")[0], {})
+        elif line.startswith("### "):
+            told = tables.setdefault(re.sub(r" \((Table|figure).*", "", line[4:]), {})
+        elif line.startswith("| ") and "`" in line:
+            for path, first, also in re.findall(
+                r"`([a-z_]+\.[a-z_]+)(?: = ([^`]+))?`((?: also `[^`]+`)*)", line
+            ):
+                values = told.setdefault(path, set())
+                values |= {first} - {""} | set(re.findall(r"also `([^`]+)`", also))
+    return found
+
+
+def resolved(run: RunConfig) -> Iterator[tuple[str, Any]]:
+    """Path and value of everything that a run is made with."""
+    section = {"federated": "training", "pretraining": "pretraining"}.get(run.stage, "evaluation")
+    yield from ((f"{section}.{name}", value) for name, value in run.options.items())
+    objective = {name: value for name, value in (run.objective or {}).items() if name != "name"}
+    yield from ((f"training.{name}", value) for name, value in objective.items())
+    yield from ((f"augmentation.{name}", value) for name, value in (run.augmentation or {}).items())
+    if run.stage == "federated":
+        for name, part in (("clients", run.clients), ("encoder", run.encoder), ("head", run.head)):
+            yield from ((f"{name}.{key}", value) for key, value in (part or {}).items())
+        yield "clients.data", run.data["name"]
+        yield "clients.image_size", run.data["image_size"]
+    if run.stage == "pretraining":
+        yield "pretraining.data", run.data["name"]
+
+
+def test_the_page_is_what_the_command_makes() -> None:
+    made = render([plan_of(id) for id in paper_ids()])
+    renew = "fedrepro baselines > docs/baselines.md"
+    assert PAGE.read_text(encoding="utf-8") == made, f"renew it: {renew}"
+
+
+@pytest.mark.parametrize("id", paper_ids())
+def test_every_run_of_the_published_protocol_is_on_the_page_with_its_settings(id: str) -> None:
+    tables = sections()[id]
+    shared = tables["All methods, where nothing else is said"]
+    words = {"federated": "Method", "pretraining": "Pre-training", "measurement": "Protocol"}
+    for run in plan_of(id).runs:
+        if run.stage == "costs":
+            continue
+        heading = f"{words[run.stage]} `{run.method}`"
+        if run.objective is not None:
+            heading += f", clients minimise `{run.objective['name']}`"
+        own = tables[heading]
+        for path, value in resolved(run):
+            told = own.get(path, set()) | (shared.get(path, set()) if path not in own else set())
+            assert json.dumps(value, ensure_ascii=False) in told, (heading, path)
+
+
+def test_a_run_that_changes_is_no_longer_on_the_page() -> None:
+    """The check above can fail: a setting that no table tells is missed."""
+    (run,) = make_plan(
+        paper("mfcl"), "paper", tables=["2"], rows="FedAvg", sets={"training.sgd_momentum": 0.123}
+    ).runs[:1]
+    told = sections()["mfcl"]["Method `fedavg`"]
+    assert dict(resolved(run))["training.sgd_momentum"] == 0.123
+    assert "0.123" not in told["training.sgd_momentum"]
+
+
+def unit(found: list[Unit], name: str) -> Unit:
+    return next(one for one in found if one.name == name)
+
+
+def test_every_value_says_whose_it_is() -> None:
+    fedema = unit(units(plan_of("mfcl")), "fedema").main
+    assert fedema["training.participation"] == ("1.0", Whose("paper"))
+    assert fedema["training.sgd_momentum"][1].kind == "authors"
+    assert "EasyFL" in fedema["training.sgd_momentum"][1].text
+    mfcl = unit(units(plan_of("mfcl")), "mfcl")
+    assert mfcl.main["training.server_epochs"][1].kind == "authors"
+    assert mfcl.main["encoder.modular"] == ("true", Whose("method"))
+    assert mfcl.main["encoder.norm_momentum"][1] == Whose(
+        "default", "methods.encoders._client_layers"
+    )
+    elsewhere = {(one.path, one.value): whose for one, whose in mfcl.elsewhere}
+    assert "column of Tiny-ImageNet" in elsewhere["training.server_epochs", "200"].text
+
+
+def test_a_setting_that_an_entry_of_unstated_names_is_open() -> None:
+    @dataclasses.dataclass(frozen=True)
+    class Decides(Unstated):
+        name: str | None = None
+        settings: tuple[str, ...] = ()
+
+    entry = Decides("batch", "128", "usual", "size-of-batches", ("training.batch_size", "head"))
+    opened = dataclasses.replace(paper("fcl"), unstated=(entry,))
+    found = unit(units(make_plan(opened, "paper", tables=["1"])), "fedavg").main
+    assert found["training.batch_size"][1] == Whose("unstated", "size-of-batches")
+    assert found["head.widths"][1] == Whose("unstated", "size-of-batches")
+    assert found["training.rounds"][1] == Whose("paper")
+
+
+def test_an_encoder_pretrained_in_federation_has_the_settings_of_that_run() -> None:
+    """IFCA's encoder comes from FedAvg's own run, so one table tells of both."""
+    plan = plan_of("cpcfl")
+    starts = {run.start for run in plan.runs if run.method == "ifca" and run.start is not None}
+    federated = {run for run in starts if run.stage == "federated"}
+    assert federated <= set(plan.runs)
+    assert [one.name for one in units(plan)].count("fedavg") == 1
+
+
+def test_the_command_prints_the_page_of_the_papers_named(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from fedrepro.benchmark.cli import main
+
+    assert main(["baselines", "fcl"]) == 0
+    assert capsys.readouterr().out == render(load_papers_with_plan("fcl"))
+    assert main(["baselines", "nobody"]) == 2
+
+
+def load_papers_with_plan(*ids: str) -> list[Plan]:
+    return [make_plan(one, "paper") for one in load_papers(ids=ids)]
