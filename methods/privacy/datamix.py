@@ -17,6 +17,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from fedrepro.methods.training.representations import Pairs
+
 
 @dataclass(frozen=True)
 class Mixture:
@@ -59,6 +61,32 @@ def mixed(z: Tensor, partners: Tensor, share: Tensor) -> Tensor:
     """λ z_i + (1 - λ) z_j; z, partners: b x 2 (views) x ..., z_i and z_j; share: b, λ."""
     own = share.to(z.device).view(-1, *(1,) * (z.dim() - 1))
     return own * z + (1 - own) * partners
+
+
+@dataclass(frozen=True)
+class Mixed:
+    """What is left of representations `z` when they leave their clients, mixed as they are read."""
+
+    z: Pairs
+    mixture: Mixture
+
+    def __len__(self) -> int:
+        return len(self.z)
+
+    @property
+    def vectors(self) -> int:
+        """Pairs of views of each image."""
+        return self.z.vectors
+
+    @property
+    def n_bytes(self) -> int:
+        """A mixture takes what its parts take."""
+        return self.z.n_bytes
+
+    def read(self, images: Tensor, vectors: Tensor) -> Tensor:
+        """Those of `images` (int64, b), of each the one at `vectors` (int64, b): b x 2 x ..."""
+        partner, share = self.mixture.partner[vectors, images], self.mixture.share[vectors, images]
+        return mixed(self.z.read(images, vectors), self.z.read(partner, vectors), share)
 
 
 def datamix(z: Tensor, generator: torch.Generator, least: float = 0.5) -> Tensor:

@@ -25,7 +25,6 @@ from fedrepro.methods.data.views.augment import Augmentation, Parameters, apply
 from fedrepro.methods.nn.layers import is_buffer
 from fedrepro.methods.objectives.simclr import nt_xent
 from fedrepro.methods.optim.optimizers import make_optimizer
-from fedrepro.methods.privacy.datamix import Mixture, mixed
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State
 from fedrepro.methods.training.pretraining import batches
@@ -40,6 +39,10 @@ _DRAWN_AT_ONCE = 250
 
 class Pairs(Protocol):
     """Representations of several pairs of views (vectors) of each of n images."""
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of all of them, as if they were held."""
 
     @property
     def vectors(self) -> int:
@@ -111,15 +114,13 @@ def drawn_pairs(
 class Representations:
     """What `module` makes of drawn pairs of views, encoded anew whenever they are read.
 
-    twins: whether the two views of an image pass through `module` as twins. mixture: with which
-    other representation of its vector each one is mixed before it is sent, if at all.
+    twins: whether the two views of an image pass through `module` as twins.
     """
 
     module: Forward
     state: State
     drawn: DrawnPairs
     twins: bool
-    mixture: Mixture | None = None
 
     def __len__(self) -> int:
         return len(self.drawn.own)
@@ -135,19 +136,12 @@ class Representations:
         one = self.read(torch.zeros(1, dtype=torch.int64), torch.zeros(1, dtype=torch.int64))
         return len(self) * self.vectors * one.numel() * one.element_size()
 
+    @torch.no_grad()
     def read(self, images: Tensor, vectors: Tensor) -> Tensor:
         """Those of `images` (int64, b), of each the one at `vectors` (int64, b).
 
         b x 2 x channels x height x width.
         """
-        z = self._encoded(images, vectors)
-        if self.mixture is None:
-            return z
-        partner, share = self.mixture.partner[vectors, images], self.mixture.share[vectors, images]
-        return mixed(z, self._encoded(partner, vectors), share)
-
-    @torch.no_grad()
-    def _encoded(self, images: Tensor, vectors: Tensor) -> Tensor:
         found = []
         for start in range(0, len(images), ENCODED_AT_ONCE):
             piece = slice(start, start + ENCODED_AT_ONCE)

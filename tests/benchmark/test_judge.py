@@ -299,6 +299,13 @@ def test_a_failed_trial_is_counted_and_makes_the_exit_code_1(departures):
     assert exit_code([board]) == 1
 
 
+@pytest.mark.parametrize("word", ["EXACT", "MISPRINT?", "INCONCLUSIVE"])
+def test_cells_that_were_only_recomputed_are_a_result(word):
+    board = replace(scoreboard(judged(plan_of([table([cell("A|B", "1")])], []), Shelf())))
+    assert exit_code([board]) == 3
+    assert exit_code([replace(board, verdicts={word: 1})]) == 0
+
+
 def test_a_metric_or_round_that_was_not_measured_is_an_error():
     assert single("70.10", CLOSE, metric="f1_macro").verdict.word == "ERROR"
     found = single("70.10", CLOSE, read=Readout(9))

@@ -17,6 +17,7 @@ from fedrepro.methods.nn.classifier import Classifier, dense_head
 from fedrepro.methods.nn.mfcl_modules import mirrored
 from fedrepro.methods.nn.modular import ModularNetwork, plain_layers, two_modules, with_module_of
 from fedrepro.methods.outcome import DivergedError
+from fedrepro.methods.privacy.datamix import Mixed
 from fedrepro.methods.state import n_bytes, part
 from fedrepro.methods.training.representations import Representations
 from tests.methods.conftest import MakeTask
@@ -158,7 +159,7 @@ def test_datamix_changes_what_is_sent_and_not_how_much(make_task: MakeTask) -> N
     plain, mixed = (message.in_pieces["representations"] for message in sent)
     assert plain.n_bytes == mixed.n_bytes
     assert isinstance(plain, Representations)
-    assert isinstance(mixed, Representations)
+    assert isinstance(mixed, Mixed)
     some, first = torch.arange(6), torch.zeros(6, dtype=torch.int64)
     assert not torch.allclose(plain.read(some, first), mixed.read(some, first))
 

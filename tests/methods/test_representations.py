@@ -11,7 +11,7 @@ import torch
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.nn.layers import Linear
 from fedrepro.methods.nn.normalisation import TwinNorm
-from fedrepro.methods.privacy.datamix import datamix, draw_mixture, joined
+from fedrepro.methods.privacy.datamix import Mixed, datamix, draw_mixture, joined
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State
 from fedrepro.methods.training.pretraining import batches
@@ -69,17 +69,18 @@ def streamed(
     twins: bool,
     mix: bool,
     augmentation: Augmentation = CROPS,
-) -> Representations:
+) -> Representations | Mixed:
     """The same, drawn again whenever it is read."""
     order = torch.randperm(len(raw), generator=torch.Generator().manual_seed(5))
     own = order.argsort().split(sizes)
     streams = [Seeds(3).generator("views", client) for client in range(len(sizes))]
     drawn = drawn_pairs(raw[order], own, vectors, augmentation, streams)
+    z = Representations(module, {}, drawn, twins)
     mixtures = [
         draw_mixture(size, vectors, Seeds(3).generator("datamix", client))
         for client, size in enumerate(sizes)
     ]
-    return Representations(module, {}, drawn, twins, joined(mixtures) if mix else None)
+    return Mixed(z, joined(mixtures)) if mix else z
 
 
 def twin_norm(state: State, x: torch.Tensor, training: bool) -> torch.Tensor:
@@ -127,7 +128,9 @@ def test_no_more_than_a_piece_is_encoded_at_once() -> None:
 
 def test_what_is_kept_of_a_view_does_not_grow_with_its_representation() -> None:
     """86 bytes: 800,000 views of CIFAR-10 take 69 MB, and their representations 52 GB."""
-    drawn = streamed(identity, images(40), [20, 20], 4, False, False).drawn
+    z = streamed(identity, images(40), [20, 20], 4, False, False)
+    assert isinstance(z, Representations)
+    drawn = z.drawn
     kept = [getattr(drawn.parameters, f.name) for f in fields(drawn.parameters)]
     assert sum(n.numel() * n.element_size() for n in kept) == 40 * 4 * 2 * 86
 
@@ -162,6 +165,10 @@ class Held:
     @property
     def vectors(self) -> int:
         return self.z.shape[1]
+
+    @property
+    def n_bytes(self) -> int:
+        return self.z.numel() * 4
 
     def __len__(self) -> int:
         return len(self.z)

@@ -43,13 +43,14 @@ from fedrepro.methods.nn.modular import (
 )
 from fedrepro.methods.nn.normalisation import Norm, TwinVariance
 from fedrepro.methods.outcome import DivergedError
-from fedrepro.methods.privacy.datamix import draw_mixture, joined
+from fedrepro.methods.privacy.datamix import Mixed, draw_mixture, joined
 from fedrepro.methods.privacy.secure_aggregation import masked, unmasked_sum
 from fedrepro.methods.state import State, part, repeat
 from fedrepro.methods.training.client_views import ClientViews
 from fedrepro.methods.training.local_loss import Batch, LocalLoss
 from fedrepro.methods.training.probing import image_bytes
 from fedrepro.methods.training.representations import (
+    Pairs,
     RepresentationOptions,
     Representations,
     contrastive_training,
@@ -230,7 +231,7 @@ class MFCL(FederatedMethod):
                 self.temperature,
             )
             z = upload.in_pieces["representations"]
-            assert isinstance(z, Representations)
+            assert isinstance(z, Representations | Mixed)
             network = two_modules(task.model.encoder)
             behind = network.behind if self.sent == "pooled" else network.pooled_and_behind
             trained, losses = contrastive_training(behind, server.second, z, options, task.seeds)
@@ -265,7 +266,7 @@ class MFCL(FederatedMethod):
         network, norm = two_modules(task.model.encoder), self.client_norm
         return _autoencoder(network, norm, self.group_channels, self.twin_variance)
 
-    def _encoded(self, task: Task, weights: State, clients: Tensor) -> Representations:
+    def _encoded(self, task: Task, weights: State, clients: Tensor) -> Pairs:
         """Of all images of `clients`, client after client."""
         assert task.augmentation is not None
         own, numbers = task.images_of(clients), clients.tolist()
@@ -276,16 +277,16 @@ class MFCL(FederatedMethod):
             task.augmentation,
             [task.seeds.generator("views", "phase 2", client) for client in numbers],
         )
-        mixture = None
-        if self.datamix:
-            mixtures = [
-                draw_mixture(len(held), self.representations, task.seeds.generator("datamix", one))
-                for held, one in zip(own, numbers, strict=True)
-            ]
-            mixture = joined(mixtures)
         network, twins = two_modules(task.model.encoder), self.client_norm == "twin"
         module = network.module if self.sent == "pooled" else network.before_pooling
-        return Representations(module, weights, drawn, twins, mixture)
+        z = Representations(module, weights, drawn, twins)
+        if not self.datamix:
+            return z
+        mixtures = [
+            draw_mixture(len(held), self.representations, task.seeds.generator("datamix", one))
+            for held, one in zip(own, numbers, strict=True)
+        ]
+        return Mixed(z, joined(mixtures))
 
 
 @lru_cache(maxsize=8)
