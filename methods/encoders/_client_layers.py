@@ -42,6 +42,8 @@ class ClientLayers(Encoder):
             raise ValueError(f"client_norm = '{self.client_norm}' is not one of {', '.join(NORMS)}")
         if self.client_layers < 0 or self.group_channels < 1:
             raise ValueError("client_layers must be 0 or more, group_channels 1 or more")
+        if min(self.projector_widths, default=1) < 1:
+            raise ValueError("projector_widths must be 1 or more")
         if self.projector_widths and not self.modular:
             raise ValueError("projector_widths belong to a modular network")
 
