@@ -171,6 +171,10 @@ def path_segment(name: str) -> str:
 
     Raises `FedreproError` for a name that would lead elsewhere, or that no disk takes.
     """
-    if name in ("", ".", "..") or "/" in name or "\0" in name or len(os.fsencode(name)) > 255:
+    try:
+        length = len(os.fsencode(name))
+    except UnicodeEncodeError:  # half of a character, which has no bytes
+        length = 0
+    if name in (".", "..") or "/" in name or "\0" in name or not 0 < length <= 255:
         raise FedreproError(f"{name!r} cannot be the name of a file or folder")
     return name

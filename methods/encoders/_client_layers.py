@@ -53,6 +53,8 @@ class ClientLayers(Encoder):
             raise ValueError(f"twin_variance = '{self.twin_variance}' is neither {known}")
         if self.client_layers < 0 or self.group_channels < 1:
             raise ValueError("client_layers must be 0 or more, group_channels 1 or more")
+        if min(self.projector_widths, default=1) < 1:
+            raise ValueError("projector_widths must be 1 or more")
         if self.projector_widths and not self.modular:
             raise ValueError("projector_widths belong to a modular network")
 

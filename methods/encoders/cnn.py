@@ -26,6 +26,10 @@ class CNN(Encoder):
     stride: int = 2
     padding: int = 0
 
+    def __post_init__(self) -> None:
+        if min(self.dim, self.stride, *self.widths) < 1 or self.padding < 0:
+            raise ValueError("widths, dim and stride must be 1 or more, padding 0 or more")
+
     @property
     def out_dim(self) -> int:
         return self.dim

@@ -86,6 +86,8 @@ class ResNet(ClientLayers):
             raise ValueError(f"encoder.version = '{self.version}' is neither 'v1' nor 'v1.5'")
         if self.stem not in ("imagenet", "cifar"):
             raise ValueError(f"encoder.stem = '{self.stem}' is neither 'imagenet' nor 'cifar'")
+        if self.width < 1 or (self.blocks is not None and min(self.blocks, default=0) < 1):
+            raise ValueError("width and blocks must be 1 or more, of one stage at least")
 
     @property
     def _stages(self) -> tuple[int, ...]:

@@ -77,6 +77,8 @@ class VGG(ClientLayers):
             raise ValueError(
                 f"encoder.classifier = '{self.classifier}' is neither 'none' nor 'imagenet'"
             )
+        if self.width < 1:
+            raise ValueError("width must be 1 or more")
 
     @property
     def network_dim(self) -> int:

@@ -224,7 +224,7 @@ def disturbed(world: World, place: Place, make: Make, case: int) -> str:
         f"{name} was changed"
         for name, content in before.items()
         if after.get(name, content) != content
-        and not name.startswith(("store/", "baselines/"))
+        and not name.startswith(("store/", "baselines/", "cwd/-rf"))
         and (content != "special" or Path(name).name not in OWN_NAMES)
     ]
     written = (
@@ -359,6 +359,15 @@ def test_an_empty_text_is_not_the_working_folder(world: World, line: list[str]) 
     code, _, err = ran(line)
     assert code == 2
     assert "the empty text names no folder" in err
+
+
+@pytest.mark.parametrize("option", ["--profile", "--on"])
+def test_half_a_character_is_no_name_of_a_file(world: World, option: str) -> None:
+    given = ["--profile", "smoke"] if option == "--on" else []
+    baselines = ["--baselines", str(world.root / "baselines")]
+    code, _, err = ran(["regress", "toy", *given, f"{option}=\ud800", *baselines])
+    assert code == 2
+    assert err.count("\n") == 1
 
 
 @pytest.mark.parametrize("option", ["--title", "--metric"])

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
 
+from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.spec import settings
+from fedrepro.methods import registry
 from fedrepro.methods.encoders.cnn import CNN
 from fedrepro.methods.encoders.resnet import ResNet
 from fedrepro.methods.nn.layers import is_buffer
@@ -163,3 +167,26 @@ def test_gradients_reach_every_weight_of_every_stacked_model(encoder: CNN | ResN
 def test_resnet_refuses_unknown_options(options: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         ResNet(**options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("cnn", {"widths": (4, 0)}),
+        ("cnn", {"widths": (-4, 8)}),
+        ("cnn", {"dim": 0}),
+        ("cnn", {"stride": 0}),
+        ("cnn", {"padding": -1}),
+        ("resnet", {"width": 0}),
+        ("resnet", {"blocks": ()}),
+        ("resnet", {"blocks": (2, -1)}),
+        ("vgg", {"width": -2}),
+        ("vgg", {"modular": True, "projector_widths": (8, 0)}),
+    ],
+)
+@pytest.mark.parametrize("found", [registry.make, settings.declare])
+def test_sizes_of_no_network_are_refused_before_anything_is_planned(
+    name: str, options: dict[str, Any], found: Callable[..., Any]
+) -> None:
+    with pytest.raises((ValueError, SpecError), match="or more"):
+        found("encoder", name, options)
