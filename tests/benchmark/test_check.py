@@ -141,10 +141,10 @@ def test_a_mistake_in_a_table_is_placed(tmp_path: Path, old: str, new: str, said
             "3.toml:11: rows[1]: profile reduced: partition 'class-groups': count = 2",
         ),
         (
-            "training.learning_rate",
+            "pretraining.epochs",
             "divide = 2",
-            "paper.toml:29: profiles.reduced.overrides[3]: 'training.learning_rate' changes no "
-            "cell; is the setting given anywhere?",
+            "paper.toml:29: profiles.reduced.overrides[3]: 'pretraining.epochs' changes no cell; "
+            "is the setting given anywhere?",
         ),
         (
             "clients.data",
