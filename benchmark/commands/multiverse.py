@@ -74,6 +74,9 @@ def execute(given: argparse.Namespace) -> int:
     clock = perf_counter()
     paper = load_paper(given.paper)
     claims = _claims(paper, given)
+    if not claims:
+        print("these tables make no claim")
+        return 3
     cells = cells_of_claims(paper, claims)
     given.tables = None  # claims may compare with cells of other tables
     taken = chosen_plan(given, paper).only(cells)
@@ -118,7 +121,7 @@ def _claims(paper: Paper, given: argparse.Namespace) -> frozenset[tuple[str, str
     tables = [one for one in paper.tables if given.tables is None or one.id in given.tables]
     known = [(table.id, claim.id) for table in tables for claim in table.claims]
     patterns = given.claims or ["*"]
-    for pattern in patterns:
+    for pattern in given.claims or ():
         if not any(fnmatchcase(id, pattern) for _, id in known):
             hint = suggestion(pattern, [id for _, id in known])
             raise SpecError(f"--claims: no claim '{pattern}'{hint}")
