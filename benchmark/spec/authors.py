@@ -72,6 +72,10 @@ class Lent:
         return Lent(merge(self.settings, stated), sources)
 
 
+_OBJECTIVES: dict[tuple[str, ...], str | None] = {}
+"""By a method and its options: the objective of its clients. Hundreds of cells share each."""
+
+
 @cache
 def files(kind: str) -> Mapping[str, Path]:
     """Where the settings of each registered name of a kind lie, if it has any."""
@@ -106,11 +110,14 @@ def _minimised(method: Any, training: Mapping[str, Any]) -> str | None:
     """The objective of a method's clients; planning says later why options are refused."""
     if method not in names.known("method"):
         return None
-    try:
-        name: str | None = declare("federated", method, training).objective_name()
-    except SpecError:
-        return None
-    return name
+    own = fields_of(declared.find("federated", method))
+    key = (method, *(f"{name} = {training[name]!r}" for name in own if name in training))
+    if key not in _OBJECTIVES:
+        try:
+            _OBJECTIVES[key] = declare("federated", method, training).objective_name()
+        except SpecError:
+            _OBJECTIVES[key] = None
+    return _OBJECTIVES[key]
 
 
 def _of(kind: str, name: Any, data: Any) -> Lent:
