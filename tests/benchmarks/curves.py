@@ -77,7 +77,8 @@ momentum 0.9 and `--reg` 1e-5, `utils.py` for crops within a reflected border of
 flips), which trains FedAvg and FedProx in the same way. One short trial of a small network shows
 how much an optimiser's settings decide within so few steps. It does not show what a hundred rounds
 of ResNet-18 reach: views make a network learn more slowly, and pay where it would otherwise learn
-its images by heart.
+its images by heart. MOON has its authors' μ of 5 here, but not their projection head, in whose
+space they contrast (`methods/federated/supervised/moon.toml`), and learns least.
 """
 Curves = Mapping[tuple[str, str], Curve]
 
