@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from time import perf_counter
 
-from fedrepro.benchmark.claims.nodes import CellKey, key_of
+from fedrepro.benchmark.claims.nodes import key_of
 from fedrepro.benchmark.commands._judged import (
     command_line,
     default_folder,
@@ -80,7 +80,7 @@ def execute(given: argparse.Namespace) -> int:
     cells = cells_of_claims(paper, claims)
     given.tables = None  # claims may compare with cells of other tables
     taken = chosen_plan(given, paper).only(cells)
-    plans = _plans(taken, _readings(paper, given, taken), cells, given.combinations)
+    plans = _plans(taken, _readings(paper, given, taken), given.combinations)
     store = store_at(given.store)
     missing = dict.fromkeys(
         trial for plan in plans for trial in plan.trials_to_run() if store.find(*trial) is None
@@ -134,30 +134,28 @@ def _readings(paper: Paper, given: argparse.Namespace, taken: Plan) -> list[str]
     """The readings that are asked for; of all of them those that change these claims."""
     if given.chosen is not None:
         return list(dict.fromkeys(given.chosen))
+    known = readings_of(paper)
+    settled = {one.choice.name for one in known if one.name in taken.paper.readings}
     return [
-        one.name
-        for one in readings_of(paper)
-        if one.name not in given.readings and _differs(taken, one.name)
+        one.name for one in known if one.choice.name not in settled and _differs(taken, one.name)
     ]
 
 
 def _differs(taken: Plan, name: str) -> bool:
     """Whether a reading changes a run of the plan, or what is read from one."""
-    other = taken.under([name])
+    other = taken.under((*taken.paper.readings, name))
     read = {key_of(one.cell): (one.config, one.read, one.cell.metric) for one in other.cells}
     return any(
         (one.config, one.read, one.cell.metric) != read[key_of(one.cell)] for one in taken.cells
     )
 
 
-def _plans(
-    taken: Plan, readings: Sequence[str], cells: frozenset[CellKey], combined: bool
-) -> list[Plan]:
+def _plans(taken: Plan, readings: Sequence[str], combined: bool) -> list[Plan]:
     """As taken, then under each reading, or under each combination of them."""
     base = taken.paper.readings
     return [
         taken,
-        *(taken.under((*base, *names)).only(cells) for names in _names(taken, readings, combined)),
+        *(taken.under((*base, *names)) for names in _names(taken, readings, combined)),
     ]
 
 

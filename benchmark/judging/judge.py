@@ -58,7 +58,7 @@ def judge(
     found = findings_for(plan.paper, plan.tables) if audit else ()
     evidence = Evidence(plan, store, not_run or {})
     judging = _Judging(plan, evidence, found)
-    judged = judging.tables()
+    judged, taken = judging.tables(), plan.paper.readings
     others = {
         name: _Judging(other, Evidence(other, store, not_run or {}), ()).tables()
         for name, other in read_otherwise(plan).items()
@@ -74,9 +74,11 @@ def judge(
         tables=with_other_readings(judged, others),
         runs=run_summaries(plan, evidence),
         provenance=provenance(plan, evidence, command, wall_s),
-        readings=plan.paper.readings,
+        readings=taken,
         choices=choices(plan),
-        universes=universes({(): judged} | {(name,): tables for name, tables in others.items()}),
+        universes=universes(
+            {taken: judged} | {(*taken, name): tables for name, tables in others.items()}
+        ),
     )
 
 

@@ -22,6 +22,8 @@ from fedrepro.benchmark.results import (
 from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.spec.readings import Reading, choices_of, readings_of
 
+Place = tuple[str, tuple[str, ...], tuple[str, ...]]
+"""Table, row and column."""
 _FALLS = ("<", "<=")
 """Relations that hold where left minus right is below zero."""
 
@@ -80,22 +82,23 @@ def with_other_readings(
     """Tables whose cells say what they are under readings of which each gives all tables anew."""
     if not others:
         return tuple(tables)
+    found: dict[Place, list[CellUnder]] = {}
+    here = {(table.id, cell.row, cell.column): cell for table in tables for cell in table.cells}
+    for name, judged in others.items():
+        for table in judged:
+            for cell in table.cells:
+                place = (table.id, cell.row, cell.column)
+                if place in here and _differs(here[place], cell):
+                    found.setdefault(place, []).append(_under(name, cell))
     return tuple(
         replace(
             table,
             cells=tuple(
-                replace(
-                    cell,
-                    under=tuple(
-                        _under(name, judged[i].cells[j])
-                        for name, judged in others.items()
-                        if _differs(cell, judged[i].cells[j])
-                    ),
-                )
-                for j, cell in enumerate(table.cells)
+                replace(cell, under=tuple(found.get((table.id, cell.row, cell.column), ())))
+                for cell in table.cells
             ),
         )
-        for i, table in enumerate(tables)
+        for table in tables
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -42,6 +42,7 @@ class Plan:
     runs: unique, every run after those that it starts from.
     sets: what `--set` changed, by path.
     rows: the pattern that chose rows, None for all.
+    part: the cells that `only` left, None for all.
     """
 
     paper: Paper
@@ -53,6 +54,7 @@ class Plan:
     drawings: tuple[PlannedDrawing, ...] = ()
     sets: tuple[tuple[str, Any], ...] = ()
     rows: str | None = None
+    part: Collection[CellKey] | None = None
 
     def seeds(self, config: RunConfig) -> tuple[int, ...]:
         """The trials of a run: fewer where every later run starts from one and the same trial.
@@ -99,7 +101,7 @@ class Plan:
     def under(self, readings: Sequence[str]) -> Plan:
         """The same selection with the paper under other readings."""
         shown = [table.id for table in self.paper.tables if table.id in self.tables]
-        return make_plan(
+        other = make_plan(
             under(self.paper, readings),
             self.profile.name,
             tables=shown,
@@ -108,11 +110,12 @@ class Plan:
             trials=self.trials,
             sets=self.sets,
         )
+        return other if self.part is None else other.only(self.part)
 
-    def only(self, cells: Container[CellKey]) -> Plan:
+    def only(self, cells: Collection[CellKey]) -> Plan:
         """The part that some cells need; drawings are left out."""
         kept = tuple(one for one in self.cells if key_of(one.cell) in cells)
-        return replace(self, cells=kept, drawings=(), runs=tuple(_in_order(kept)))
+        return replace(self, cells=kept, drawings=(), runs=tuple(_in_order(kept)), part=cells)
 
 
 def make_plan(

@@ -106,6 +106,11 @@ def lent(experiment: Experiment) -> Lent:
     )
 
 
+def objective_of(experiment: Experiment) -> str | None:
+    """The objective that the clients of a whole experiment minimise, None if they have labels."""
+    return _minimised(get(experiment, "method"), experiment.get("training") or {})
+
+
 def _minimised(method: Any, training: Mapping[str, Any]) -> str | None:
     """The objective of a method's clients; planning says later why options are refused."""
     if method not in names.known("method"):

@@ -85,6 +85,7 @@ class Alternative:
     speaks: what speaks for it (code, printed numbers, an equation), with the source.
     set: settings, a fragment of an experiment.
     methods: federated methods whose runs it concerns; none means all.
+    objectives: the same for the objective that clients minimise or that pre-trains an encoder.
     at: the round that is read.
     metrics: the metric that is read, by the one that the cells name.
 
@@ -99,6 +100,7 @@ class Alternative:
     speaks: Text
     set: Settings = field(default_factory=dict)
     methods: tuple[Text, ...] = ()
+    objectives: tuple[Text, ...] = ()
     at: At | None = None
     metrics: Mapping[Text, Text] = field(default_factory=dict)
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.spec.authors import objective_of
 from fedrepro.benchmark.spec.model import (
     Alternative,
     Cell,
@@ -48,13 +49,14 @@ class Reading:
 
     def concerns(self, table: str, experiment: Experiment) -> bool:
         """Whether it may change a run of this experiment."""
-        methods = self.alternative.methods
+        if not experiment or self.table not in (None, table):
+            return False
+        methods, objectives = self.alternative.methods, self.alternative.objectives
         trains = {get(experiment, "method"), get(experiment, "pretraining.method")}
-        return bool(
-            experiment
-            and self.table in (None, table)
-            and (not methods or trains.intersection(methods))
-        )
+        if methods and not trains.intersection(methods):
+            return False
+        minimised = {get(experiment, "pretraining.method"), objective_of(experiment)}
+        return not objectives or bool(minimised.intersection(objectives))
 
 
 def readings_of(paper: Paper) -> tuple[Reading, ...]:

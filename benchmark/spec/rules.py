@@ -125,9 +125,10 @@ class _Rules:
                     self.path(path, (*at, "settings", i))
             for here, other in _tables(choice, "alternatives", at):
                 self.experiment(_table(other.get("set")), (*here, "set"))
-                methods = other.get("methods")
-                for i, method in enumerate(methods if isinstance(methods, list) else []):
-                    self.name("method", method, (*here, "methods", i))
+                for key, what in (("methods", "method"), ("objectives", "objective")):
+                    given = other.get(key)
+                    for i, name in enumerate(given if isinstance(given, list) else []):
+                        self.name(what, name, (*here, key, i))
                 for metric, read in _table(other.get("metrics")).items():
                     self.name("metric", metric, (*here, "metrics", metric))
                     self.name("metric", read, (*here, "metrics", metric))

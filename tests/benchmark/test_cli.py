@@ -332,3 +332,11 @@ def test_a_multiverse_runs_claims_under_each_reading_and_says_the_time_first(
     capsys.readouterr()
     assert main(["multiverse", "cpcfl", *which, *places, "--combinations", "--dry-run"]) == 0
     assert "no trial is missing" in capsys.readouterr().out
+    # Under a reading, others of the same choice are no universes of their own.
+    under = ["multiverse", "cpcfl", "--tables", "11", "--profile", "smoke", *places, "--dry-run"]
+    assert main([*under, "--reading", "another-batch"]) == 0
+    with_base = capsys.readouterr().out
+    assert main(under) == 0
+    without = capsys.readouterr().out
+    count = [int(text.split(" sets of")[0].split()[-1]) for text in (with_base, without)]
+    assert count[0] == count[1] - 2

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from fedrepro.benchmark.claims.nodes import key_of
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.judging.judge import judge
@@ -72,6 +73,29 @@ def test_a_reading_of_some_methods_leaves_the_others(paper: Paper) -> None:
     other = configs(make_plan(under(paper, ["two-epochs"]), "smoke"))
     assert other["a"] == taken["a"]
     assert other["b"] != taken["b"]
+
+
+def test_a_reading_of_one_objective_leaves_the_others(tiny_paper: MakePaper) -> None:
+    own = alternative("warm", set={"training": {"temperature": 0.9}}, objectives=("simclr",))
+    rows = {
+        name: {"method": "pfl-ssl", "training": {"objective": name, "personal_epochs": 1}}
+        for name in ("simclr", "moco")
+    }
+    paper = replace(tiny_paper(rows), unstated=(choice("temperature", own),))
+    taken = configs(make_plan(paper, "smoke"))
+    other = configs(make_plan(under(paper, ["warm"]), "smoke"))
+    assert other["moco"] == taken["moco"]
+    assert other["simclr"].objective == {**(taken["simclr"].objective or {}), "temperature": 0.9}
+
+
+def test_a_part_of_a_plan_is_read_otherwise_cell_by_cell(paper: Paper, stored: Store) -> None:
+    whole = make_plan(paper, "smoke")
+    last = {key_of(whole.cells[-1].cell)}
+    report = judge(whole.only(last), stored, command="test", audit=False)
+    (cell,) = report.tables[0].cells
+    (best,) = cell.under
+    assert cell.row == ("b",)
+    assert (cell.mean, best.mean) == (pytest.approx(32.5), pytest.approx(40.5))
 
 
 def test_a_reading_of_one_table_leaves_the_other_tables(paper: Paper) -> None:
