@@ -199,6 +199,7 @@ class ReadingResult:
 
     is_taken: whether this report is under it.
     only_evaluates: whether it reads the same trials in another way.
+    has_effect: no where it is taken and the profile or `--set` wins over all that it sets.
     """
 
     name: str
@@ -207,6 +208,14 @@ class ReadingResult:
     speaks: str
     is_taken: bool
     only_evaluates: bool
+    has_effect: bool = True
+
+    @property
+    def state(self) -> str:
+        """'taken', 'taken, without effect here' or nothing."""
+        if not self.is_taken:
+            return ""
+        return "taken" if self.has_effect else "taken, without effect here"
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,11 @@ class ClaimCurve:
         }
 
     @property
+    def was_run(self) -> bool:
+        """Whether it was tested at all."""
+        return any(one.word != "NOT RUN" for one in self.under)
+
+    @property
     def is_stable(self) -> bool:
         """Whether it comes to the same word under all readings."""
         return len(self.words) == 1
@@ -51,7 +56,14 @@ def curves(report: Report) -> list[ClaimCurve]:
         )
         if under:
             found.append(ClaimCurve(table, claim, under))
-    return sorted(found, key=lambda one: one.is_stable)
+    return sorted(found, key=lambda one: (one.is_stable, not one.was_run))
+
+
+def changed(curves: Sequence[ClaimCurve]) -> str:
+    """'2 of 6 claims that were run change their word'."""
+    run = [one for one in curves if one.was_run]
+    n = sum(not one.is_stable for one in run)
+    return f"{n} of {len(run)} claims that were run change their word"
 
 
 def names(report: Report) -> list[str]:

@@ -74,7 +74,8 @@ def add_readings(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reading",
         dest="readings",
-        action="append",
+        action="extend",
+        type=comma_separated,
         default=[],
         metavar="NAME",
         help="take another reading of what the paper leaves open (see fedrepro readings PAPER)",

@@ -7,9 +7,9 @@ import dataclasses
 import itertools
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
+from pathlib import Path
 from time import perf_counter
 
-from fedrepro.benchmark.claims.nodes import key_of
 from fedrepro.benchmark.commands._judged import (
     command_line,
     default_folder,
@@ -26,12 +26,14 @@ from fedrepro.benchmark.commands._options import (
     comma_separated,
     estimator_for,
 )
-from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.commands._terminal import complain
+from fedrepro.benchmark.errors import FedreproError, SpecError
 from fedrepro.benchmark.planning.plan import Plan
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.spec.problems import suggestion
 from fedrepro.benchmark.spec.readings import readings_of
+from fedrepro.benchmark.store.files import path_segment
 
 HELP = "run claims under every reading of what the paper leaves open"
 EXAMPLE = "fedrepro multiverse fedrlc --tables 2 --dry-run"
@@ -72,7 +74,10 @@ def execute(given: argparse.Namespace) -> int:
     from fedrepro.benchmark.judging.other_readings import cells_of_claims, universes
 
     clock = perf_counter()
+    if given.rows:
+        raise FedreproError("--rows: a multiverse chooses cells by their claims (--claims)")
     paper = load_paper(given.paper)
+    folder = given.out or _folder(chosen_plan(given, paper), given)
     claims = _claims(paper, given)
     if not claims:
         print("these tables make no claim")
@@ -93,8 +98,6 @@ def execute(given: argparse.Namespace) -> int:
     )
     if given.dry_run:
         return 0
-    usual = default_folder(taken, given)
-    folder = given.out or usual.with_name(f"{usual.name}-multiverse")
     reports = {}
     for plan in plans:
         print(f"readings: {', '.join(plan.paper.readings) or 'as taken'}", flush=True)
@@ -116,6 +119,14 @@ def execute(given: argparse.Namespace) -> int:
     return show([report], folder)
 
 
+def _folder(plan: Plan, given: argparse.Namespace) -> Path:
+    """A folder of its own for each choice of tables, claims and readings."""
+    usual = default_folder(plan, given)
+    parts = [usual.name, "multiverse", *(given.claims or ()), *(given.chosen or ())]
+    parts += ["combinations"] if given.combinations else []
+    return usual.with_name(path_segment("-".join(parts).replace("*", "all")))
+
+
 def _claims(paper: Paper, given: argparse.Namespace) -> frozenset[tuple[str, str]]:
     """The claims that are asked for, by table and id."""
     tables = [one for one in paper.tables if given.tables is None or one.id in given.tables]
@@ -131,23 +142,23 @@ def _claims(paper: Paper, given: argparse.Namespace) -> frozenset[tuple[str, str
 
 
 def _readings(paper: Paper, given: argparse.Namespace, taken: Plan) -> list[str]:
-    """The readings that are asked for; of all of them those that change these claims."""
+    """The readings that are asked for; of all of them those that change these claims.
+
+    Raises `SpecError` where none is left to compare with.
+    """
+    base, known = taken.paper.readings, readings_of(paper)
+    settled = {one.choice.name for one in known if one.name in base}
+    free = [one.name for one in known if one.choice.name not in settled]
     if given.chosen is not None:
-        return list(dict.fromkeys(given.chosen))
-    known = readings_of(paper)
-    settled = {one.choice.name for one in known if one.name in taken.paper.readings}
-    return [
-        one.name for one in known if one.choice.name not in settled and _differs(taken, one.name)
-    ]
-
-
-def _differs(taken: Plan, name: str) -> bool:
-    """Whether a reading changes a run of the plan, or what is read from one."""
-    other = taken.under((*taken.paper.readings, name))
-    read = {key_of(one.cell): (one.config, one.read, one.cell.metric) for one in other.cells}
-    return any(
-        (one.config, one.read, one.cell.metric) != read[key_of(one.cell)] for one in taken.cells
-    )
+        names = [name for name in dict.fromkeys(given.chosen) if name not in base]
+        for name in names:
+            if name in free and taken.reads_as(taken.under((*base, name))):
+                complain(f"reading {name} changes nothing here")
+    else:
+        names = [name for name in free if not taken.reads_as(taken.under((*base, name)))]
+    if not names:
+        raise SpecError(f"paper {paper.id}: no other reading changes these claims")
+    return names
 
 
 def _plans(taken: Plan, readings: Sequence[str], combined: bool) -> list[Plan]:

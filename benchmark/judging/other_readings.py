@@ -44,6 +44,7 @@ def choices(plan: Plan) -> tuple[ChoiceResult, ...]:
                     why=one.why,
                     speaks=one.speaks,
                     is_taken=one.name in plan.paper.readings,
+                    has_effect=one.name not in plan.paper.readings or _has_effect(plan, one.name),
                     only_evaluates=one.only_evaluates,
                 )
                 for one in choice.alternatives
@@ -52,6 +53,12 @@ def choices(plan: Plan) -> tuple[ChoiceResult, ...]:
         for choice, table in choices_of(plan.paper)
         if choice.alternatives and table in (None, *plan.tables)
     )
+
+
+def _has_effect(plan: Plan, reading: str) -> bool:
+    """Whether a reading that is taken changes anything; `--set` or a profile may win over it."""
+    others = [name for name in plan.paper.readings if name != reading]
+    return not plan.reads_as(plan.under(others))
 
 
 def read_otherwise(plan: Plan) -> dict[str, Plan]:
@@ -139,7 +146,7 @@ def claim_under(table: str, claim: ClaimResult) -> ClaimUnder:
     """A claim in one word and by its weakest comparison, the one with the largest p-value."""
     tested = [one for one in claim.comparisons if one.p is not None and one.mean is not None]
     weakest = max(tested, key=lambda one: one.p or 0.0, default=None)
-    if weakest is None:
+    if weakest is None or claim.word == "NOT RUN":
         return ClaimUnder(table, claim.id, claim.word, None, None, None)
     difference, interval = _signed(weakest)
     return ClaimUnder(table, claim.id, claim.word, difference, interval, weakest.p)

@@ -112,6 +112,14 @@ class Plan:
         )
         return other if self.part is None else other.only(self.part)
 
+    def reads_as(self, other: Plan) -> bool:
+        """Whether its cells read the same numbers of the same runs as those of another plan."""
+        return self._read == other._read
+
+    @cached_property
+    def _read(self) -> Mapping[CellKey, tuple[Any, ...]]:
+        return {key_of(one.cell): (one.config, one.read, one.cell.metric) for one in self.cells}
+
     def only(self, cells: Collection[CellKey]) -> Plan:
         """The part that some cells need; drawings are left out."""
         kept = tuple(one for one in self.cells if key_of(one.cell) in cells)

@@ -180,7 +180,8 @@ def _whose(
     is_decided = cls is not None and given is None and value != _default(cls, path)
     if is_decided:
         return Whose("method")
-    deciding = [one for one in open_choices if _decides(one, path)]
+    method = str(settings.get(bound.experiment, "method"))
+    deciding = [one for one in open_choices if _decides(one, path, method)]
     if deciding:
         return Whose("unstated", "; ".join(dict.fromkeys(map(_title, deciding))))
     if given is not None:
@@ -195,14 +196,15 @@ def _class(kind: str, name: str) -> type | None:
     return settings.section_classes().get(name)
 
 
-def _decides(entry: Unstated, path: str) -> bool:
-    """Whether an entry names the path, or a group of keys with it."""
-    named = getattr(entry, "settings", ())
-    return any(path == one or path.startswith(f"{one}.") for one in named)
+def _decides(entry: Unstated, path: str, method: str) -> bool:
+    """Whether an entry names the path, or a group of keys with it, for the method."""
+    return (not entry.methods or method in entry.methods) and any(
+        path == one or path.startswith(f"{one}.") for one in entry.settings
+    )
 
 
 def _title(entry: Unstated) -> str:
-    return str(getattr(entry, "name", None) or entry.setting)
+    return entry.name or entry.setting
 
 
 def _default(cls: Any, path: str) -> Json:

@@ -120,6 +120,7 @@ class Unstated:
 
     name: of the choice; needed where there are alternatives.
     settings: the dotted paths that it decides.
+    methods: of which federated methods it decides them; none means all.
 
     Raises `ValueError` for alternatives of a choice without a name.
     """
@@ -131,6 +132,7 @@ class Unstated:
     why: Text
     name: Name | None = None
     settings: tuple[Text, ...] = ()
+    methods: tuple[Text, ...] = ()
     alternatives: tuple[Alternative, ...] = ()
 
     def __post_init__(self) -> None:

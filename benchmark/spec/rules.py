@@ -111,27 +111,41 @@ class _Rules:
         self.experiment(keys, at)
 
     def experiment(self, layer: Toml, at: Path) -> None:
+        self._plain_keys(layer, at)
         for path, value in settings.leaves(layer):
             problem = self._setting_problem(path, value)
             if problem is not None:
                 self.report.add((*at, *path.split(".")), problem)
 
     def choices(self, data: Toml) -> None:
-        """Settings, methods and metrics that readings name."""
+        """Settings, methods and metrics that readings name; all of them must exist."""
         for at, choice in _tables(data, "unstated"):
             settled = choice.get("settings")
-            for i, path in enumerate(settled if isinstance(settled, list) else []):
-                if isinstance(path, str):
-                    self.path(path, (*at, "settings", i))
+            paths = [one for one in settled or () if isinstance(one, str)]
+            for i, path in enumerate(paths):
+                self.path(path, (*at, "settings", i))
+            self._known_names(choice, ("methods",), at)
             for here, other in _tables(choice, "alternatives", at):
-                self.experiment(_table(other.get("set")), (*here, "set"))
-                for key, what in (("methods", "method"), ("objectives", "objective")):
-                    given = other.get(key)
-                    for i, name in enumerate(given if isinstance(given, list) else []):
-                        self.name(what, name, (*here, key, i))
+                change = _table(other.get("set"))
+                self.experiment(change, (*here, "set"))
+                for path, _ in settings.leaves(change) if paths else ():
+                    if not any(path == one or path.startswith(f"{one}.") for one in paths):
+                        said = f"sets {path}, which is not among the 'settings' of the choice"
+                        self.report.add((*here, "set"), said)
+                self._known_names(other, ("methods", "objectives"), here)
                 for metric, read in _table(other.get("metrics")).items():
-                    self.name("metric", metric, (*here, "metrics", metric))
-                    self.name("metric", read, (*here, "metrics", metric))
+                    for name in (metric, read):
+                        self._known_name("metric", name, (*here, "metrics", metric))
+
+    def _known_names(self, data: Toml, keys: Sequence[str], at: Path) -> None:
+        for key in keys:
+            given = data.get(key)
+            for i, name in enumerate(given if isinstance(given, list) else []):
+                self._known_name(key.removesuffix("s"), name, (*at, key, i))
+
+    def _known_name(self, what: str, name: Any, at: Path) -> None:
+        if isinstance(name, str) and name not in names.known(what):
+            self.report.add(at, f"unknown {what} '{name}'{suggestion(name, names.known(what))}")
 
     def _setting_problem(self, path: str, value: Any) -> str | None:
         """What is wrong with a value at a path of an experiment."""
@@ -153,6 +167,14 @@ class _Rules:
         if problem is None and near is not None:
             return f"unknown {what} '{name}'; did you mean '{near}'?"
         return problem
+
+    def _plain_keys(self, layer: Toml, at: Path) -> None:
+        """Refuses `"training.rounds" = 3`, a key that no run would read."""
+        for key, value in layer.items():
+            if "." in key:
+                self.report.add((*at, key), "has a dot inside its quotes; leave the quotes out")
+            elif isinstance(value, dict):
+                self._plain_keys(value, (*at, key))
 
     def name(self, what: str, name: Any, at: Path) -> None:
         problem = self._name_problem(what, name) if isinstance(name, str) else None

@@ -158,10 +158,13 @@ def _readings(report: Report) -> str:
     rows = []
     for choice in report.choices:
         other = any(one.is_taken for one in choice.alternatives)
-        rows.append([choice.setting, "usual" if other else "taken", choice.taken, choice.why])
+        where = "" if choice.table is None else f" (table {choice.table})"
+        named = "usual" if other else "taken"
+        rows.append([choice.setting + where, named, choice.taken, choice.why])
         for one in choice.alternatives:
-            name = _Written(f"{code(one.name)}{' (taken)' if one.is_taken else ''}")
-            rows.append(["", name, one.taken, f"{one.why} Speaks for it: {one.speaks}"])
+            name = _Written(f"{code(one.name)}{f' ({one.state})' if one.state else ''}")
+            why = f"{one.why.rstrip('.')}. Speaks for it: {one.speaks}"
+            rows.append(["", name, one.taken, why])
     taken = ", ".join(map(code, report.readings)) or "as taken"
     table = _table(["open", "reading", "what it takes", "why"], rows)
     every = _details(f"{len(report.choices)} choices", table)
@@ -178,8 +181,7 @@ def _curves(report: Report) -> str:
         [layout.title(one.table), one.claim.says, *map(specification_curve.said, one.under)]
         for one in curves
     ]
-    changed = sum(not one.is_stable for one in curves)
-    heading = f"## Claims by reading: {changed} of {len(curves)} change their word"
+    heading = f"## Claims by reading: {specification_curve.changed(curves)}"
     return f"{heading}\n\n" + _details("Every claim", _table(["about", "claim", *names], rows))
 
 

@@ -32,7 +32,7 @@ def alternative(name: str, **changes: Any) -> Alternative:
 
 
 def choice(name: str, *alternatives: Alternative) -> Unstated:
-    return Unstated("a setting", "this", "usual", name, (), alternatives)
+    return Unstated("a setting", "this", "usual", name, alternatives=alternatives)
 
 
 ONE_EPOCH = choice("epochs", alternative("two-epochs", set={"training": {"local_epochs": 2}}))
