@@ -340,3 +340,19 @@ def test_a_multiverse_runs_claims_under_each_reading_and_says_the_time_first(
     without = capsys.readouterr().out
     count = [int(text.split(" sets of")[0].split()[-1]) for text in (with_base, without)]
     assert count[0] == count[1] - 2
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--tables", "99"], "unknown table '99'"),
+        (["--rows", "FedRLC"], "a multiverse chooses cells by their claims"),
+        (["--reading", "fresh-targets", "--readings", "fresh-targets"], "no other reading"),
+    ],
+)
+def test_a_multiverse_that_could_show_nothing_is_refused(
+    words: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    places = ["--profile", "smoke", "--dry-run", "--store", str(tmp_path / "store")]
+    assert main(["multiverse", "fedrlc", "--tables", "2", *words, *places]) == 2
+    assert said in one_line(capsys)

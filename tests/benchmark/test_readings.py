@@ -191,6 +191,28 @@ def test_a_report_says_which_readings_it_is_under(paper: Paper, stored: Store) -
     assert report.universes == ()
 
 
+def test_a_reading_over_which_a_setting_wins_is_said_to_have_no_effect(
+    paper: Paper, store: Store
+) -> None:
+    def effect(**sets: int) -> bool:
+        plan = make_plan(
+            under(paper, ["two-epochs"]),
+            "smoke",
+            sets={f"training.{key}": value for key, value in sets.items()},
+        )
+        choices = judge(plan, store, command="test", audit=False).choices
+        return next(a.has_effect for c in choices for a in c.alternatives if a.is_taken)
+
+    assert effect()
+    assert not effect(local_epochs=3)
+
+
+def test_a_claim_that_was_not_run_shows_no_difference_of_the_half_that_was() -> None:
+    half = Comparison("w", "", "", (3.0,), 3.0, (1.0, 5.0), 0.2, 0.8)
+    claim = ClaimResult("c", "says", "holds", "supported", "", "NOT RUN", "", None, (half,))
+    assert claim_under("3", claim).difference is None
+
+
 @pytest.mark.parametrize(
     ("relation", "signed"), [(">", (3.0, (1.0, 5.0))), ("<", (-3.0, (-5.0, -1.0)))]
 )
@@ -236,6 +258,23 @@ speaks = "x"
             "unknown method 'fedavgg'; did you mean 'fedavg'",
         ),
         ("name = 'n'\nsettings = ['training.round']", "unknown path 'training.round'"),
+        (
+            "name = 'n'\nsettings = ['training.rounds']"
+            + OTHER.format(name="a", changes="set = { training = { local_epochs = 3 } }"),
+            "sets training.local_epochs, which is not among the 'settings'",
+        ),
+        (
+            "name = 'n'" + OTHER.format(name="a", changes="set = { 'training.rounds' = 3 }"),
+            "has a dot inside its quotes",
+        ),
+        (
+            "name = 'n'" + OTHER.format(name="a", changes="at = 'best'\nmethods = ['nowhere']"),
+            "unknown method 'nowhere'",
+        ),
+        (
+            "name = 'n'" + OTHER.format(name="a", changes="metrics = { accuracy = 'nowhere' }"),
+            "unknown metric 'nowhere'",
+        ),
         ("name = 'n'" + OTHER.format(name="n", changes="at = 'best'"), "the reading 'n' is also"),
     ],
 )
