@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import Field
 
@@ -65,15 +65,17 @@ class Lent:
     settings: Experiment
     sources: Mapping[str, str]
 
+    def without(self, section: str) -> Lent:
+        """The same but for one section."""
+        kept = {name: value for name, value in self.settings.items() if name != section}
+        inside = f"{section}."
+        return Lent(kept, {p: s for p, s in self.sources.items() if not p.startswith(inside)})
+
     def below(self, stated: Experiment) -> Lent:
         """The same under an experiment, of whose settings none has its source here."""
         given = {path for path, _ in leaves(stated)}
         sources = {path: source for path, source in self.sources.items() if path not in given}
         return Lent(merge(self.settings, stated), sources)
-
-
-_OBJECTIVES: dict[tuple[str, ...], str | None] = {}
-"""By a method and its options: the objective of its clients. Hundreds of cells share each."""
 
 
 @cache
@@ -92,6 +94,8 @@ def lent(experiment: Experiment) -> Lent:
 
     A method's settings win over those of the objective that its clients minimise. A federated
     method that pre-trains an encoder for another one lends nothing: `training` is the other's.
+    A method lends its views only where its clients draw some and no central pre-training shares
+    the section.
 
     Raises `InvalidSpecError` for a file with mistakes.
     """
@@ -99,30 +103,45 @@ def lent(experiment: Experiment) -> Lent:
     method, pretrained = get(experiment, "method"), get(experiment, "pretraining.method")
     own = _of("federated", method, data)
     training = merge(own.settings.get("training", {}), experiment.get("training") or {})
+    decided = _decided(method, training)
+    if not decided.draws_views or pretrained not in (None, names.NO_PRETRAINING):
+        own = own.without("augmentation")
     return _joined(
         _placed(_of("objective", pretrained, central), "pretraining"),
-        _placed(_of("objective", _minimised(method, training), data), "training"),
+        _placed(_of("objective", decided.objective, data), "training"),
         own,
     )
 
 
 def objective_of(experiment: Experiment) -> str | None:
     """The objective that the clients of a whole experiment minimise, None if they have labels."""
-    return _minimised(get(experiment, "method"), experiment.get("training") or {})
+    return _decided(get(experiment, "method"), experiment.get("training") or {}).objective
 
 
-def _minimised(method: Any, training: Mapping[str, Any]) -> str | None:
-    """The objective of a method's clients; planning says later why options are refused."""
+class Decided(NamedTuple):
+    """What a method decides: its clients' objective, None for labels, and whether they augment."""
+
+    objective: str | None = None
+    draws_views: bool = False
+
+
+_DECIDED: dict[tuple[str, ...], Decided] = {}
+"""By a method and its options. Hundreds of cells share each."""
+
+
+def _decided(method: Any, training: Mapping[str, Any]) -> Decided:
+    """As the method's options say; planning says later why options are refused."""
     if method not in names.known("method"):
-        return None
+        return Decided()
     own = fields_of(declared.find("federated", method))
     key = (method, *(f"{name} = {training[name]!r}" for name in own if name in training))
-    if key not in _OBJECTIVES:
+    if key not in _DECIDED:
         try:
-            _OBJECTIVES[key] = declare("federated", method, training).objective_name()
+            made = declare("federated", method, training)
+            _DECIDED[key] = Decided(made.objective_name(), bool(made.draws_views))
         except SpecError:
-            _OBJECTIVES[key] = None
-    return _OBJECTIVES[key]
+            _DECIDED[key] = Decided()
+    return _DECIDED[key]
 
 
 def _of(kind: str, name: Any, data: Any) -> Lent:

@@ -305,3 +305,11 @@ def other(default: Any) -> str:
     if isinstance(default, tuple):
         return str([2 * number for number in default])
     return str(default / 2 if isinstance(default, float) else default + 1)
+
+
+def test_views_of_supervised_clients_reach_no_pretrained_encoder() -> None:
+    """FedAvg's authors crop CIFAR-10 within a border; CP-CFL's encoders see other views."""
+    plan = make_plan(load_paper("cpcfl"), "paper", tables=["5"])
+    seen = [run.augmentation for run in plan.runs if run.augmentation is not None]
+    assert seen
+    assert {views["crop_padding"] for views in seen} == {0}
