@@ -84,7 +84,7 @@ def execute(given: argparse.Namespace) -> int:
         return 3
     cells = cells_of_claims(paper, claims)
     given.tables = None  # claims may compare with cells of other tables
-    taken = chosen_plan(given, paper).only(cells)
+    taken = chosen_plan(given, paper).only(cells, frozenset(table for table, _ in claims))
     plans = _plans(taken, _readings(paper, given, taken), given.combinations)
     store = store_at(given.store)
     missing = dict.fromkeys(

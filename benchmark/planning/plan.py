@@ -43,6 +43,7 @@ class Plan:
     sets: what `--set` changed, by path.
     rows: the pattern that chose rows, None for all.
     part: the cells that `only` left, None for all.
+    also: tables that are shown for their claims, whether or not a cell of theirs is left.
     """
 
     paper: Paper
@@ -55,6 +56,7 @@ class Plan:
     sets: tuple[tuple[str, Any], ...] = ()
     rows: str | None = None
     part: Collection[CellKey] | None = None
+    also: frozenset[str] = frozenset()
 
     def seeds(self, config: RunConfig) -> tuple[int, ...]:
         """The trials of a run: fewer where every later run starts from one and the same trial.
@@ -72,7 +74,11 @@ class Plan:
     def tables(self) -> frozenset[str]:
         """The ids of the tables and figures that are shown, wholly or in part."""
         return frozenset(
-            (*(one.cell.table for one in self.cells), *(one.table for one in self.drawings))
+            (
+                *(one.cell.table for one in self.cells),
+                *(one.table for one in self.drawings),
+                *self.also,
+            )
         )
 
     @cached_property
@@ -110,7 +116,7 @@ class Plan:
             trials=self.trials,
             sets=self.sets,
         )
-        return other if self.part is None else other.only(self.part)
+        return other if self.part is None else other.only(self.part, self.also)
 
     def reads_as(self, other: Plan) -> bool:
         """Whether its cells read the same numbers of the same runs as those of another plan."""
@@ -120,10 +126,12 @@ class Plan:
     def _read(self) -> Mapping[CellKey, tuple[Any, ...]]:
         return {key_of(one.cell): (one.config, one.read, one.cell.metric) for one in self.cells}
 
-    def only(self, cells: Collection[CellKey]) -> Plan:
+    def only(self, cells: Collection[CellKey], also: frozenset[str] = frozenset()) -> Plan:
         """The part that some cells need; drawings are left out."""
         kept = tuple(one for one in self.cells if key_of(one.cell) in cells)
-        return replace(self, cells=kept, drawings=(), runs=tuple(_in_order(kept)), part=cells)
+        return replace(
+            self, cells=kept, drawings=(), runs=tuple(_in_order(kept)), part=cells, also=also
+        )
 
 
 def make_plan(
