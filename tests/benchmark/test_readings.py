@@ -98,6 +98,21 @@ def test_a_part_of_a_plan_is_read_otherwise_cell_by_cell(paper: Paper, stored: S
     assert (cell.mean, best.mean) == (pytest.approx(32.5), pytest.approx(40.5))
 
 
+def test_claims_of_a_table_without_a_cell_of_its_own_are_judged(
+    paper: Paper, stored: Store
+) -> None:
+    first = paper.tables[0]
+    claim = Claim(
+        "elsewhere", "a is above b", "'a' at 'at final' in '1' > 'b' at 'at final' in '1'"
+    )
+    second = replace(first, id="2", cells=(), claims=(claim,))
+    plan = make_plan(replace(paper, tables=(first, second)), "smoke")
+    cells = {key_of(one.cell) for one in plan.cells}
+    report = judge(plan.only(cells, frozenset({"2"})), stored, command="test", audit=False)
+    claims = [[one.id for one in universe.claims] for universe in report.universes]
+    assert claims == [["a-wins", "elsewhere"]] * 2
+
+
 def test_a_reading_of_one_table_leaves_the_other_tables(paper: Paper) -> None:
     first = replace(paper.tables[0], unstated=(ONE_EPOCH,))
     cells = tuple(replace(cell, table="2") for cell in first.cells)
