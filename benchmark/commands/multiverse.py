@@ -29,10 +29,11 @@ from fedrepro.benchmark.commands._options import (
 from fedrepro.benchmark.commands._terminal import complain
 from fedrepro.benchmark.errors import FedreproError, SpecError
 from fedrepro.benchmark.planning.plan import Plan
+from fedrepro.benchmark.results import Report
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.spec.problems import suggestion
-from fedrepro.benchmark.spec.readings import readings_of
+from fedrepro.benchmark.spec.readings import free_readings, readings_of
 from fedrepro.benchmark.store.files import path_segment
 
 HELP = "run claims under every reading of what the paper leaves open"
@@ -98,25 +99,27 @@ def execute(given: argparse.Namespace) -> int:
     )
     if given.dry_run:
         return 0
-    reports = {}
+    reports: dict[tuple[str, ...], Report] = {}
     for plan in plans:
         print(f"readings: {', '.join(plan.paper.readings) or 'as taken'}", flush=True)
         not_run = trained(plan, store, given)
-        reports[plan.paper.readings] = judge(
-            plan, store, command=command_line(), not_run=not_run, audit=False
-        )
+        report = judge(plan, store, command=command_line(), not_run=not_run, audit=False)
+        reports[plan.paper.readings] = _with_claims(report, claims)
     first = reports[taken.paper.readings]
-    found = universes({key: one.tables for key, one in reports.items()}, claims)
-    wall_s = perf_counter() - clock
-    provenance = dataclasses.replace(first.provenance, wall_s=wall_s)
-    tables = tuple(
+    found = universes({key: one.tables for key, one in reports.items()})
+    provenance = dataclasses.replace(first.provenance, wall_s=perf_counter() - clock)
+    return show([dataclasses.replace(first, universes=found, provenance=provenance)], folder)
+
+
+def _with_claims(report: Report, claims: frozenset[tuple[str, str]]) -> Report:
+    """The report with some of its claims alone, named by table and id."""
+    tables = (
         dataclasses.replace(
             table, claims=tuple(one for one in table.claims if (table.id, one.id) in claims)
         )
-        for table in first.tables
+        for table in report.tables
     )
-    report = dataclasses.replace(first, tables=tables, universes=found, provenance=provenance)
-    return show([report], folder)
+    return dataclasses.replace(report, tables=tuple(tables))
 
 
 def _folder(plan: Plan, given: argparse.Namespace) -> Path:
@@ -146,9 +149,8 @@ def _readings(paper: Paper, given: argparse.Namespace, taken: Plan) -> list[str]
 
     Raises `SpecError` where none is left to compare with.
     """
-    base, known = taken.paper.readings, readings_of(paper)
-    settled = {one.choice.name for one in known if one.name in base}
-    free = [one.name for one in known if one.choice.name not in settled]
+    base = taken.paper.readings
+    free = [one.name for one in free_readings(taken.paper)]
     if given.chosen is not None:
         names = [name for name in dict.fromkeys(given.chosen) if name not in base]
         for name in names:

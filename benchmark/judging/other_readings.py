@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from fedrepro.benchmark.claims.bind_cells import bind
@@ -20,10 +20,8 @@ from fedrepro.benchmark.results import (
     Universe,
 )
 from fedrepro.benchmark.spec.model import Paper
-from fedrepro.benchmark.spec.readings import Reading, choices_of, readings_of
+from fedrepro.benchmark.spec.readings import Reading, choices_of, free_readings
 
-Place = tuple[str, tuple[str, ...], tuple[str, ...]]
-"""Table, row and column."""
 _FALLS = ("<", "<=")
 """Relations that hold where left minus right is below zero."""
 
@@ -64,13 +62,10 @@ def _has_effect(plan: Plan, reading: str) -> bool:
 def read_otherwise(plan: Plan) -> dict[str, Plan]:
     """By reading that reads the plan's own trials in another way: the plan under it as well."""
     taken = plan.paper.readings
-    settled = {one.choice.name for one in readings_of(plan.paper) if one.name in taken}
     return {
         reading.name: plan.under((*taken, reading.name))
-        for reading in readings_of(plan.paper)
-        if reading.alternative.only_evaluates
-        and reading.choice.name not in settled
-        and any(_rereads(reading, one) for one in plan.cells)
+        for reading in free_readings(plan.paper)
+        if reading.alternative.only_evaluates and any(_rereads(reading, one) for one in plan.cells)
     }
 
 
@@ -89,7 +84,7 @@ def with_other_readings(
     """Tables whose cells say what they are under readings of which each gives all tables anew."""
     if not others:
         return tuple(tables)
-    found: dict[Place, list[CellUnder]] = {}
+    found: dict[CellKey, list[CellUnder]] = {}
     here = {(table.id, cell.row, cell.column): cell for table in tables for cell in table.cells}
     for name, judged in others.items():
         for table in judged:
@@ -118,25 +113,14 @@ def _under(reading: str, cell: CellResult) -> CellUnder:
     return CellUnder(reading, cell.mean, cell.sd, verdict.word, verdict.difference)
 
 
-def universes(
-    judged: Mapping[tuple[str, ...], Sequence[TableResult]],
-    claims: Container[tuple[str, str]] | None = None,
-) -> tuple[Universe, ...]:
-    """The claims by readings; none where only one set of readings was judged.
-
-    claims: table and id of those that are wanted, None for all.
-    """
+def universes(judged: Mapping[tuple[str, ...], Sequence[TableResult]]) -> tuple[Universe, ...]:
+    """The claims by readings; none where only one set of readings was judged."""
     if len(judged) < 2:
         return ()
     return tuple(
         Universe(
             readings,
-            tuple(
-                claim_under(table.id, claim)
-                for table in tables
-                for claim in table.claims
-                if claims is None or (table.id, claim.id) in claims
-            ),
+            tuple(claim_under(table.id, claim) for table in tables for claim in table.claims),
         )
         for readings, tables in judged.items()
     )

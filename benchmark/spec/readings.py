@@ -68,6 +68,13 @@ def readings_of(paper: Paper) -> tuple[Reading, ...]:
     )
 
 
+def free_readings(paper: Paper) -> tuple[Reading, ...]:
+    """The readings of choices that the paper's own readings leave as taken."""
+    known = readings_of(paper)
+    settled = {one.choice.name for one in known if one.name in paper.readings}
+    return tuple(one for one in known if one.choice.name not in settled)
+
+
 def choices_of(paper: Paper) -> Iterator[tuple[Unstated, str | None]]:
     """Every choice of a paper with the table that it is about, None for all."""
     for one in paper.unstated:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from fedrepro import Plan, Store, execute, load_paper, make_plan
+from fedrepro.benchmark.claims.nodes import key_of
 from fedrepro.benchmark.commands._options import parse_sets
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.spec.settings import get
@@ -92,7 +93,7 @@ def planned(sets: Mapping[str, Any]) -> tuple[Plan, dict[tuple[str, str], RunCon
             plan = make_plan(paper, "paper", tables=["2"], rows=method, trials=1, sets=changes)
             # Authors give some settings by data set; what is shown are CIFAR-10's columns.
             cells = {
-                (one.cell.table, one.cell.row, one.cell.column)
+                key_of(one.cell)
                 for one in plan.cells
                 if get(one.cell.experiment, "clients.data") == "cifar10"
             }
