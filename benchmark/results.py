@@ -18,7 +18,9 @@ VerdictWord = Literal[
     "REPRODUCED", "DISCREPANT", "COMPATIBLE", "SHIFTED", "INCONCLUSIVE",
     "EXACT", "MISPRINT?", "SCALED", "NOT RUN", "ERROR", "DESCRIPTIVE",
 ]  # fmt: skip
-ClaimWord = Literal["HOLDS", "REVERSED", "UNRESOLVED", "NOT RUN"]
+ClaimWord = Literal[
+    "HOLDS", "PARTLY", "REVERSED", "OPPOSITE HERE", "UNRESOLVED", "NOT JUDGED", "NOT RUN",
+]  # fmt: skip
 SupportWord = Literal["supported", "contradicted", "undecidable", "not printed"]
 
 
@@ -94,6 +96,9 @@ class Comparison:
     p: one-sided p-value that the comparison holds.
     p_reversed: one-sided p-value that its opposite holds.
     relation: the sign between left and right (`>`, `<`, `~`, `=`, ...).
+    superiority: share of the paired trials that go the stated way, a tie counting half.
+    p_t, p_sign: what Student's t and the sign test alone say; `p` is what decides.
+    exact: whether both sides are counted or computed, so that it is decided without a test.
     """
 
     text: str
@@ -105,11 +110,24 @@ class Comparison:
     p: float | None
     p_reversed: float | None
     relation: str = ">"
+    superiority: float | None = None
+    p_t: float | None = None
+    p_sign: float | None = None
+    exact: bool = False
 
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """A claim of the text: what the printed table says of it, and what the trials say."""
+    """A claim of the text: what the printed table says of it, and what the trials say.
+
+    p, p_reversed: of all its comparisons together, and that one of them is opposite.
+    p_adjusted: `p` corrected over the paper's claims.
+    shown, opposite: how many of its comparisons are shown, and how many the other way.
+    looks: with how many paired trials it has been judged, this time the last.
+    declared: the trials that were declared beforehand, over which 5 % are spent.
+    trials_needed, seconds_needed: of an open claim, how many trials would decide at the differences
+    and spreads seen, and how long those that are missing take; None where none would.
+    """
 
     id: str
     says: str
@@ -120,6 +138,14 @@ class ClaimResult:
     reason: str
     p_adjusted: float | None
     comparisons: tuple[Comparison, ...]
+    p: float | None = None
+    p_reversed: float | None = None
+    shown: int = 0
+    opposite: int = 0
+    looks: tuple[int, ...] = ()
+    declared: int | None = None
+    trials_needed: int | None = None
+    seconds_needed: float | None = None
 
 
 @dataclass(frozen=True)
