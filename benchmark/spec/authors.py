@@ -55,6 +55,9 @@ class RawFile(Raw):
     authors: list[RawAuthors] = Field(min_length=1)
 
 
+_ABSENT = object()
+
+
 @dataclass(frozen=True, slots=True)
 class Lent:
     """What authors give to one experiment.
@@ -73,8 +76,11 @@ class Lent:
 
     def below(self, stated: Experiment) -> Lent:
         """The same under an experiment, of whose settings none has its source here."""
-        given = {path for path, _ in leaves(stated)}
-        sources = {path: source for path, source in self.sources.items() if path not in given}
+        sources = {
+            path: source
+            for path, source in self.sources.items()
+            if get(stated, path, _ABSENT) is _ABSENT
+        }
         return Lent(merge(self.settings, stated), sources)
 
 
@@ -144,11 +150,20 @@ def _decided(method: Any, training: Mapping[str, Any]) -> Decided:
     return _DECIDED[key]
 
 
+_NOTHING = Lent({}, {})
+
+
 def _of(kind: str, name: Any, data: Any) -> Lent:
     """What a registered name gives on a data set; nothing where it has no file."""
-    file = files(kind).get(name)
+    file = files(kind).get(name) if isinstance(name, str) else None
     if file is None:
-        return Lent({}, {})
+        return _NOTHING
+    return _in_file(kind, name, file, data if isinstance(data, str) else None)
+
+
+@cache
+def _in_file(kind: str, name: str, file: Path, data: str | None) -> Lent:
+    """The same, joined once: thousands of cells share some dozens of names."""
     blocks = (one for one in read(kind, name, file) if one.data in (None, data))
     return _joined(
         *(Lent(one.settings, dict.fromkeys(_paths(one.settings), one.source)) for one in blocks)
