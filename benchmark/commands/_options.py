@@ -40,7 +40,7 @@ def add_paper(parser: argparse.ArgumentParser) -> None:
 
 
 def add_cells(parser: argparse.ArgumentParser) -> None:
-    """Which cells, and under which profile."""
+    """Which cells, how many trials, and under which profile."""
     parser.add_argument(
         "--tables",
         metavar="LIST",
@@ -50,14 +50,19 @@ def add_cells(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rows", metavar="PATTERN", help="only rows such as 'CP-CFL|*' (labels joined by |)"
     )
+    number = whole_number(1, limits.TRIALS)
+    parser.add_argument("--trials", type=number, metavar="N", help="instead of the profile's")
+    add_profile(parser)
+
+
+def add_profile(parser: argparse.ArgumentParser) -> None:
+    """Under which profile, and with which changes of settings."""
     parser.add_argument(
         "--profile",
         default="reduced",
         help="how much is run: reduced (minutes), paper (the published protocol), smoke (seconds)",
     )
     parser.add_argument("--on", metavar="SET", help="put the profile on this data set (mnist, ...)")
-    number = _whole_number(1, limits.TRIALS)
-    parser.add_argument("--trials", type=number, metavar="N", help="instead of the profile's")
     parser.add_argument(
         "--set",
         dest="sets",
@@ -84,6 +89,18 @@ def add_readings(parser: argparse.ArgumentParser) -> None:
 
 def add_places(parser: argparse.ArgumentParser) -> None:
     """Where data, stored trials and reports lie."""
+    add_data(parser)
+    add_store(parser)
+    parser.add_argument(
+        "--out",
+        type=folder,
+        metavar="DIR",
+        help="where the report goes (default: results/reports/PAPER-PROFILE)",
+    )
+
+
+def add_data(parser: argparse.ArgumentParser) -> None:
+    """Where real data lie."""
     default_data = os.environ.get("FEDREPRO_DATA")
     parser.add_argument(
         "--data-dir",
@@ -91,13 +108,6 @@ def add_places(parser: argparse.ArgumentParser) -> None:
         default=Path(default_data) if default_data else None,
         metavar="DIR",
         help="folder of real data sets (default: $FEDREPRO_DATA)",
-    )
-    add_store(parser)
-    parser.add_argument(
-        "--out",
-        type=folder,
-        metavar="DIR",
-        help="where the report goes (default: results/reports/PAPER-PROFILE)",
     )
 
 
@@ -116,7 +126,7 @@ def add_execution(parser: argparse.ArgumentParser) -> None:
     """How trials are run."""
     parser.add_argument(
         "--jobs",
-        type=_whole_number(0),
+        type=whole_number(0),
         metavar="N",
         help="worker processes; 0 trains in this one (default: cores)",
     )
@@ -151,7 +161,9 @@ def folder(text: str) -> Path:
     return Path(text)
 
 
-def _whole_number(least: int, most: float = math.inf) -> Callable[[str], int]:
+def whole_number(least: int, most: float = math.inf) -> Callable[[str], int]:
+    """Reads a whole number that is neither below `least` nor above `most`."""
+
     def number(text: str) -> int:
         value = int(text)
         if value < least:

@@ -20,6 +20,7 @@ import numpy as np
 
 from fedrepro.benchmark.claims.nodes import key_of
 from fedrepro.benchmark.compared import Improvement, MethodRank, MethodsCompared
+from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.judging.evidence import Evidence
 from fedrepro.benchmark.planning.plan import PlannedCell
 from fedrepro.benchmark.spec.model import Label
@@ -89,7 +90,7 @@ class Family:
     @property
     def compares(self) -> bool:
         """Whether it says anything: two tasks, and methods that are more than settings of one."""
-        trained = {str(self.tasks[0].cells[one].cell.experiment["method"]) for one in self.methods}
+        trained = {_trained_by(self.tasks[0].cells[one].config) for one in self.methods}
         return len(self.tasks) > 1 and len(trained) > 1
 
 
@@ -198,6 +199,13 @@ def _compared(family: Family, evidence: Evidence) -> MethodsCompared | None:
         left_out=tuple(f"{name}: {why}" for name, why in lacking.items()),
         scaled=any(evidence.departures(one) for row in cells for one in row),
     )
+
+
+def _trained_by(config: RunConfig | None) -> str | None:
+    """The federated method behind a run, which may evaluate what another one trained."""
+    while config is not None and config.stage == "measurement":
+        config = config.start
+    return None if config is None else config.method
 
 
 def _lacks(task: Task, family: Family, evidence: Evidence) -> str | None:
