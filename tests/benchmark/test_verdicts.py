@@ -5,13 +5,8 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import DescrStatsW
 
-from fedrepro.benchmark.judging.verdicts import (
-    JudgedCell,
-    Published,
-    assess,
-    judge_table,
-    published_sides,
-)
+from fedrepro.benchmark.judging.published import Published, published_sides
+from fedrepro.benchmark.judging.verdicts import JudgedCell, assess, judge_table
 from fedrepro.benchmark.spec.printed import Printed
 from fedrepro.benchmark.stats.spread import Spread
 
