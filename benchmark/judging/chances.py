@@ -74,7 +74,7 @@ def chances(plan: Plan, store: Trials) -> tuple[Chance, ...]:
     return tuple(
         _chance(plan, one.cell, sides[key_of(one.cell)], evidence)
         for one in judged
-        if key_of(one.cell) in sides
+        if key_of(one.cell) in sides and not evidence.departures(one)
     )
 
 

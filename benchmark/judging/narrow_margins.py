@@ -30,9 +30,9 @@ def _of(paper: Paper, table: Table) -> Iterator[Problem]:
         report = Reporter(table.file, table.file.read_text(encoding="utf-8"))
         report.add(
             ("margin",),
-            f"{len(narrow)} of {len(cells)} cells with a printed spread can never be REPRODUCED, "
-            "since the margin is not above the rounding and 1.645 standard errors of the print: "
-            f"'{narrow[0].label}'" + (" is the first" if len(narrow) > 1 else ""),
+            f"too narrow for REPRODUCED in {len(narrow)} of {len(cells)} cells with a printed "
+            "spread, at most the rounding and 1.645 standard errors of the print"
+            f" (first '{narrow[0].label}')",
         )
         yield from report.problems
 
