@@ -134,9 +134,7 @@ def main() -> None:
             alone = verdicts(20_000, ratio=ratio, borrows=False, n=n)
             lent = verdicts(20_000, ratio=ratio, borrows=True, n=n)
             shown = false_rate(alone), false_rate(lent), false_sentences(alone, ratio)
-            print(
-                f"| {n} | {ratio:g} | " + " | ".join(f"{100 * one:.1f} %" for one in shown) + " |"
-            )
+            print(f"| {n} | {ratio:g} |", *(f"{100 * one:.1f} % |" for one in shown))
     for margin in (1.0, 1.645, 2.0, 2.5, 3.0, 4.0):
         kinds = (None, Spread(1.0, RUNS - 1, 1), Spread(1.0, RUNS - 1, RUNS))
         chances = [
