@@ -14,6 +14,7 @@ from dataclasses import replace
 from fedrepro.benchmark.audit.identity import ComparableValue, numbers
 from fedrepro.benchmark.claims.nodes import CellKey, key_of
 from fedrepro.benchmark.spec.model import Cell, Paper, Table
+from fedrepro.benchmark.spec.settings import get
 
 
 def lenders(paper: Paper, table: Table) -> Mapping[CellKey, Cell]:
@@ -32,7 +33,12 @@ def lenders(paper: Paper, table: Table) -> Mapping[CellKey, Cell]:
     for one in reversed(tables):
         spread = [cell for cell in one.cells if cell.printed.sd is not None]
         known |= {_quantity(value): value.cell for value in _numbers(paper, one, spread)}
-    single = [cell for cell in table.cells if cell.printed.sd is None and cell.kind == "empirical"]
+    alike = {_plainly(cell) for cell in known.values()}
+    single = [
+        cell
+        for cell in table.cells
+        if cell.printed.sd is None and cell.kind == "empirical" and _plainly(cell) in alike
+    ]
     return {
         key_of(value.cell): known[_quantity(value)]
         for value in _numbers(paper, table, single)
@@ -42,6 +48,12 @@ def lenders(paper: Paper, table: Table) -> Mapping[CellKey, Cell]:
 
 def _numbers(paper: Paper, table: Table, cells: list[Cell]) -> tuple[ComparableValue, ...]:
     return numbers(replace(paper, tables=(replace(table, cells=tuple(cells)),)))
+
+
+def _plainly(cell: Cell) -> object:
+    """What one quantity shares at first sight; what runs share takes longer to find out."""
+    data, method = get(cell.experiment, "clients.data"), get(cell.experiment, "method")
+    return cell.metric, cell.unit, method, data
 
 
 def _quantity(value: ComparableValue) -> object:

@@ -8,7 +8,7 @@ from fedrepro.benchmark.audit.lenders import lenders
 from fedrepro.benchmark.claims.nodes import key_of
 from fedrepro.benchmark.judging.published import printed_sd
 from fedrepro.benchmark.spec.model import Cell, Paper, Table
-from fedrepro.benchmark.spec.problems import Problem, Reporter
+from fedrepro.benchmark.spec.problems import Problem
 from fedrepro.benchmark.stats.reach import is_out_of_reach
 from fedrepro.benchmark.stats.spread import Spread
 
@@ -27,14 +27,14 @@ def _of(paper: Paper, table: Table) -> Iterator[Problem]:
     cells = [(cell, spread) for cell, spread in _spreads(paper, table) if _has_margin(table, cell)]
     narrow = [cell for cell, spread in cells if _is_narrow(table, cell, spread)]
     if narrow:
-        report = Reporter(table.file, table.file.read_text(encoding="utf-8"))
-        report.add(
-            ("margin",),
-            f"too narrow for REPRODUCED in {len(narrow)} of {len(cells)} cells with a printed "
-            "spread, at most the rounding and 1.645 standard errors of the print"
+        text = table.file.read_text(encoding="utf-8").splitlines()
+        yield Problem(
+            table.file,
+            text.index("[margin]") + 1 if "[margin]" in text else None,
+            f"margin: too narrow for REPRODUCED in {len(narrow)} of {len(cells)} cells with a "
+            "printed spread, at most the rounding and 1.645 standard errors of the print"
             f" (first '{narrow[0].label}')",
         )
-        yield from report.problems
 
 
 def _spreads(paper: Paper, table: Table) -> Iterator[tuple[Cell, Spread]]:

@@ -73,8 +73,7 @@ class Lent:
 
     def below(self, stated: Experiment) -> Lent:
         """The same under an experiment, of whose settings none has its source here."""
-        given = {path for path, _ in leaves(stated)}
-        sources = {path: source for path, source in self.sources.items() if path not in given}
+        sources = {p: s for p, s in self.sources.items() if get(stated, p, self) is self}
         return Lent(merge(self.settings, stated), sources)
 
 
@@ -147,8 +146,12 @@ def _decided(method: Any, training: Mapping[str, Any]) -> Decided:
 def _of(kind: str, name: Any, data: Any) -> Lent:
     """What a registered name gives on a data set; nothing where it has no file."""
     file = files(kind).get(name)
-    if file is None:
-        return Lent({}, {})
+    return Lent({}, {}) if file is None else _from(kind, name, file, data)
+
+
+@cache
+def _from(kind: str, name: str, file: Path, data: Any) -> Lent:
+    """As `_of`; hundreds of cells share each."""
     blocks = (one for one in read(kind, name, file) if one.data in (None, data))
     return _joined(
         *(Lent(one.settings, dict.fromkeys(_paths(one.settings), one.source)) for one in blocks)
