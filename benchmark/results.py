@@ -34,6 +34,9 @@ class Verdict:
     interval: the 90 % interval of the difference (two one-sided tests at 5 %).
     trials_needed: how many trials would decide, None if none would or the question does not arise.
     working: lines of arithmetic for analytic cells.
+    if_noisier: of a number that is printed without a spread, here and elsewhere, the word if the
+    paper's spread were so many times ours.
+    stands_to: where REPRODUCED, the largest such ratio up to which it stands.
     """
 
     word: VerdictWord
@@ -42,6 +45,8 @@ class Verdict:
     interval: tuple[float, float] | None = None
     trials_needed: int | None = None
     working: tuple[str, ...] = ()
+    if_noisier: tuple[tuple[float, VerdictWord], ...] = ()
+    stands_to: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

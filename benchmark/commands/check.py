@@ -6,6 +6,7 @@ import argparse
 
 from fedrepro.benchmark.commands._options import add_papers
 from fedrepro.benchmark.commands._terminal import print_json
+from fedrepro.benchmark.judging.narrow_margins import narrow_margins
 from fedrepro.benchmark.planning.check import check
 from fedrepro.benchmark.spec.load import load_papers
 from fedrepro.benchmark.spec.problems import InvalidSpecError
@@ -21,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(given: argparse.Namespace) -> int:
-    """Prints problems and names that wait for a method; 2 if there are problems."""
+    """Prints problems, names that wait for a method and warnings; 2 if there are problems."""
     try:
         papers = load_papers(ids=given.papers)
         problems, unimplemented = check(papers)
@@ -39,12 +40,15 @@ def execute(given: argparse.Namespace) -> int:
     }
     if given.json:
         plain = {"papers": counts, "problems": [one.as_plain() for one in problems]}
-        print_json({**plain, "unimplemented": unimplemented})
+        warnings = [one.as_plain() for one in narrow_margins(papers)]
+        print_json({**plain, "unimplemented": unimplemented, "warnings": warnings})
         return 2 if problems else 0
     for problem in problems:
         print(problem)
     for missing in unimplemented:
         print(f"not implemented yet: {missing}")
+    for warning in narrow_margins(papers):
+        print(f"warning: {warning}")
     totals = ", ".join(
         f"{sum(one[what] for one in counts.values())} {what}"
         for what in ("tables", "cells", "claims")

@@ -17,6 +17,7 @@ from fedrepro.benchmark.commands._options import (
     refuse_selection,
 )
 from fedrepro.benchmark.commands._terminal import print_json
+from fedrepro.benchmark.judging import chances
 from fedrepro.benchmark.planning.summary import Summary, Trial, summarize
 from fedrepro.benchmark.store.store import Store
 
@@ -50,9 +51,10 @@ def execute(given: argparse.Namespace) -> int:
         size.update(papers=1, cells=len(summary.plan.cells), trials=summary.trials)
         missing.update(dict.fromkeys(summary.missing))
         if given.json:
-            plain.append(summary.as_plain())
+            judged = [one.as_plain() for one in chances.chances(summary.plan, store)]
+            plain.append({**summary.as_plain(), "judged": judged})
         else:
-            _print(summary, given, alone)
+            _print(summary, given, store if alone else None)
     if given.json:
         print_json(plain[0] if alone else plain)
     elif not alone:
@@ -62,8 +64,11 @@ def execute(given: argparse.Namespace) -> int:
     return 0 if size["trials"] else 3
 
 
-def _print(summary: Summary, given: argparse.Namespace, alone: bool) -> None:
-    lines = summary.lines() if alone else [summary.line()]
+def _print(summary: Summary, given: argparse.Namespace, alone: Store | None) -> None:
+    """The lines of a paper; one where it is not alone, else also what `store` says of chances."""
+    lines = [summary.line()]
+    if alone is not None:
+        lines = [*summary.lines(), *chances.lines(chances.chances(summary.plan, alone))]
     for run in summary.plan.runs if given.runs else ():
         lines.append(f"  {run.key}  {summary.sharing.get(run, 0):>3} cells  {run.description}")
     print(*lines, sep="\n", flush=True)

@@ -10,7 +10,8 @@ from fedrepro.benchmark.claims.nodes import CellKey, key_of
 from fedrepro.benchmark.claims.trials import TOO_FEW
 from fedrepro.benchmark.judging.controllers import at_bounds
 from fedrepro.benchmark.judging.evidence import Evidence
-from fedrepro.benchmark.judging.verdicts import JudgedCell, Published, judge_table, published_sides
+from fedrepro.benchmark.judging.published import sides_of
+from fedrepro.benchmark.judging.verdicts import JudgedCell, judge_table
 from fedrepro.benchmark.planning.plan import PlannedCell
 from fedrepro.benchmark.results import Verdict
 from fedrepro.benchmark.spec.model import Cell, Table
@@ -29,9 +30,15 @@ def cell_verdicts(
         else:
             verdicts[key_of(planned.cell)] = _with_lacking(planned.cell, verdict, evidence)
     if judged:
+        sides = sides_of(evidence.plan.paper, table)
         held = [
-            JudgedCell(side, evidence.cells[key_of(cell)].found, margin.value)
-            for side, cell in zip(_sides(table, judged), judged, strict=True)
+            JudgedCell(
+                sides[key_of(cell)],
+                evidence.cells[key_of(cell)].found,
+                margin.value,
+                limit=100.0 if cell.unit == "%" else None,
+            )
+            for cell in judged
             if (margin := table.margin_of(cell)) is not None
         ]
         words = judge_table(held, " points" if table.unit == "%" else "")
@@ -87,17 +94,6 @@ def _with_lacking(cell: Cell, verdict: Verdict, evidence: Evidence) -> Verdict:
 
 def _noted(verdict: Verdict, more: str) -> Verdict:
     return replace(verdict, reason=f"{verdict.reason} {more}") if more else verdict
-
-
-def _sides(table: Table, cells: Sequence[Cell]) -> list[Published]:
-    """Published sides; spreads are pooled only among cells that show the same metric."""
-    sides: dict[CellKey, Published] = {}
-    for metric in dict.fromkeys(cell.metric for cell in cells):
-        group = [cell for cell in cells if cell.metric == metric]
-        printed = [cell.printed for cell in group]
-        found = published_sides(printed, ddof=table.sd_ddof, runs=table.sd_runs)
-        sides |= {key_of(cell): side for cell, side in zip(group, found, strict=True)}
-    return [sides[key_of(cell)] for cell in cells]
 
 
 def _sentence(text: str) -> str:

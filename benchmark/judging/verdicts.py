@@ -3,10 +3,14 @@
 Pure functions over numbers; `docs/verdicts.md` defines the words. Choices made here:
 
 - Rounding is held against whatever is claimed: equivalence must hold for the farthest value that
-  prints like the published one, discrepancy for the nearest. A printed deviation counts with its
-  upper rounding bound, which widens every interval.
-- Where the paper prints no spread, its value is one more draw from the distribution of our trials
-  (SE = s * sqrt(1 + 1/n), n - 1 degrees of freedom).
+  prints like the published one, discrepancy for the nearest.
+- Where the paper prints no spread for the experiment, its value is one more draw from the
+  distribution of our trials (SE = s * sqrt(1 + 1/n), n - 1 degrees of freedom). That is right only
+  if it spreads as ours do, so the verdict says up to which ratio of the spreads it stands. No
+  ratio is demanded: none has a source, and the sentence with its ratio keeps 5 % whatever the
+  truth is (see `_stands_to`).
+- A borrowed spread (`judging.published`) is not known to be the larger or the smaller one: both it
+  and ours must allow what is said.
 - Our own deviations are not pooled: cells of a table share seeds, so their errors are dependent.
 - The test behind DISCREPANT counts both tails (`stats.t_tests.p_beyond`).
 - Trials that all gave one value leave their spread unknown, and decide nothing.
@@ -16,48 +20,46 @@ Pure functions over numbers; `docs/verdicts.md` defines the words. Choices made 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
-from fedrepro.benchmark.results import Verdict
-from fedrepro.benchmark.spec.printed import Printed, half_unit
-from fedrepro.benchmark.stats.samples import describe
+from fedrepro.benchmark.judging.published import Published
+from fedrepro.benchmark.results import Verdict, VerdictWord
+from fedrepro.benchmark.stats.samples import Sample, describe
 from fedrepro.benchmark.stats.spread import (
+    LEVEL,
     MOST_TRIALS,
     Spread,
-    borrow,
-    standard_error,
+    standard_errors,
     trials_needed,
-    unbiased_sd,
 )
 from fedrepro.benchmark.stats.t_tests import holm, p_beyond, p_equivalent, t_quantile
 
-LEVEL = 0.05
-
-
-@dataclass(frozen=True)
-class Published:
-    """The published side of a cell.
-
-    low, high: bounds of what rounds to the printed value.
-    spread: None where the paper prints none for this value, which is then a single run.
-    """
-
-    value: float
-    low: float
-    high: float
-    spread: Spread | None = None
+RATIOS = (1.5, 2.0, 3.0)
+"""Spreads of the paper, in units of ours, under which a verdict is asked for again."""
 
 
 @dataclass(frozen=True)
 class JudgedCell:
-    """All that a judged cell's verdict rests on. Values are in the table's unit."""
+    """All that a judged cell's verdict rests on. Values are in the table's unit.
+
+    limit: the largest value that can be measured (100 for an accuracy in percent), if there is one.
+    """
 
     published: Published
     trials: tuple[float, ...]
     margin: float
+    limit: float | None = None
+
+    @cached_property
+    def sample(self) -> Sample | None:
+        """The trials in numbers; None where they have no spread to work with."""
+        sample = describe(self.trials)
+        return None if sample is None or sample.n < 2 or sample.flat else sample
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ class Assessment:
     ours: spread of the trials.
     difference: mean of the trials minus published value.
     nearest, farthest: the smallest and the largest |difference| that rounding allows.
-    error, df: standard error of the difference and its degrees of freedom.
+    errors: standard errors of the difference with their degrees of freedom; all must be allowed.
     p_equivalent: p-value that the difference is inside the margin.
     p_beyond: p-value that it is outside, not yet corrected.
     """
@@ -76,60 +78,36 @@ class Assessment:
     difference: float
     nearest: float
     farthest: float
-    error: float
-    df: float
+    errors: tuple[tuple[float, float], ...]
     p_equivalent: float
     p_beyond: float
 
+    def half_width(self, level: float) -> float:
+        """Of the interval of the difference whose bounds hold at this one-sided level each."""
+        return max(t_quantile(level, df) * error for error, df in self.errors)
 
-def published_sides(
-    printed: Sequence[Printed], *, ddof: int | None, runs: int | None
-) -> list[Published]:
-    """The published sides of one table's numbers, their spreads pooled where they are alike.
 
-    ddof: None where the paper does not say which; 0 is taken, which makes the larger deviation of
-    it and so the wider interval.
+def assess(cell: JudgedCell, ratio: float = 1.0) -> Assessment | None:
+    """The numbers behind a verdict; None where the trials have no spread to work with.
 
-    Raises `ValueError` for a printed spread whose number of runs is not known.
+    ratio: of the paper's spread to ours, where the paper prints none.
     """
-    deviations = []
-    for one in printed:
-        if one.sd is None:
-            continue
-        if runs is None:
-            raise ValueError(
-                f"'{one.text} ± {one.sd}' has a spread, but the spec's [sd] gives no runs"
-            )
-        deviations.append(unbiased_sd(float(one.sd + half_unit(one.sd)), ddof=ddof or 0, runs=runs))
-    pooled = iter(borrow(deviations, [runs or 0] * len(deviations)))
-    sides = []
-    for one in printed:
-        low, high = one.bounds
-        assert one.value is not None
-        spread = next(pooled) if one.sd is not None else None
-        sides.append(Published(float(one.value), float(low), float(high), spread))
-    return sides
-
-
-def assess(cell: JudgedCell) -> Assessment | None:
-    """The numbers behind a verdict; None where the trials have no spread to work with."""
-    trials = describe(cell.trials)
-    if trials is None or trials.n < 2 or trials.flat:
+    trials = cell.sample
+    if trials is None:
         return None
     published, mean = cell.published, trials.mean
     nearest = max(0.0, published.low - mean, mean - published.high)
     farthest = max(abs(mean - published.low), abs(mean - published.high))
     ours = Spread(trials.sd, trials.n - 1, trials.n)
-    error, df = standard_error(ours, published.spread)
+    errors = standard_errors(ours, published.spread, ratio)
     return Assessment(
         ours=ours,
         difference=mean - published.value,
         nearest=nearest,
         farthest=farthest,
-        error=error,
-        df=df,
-        p_equivalent=p_equivalent(farthest, error, df, cell.margin),
-        p_beyond=p_beyond(nearest, error, df, cell.margin),
+        errors=errors,
+        p_equivalent=max(p_equivalent(farthest, error, df, cell.margin) for error, df in errors),
+        p_beyond=max(p_beyond(nearest, error, df, cell.margin) for error, df in errors),
     )
 
 
@@ -138,12 +116,54 @@ def judge_table(cells: Sequence[JudgedCell], suffix: str = "") -> list[Verdict]:
 
     suffix: follows a number in the reasons, such as " points".
     """
-    assessed = list(map(assess, cells))
-    adjusted = iter(holm([one.p_beyond for one in assessed if one is not None]))
-    return [
-        _undecided(cell) if one is None else _word(cell, one, next(adjusted), suffix)
-        for cell, one in zip(cells, assessed, strict=True)
+    assessed, adjusted = _assessed(cells)
+    tests = len(cells) - assessed.count(None)
+    verdicts = [
+        _undecided(cell) if one is None else _verdict(cell, one, p, tests, suffix)
+        for cell, one, p in zip(cells, assessed, adjusted, strict=True)
     ]
+    noisier = [_words(cells, ratio) for ratio in RATIOS if not all(map(_is_known, cells))]
+    return [
+        verdict if _is_known(cell) or one is None else _under(verdict, cell, one, words)
+        for verdict, cell, one, *words in zip(verdicts, cells, assessed, *noisier, strict=True)
+    ]
+
+
+def _is_known(cell: JudgedCell) -> bool:
+    """Whether the paper prints a spread for the experiment, here or elsewhere."""
+    return cell.published.spread is not None
+
+
+def _assessed(
+    cells: Sequence[JudgedCell], ratio: float = 1.0
+) -> tuple[list[Assessment | None], list[float]]:
+    """The numbers of every cell, and its p-value for DISCREPANT after the correction."""
+    assessed = [assess(cell, ratio) for cell in cells]
+    adjusted = iter(holm([one.p_beyond for one in assessed if one is not None]))
+    return assessed, [1.0 if one is None else next(adjusted) for one in assessed]
+
+
+def _words(cells: Sequence[JudgedCell], ratio: float) -> list[VerdictWord]:
+    """The words if the paper spread `ratio` times as far as our trials wherever it prints none."""
+    return [
+        "INCONCLUSIVE" if one is None else _word(cell.margin, one, p)
+        for cell, one, p in zip(cells, *_assessed(cells, ratio), strict=True)
+    ]
+
+
+def _word(margin: float, one: Assessment, p_discrepant: float) -> VerdictWord:
+    # Half the width of the interval in which a replication's mean falls with 95 % probability.
+    replication = one.half_width(0.975)
+    rounding = one.farthest - abs(one.difference)
+    if one.p_equivalent < LEVEL:
+        return "REPRODUCED"
+    if p_discrepant < LEVEL:
+        return "DISCREPANT"
+    if one.nearest > replication:
+        return "SHIFTED"
+    if one.farthest <= replication and replication + rounding <= margin:
+        return "COMPATIBLE"
+    return "INCONCLUSIVE"
 
 
 def _undecided(cell: JudgedCell) -> Verdict:
@@ -153,61 +173,96 @@ def _undecided(cell: JudgedCell) -> Verdict:
         reason = f"{n} trial{'s' if n != 1 else ''}: a spread needs at least two."
         return Verdict("INCONCLUSIVE", reason, difference=difference, trials_needed=2)
     reason = f"All {n} trials gave the same value, so their spread is not known."
+    if cell.limit is not None and math.isclose(cell.trials[0], cell.limit):
+        reason += (
+            f" It is the most there is, {_plain(cell.limit)}, where nothing can be told apart."
+        )
     return Verdict("INCONCLUSIVE", reason, difference=difference)
 
 
-def _word(cell: JudgedCell, one: Assessment, p_discrepant: float, suffix: str) -> Verdict:
-    margin = cell.margin
-    half = t_quantile(1 - LEVEL, one.df) * one.error
-    interval = (one.difference - half, one.difference + half)
-    # Half the width of the interval in which a replication's mean falls with 95 % probability.
-    replication = t_quantile(0.975, one.df) * one.error
-    rounding = one.farthest - abs(one.difference)
+def _verdict(
+    cell: JudgedCell, one: Assessment, p_discrepant: float, tests: int, suffix: str
+) -> Verdict:
+    half = one.half_width(1 - LEVEL)
+    word = _word(cell.margin, one, p_discrepant)
     shown = f"difference {_signed(one.difference)}{suffix}"
-    within = f"{_plain(replication)}{suffix} in which 95 % of replications fall"
-
-    def verdict(word: str, reason: str, needed: int | None = None) -> Verdict:
-        return Verdict(word, reason, one.difference, interval, needed)  # type: ignore[arg-type]
-
-    if one.p_equivalent < LEVEL:
-        return verdict(
-            "REPRODUCED",
+    margin = f"±{_plain(cell.margin)}{suffix}"
+    within = f"±{_plain(one.half_width(0.975))}{suffix} in which 95 % of replications fall"
+    needed = None
+    if word == "REPRODUCED":
+        reason = (
             f"The {shown} and its 90 % interval, rounding included, lie within "
-            f"±{_plain(margin)}{suffix} ({_p(one.p_equivalent)}).",
+            f"{margin} ({_p(one.p_equivalent)})."
         )
-    if p_discrepant < LEVEL:
-        return verdict(
-            "DISCREPANT",
-            f"The {shown} lies beyond ±{_plain(margin)}{suffix} "
-            f"({_p(p_discrepant)} after Holm's correction over the table).",
+    elif word == "DISCREPANT":
+        reason = (
+            f"The {shown} lies beyond {margin} "
+            f"({_p(p_discrepant)} after Holm's correction over the table)."
         )
-    if one.nearest > replication:
-        return verdict(
-            "SHIFTED",
-            f"The {shown} is outside the ±{within}, but not shown to be beyond "
-            f"±{_plain(margin)}{suffix}.",
+    elif word == "SHIFTED":
+        reason = f"The {shown} is outside the {within}, but not shown to be beyond {margin}."
+    elif word == "COMPATIBLE":
+        reason = f"The {shown} is inside the {within}; equivalence within {margin} is not shown."
+    else:
+        spread = cell.published.spread
+        needed = trials_needed(one.farthest, one.nearest, one.ours, spread, cell.margin, tests)
+        number = (
+            f"no number of trials up to {MOST_TRIALS}"
+            if needed is None
+            else f"about {needed} trials"
         )
-    if one.farthest <= replication and replication + rounding <= margin:
-        return verdict(
-            "COMPATIBLE",
-            f"The {shown} is inside the ±{within}; equivalence within "
-            f"±{_plain(margin)}{suffix} is not shown.",
+        error = max(error for error, _ in one.errors)
+        reason = (
+            f"The {shown} with standard error {_plain(error)}{suffix} is neither shown to be "
+            f"within {margin} nor beyond; {number} would decide at this difference and spread."
         )
-    needed = trials_needed(one.farthest, one.nearest, one.ours, cell.published.spread, margin)
-    number = (
-        f"no number of trials up to {MOST_TRIALS}" if needed is None else f"about {needed} trials"
-    )
-    return verdict(
-        "INCONCLUSIVE",
-        f"The {shown} with standard error {_plain(one.error)}{suffix} is neither shown to be "
-        f"within ±{_plain(margin)}{suffix} nor beyond; {number} would decide at this difference "
-        "and spread.",
-        needed,
-    )
+    if cell.published.note:
+        reason = f"{reason} {cell.published.note}"
+    interval = (one.difference - half, one.difference + half)
+    return Verdict(word, reason, one.difference, interval, needed)
+
+
+def _under(
+    verdict: Verdict, cell: JudgedCell, one: Assessment, words: Sequence[VerdictWord]
+) -> Verdict:
+    """A verdict that says how it hangs on a spread which the paper does not print."""
+    known = replace(verdict, if_noisier=tuple(zip(RATIOS, words, strict=True)))
+    if verdict.word == "REPRODUCED":
+        most = _stands_to(cell.margin, one)
+        more = (
+            "This stands as long as the paper's spread, which it does not print, is at most "
+            f"{_floor(most)} times ours."
+        )
+        return replace(known, reason=f"{verdict.reason} {more}", stands_to=most)
+    if all(word == verdict.word for word in words):
+        return known
+    changed = [
+        f"{word} if it is {ratio:g} times ours"
+        for ratio, word in zip(RATIOS, words, strict=True)
+        if word != verdict.word
+    ]
+    more = f"The paper's spread is not printed and taken to be ours; {', '.join(changed)}."
+    return replace(known, reason=f"{verdict.reason} {more}")
+
+
+def _stands_to(margin: float, one: Assessment) -> float:
+    """The largest ratio of the paper's spread to ours at which the cell is still REPRODUCED.
+
+    From farthest + t * s * sqrt(1/n + r^2) = margin. For a true ratio r the event that the answer
+    is at least r is the very one that the test at r rejects, so "REPRODUCED up to this ratio" is
+    wrong in at most 5 % of cases for every r.
+    """
+    reach = (margin - one.farthest) / (t_quantile(1 - LEVEL, one.ours.df) * one.ours.sd)
+    return math.sqrt(max(1.0, reach**2 - 1 / one.ours.runs))
 
 
 def _plain(value: float) -> str:
     return f"{value:.3g}"
+
+
+def _floor(ratio: float) -> str:
+    """A ratio with one decimal, never rounded up."""
+    return f"{math.floor(ratio * 10) / 10:.1f}" if ratio < 100 else "100"
 
 
 def _signed(value: float) -> str:

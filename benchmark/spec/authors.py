@@ -52,9 +52,6 @@ class RawFile(Raw):
     authors: list[RawAuthors] = Field(min_length=1)
 
 
-_ABSENT = object()
-
-
 @dataclass(frozen=True, slots=True)
 class Lent:
     """What authors give to one experiment.
@@ -73,11 +70,7 @@ class Lent:
 
     def below(self, stated: Experiment) -> Lent:
         """The same under an experiment, of whose settings none has its source here."""
-        sources = {
-            path: source
-            for path, source in self.sources.items()
-            if get(stated, path, _ABSENT) is _ABSENT
-        }
+        sources = {p: s for p, s in self.sources.items() if get(stated, p, self) is self}
         return Lent(merge(self.settings, stated), sources)
 
 

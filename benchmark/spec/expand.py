@@ -76,6 +76,7 @@ def expand_table(raw: RawTable, paper: RawPaper, file: Path) -> Table:
         figure=None if raw.figure is None else _figure(raw, raw.figure, defaults),
         file=file,
         relations=tuple(raw.relations),
+        sd_from=() if raw.sd is None else tuple(raw.sd.lenders),
     )
 
 

@@ -91,9 +91,9 @@ def load_paper(id: str, root: Path | None = None) -> Paper:
     if problems or raw is None:
         raise InvalidSpecError(problems)
     raws = [(file, raw.unstated), *((path, one.unstated) for path, one in tables.values())]
-    twice = rules.readings_named_twice(raws)
-    if twice:
-        raise InvalidSpecError(twice)
+    problems = rules.readings_named_twice(raws) + rules.unknown_lenders(tables.values())
+    if problems:
+        raise InvalidSpecError(problems)
     in_order = sorted(tables.values(), key=lambda found: _print_order(found[1].table))
     expanded = tuple(expand_table(table, raw, path) for path, table in in_order)
     return expand_paper(raw, expanded, file)

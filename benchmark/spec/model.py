@@ -241,7 +241,12 @@ class Figure:
 
 @dataclass(frozen=True)
 class Table:
-    """One table or figure of a paper."""
+    """One table or figure of a paper.
+
+    sd_ddof, sd_runs: kind of its printed spreads, and how many runs are behind them.
+    sd_from: the tables whose printed spreads stand for the same experiments here, where this one
+    prints none.
+    """
 
     paper: str
     id: str
@@ -260,6 +265,7 @@ class Table:
     figure: Figure | None
     file: Path
     relations: tuple[Relation, ...] = ()
+    sd_from: tuple[str, ...] = ()
 
     @cached_property
     def rows(self) -> tuple[Label, ...]:

@@ -160,7 +160,7 @@ def message(details: ErrorDetails, model: type[BaseModel]) -> str:
 
 def keys_at(model: type[BaseModel], path: lines.Path) -> frozenset[str]:
     """The keys that are valid in the place of the last one of `path`."""
-    keys: dict[str, Any] = {name: field.annotation for name, field in model.model_fields.items()}
+    keys = _keys_in(model)
     for key in path[:-1]:
         if key in keys:
             keys = _keys_in(keys[str(key)]) or keys
@@ -170,7 +170,8 @@ def keys_at(model: type[BaseModel], path: lines.Path) -> frozenset[str]:
 def _keys_in(annotation: Any) -> dict[str, Any]:
     """The keys of the table that stands at a place with this type, with their own types."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return {name: field.annotation for name, field in annotation.model_fields.items()}
+        fields = annotation.model_fields.items()
+        return {field.alias or name: field.annotation for name, field in fields}
     if isinstance(annotation, type) and dataclasses.is_dataclass(annotation):
         return typing.get_type_hints(annotation)
     found = map(_keys_in, typing.get_args(annotation))

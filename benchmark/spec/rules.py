@@ -17,7 +17,7 @@ from fedrepro.benchmark.spec.lines import Path
 from fedrepro.benchmark.spec.model import Unstated
 from fedrepro.benchmark.spec.printed import Printed
 from fedrepro.benchmark.spec.problems import Problem, Reporter, suggestion
-from fedrepro.benchmark.spec.schema import RawColumn, RawRow, read_published
+from fedrepro.benchmark.spec.schema import RawColumn, RawRow, RawTable, read_published
 
 Toml = Mapping[str, Any]
 Placed = Sequence[tuple[Path, Toml]]
@@ -63,6 +63,7 @@ def check_table(data: Toml, paper: Toml, report: Reporter) -> None:
     _check_unique([(path, claim.get("id")) for path, claim in stated], "id", report)
     _check_readings(claims, report)
     _check_published(data, rows, columns, report)
+    _check_lenders(_table(data.get("sd")), report)
     _check_rounds([_table(one.get("experiment")) for one in (paper, data)], rows, columns, report)
 
 
@@ -304,6 +305,27 @@ def _check_published(data: Toml, rows: Placed, columns: Placed, report: Reporter
         report.add((), "spreads are printed, but there is no [sd] with their ddof and runs")
     if needs_margin and "margin" not in data:
         report.add((), "empirical values need a [margin] with value and reason")
+
+
+def _check_lenders(sd: Toml, report: Reporter) -> None:
+    """A spread is borrowed with a reason; `unknown_lenders` looks for the table."""
+    if "from" in sd and "why" not in sd:
+        report.add(("sd",), "a spread taken 'from' another table needs 'why'")
+    if "why" in sd and "from" not in sd:
+        report.add(("sd", "why"), "is the reason for 'from', which is missing")
+
+
+def unknown_lenders(files: Iterable[tuple[PathOf, RawTable]]) -> list[Problem]:
+    """Tables that lend their spreads but do not exist in the paper, or print none."""
+    tables = list(files)
+    lending = {one.table for _, one in tables if one.sd is not None and one.sd.runs is not None}
+    return [
+        Problem(file, None, f"sd.from: no table '{name}' with spreads{suggestion(name, lending)}")
+        for file, table in tables
+        if table.sd is not None
+        for name in table.sd.lenders
+        if name not in lending - {table.table}
+    ]
 
 
 def _count(n: int, what: str) -> str:

@@ -143,10 +143,12 @@ class RawRow(RawBinding):
 
 
 class RawSd(Raw):
-    """What the printed spreads are, as far as the paper says."""
+    """What the printed spreads are, as far as the paper says, and which tables lend theirs."""
 
     ddof: Literal[0, 1] | None = None
     runs: Annotated[int, Field(ge=2)] | None = None
+    lenders: list[Name] = Field(default_factory=list, alias="from")
+    why: Text | None = None
 
 
 class RawFigure(Raw):

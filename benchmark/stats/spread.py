@@ -11,8 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
+LEVEL = 0.05
 POOLING_LEVEL = 0.25
 """A preliminary test that decides about pooling needs a high level, or pooling hides unequal
 spreads: Bancroft (1964) recommends 0.25."""
@@ -45,15 +44,29 @@ def unbiased_sd(sd: float, *, ddof: int, runs: int) -> float:
     return sd * math.sqrt((runs - ddof) / (runs - 1))
 
 
-def standard_error(ours: Spread, published: Spread | None) -> tuple[float, float]:
-    """Standard error of the difference of the two means, and its degrees of freedom.
+def standard_errors(
+    ours: Spread, published: Spread | None, ratio: float = 1.0
+) -> tuple[tuple[float, float], ...]:
+    """Standard errors of the difference of the two means, each with its degrees of freedom.
 
-    With a published spread: Welch, degrees of freedom by Welch-Satterthwaite. Without one the
-    published value is one more draw from the distribution of our trials: s * sqrt(1/n + 1), with
-    our own degrees of freedom.
+    Where there are two, a verdict must hold for both.
+
+    published: of several runs, it is of the printed mean: Welch's error, degrees of freedom by
+    Welch-Satterthwaite. Of one run, it is borrowed: the printed run spreads so, or as our trials
+    do, and what is borrowed never makes a verdict easier. None: the printed run is one more draw
+    from the distribution of our trials, with `ratio` times their deviation: s * sqrt(1/n + r^2),
+    with our own degrees of freedom.
     """
-    if published is None:
-        return ours.sd * math.sqrt(1 / ours.runs + 1), ours.df
+    errors = []
+    if published is None or published.runs == 1:
+        theirs = ratio if published is None else 1.0
+        errors.append((ours.sd * math.sqrt(1 / ours.runs + theirs**2), ours.df))
+    if published is not None:
+        errors.append(_welch(ours, published))
+    return tuple(errors)
+
+
+def _welch(ours: Spread, published: Spread) -> tuple[float, float]:
     a, b = ours.variance_of_mean, published.variance_of_mean
     if a + b == 0:
         return 0.0, ours.df
@@ -64,31 +77,41 @@ def standard_error(ours: Spread, published: Spread | None) -> tuple[float, float
 
 
 def trials_needed(
-    farthest: float, nearest: float, ours: Spread, published: Spread | None, margin: float
+    farthest: float,
+    nearest: float,
+    ours: Spread,
+    published: Spread | None,
+    margin: float,
+    tests: int = 1,
 ) -> int | None:
     """The smallest larger number of trials at which REPRODUCED or DISCREPANT is reached.
 
     farthest, nearest: the largest and smallest |difference| that rounding allows; it and the spread
-    are taken to stay as they are. None if not even `MOST_TRIALS` would do: more trials of ours
-    cannot shrink the published side's own uncertainty. Every number is tried, since Welch's degrees
-    of freedom do not rise steadily with n; the formulas are those of `standard_error` and of
-    `stats.t_tests`, for all n at once.
+    are taken to stay as they are.
+    tests: cells of the table that are tested; a p-value of 5 % over all of them is enough for Holm.
+
+    None if not even `MOST_TRIALS` would do: more trials of ours cannot shrink the published side's
+    own uncertainty. Every number is tried, since Welch's degrees of freedom do not rise steadily
+    with n; the formulas are those of `standard_errors` and of `stats.t_tests`, for all n at once.
     """
+    import numpy as np
     from scipy import special
 
     n = np.arange(ours.runs + 1, MOST_TRIALS + 1)
     own = ours.sd**2 / n
-    if published is None:
-        error, df = ours.sd * np.sqrt(1 / n + 1), n - 1.0
-    else:
+    errors = []
+    if published is None or published.runs == 1:
+        errors.append((ours.sd * np.sqrt(1 / n + 1), n - 1.0))
+    if published is not None:
         theirs = published.variance_of_mean
         share = own / (own + theirs)
-        error = np.sqrt(own + theirs)
         df = 1 / (share**2 / (n - 1) + (1 - share) ** 2 / published.df)
-    equivalent = special.stdtr(df, (farthest - margin) / error)
-    beyond = special.stdtr(df, (margin - nearest) / error)
-    beyond += special.stdtr(df, -(margin + nearest) / error)
-    decided = (equivalent < 0.05) | ((beyond < 0.05) & (nearest > margin))
+        errors.append((np.sqrt(own + theirs), df))
+    equivalent = np.max([special.stdtr(df, (farthest - margin) / e) for e, df in errors], axis=0)
+    near = [special.stdtr(df, (margin - nearest) / e) for e, df in errors]
+    far = [special.stdtr(df, -(margin + nearest) / e) for e, df in errors]
+    beyond = np.max(np.add(near, far), axis=0)
+    decided = (equivalent < LEVEL) | ((beyond < LEVEL / tests) & (nearest > margin))
     return int(n[decided.argmax()]) if decided.any() else None
 
 

@@ -15,7 +15,7 @@ from fedrepro.benchmark.stats.spread import (
     bartlett,
     borrow,
     pooled_sd,
-    standard_error,
+    standard_errors,
     trials_needed,
     unbiased_sd,
 )
@@ -33,7 +33,7 @@ def test_welch_tost_from_summaries_equals_statsmodels_on_the_samples(n, m, shift
     a, b = sample(n, n, 70 + shift, 1.0), sample(100 + m, m, 70, 2.0)
     expected = ttost_ind(a, b, -margin, margin, usevar="unequal")[0]
     one, other = Spread(a.std(ddof=1), n - 1, n), Spread(b.std(ddof=1), m - 1, m)
-    error, df = standard_error(one, other)
+    ((error, df),) = standard_errors(one, other)
     ours = p_equivalent(a.mean() - b.mean(), error, df, margin)
     assert ours == pytest.approx(expected, abs=1e-10)
 
@@ -67,13 +67,13 @@ def test_holm_of_nothing_is_nothing():
 def test_welch_satterthwaite_equals_statsmodels():
     a, b = sample(1, 5, 0, 1), sample(2, 7, 0, 4)
     compare = CompareMeans(DescrStatsW(a), DescrStatsW(b))
-    error, df = standard_error(Spread(a.std(ddof=1), 4, 5), Spread(b.std(ddof=1), 6, 7))
+    ((error, df),) = standard_errors(Spread(a.std(ddof=1), 4, 5), Spread(b.std(ddof=1), 6, 7))
     assert error == pytest.approx(compare.std_meandiff_separatevar, abs=1e-12)
     assert df == pytest.approx(compare.dof_satt(), abs=1e-10)
 
 
 def test_a_single_published_run_adds_a_whole_variance_of_ours():
-    error, df = standard_error(Spread(2.0, 4, 5), None)
+    ((error, df),) = standard_errors(Spread(2.0, 4, 5), None)
     assert error == pytest.approx(np.sqrt(4 / 5 + 4))
     assert df == 4
 
@@ -172,7 +172,8 @@ def test_trials_needed_is_the_first_number_that_shows_equivalence():
     needed = trials_needed(0.5, 0.4, Spread(1.5, 4, 5), published, 2.0)
 
     def p(n: int) -> float:
-        return p_equivalent(0.5, *standard_error(Spread(1.5, n - 1, n), published), 2.0)
+        ((error, df),) = standard_errors(Spread(1.5, n - 1, n), published)
+        return p_equivalent(0.5, error, df, 2.0)
 
     assert needed is not None
     assert p(needed) < 0.05
@@ -185,9 +186,5 @@ def test_trials_needed_finds_a_discrepancy_too():
 
 def test_no_trials_of_ours_outweigh_one_noisy_published_run():
     assert trials_needed(0.1, 0.0, Spread(2.0, 4, 5), None, 2.0) is None
-    assert (
-        p_equivalent(
-            0.1, *standard_error(Spread(2.0, 10 * MOST_TRIALS, 10 * MOST_TRIALS), None), 2.0
-        )
-        > 0.05
-    )
+    ((error, df),) = standard_errors(Spread(2.0, 10 * MOST_TRIALS, 10 * MOST_TRIALS), None)
+    assert p_equivalent(0.1, error, df, 2.0) > 0.05

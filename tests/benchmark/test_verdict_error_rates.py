@@ -4,7 +4,8 @@
 import numpy as np
 import pytest
 
-from fedrepro.benchmark.judging.verdicts import JudgedCell, judge_table, published_sides
+from fedrepro.benchmark.judging.published import published_sides
+from fedrepro.benchmark.judging.verdicts import JudgedCell, judge_table
 from fedrepro.benchmark.spec.printed import Printed
 
 SIZES = [400, pytest.param(10_000, marks=pytest.mark.slow)]

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -5,13 +6,8 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import DescrStatsW
 
-from fedrepro.benchmark.judging.verdicts import (
-    JudgedCell,
-    Published,
-    assess,
-    judge_table,
-    published_sides,
-)
+from fedrepro.benchmark.judging.published import Published, published_sides
+from fedrepro.benchmark.judging.verdicts import JudgedCell, assess, judge_table
 from fedrepro.benchmark.spec.printed import Printed
 from fedrepro.benchmark.stats.spread import Spread
 
@@ -137,3 +133,64 @@ def test_inconclusive_says_when_no_number_of_trials_would_decide():
 
 def test_a_table_without_cells_has_no_verdicts():
     assert judge_table([]) == []
+
+
+def test_equal_trials_at_the_top_of_the_scale_say_so():
+    cell = JudgedCell(single("100.00"), (100.0, 100.0, 100.0), 0.7, limit=100.0)
+    found = judge_table([cell])[0]
+    assert (found.word, found.difference) == ("INCONCLUSIVE", 0.0)
+    assert "All 3 trials gave the same value" in found.reason
+    assert "the most there is, 100" in found.reason
+    lower = JudgedCell(single("100.00"), (99.0, 99.0, 99.0), 0.7, limit=100.0)
+    assert "the most there is" not in judge_table([lower])[0].reason
+
+
+def test_two_trials_are_judged_by_the_wide_quantile_of_one_degree_of_freedom():
+    cell = JudgedCell(single("70.00"), (69.9, 70.1), 2.0)
+    one = assess(cell)
+    assert one is not None
+    assert one.half_width(0.95) == pytest.approx(6.3138 * 0.1414 * np.sqrt(1.5), rel=1e-3)
+    assert judge_table([cell])[0].word == "REPRODUCED"
+    assert verdict("70.00", (69.7, 70.3)).word != "REPRODUCED"
+
+
+def test_a_printed_spread_of_zero_counts_as_the_largest_that_rounds_to_it():
+    side = published_sides([Printed.parse("70.00 ± 0.00")], ddof=0, runs=5)[0]
+    assert side.spread == Spread(pytest.approx(0.005 * np.sqrt(5 / 4)), 4, 5)
+    found = judge_table([JudgedCell(side, spread(70.1, 0.2), 2.0)])[0]
+    assert found.word == "REPRODUCED"
+    assert "The printed spread of 0.00 is taken as 0.005" in found.reason
+
+
+def test_a_printed_zero_among_other_spreads_is_not_pooled_with_them():
+    texts = ["70.00 ± 0.00", "71.00 ± 0.50", "72.00 ± 0.60"]
+    zero, *others = published_sides(list(map(Printed.parse, texts)), ddof=0, runs=5)
+    assert zero.spread is not None
+    assert zero.spread.sd < 0.01
+    assert all(one.spread is not None and one.spread.sd > 0.5 for one in others)
+
+
+@pytest.mark.parametrize(
+    ("published", "margin"),
+    [(None, 1.9), (Spread(0.4, 4, 1), 1.9), (Spread(0.7, 4, 1), 1.9), (Spread(0.4, 4, 5), 1.2)],
+)
+def test_trials_needed_is_where_the_word_changes(published, margin):
+    side = Published(70.0, 69.995, 70.005, published)
+    found = judge_table([JudgedCell(side, spread(70.3, 0.9, 3), margin)])[0]
+    assert found.word == "INCONCLUSIVE"
+    assert found.trials_needed is not None
+    for n, decided in ((found.trials_needed - 1, False), (found.trials_needed, True)):
+        again = judge_table([JudgedCell(side, spread(70.3, 0.9, n), margin)])[0]
+        assert (again.word == "REPRODUCED") is decided
+
+
+def test_trials_needed_of_a_discrepancy_counts_all_tests_of_its_table():
+    far = JudgedCell(single("70.00"), spread(75.0, 1.2, 3), 1.0)
+    others = [JudgedCell(single("70.00"), spread(70.0, 3.0, 3), 1.0)] * 9
+    alone, among = judge_table([far])[0], judge_table([far, *others])[0]
+    assert alone.word == among.word == "INCONCLUSIVE"
+    assert alone.trials_needed is not None
+    assert among.trials_needed is not None
+    assert among.trials_needed > alone.trials_needed
+    enough = replace(far, trials=spread(75.0, 1.2, among.trials_needed))
+    assert judge_table([enough, *others])[0].word == "DISCREPANT"

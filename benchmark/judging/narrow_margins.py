@@ -1,0 +1,61 @@
+"""Margins that can never give REPRODUCED beside the spread that the paper prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from fedrepro.benchmark.audit.lenders import lenders
+from fedrepro.benchmark.claims.nodes import key_of
+from fedrepro.benchmark.judging.published import printed_sd
+from fedrepro.benchmark.spec.model import Cell, Paper, Table
+from fedrepro.benchmark.spec.problems import Problem
+from fedrepro.benchmark.stats.reach import is_out_of_reach
+from fedrepro.benchmark.stats.spread import Spread
+
+
+def narrow_margins(papers: Iterable[Paper]) -> tuple[Problem, ...]:
+    """A warning for every table with such cells; a margin is a choice, so it is no mistake.
+
+    Nothing is pooled here, which only widens a spread: every cell that is named stays out of reach.
+    """
+    return tuple(
+        problem for paper in papers for table in paper.tables for problem in _of(paper, table)
+    )
+
+
+def _of(paper: Paper, table: Table) -> Iterator[Problem]:
+    cells = [(cell, spread) for cell, spread in _spreads(paper, table) if _has_margin(table, cell)]
+    narrow = [cell for cell, spread in cells if _is_narrow(table, cell, spread)]
+    if narrow:
+        text = table.file.read_text(encoding="utf-8").splitlines()
+        yield Problem(
+            table.file,
+            text.index("[margin]") + 1 if "[margin]" in text else None,
+            f"margin: too narrow for REPRODUCED in {len(narrow)} of {len(cells)} cells with a "
+            "printed spread, at most the rounding and 1.645 standard errors of the print"
+            f" (first '{narrow[0].label}')",
+        )
+
+
+def _spreads(paper: Paper, table: Table) -> Iterator[tuple[Cell, Spread]]:
+    """The cells that the paper prints a spread for, here or elsewhere."""
+    lent = lenders(paper, table)
+    for cell in table.cells:
+        source = cell if cell.printed.sd is not None else lent.get(key_of(cell))
+        if source is None or cell.kind != "empirical" or not cell.experiment:
+            continue
+        lender = paper.table(source.table)
+        if lender.sd_runs is not None:
+            sd = printed_sd(source.printed, ddof=lender.sd_ddof, runs=lender.sd_runs)
+            runs = lender.sd_runs if source is cell else 1
+            yield cell, Spread(sd, lender.sd_runs - 1, runs)
+
+
+def _has_margin(table: Table, cell: Cell) -> bool:
+    return table.margin_of(cell) is not None
+
+
+def _is_narrow(table: Table, cell: Cell, spread: Spread) -> bool:
+    margin = table.margin_of(cell)
+    low, high = cell.printed.bounds
+    return margin is not None and is_out_of_reach(margin.value, float(high - low) / 2, spread)

@@ -1,0 +1,121 @@
+"""The published side of a cell: what its number may stand for, and how far it lies from a mean.
+
+- A printed deviation counts with its upper rounding bound, which widens every interval.
+- A number without one takes the deviation that the paper prints elsewhere for the same experiment
+  (`benchmark.audit.lenders`). It then is a single run of that spread.
+- Where the paper prints none at all, the spread is ours (`stats.spread.standard_errors`), and the
+  verdict says how it hangs on that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from fedrepro.benchmark.audit.lenders import lenders
+from fedrepro.benchmark.claims.nodes import CellKey, key_of
+from fedrepro.benchmark.spec.model import Cell, Paper, Table
+from fedrepro.benchmark.spec.printed import Printed, half_unit
+from fedrepro.benchmark.stats.spread import Spread, borrow, unbiased_sd
+
+
+@dataclass(frozen=True)
+class Published:
+    """The published side of a cell.
+
+    low, high: bounds of what rounds to the printed value.
+    spread: None where the paper prints none for this experiment; of one run where it is borrowed.
+    note: a sentence on where the spread is from, if that is not plain.
+    """
+
+    value: float
+    low: float
+    high: float
+    spread: Spread | None = None
+    note: str = ""
+
+
+def sides_of(paper: Paper, table: Table) -> Mapping[CellKey, Published]:
+    """The published side of every number of a table that a spread, if printed, has runs for.
+
+    Spreads are pooled only among cells of one table that show the same metric.
+    """
+    sides = _own_sides(table)
+    lent = lenders(paper, table)
+    others = {id: _own_sides(paper.table(id)) for id in {one.table for one in lent.values()}}
+    return {key: _borrowed(side, lent.get(key), others) for key, side in sides.items()}
+
+
+def published_sides(
+    printed: Sequence[Printed], *, ddof: int | None, runs: int | None
+) -> list[Published]:
+    """The published sides of one table's numbers, their spreads pooled where they are alike.
+
+    ddof: None where the paper does not say which; 0 is taken, which makes the larger deviation of
+    it and so the wider interval.
+
+    Raises `ValueError` for a printed spread whose number of runs is not known.
+    """
+    deviations = []
+    for one in printed:
+        if one.sd is None:
+            continue
+        if runs is None:
+            raise ValueError(
+                f"'{one.text} ± {one.sd}' has a spread, but the spec's [sd] gives no runs"
+            )
+        deviations.append(printed_sd(one, ddof=ddof, runs=runs))
+    pooled = iter(borrow(deviations, [runs or 0] * len(deviations)))
+    sides = []
+    for one in printed:
+        low, high = one.bounds
+        assert one.value is not None
+        spread = next(pooled) if one.sd is not None else None
+        sides.append(Published(float(one.value), float(low), float(high), spread, _zero(one)))
+    return sides
+
+
+def printed_sd(printed: Printed, *, ddof: int | None, runs: int) -> float:
+    """The largest deviation (ddof = 1) that a printed one may stand for."""
+    assert printed.sd is not None
+    return unbiased_sd(float(printed.sd + half_unit(printed.sd)), ddof=ddof or 0, runs=runs)
+
+
+def _zero(printed: Printed) -> str:
+    """What is said where a deviation of zero is printed."""
+    if printed.sd is None or printed.sd:
+        return ""
+    return (
+        f"The printed spread of {printed.sd} is taken as {half_unit(printed.sd):f}, "
+        "the largest that rounds to it."
+    )
+
+
+def _own_sides(table: Table) -> dict[CellKey, Published]:
+    cells = [
+        cell
+        for cell in table.cells
+        if cell.kind == "empirical"
+        and cell.printed.value is not None
+        and (cell.printed.sd is None or table.sd_runs is not None)
+    ]
+    sides: dict[CellKey, Published] = {}
+    for metric in dict.fromkeys(cell.metric for cell in cells):
+        group = [cell for cell in cells if cell.metric == metric]
+        printed = [cell.printed for cell in group]
+        found = published_sides(printed, ddof=table.sd_ddof, runs=table.sd_runs)
+        sides |= {key_of(cell): side for cell, side in zip(group, found, strict=True)}
+    return sides
+
+
+def _borrowed(
+    side: Published, lender: Cell | None, others: Mapping[str, Mapping[CellKey, Published]]
+) -> Published:
+    spread = None if lender is None else others[lender.table][key_of(lender)].spread
+    if lender is None or spread is None:
+        return side
+    note = (
+        f"Table {lender.table} prints ± {lender.printed.sd} for the same experiment; "
+        "that or our spread is taken for the printed run, whichever says less."
+    )
+    return replace(side, spread=replace(spread, runs=1), note=note)
