@@ -38,8 +38,8 @@ class Proof:
 
 
 def contradiction(rows: Sequence[Inequality]) -> Proof | None:
-    """A proof that no values satisfy all rows, with as few rows as it can; None if there is none."""
-    found = _candidate(rows)
+    """A proof that no values satisfy all rows, from as few as it can; None if there is none."""
+    found = _candidate(rows) if rows else None
     return None if found is None else _proof(rows, found)
 
 
