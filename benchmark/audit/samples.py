@@ -10,8 +10,8 @@ ends.
 DEBIT (Heathers and Brown 2019) is N = 1: Q = S, so the mean fixes the SD. For any N it bounds it by
 the square root of m (100 - m) n / (n - ddof) (Bhatia and Davis 2000).
 SPRITE (Heathers et al. 2018) asks for a sample: here all but three values are equal or differ by
-one, a third is tried everywhere, and the last two are solved for. Up to three values nothing is left
-out by that.
+one, a third is tried everywhere, and the last two are solved for. Up to three values nothing is
+left out by that.
 """
 
 from __future__ import annotations

@@ -120,4 +120,5 @@ def _elsewhere(cell: Cell, fitting: Sequence[Reading], tried: Tried) -> str:
     for one in fitting:
         key = cell.formula or "", one.name
         parts.append(f"'{one.name}' fits {len(tried.fits[key])} of {len(tried.on[key])} quantities")
-    return f" It fits here, but no such reading fits most of the formula's numbers: {'; '.join(parts)}."
+    told = "; ".join(parts)
+    return f" It fits here, but no such reading fits most of the formula's numbers: {told}."

@@ -24,7 +24,7 @@ from fedrepro.benchmark.audit.identity import numbers
 from fedrepro.benchmark.audit.rounding import interval, places_of, show
 from fedrepro.benchmark.spec import settings
 from fedrepro.benchmark.spec.model import Cell, Paper
-from fedrepro.benchmark.spec.printed import half_unit
+from fedrepro.benchmark.spec.printed import RULES, half_unit
 
 KIND = "granularity"
 SHARES = ("accuracy", "clustering_accuracy")
@@ -185,7 +185,11 @@ def _value(
 
 
 def _off(cells: Sequence[Cell], steps: int) -> list[Cell]:
-    return [cell for cell in cells if not on_grid(interval(cell.printed), steps)]
+    return [
+        cell
+        for cell in cells
+        if not any(on_grid(interval(cell.printed), steps, cell.closed_ends(rule)) for rule in RULES)
+    ]
 
 
 def _counted(rest: Sequence[Cell], cells: Sequence[Cell], steps: int) -> str:
