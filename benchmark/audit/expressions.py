@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from fedrepro.benchmark.audit.rounding import digits
 from fedrepro.benchmark.claims.ends import reaches_zero
+from fedrepro.benchmark.claims.grammar import Number
 from fedrepro.benchmark.claims.nodes import Arithmetic, Elementary, Leaf, Node, leaves, show
 from fedrepro.benchmark.claims.printed import range_over
 from fedrepro.benchmark.spec.model import Cell
@@ -53,7 +54,8 @@ def computed_of(comparison: Elementary) -> str:
         worked: list[tuple[Node, Fraction]] = [*zip(nodes, (left, right), strict=True)]
         if comparison.relation != "=":
             worked = [(Arithmetic("-", *nodes), left - right)]
-        text = "; ".join(_worked(*side) for side in worked if any(leaves(side[0])))
+        # A bare number needs no working; a product of numbers does.
+        text = "; ".join(_worked(*side) for side in worked if not isinstance(side[0], Number))
     except ZeroDivisionError:
         return "a divisor may be zero"
     if comparison.relation == "=":

@@ -62,7 +62,7 @@ def _candidate(rows: Sequence[Inequality]) -> list[int] | None:
         bounds[i] = -float(shifted) / scale - (_STRICT if row.strict else 0.0)
     equal = np.vstack([weights.T, np.ones(len(rows))])
     result = linprog(bounds, A_eq=equal, b_eq=[0.0] * len(quantities) + [1.0], method="highs-ds")
-    if result.status != 0 or result.fun >= 0:
+    if result.status != 0 or result.x is None or float(bounds @ result.x) >= 0:
         return None
     return [i for i, value in enumerate(result.x) if value > _NONE]
 

@@ -106,7 +106,8 @@ def _stated(left: Node, right: Number, name: Name, rule: Rule) -> list[Inequalit
     closed = closed_ends(right.value, rule) if half else (True, True)
     divisor: Form | None = Form(Fraction(1), {})
     if isinstance(left, Arithmetic) and left.sign == "/" and _is_positive(left.right):
-        left, divisor = left.left, form_of(left.right, name)
+        divisor = form_of(left.right, name)
+        left = left.left
     value = form_of(left, name)
     if value is None or divisor is None:
         return None

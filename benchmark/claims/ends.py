@@ -28,7 +28,7 @@ def reaches_zero(node: Node) -> bool:
     """
     if any(times > 1 for times in Counter(leaf.key for leaf in leaves(node)).values()):
         return True
-    return any((0, True) in _range(node, rule) for rule in RULES)
+    return any((Fraction(0), True) in _range(node, rule) for rule in RULES)
 
 
 def _range(node: Node, rule: Rule) -> Range:

@@ -31,10 +31,10 @@ def check(paper: Paper) -> Iterator[Finding]:
         ]
         if pairs:
             yield _disagreement(paper, alike, pairs, shared)
-    for (first, second), pairs in shared.pairs.items():
-        agreeing = [pair for pair in pairs if agree(*pair)]
-        if shared.same_runs(*pairs[0]):
-            yield _agreement(paper, first, second, agreeing, len(pairs))
+    for (first, second), both in shared.pairs.items():
+        agreeing = [pair for pair in both if agree(*pair)]
+        if shared.same_runs(*both[0]):
+            yield _agreement(paper, first, second, agreeing, len(both))
 
 
 def _comparable(one: ComparableValue, other: ComparableValue, shared: Shared) -> bool:
