@@ -7,6 +7,8 @@ from decimal import Decimal
 from fractions import Fraction
 
 from fedrepro.benchmark.audit.rounding import digits
+from fedrepro.benchmark.claims.ends import reaches_zero
+from fedrepro.benchmark.claims.grammar import Number
 from fedrepro.benchmark.claims.nodes import Arithmetic, Elementary, Leaf, Node, leaves, show
 from fedrepro.benchmark.claims.printed import range_over
 from fedrepro.benchmark.spec.model import Cell
@@ -52,9 +54,12 @@ def computed_of(comparison: Elementary) -> str:
         worked: list[tuple[Node, Fraction]] = [*zip(nodes, (left, right), strict=True)]
         if comparison.relation != "=":
             worked = [(Arithmetic("-", *nodes), left - right)]
-        text = "; ".join(_worked(*side) for side in worked if any(leaves(side[0])))
+        # A bare number needs no working; a product of numbers does.
+        text = "; ".join(_worked(*side) for side in worked if not isinstance(side[0], Number))
     except ZeroDivisionError:
         return "a divisor may be zero"
+    if comparison.relation == "=":
+        text += _touching(*nodes)
     if left and right:
         ratio = left / right
         if not 1 / FACTOR < ratio < FACTOR:
@@ -62,8 +67,27 @@ def computed_of(comparison: Elementary) -> str:
     return text
 
 
+def _touching(left: Node, right: Node) -> str:
+    """A note where two ranges have one end in common, which is midway between prints."""
+    low, high = _range(Arithmetic("-", left, right))
+    if low == high or 0 not in (low, high) or reaches_zero(Arithmetic("-", left, right)):
+        return ""
+    end = _range(left)[1 if low else 0]
+    return f"; both could only be {digits(end)}, which one rule of rounding never prints both ways"
+
+
+def _range(node: Node) -> tuple[Fraction, Fraction]:
+    return range_over(node, {leaf.key: leaf.cell.bounds for leaf in leaves(node)})
+
+
 def _worked(side: Node, value: Fraction) -> str:
-    low, high = range_over(side, {leaf.key: leaf.cell.printed.bounds for leaf in leaves(side)})
+    low, high = _range(side)
+    if low == high:
+        return (
+            f"{show(side)} is a count"
+            if isinstance(side, Leaf)
+            else f"{show(side)} = {digits(value)}"
+        )
     text = f"{digits(low)} to {digits(high)}"
     if isinstance(side, Leaf):
         return f"{show(side)} stands for {text}"

@@ -15,11 +15,19 @@ from numpy.typing import NDArray
 from fedrepro.benchmark.audit.rounding import Interval
 
 
-def on_grid(value: Interval, steps: int) -> bool:
-    """Whether a percentage that prints so can be k / `steps`."""
+def on_grid(value: Interval, steps: int, reached: tuple[bool, bool] = (True, True)) -> bool:
+    """Whether a percentage that prints so can be k / `steps`.
+
+    reached: whether the ends of its interval print so, too.
+    """
     (a, b), (c, d) = (end.as_integer_ratio() for end in value)
     # ceil(low * steps / 100) <= floor(high * steps / 100), in whole numbers for speed.
-    return -(-a * steps // (100 * b)) <= c * steps // (100 * d)
+    first, last = -(-a * steps // (100 * b)), c * steps // (100 * d)
+    if not reached[0] and first * 100 * b == a * steps:
+        first += 1
+    if not reached[1] and last * 100 * d == c * steps:
+        last -= 1
+    return first <= last
 
 
 def off_grids(values: Sequence[Interval], steps: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -55,7 +55,7 @@ class ComparableValue:
     @property
     def bounds(self) -> tuple[Decimal, Decimal]:
         """The closed interval of values that print like this one."""
-        return self.cell.printed.bounds
+        return self.cell.bounds
 
     @cached_property
     def has_spread(self) -> bool:

@@ -47,6 +47,8 @@ def can_be_one_value(one: tuple[Exact, Exact], other: tuple[Exact, Exact]) -> bo
 
     Intervals that merely touch do not count: 84.55 prints as 84.5 or as 84.6, never as both.
     """
+    if one[0] == one[1] or other[0] == other[1]:  # a count is not rounded
+        return can_meet(one, other)
     return one[0] < other[1] and other[0] < one[1]
 
 

@@ -1,7 +1,8 @@
 """Does the printed table support a claim, given how its numbers were rounded?
 
-Every printed number stands for the closed interval of values that print so. A comparison is
-supported if it is true for all of them, contradicted if it is true for none. Arithmetic is exact.
+Every printed number stands for the interval of values that print so; a count stands for itself. A
+comparison is supported if it is true for all of them, contradicted if it is true for none: what
+only touches can be equal if one rule of rounding reaches it. Arithmetic is exact.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
+from fedrepro.benchmark.claims.ends import reaches_zero
 from fedrepro.benchmark.claims.grammar import Number
 from fedrepro.benchmark.claims.nodes import (
     Aggregate,
@@ -66,12 +68,17 @@ class _Judged:
 
 
 def _judged(comparison: Elementary) -> _Judged:
-    printed = {leaf.key: leaf.cell.printed for leaf in comparison.leaves}
-    if any(one.value is None for one in printed.values()):
+    cells = {leaf.key: leaf.cell for leaf in comparison.leaves}
+    if any(one.printed.value is None for one in cells.values()):
         return _Judged("not printed")
-    box = {key: one.bounds for key, one in printed.items()}
+    box = {key: one.bounds for key, one in cells.items()}
+    difference = Arithmetic("-", comparison.left, comparison.right)
+    if all(one.is_count for one in cells.values()) and not _is_rounded(difference):
+        difference = Arithmetic("-", *map(_as_counted, (comparison.left, comparison.right)))
     try:
-        low, high = range_over(Arithmetic("-", comparison.left, comparison.right), box)
+        low, high = range_over(difference, box)
+        touching = comparison.relation == "=" and 0 in (low, high) and low < high
+        apart = touching and not reaches_zero(difference)
     except ZeroDivisionError:
         return _Judged("undecidable", zero_divisor=True)
     match comparison.relation:
@@ -83,13 +90,29 @@ def _judged(comparison: Elementary) -> _Judged:
             always = high < 0
         case "=":
             slack = min(-low, high)
-            always = slack >= 0
+            always = slack >= 0 and not apart
             never = not always
         case "~":
             tolerance = Fraction(comparison.tolerance or 0)
             slack, never = tolerance - max(-low, high), max(low, -high) > tolerance
             always = slack >= 0
     return _Judged("supported" if always else "contradicted" if never else "undecidable", slack)
+
+
+def _is_rounded(node: Node) -> bool:
+    """Whether whole numbers may give a broken one here, which a text would round."""
+    match node:
+        case Arithmetic():
+            return node.sign == "/" or _is_rounded(node.left) or _is_rounded(node.right)
+        case Aggregate():
+            return node.name == "mean"
+        case _:
+            return False
+
+
+def _as_counted(side: Node) -> Node:
+    """What is said of counts is a count, too."""
+    return replace(side, as_printed=False) if isinstance(side, Number) else side
 
 
 def range_over(node: Node, box: Box) -> Interval:

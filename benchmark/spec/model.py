@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -23,7 +24,7 @@ from fedrepro.benchmark.spec.fields import (
     Text,
     wrong,
 )
-from fedrepro.benchmark.spec.printed import Printed
+from fedrepro.benchmark.spec.printed import Printed, Rule, closed_ends
 
 CLOSED = ConfigDict(extra="forbid")
 """For classes that stand in a spec file as they are here: unknown keys are errors."""
@@ -172,6 +173,35 @@ class Cell:
     def label(self) -> str:
         """`row | column`, as claims and messages name the cell."""
         return f"{'|'.join(self.row)} @ {'|'.join(self.column)}"
+
+    @property
+    def is_count(self) -> bool:
+        """Whether it prints a count (of rounds, images, clusters), which nobody rounds.
+
+        That is a whole number without a unit, with all of its digits, that was not measured.
+        """
+        value = self.printed.value
+        exact = value is not None and value.as_tuple().exponent == 0
+        uncertain = self.printed.approximate or self.printed.low is not None
+        return exact and not self.unit and self.kind != "empirical" and not uncertain
+
+    @cached_property
+    def bounds(self) -> tuple[Decimal, Decimal]:
+        """The closed interval of values that print like it; of a count, the count itself.
+
+        Raises `ValueError` for a cell without a number.
+        """
+        value = self.printed.value
+        if value is not None and self.is_count:
+            return value, value
+        return self.printed.bounds
+
+    def closed_ends(self, rule: Rule) -> tuple[bool, bool]:
+        """Whether the ends of `bounds` print like the cell under a rule of rounding."""
+        value, uncertain = self.printed.value, self.printed.low is not None
+        if value is None or uncertain or self.is_count:
+            return True, True
+        return closed_ends(value, rule)
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,17 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
+from typing import Literal, get_args
 
 _UNSIGNED = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d{1,4})?"
 _VALUE = re.compile(
     rf"(?P<about>[≈~])?\s*(?P<value>[-+−]?{_UNSIGNED})(?:\s*±\s*(?P<sd>{_UNSIGNED}))?", re.ASCII
 )
+
+
+Rule = Literal["half up", "half even"]
+"""How a number midway between two prints is rounded; a text keeps to one rule."""
+RULES: tuple[Rule, ...] = get_args(Rule)
 
 
 @dataclass(frozen=True)
@@ -84,6 +90,18 @@ class Printed:
         low = self.value if self.low is None else self.low
         high = self.value if self.high is None else self.high
         return low - half, high + half
+
+
+def closed_ends(value: Decimal, rule: Rule) -> tuple[bool, bool]:
+    """Whether the ends of the interval that prints like `value` print like it, too.
+
+    12.35 prints as 12.4 under either rule, 12.45 as 12.5 (half up) or as 12.4 (half even). How
+    "half up" treats a negative number differs between programs, so both of its ends are kept.
+    """
+    if rule == "half up":
+        return True, value < 0
+    even = value.as_tuple().digits[-1] % 2 == 0
+    return even, even
 
 
 def _decimal(text: str) -> Decimal:

@@ -45,13 +45,17 @@ class Reading:
 def check(paper: Paper) -> Iterator[Finding]:
     """One finding for each sentence over printed values."""
     for table in paper.tables:
-        readings: dict[str, list[Reading]] = {}
-        for claim in table.claims:
-            name = claim.reading_of or claim.id
-            readings.setdefault(name, []).append(_read(claim, table, paper))
-        for name, reads in readings.items():
+        for name, reads in readings(paper, table).items():
             if any(read.word != "not printed" for read in reads):
                 yield _sentence(paper, table, name, reads)
+
+
+def readings(paper: Paper, table: Table) -> dict[str, list[Reading]]:
+    """By sentence about a table (the id of its first claim), all of its readings."""
+    found: dict[str, list[Reading]] = {}
+    for claim in table.claims:
+        found.setdefault(claim.reading_of or claim.id, []).append(_read(claim, table, paper))
+    return found
 
 
 def _read(claim: Claim, table: Table, paper: Paper) -> Reading:

@@ -2,28 +2,62 @@
 
 Formulas rest on the spec's reading of the architecture and of what is counted. Where a cell prints
 otherwise, another reading may still give it, so the finding is `undecidable`, and the working shows
-the reading that was taken; a fit under a reading chosen afterwards is `undecidable` too. Cells that
-print symbols are left to the report.
+the reading that was taken; a fit under a reading chosen afterwards is `undecidable` too. A formula
+means one thing throughout a paper: a fit under some reading counts only if that reading fits more
+than half of the quantities that it can be tried on (fewer misses than fits may be misprints). If it
+fits just half of them, either it or the other half is wrong; then the fit counts unless so many
+readings were tried that one was likely to fit by chance. Cells that print symbols are left to the
+report.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from math import log10
 
-from fedrepro.benchmark.analytic.base import judge_analytic
+from fedrepro.benchmark.analytic.base import Reading, judge_analytic, recompute
 from fedrepro.benchmark.audit.findings import Finding, finding
-from fedrepro.benchmark.spec.model import Paper
+from fedrepro.benchmark.claims.nodes import CellKey, key_of
+from fedrepro.benchmark.errors import FedreproError
+from fedrepro.benchmark.spec.model import Cell, Paper
 
 KIND = "formula"
 BY_CELL = True
 _MOST_LINES = 5
+_CHANCE = 0.5
+"""Where as many readings fit by chance on average, one that fits says nothing by itself."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """By formula and reading, the experiments that it was tried on, and those that it fits."""
+
+    on: Mapping[tuple[str, str], Set[str]]
+    fits: Mapping[tuple[str, str], Set[str]]
+
+    def throughout(self, formula: str, reading: Reading, by_chance: float) -> bool:
+        """Whether a reading fits most of what it was tried on.
+
+        by_chance: how many of the readings of the cell fit by chance, on average.
+        """
+        key = formula, reading.name
+        ahead = 2 * len(self.fits[key]) - len(self.on[key])
+        return ahead > 0 or (ahead == 0 and by_chance < _CHANCE)
 
 
 def check(paper: Paper) -> Iterator[Finding]:
     """One finding for each analytic number that can be recomputed."""
-    for cell in (cell for table in paper.tables for cell in table.cells):
-        if cell.formula is None or not cell.experiment or cell.printed.value is None:
-            continue
+    cells = [
+        cell
+        for table in paper.tables
+        for cell in table.cells
+        if cell.formula is not None and cell.experiment and cell.printed.value is not None
+    ]
+    readings = {key_of(cell): _readings(cell) for cell in cells}
+    tried = _tried(cells, readings)
+    for cell in cells:
         verdict = judge_analytic(cell)
         if not verdict.working:  # nothing was recomputed
             continue
@@ -32,15 +66,59 @@ def check(paper: Paper) -> Iterator[Finding]:
         working = verdict.working[-2:] if many else verdict.working
         # A fit under another reading than the stated one shows only that the print is possible.
         off, half = verdict.difference, float(cell.printed.half_unit)
-        fits = off is not None and abs(off) <= half
+        fits = verdict.word == "EXACT" and off is not None and abs(off) <= half
+        elsewhere = ""
+        fitting = [one for one in readings[key_of(cell)] if one.fits and one.supported]
+        if fits and fitting:
+            assert cell.formula is not None
+            by_chance = _by_chance(cell, len(readings[key_of(cell)]))
+            fits = any(tried.throughout(cell.formula, one, by_chance) for one in fitting)
+            elsewhere = "" if fits else _elsewhere(cell, fitting, tried)
         yield finding(
             paper,
             KIND,
             (cell.table, *cell.row, *cell.column),
             (cell,),
-            statement=f"Table {cell.table}, {cell.label}: {cell.formula.replace('-', ' ')} of the "
-            "architecture and equation that the paper gives, as the spec reads them.",
+            statement=f"Table {cell.table}, {cell.label}: {(cell.formula or '').replace('-', ' ')} "
+            f"of the architecture and equation that the paper gives, as the spec reads them."
+            f"{elsewhere}",
             published=str(cell.printed),
             computed="; ".join((verdict.reason, *working)),
-            status="consistent" if verdict.word == "EXACT" and fits else "undecidable",
+            status="consistent" if fits else "undecidable",
         )
+
+
+def _by_chance(cell: Cell, readings: int) -> float:
+    """How many of so many values, anywhere in one decade, would print like the cell."""
+    low, high = cell.printed.bounds
+    return readings * log10(high / low) if low > 0 else 0.0
+
+
+def _readings(cell: Cell) -> Sequence[Reading]:
+    try:
+        return recompute(cell).readings
+    except (LookupError, FedreproError, ValueError):
+        return ()
+
+
+def _tried(cells: Sequence[Cell], readings: Mapping[CellKey, Sequence[Reading]]) -> Tried:
+    """Cells that print one experiment's number again count once."""
+    on: dict[tuple[str, str], set[str]] = defaultdict(set)
+    fits: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for cell in cells:
+        for one in readings[key_of(cell)]:
+            key = cell.formula or "", one.name
+            quantity = f"{one.value} {cell.unit}"
+            on[key].add(quantity)
+            if one.fits:
+                fits[key].add(quantity)
+    return Tried(on, fits)
+
+
+def _elsewhere(cell: Cell, fitting: Sequence[Reading], tried: Tried) -> str:
+    parts = []
+    for one in fitting:
+        key = cell.formula or "", one.name
+        parts.append(f"'{one.name}' fits {len(tried.fits[key])} of {len(tried.on[key])} quantities")
+    told = "; ".join(parts)
+    return f" It fits here, but no such reading fits most of the formula's numbers: {told}."

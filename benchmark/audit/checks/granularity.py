@@ -24,7 +24,7 @@ from fedrepro.benchmark.audit.identity import numbers
 from fedrepro.benchmark.audit.rounding import interval, places_of, show
 from fedrepro.benchmark.spec import settings
 from fedrepro.benchmark.spec.model import Cell, Paper
-from fedrepro.benchmark.spec.printed import half_unit
+from fedrepro.benchmark.spec.printed import RULES, half_unit
 
 KIND = "granularity"
 SHARES = ("accuracy", "clustering_accuracy")
@@ -63,7 +63,7 @@ def check(paper: Paper) -> Iterator[Finding]:
 
 def steps_of(cell: Cell, paper: Paper) -> int | None:
     """How many test images are behind a cell, over clients and runs; None if that is not known."""
-    images = math.prod(_clients_and_size(cell))
+    images = math.prod(clients_and_size(cell))
     if images < 1:
         return None
     if cell.trial is None and cell.printed.sd is not None:
@@ -101,7 +101,7 @@ def fewest_images(cells: Sequence[Cell], clients: int = 1, spare: int = 0) -> Ma
 def _stated(paper: Paper, steps: int, cells: Sequence[Cell]) -> Iterator[Finding]:
     off = _off(cells, steps)
     rest = [cell for cell in cells if cell not in off]
-    clients, size = _clients_and_size(cells[0])
+    clients, size = clients_and_size(cells[0])
     runs = steps // (clients * size)
     images = f"{clients} x {size} test images" + (f" in {runs} runs" if runs > 1 else "")
     explained = len(off) < len(rest)
@@ -185,7 +185,11 @@ def _value(
 
 
 def _off(cells: Sequence[Cell], steps: int) -> list[Cell]:
-    return [cell for cell in cells if not on_grid(interval(cell.printed), steps)]
+    return [
+        cell
+        for cell in cells
+        if not any(on_grid(interval(cell.printed), steps, cell.closed_ends(rule)) for rule in RULES)
+    ]
 
 
 def _counted(rest: Sequence[Cell], cells: Sequence[Cell], steps: int) -> str:
@@ -206,7 +210,7 @@ def _places(cell: Cell) -> int:
     return places_of(cell.printed.value)
 
 
-def _clients_and_size(cell: Cell) -> tuple[int, int]:
+def clients_and_size(cell: Cell) -> tuple[int, int]:
     """Clients, and test images of each; 0 where that is not known."""
     paths = ("clients.count", "clients.test_size")
     count, size = (settings.get(cell.experiment, path) for path in paths)

@@ -13,22 +13,17 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from fedrepro.benchmark.audit.findings import Finding, Status, finding
-from fedrepro.benchmark.audit.identity import ComparableValue, numbers
-from fedrepro.benchmark.audit.rounding import can_be_one_value
+from fedrepro.benchmark.audit.identity import ComparableValue
+from fedrepro.benchmark.audit.quantities import Pair, Shared, agree, shared_values, tables_of
 from fedrepro.benchmark.spec.model import Paper
 
 KIND = "same-experiment"
-Pair = tuple[ComparableValue, ComparableValue]
 
 
 def check(paper: Paper) -> Iterator[Finding]:
     """One finding for every experiment with several values, and one for tables that agree."""
-    groups = [alike for alike in same_quantity(paper) if len(alike) > 1]
-    shared: dict[tuple[str, str], list[Pair]] = defaultdict(list)
-    for alike in groups:
-        for one, other in itertools.combinations(alike, 2):
-            shared[_tables((one, other))].append((one, other))
-    for alike in groups:
+    shared = shared_values(paper)
+    for alike in shared.groups:
         pairs = [
             (one, other)
             for one, other in itertools.combinations(alike, 2)
@@ -36,51 +31,27 @@ def check(paper: Paper) -> Iterator[Finding]:
         ]
         if pairs:
             yield _disagreement(paper, alike, pairs, shared)
-    for (first, second), pairs in shared.items():
-        agreeing = [pair for pair in pairs if agree(*pair)]
-        if _same_runs(pairs):
-            yield _agreement(paper, first, second, agreeing, len(pairs))
+    for (first, second), both in shared.pairs.items():
+        agreeing = [pair for pair in both if agree(*pair)]
+        if shared.same_runs(*both[0]):
+            yield _agreement(paper, first, second, agreeing, len(both))
 
 
-def same_quantity(paper: Paper) -> list[list[ComparableValue]]:
-    """The numbers of a paper, grouped by experiment, measure, round and trial."""
-    groups: dict[tuple[object, ...], list[ComparableValue]] = defaultdict(list)
-    for one in numbers(paper):
-        groups[one.experiment, one.measure, one.round, one.cell.trial].append(one)
-    return list(groups.values())
-
-
-def agree(one: ComparableValue, other: ComparableValue) -> bool:
-    """Whether both can print one value."""
-    return can_be_one_value(one.bounds, other.bounds)
-
-
-def _same_runs(pairs: Sequence[Pair]) -> bool:
-    return 2 * sum(agree(*pair) for pair in pairs) >= len(pairs)
-
-
-def _comparable(
-    one: ComparableValue, other: ComparableValue, shared: dict[tuple[str, str], list[Pair]]
-) -> bool:
+def _comparable(one: ComparableValue, other: ComparableValue, shared: Shared) -> bool:
     """Both are means of runs, or both single numbers, or their tables print the same runs."""
-    alike = one.has_spread == other.has_spread
-    return alike or _same_runs(shared[_tables((one, other))])
-
-
-def _tables(pair: Pair) -> tuple[str, str]:
-    return pair[0].cell.table, pair[1].cell.table
+    return one.has_spread == other.has_spread or shared.same_runs(one, other)
 
 
 def _disagreement(
     paper: Paper,
     alike: Sequence[ComparableValue],
     pairs: Sequence[Pair],
-    shared: dict[tuple[str, str], list[Pair]],
+    shared: Shared,
 ) -> Finding:
-    known = [pair for pair in pairs if _same_runs(shared[_tables(pair)])]
+    known = [pair for pair in pairs if shared.same_runs(*pair)]
     status: Status = "inconsistent" if known else "undecidable"
-    told = max(known or pairs, key=lambda pair: len(shared[_tables(pair)]))
-    others = shared[_tables(told)]
+    told = max(known or pairs, key=lambda pair: len(shared.pairs[tables_of(pair)]))
+    others = shared.pairs[tables_of(told)]
     one, other = (number.cell for number in told)
     count = f"{sum(agree(*pair) for pair in others)} of the {len(others)} values"
     tables = f"tables {one.table} and {other.table}"

@@ -40,6 +40,7 @@ def _paper(
     claims: Sequence[Claim] = (),
     relations: Sequence[Relation] = (),
     runs: int | None = None,
+    ddof: int | None = None,
 ) -> Paper:
     ids = dict.fromkeys(cell.table for cell in cells)
     tables = tuple(
@@ -54,7 +55,7 @@ def _paper(
             cells=tuple(cell for cell in cells if cell.table == id),
             claims=tuple(claims) if i == 0 else (),
             margin=None,
-            sd_ddof=None,
+            sd_ddof=ddof,
             sd_runs=runs,
             unstated=(),
             notes=(),

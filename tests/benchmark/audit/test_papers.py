@@ -52,6 +52,42 @@ def test_value_off_the_grid_of_table_10_of_cpcfl(found: Found) -> None:
     assert off[0].published.startswith("68.95")
 
 
+def test_counts_and_names_of_clusters_in_mfcl(found: Found) -> None:
+    one = the(found["mfcl"], "stated-number", "figure-9", "8 = 7")
+    assert one.status == "inconsistent"
+
+
+def test_bits_of_fedema_that_only_touch(found: Found) -> None:
+    one = the(found["mfcl"], "relation", "3", "44e10 = 45e8 * 100")
+    assert one.status == "inconsistent"
+
+
+def test_leads_of_mfcl_that_spreads_do_not_bear_out(found: Found) -> None:
+    told = [one for one in found["mfcl"] if one.kind == "significance"]
+    assert [one.status for one in told if "tn-significantly" in one.id] == [
+        "undecidable",
+        "inconsistent",
+    ]
+    assert told[0].published == "84.1 ± 0.22 - 83.3 ± 0.34"
+
+
+def test_two_starts_of_ifca_differ_by_their_spreads(found: Found) -> None:
+    one = the(found["cpcfl"], "significance", "10", "68.61 ± 1.14 - 65.79 ± 0.74")
+    assert one.status == "undecidable"  # the sentence has another reading
+
+
+def test_baselines_of_cpcfl_exceed_all_of_their_trials(found: Found) -> None:
+    told = [one for one in found["cpcfl"] if one.kind == "beyond-trials"]
+    odd = {one.tables for one in told if one.status != "consistent"}
+    assert odd == {("3", "11"), ("4", "B.14"), ("4", "B.15")}
+
+
+def test_nothing_is_said_of_one_number_that_contradicts_only_together(found: Found) -> None:
+    together = [one for findings in found.values() for one in findings if one.kind == "joint"]
+    assert len(together) == len(found)
+    assert {one.status for one in together} == {"consistent"}
+
+
 def test_average_gain_of_cpcfl_against_its_table(found: Found) -> None:
     one = the(found["cpcfl"], "stated-number", "11", "8.35")
     assert one.status == "inconsistent"

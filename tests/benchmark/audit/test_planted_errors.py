@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import pytest
 
+from fedrepro.benchmark.analytic import base as analytic
+from fedrepro.benchmark.analytic.base import Analytic, Reading
 from fedrepro.benchmark.audit.checks import (
     best_round,
     claims,
@@ -19,8 +23,10 @@ from fedrepro.benchmark.audit.checks import (
 )
 from fedrepro.benchmark.audit.expressions import computed_of
 from fedrepro.benchmark.audit.findings import Finding
+from fedrepro.benchmark.audit.grid import on_grid
 from fedrepro.benchmark.claims.bind_cells import bind
 from fedrepro.benchmark.spec.model import Cell, Claim, Relation
+from fedrepro.benchmark.spec.printed import RULES
 
 Make = Callable[..., Any]
 KNOWN = {"clients": {"count": 10, "test_size": 50}}
@@ -212,3 +218,74 @@ def test_formula_that_gives_another_number_is_left_to_the_reading(cell: Make, pa
         for text in ("2.378304", "2.5")
     ]
     assert [one.status for one in formulas.check(paper(*cells))] == ["consistent", "undecidable"]
+
+
+def test_fit_under_a_reading_that_fails_elsewhere_is_left_open(
+    cell: Make, paper: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def recomputed(cell: Cell) -> Analytic:
+        # 'A' fits one of three quantities, 'B' two.
+        values = {"1": ("1", "7"), "2": ("8", "2"), "3": ("9", "3")}[cell.printed.text]
+        readings = tuple(
+            Reading(name, Decimal(value), value == cell.printed.text)
+            for name, value in zip("AB", values, strict=True)
+        )
+        return Analytic(readings[0].value, working=("w",), readings=readings)
+
+    monkeypatch.setattr(analytic, "recompute", recomputed)
+    monkeypatch.setattr(formulas, "recompute", recomputed)
+    cells = [cell(text, row=text, kind="analytic", unit="", formula="parameters") for text in "123"]
+    found = list(formulas.check(paper(*cells)))
+    assert [one.status for one in found] == ["undecidable", "consistent", "consistent"]
+    assert "'A' fits 1 of 3 quantities" in found[0].statement
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "holds", "status"),
+    [
+        ("descriptive", "8", "'A' = 7", "inconsistent"),
+        ("descriptive", "8", "'A' > 7", "consistent"),
+        ("descriptive", "8", "'A' + 1 = 9", "consistent"),
+        ("descriptive", "100", "'A' / 16 = 6", "consistent"),
+        ("empirical", "8", "'A' > 7.6", "undecidable"),
+        ("descriptive", "8e1", "'A' > 79", "undecidable"),
+    ],
+)
+def test_counts_are_not_rounded_numbers(
+    kind: str, text: str, holds: str, status: str, cell: Make, paper: Make
+) -> None:
+    made = paper(cell(text, row="A", kind=kind, unit=""), claims=[Claim("c", "s", holds)])
+    (found,) = claims.check(made)
+    assert found.status == status
+
+
+@pytest.mark.parametrize(
+    ("bits", "rounds", "total", "status"),
+    [
+        ("45e8", "100", "44e10", "inconsistent"),  # 44.5e8 prints as one of the two by any rule
+        ("44e8", "100", "45e10", "inconsistent"),
+        ("45e8", "100", "445e9", "consistent"),
+        ("12e8", "1e2", "11e10", "consistent"),
+    ],
+)
+def test_products_that_only_touch_need_one_rule_that_reaches_them(
+    bits: str, rounds: str, total: str, status: str, cell: Make, paper: Make
+) -> None:
+    cells = [
+        cell(text, column=column, unit="", kind="descriptive")
+        for column, text in (("bits", bits), ("rounds", rounds), ("total", total))
+    ]
+    tied = Relation("r", "s", "'{row}' at 'total' = '{row}' at 'bits' * '{row}' at 'rounds'")
+    (found,) = relations.check(paper(*cells, relations=[tied]))
+    assert found.status == status
+    assert ("both could only be" in found.computed) == (status == "inconsistent")
+
+
+@pytest.mark.parametrize(
+    ("text", "on"), [("12.4", True), ("12.5", False), ("12.6", True), ("12.7", False)]
+)
+def test_a_tie_prints_by_half_up_or_half_to_even(text: str, on: bool, cell: Make) -> None:
+    # Of 2000 images 249 are 12.45 %, the upper end of 12.4; 251, 253, 255 those of the others.
+    upper = Fraction(cell(text).bounds[1])
+    reached = [cell(text).closed_ends(rule)[1] for rule in RULES]
+    assert any(on_grid((upper, upper), 2000, (True, end)) for end in reached) is on

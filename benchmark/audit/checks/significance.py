@@ -1,0 +1,203 @@
+"""Are differences that a text calls significant, comparable or stable so by the printed spreads?
+
+Recomputed by Welch's test from mean, SD and number of runs, two-sided at 5 %, for every value that
+prints so and each kind of SD that the paper may print. A number without a spread borrows mean and
+SD from the table that prints its experiment with them. `significant` has a meaning, so it is
+inconsistent where no comparison of its kind can have p below 5 %, or `no significant difference`
+where every p is; other words have no test of their own, and are at most undecidable.
+
+The spec's bound for such a word (`- 2.0`) is left out: here the spread is the bound.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from fedrepro.benchmark.audit import welch
+from fedrepro.benchmark.audit.checks.claims import Reading, readings
+from fedrepro.benchmark.audit.findings import Finding, Status, finding
+from fedrepro.benchmark.audit.identity import numbers
+from fedrepro.benchmark.audit.linear import Form, form_of
+from fedrepro.benchmark.audit.rounding import interval, rounded
+from fedrepro.benchmark.claims.nodes import CellKey, Elementary, key_of
+from fedrepro.benchmark.spec.model import Cell, Paper, Table
+
+KIND = "significance"
+Word = Literal["significant", "no significant difference", "comparable"]
+Donors = Mapping[CellKey, Cell]
+"""By cell, the cell that prints its experiment with a spread; itself where it has one."""
+MOST_SHOWN = 4
+_DDOFS = (0, 1)
+_QUOTED = re.compile(r"'([^']+)' is read")
+
+
+@dataclass(frozen=True)
+class Tested:
+    """A comparison whose numbers all have a spread, and Welch's test of its difference.
+
+    shown: with the means that were compared. opposite: whether the difference that is claimed has
+    the other sign.
+    """
+
+    comparison: Elementary
+    cells: tuple[Cell, ...]
+    shown: str
+    test: welch.Comparison
+    opposite: bool
+
+
+def check(paper: Paper) -> Iterator[Finding]:
+    """One finding for each reading of a sentence that speaks of significance."""
+    donors = spreads(paper)
+    for table in paper.tables:
+        for name, reads in readings(paper, table).items():
+            for read in reads:
+                word = word_of(read)
+                tested = [] if word is None else list(_tested(read, paper, donors))
+                if word is not None and tested:
+                    yield _sentence(paper, table, name, read, word, tested, len(reads) > 1)
+
+
+def word_of(read: Reading) -> Word | None:
+    """What the text calls the difference; None where it is none of these words.
+
+    The word is the claim's `vague`, or the one that its note quotes as read in some way.
+    """
+    quoted = _QUOTED.search(read.claim.note or "")
+    text = (read.claim.vague or (quoted[1] if quoted else "")).lower()
+    if re.search(r"\b(no|not)\b.*significan", text):
+        return "no significant difference"
+    if "significan" in text:
+        return "significant"
+    return "comparable" if re.search("comparab|stable", text) else None
+
+
+def spreads(paper: Paper) -> Donors:
+    """Where the spread of each number is printed."""
+    groups: dict[tuple[object, ...], list[Cell]] = defaultdict(list)
+    for one in numbers(paper):
+        if one.cell.trial is None:
+            groups[one.experiment, one.measure, one.round].append(one.cell)
+    found: dict[CellKey, Cell] = {}
+    for cells in groups.values():
+        known = [cell for cell in cells if _runs(cell, paper) is not None]
+        for cell in cells:
+            own = [one for one in known if one is cell or one.table == cell.table]
+            for donor in (own or known)[:1]:
+                found[key_of(cell)] = donor
+    return found
+
+
+def _runs(cell: Cell, paper: Paper) -> int | None:
+    """The runs behind a printed spread; None where there is none to work with."""
+    runs = paper.table(cell.table).sd_runs
+    return runs if cell.printed.sd is not None and runs is not None and runs > 1 else None
+
+
+def _tested(read: Reading, paper: Paper, donors: Donors) -> Iterator[Tested]:
+    for one in read.comparisons:
+        cells = [donors.get(leaf.key) for leaf in one.leaves]
+        left, right = form_of(one.left, key_of), form_of(one.right, key_of)
+        if left is None or right is None or not all(cells):
+            continue
+        form = left + right.times(Fraction(-1))
+        if one.relation == "<":
+            form = form.times(Fraction(-1))
+        weights = {key: w for key, w in form.weights.items() if isinstance(key, tuple)}
+        if len(weights) < 2:
+            continue
+        means = [_mean(donors[key], weight, paper) for key, weight in weights.items()]
+        test = welch.compare(means)
+        used = tuple(donors[key] for key in weights)
+        opposite = one.relation in "<>" and test.difference[1] <= 0
+        yield Tested(one, used, _shown(form, donors), test, opposite)
+
+
+def _mean(cell: Cell, weight: Fraction, paper: Paper) -> welch.Mean:
+    table, sd = paper.table(cell.table), cell.printed.sd
+    assert sd is not None
+    assert table.sd_runs is not None
+    ddofs = _DDOFS if table.sd_ddof is None else (table.sd_ddof,)
+    return welch.Mean(weight, interval(cell.printed), rounded(sd), table.sd_runs, ddofs)
+
+
+def _sentence(
+    paper: Paper,
+    table: Table,
+    name: str,
+    read: Reading,
+    word: Word,
+    tested: Sequence[Tested],
+    several: bool,
+) -> Finding:
+    below = [one for one in tested if one.test.p[1] < welch.LEVEL and not one.opposite]
+    never = [one for one in tested if one.test.p[0] >= welch.LEVEL or one.opposite]
+    wrong = never if word == "significant" else [one for one in tested if _differs(one, read)]
+    right = len(below) == len(tested) if word == "significant" else not wrong
+    status: Status = "consistent" if right else "undecidable"
+    if wrong and word != "comparable" and not several:
+        status = "inconsistent"
+    decisive = wrong or [one for one in tested if one not in below] or list(tested)
+    cells = {key_of(cell): cell for one in decisive for cell in one.cells}
+    tables = sorted({cell.table for cell in cells.values()})
+    borrowed = "" if tables == [table.id] else f" Means and SDs are those of table {tables[0]}."
+    called = {"significant": "significant", "comparable": "comparable or stable"}.get(word, word)
+    return finding(
+        paper,
+        KIND,
+        (table.id, read.claim.id),
+        cells.values(),
+        table=table.id,
+        statement=f"{read.claim.says.rstrip('.')}. The text says '{called}': by Welch's test of "
+        f"the printed means and SDs, at {welch.LEVEL:.0%}, two-sided.{borrowed}"
+        + (" The sentence has other readings." if several else ""),
+        published="; ".join(one.shown for one in decisive[:MOST_SHOWN]) + _more(decisive),
+        computed=_counted(word, tested, wrong, below)
+        + "; ".join(_worked(one) for one in decisive[:MOST_SHOWN]),
+        status=status,
+    )
+
+
+def _differs(one: Tested, read: Reading) -> bool:
+    """Whether what is called alike differs for certain; beside '<' and '>', the other way."""
+    certain = one.test.p[1] < welch.LEVEL
+    return certain and (one.comparison.relation in "=~" or one.opposite)
+
+
+def _counted(
+    word: Word, tested: Sequence[Tested], wrong: Sequence[Tested], below: Sequence[Tested]
+) -> str:
+    if word == "significant":
+        return f"{len(below)} of {len(tested)} are significant, {len(wrong)} cannot be; "
+    return f"{len(wrong)} of {len(tested)} differ for certain; "
+
+
+def _more(decisive: Sequence[Tested]) -> str:
+    more = len(decisive) - MOST_SHOWN
+    return f"; and {more} more" if more > 0 else ""
+
+
+def _shown(form: Form, donors: Donors) -> str:
+    """'84.6 ± 0.21 - 83.3 ± 0.34', larger weights with their factor."""
+    parts = []
+    if len(form.weights) > MOST_SHOWN:
+        return f"a weighted sum of {len(form.weights)} means with their SDs"
+    for key, weight in form.weights.items():
+        assert isinstance(key, tuple)
+        factor = "" if abs(weight) == 1 else f"{float(abs(weight)):.3g} x "
+        sign = "-" if weight < 0 else "+"
+        parts.append(f"{sign} {factor}{donors[key].printed}")
+    return " ".join(parts).removeprefix("+ ")
+
+
+def _worked(one: Tested) -> str:
+    test = one.test
+    difference, error, t = (
+        f"{low:.4g} to {high:.4g}" for low, high in (test.difference, test.error, test.t)
+    )
+    return f"difference {difference}, SE {error}, t {t}, p {test.p[0]:.2g} to {test.p[1]:.2g}"

@@ -1,0 +1,83 @@
+"""Is a difference of printed means significant, by their printed spreads? Bounds over rounding.
+
+For a sum of means with weights w, Welch's t is sum(w m) / SE with SE^2 = sum(w^2 s^2 / n), its
+degrees of freedom are between the least n - 1 and the sum of all n - 1 (Welch 1947, Satterthwaite
+1946). s^2 = SD^2 n / (n - ddof') where ddof' is 1 for a printed population SD (ddof 0), else the
+printed one is s already. Means of different rows are taken as independent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import inf, sqrt
+
+from fedrepro.benchmark.audit.rounding import Interval
+
+LEVEL = 0.05
+"""Two-sided; what 'significant' means where a paper does not say."""
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A printed mean with its weight in a sum, the interval of its printed SD, and the runs.
+
+    ddofs: the kinds of SD that may be printed.
+    """
+
+    weight: Fraction
+    value: Interval
+    sd: Interval
+    runs: int
+    ddofs: tuple[int, ...]
+
+    @property
+    def error(self) -> tuple[float, float]:
+        """The range of w^2 s^2 / n."""
+        low, high = (float(max(end, Fraction(0))) ** 2 for end in self.sd)
+        share = float(self.weight) ** 2
+        # SD^2 n / (n - 1) / n for a population SD, SD^2 / n for a sample's.
+        least, most = (share / (self.runs - 1 if d == 0 else self.runs) for d in _extremes(self))
+        return low * least, high * most
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Bounds of a difference, its standard error, t without its sign, and the two-sided p."""
+
+    difference: tuple[float, float]
+    error: tuple[float, float]
+    t: tuple[float, float]
+    p: tuple[float, float]
+
+
+def compare(means: Sequence[Mean]) -> Comparison:
+    """Welch's test of a weighted sum of means against zero.
+
+    p is bounded from both sides: no values that print so have one beyond.
+    """
+    from scipy.stats import t as student  # only an audit needs it
+
+    low = high = Fraction(0)
+    for one in means:
+        ends = [one.weight * end for end in one.value]
+        low, high = low + min(ends), high + max(ends)
+    errors = [one.error for one in means]
+    least, most = (sqrt(sum(side)) for side in zip(*errors, strict=True))
+    near = 0 if low <= 0 <= high else min(abs(low), abs(high))
+    far = max(abs(low), abs(high))
+    t = (float(near) / most if most else inf if near else 0.0), _ratio(float(far), least)
+    freedom = [one.runs - 1 for one in means]
+    smallest = 2 * float(student.sf(t[1], sum(freedom)))
+    largest = 2 * float(student.sf(t[0], min(freedom)))
+    return Comparison((float(low), float(high)), (least, most), t, (smallest, largest))
+
+
+def _ratio(far: float, error: float) -> float:
+    return far / error if error else (inf if far else 0.0)
+
+
+def _extremes(one: Mean) -> tuple[int, int]:
+    """The kinds of SD that make the error least and largest."""
+    return max(one.ddofs), min(one.ddofs)

@@ -1,0 +1,135 @@
+"""Which standard deviations accuracies of whole images can have."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from math import sqrt
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fedrepro.benchmark.audit.checks import spread_grid
+from fedrepro.benchmark.audit.rounding import rounded
+from fedrepro.benchmark.audit.samples import Asked, is_possible, largest_sd, sample
+
+Make = Callable[..., Any]
+rules = st.sampled_from(["up", "even"])
+
+
+def ask(mean: str, sd: str, images: int, runs: int, ddof: int) -> Asked:
+    return Asked(rounded(Decimal(mean)), rounded(Decimal(sd)), images, runs, ddof)
+
+
+def moments(values: tuple[int, ...], images: int, ddof: int) -> tuple[Fraction, Fraction]:
+    """Mean and variance of accuracies in percent."""
+    shares = [Fraction(100 * k, images) for k in values]
+    mean = sum(shares, Fraction(0)) / len(shares)
+    squares = sum(((x - mean) ** 2 for x in shares), Fraction(0))
+    return mean, squares / (len(shares) - ddof)
+
+
+def prints(asked: Asked, values: tuple[int, ...]) -> bool:
+    mean, variance = moments(values, asked.images, asked.ddof)
+    low, high = (max(end, Fraction(0)) ** 2 for end in asked.sd)
+    return asked.mean[0] <= mean <= asked.mean[1] and low <= variance <= high
+
+
+@pytest.mark.parametrize("runs", [2, 3])
+@pytest.mark.parametrize("ddof", [0, 1])
+def test_a_sample_is_found_exactly_where_trying_all_finds_one(runs: int, ddof: int) -> None:
+    images = 8
+    everything = list(itertools.combinations_with_replacement(range(images + 1), runs))
+    found = 0
+    for mean, sd in itertools.product(
+        ("12.5", "37", "50", "62.5", "91.7"), ("0", "6", "12.5", "31.2", "70")
+    ):
+        asked = ask(mean, sd, images, runs, ddof)
+        possible = [values for values in everything if prints(asked, values)]
+        example = sample(asked)
+        assert (example is not None) == bool(possible)
+        assert example is None or example in possible
+        assert is_possible(asked) or not possible
+        found += bool(possible)
+    assert 0 < found < 25
+
+
+@settings(deadline=None)
+@given(
+    st.data(),
+    st.integers(2, 6),
+    st.integers(1, 400),
+    st.sampled_from([0, 1]),
+    st.integers(0, 2),
+    rules,
+)
+def test_spread_of_whole_images_is_never_impossible(
+    cell: Make,
+    paper: Make,
+    printed: Make,
+    data: st.DataObject,
+    runs: int,
+    images: int,
+    ddof: int,
+    digits: int,
+    rule: str,
+) -> None:
+    values = tuple(data.draw(st.lists(st.integers(0, images), min_size=runs, max_size=runs)))
+    mean, variance = moments(values, images, ddof)
+    with localcontext() as context:
+        context.prec = 60
+        sd = (Decimal(variance.numerator) / Decimal(variance.denominator)).sqrt()
+    text = f"{printed(mean, digits, rule)} ± {printed(sd, digits, rule)}"
+    for clients in ({"clients": {"count": 1, "test_size": images}}, {}):
+        made = paper(cell(text, experiment={"method": "m", **clients}), runs=runs)
+        assert {one.status for one in spread_grid.check(made)} == {"consistent"}
+    asked = ask(*text.split(" ± "), images, runs, ddof)
+    assert is_possible(asked)
+    example = sample(asked)
+    assert example is None or prints(asked, example)
+
+
+def test_spread_off_the_grid_beside_spreads_on_it(cell: Make, paper: Make) -> None:
+    # Three accuracies on ten images: sum 15 of 30; equal ones have no spread, the next is 8.16.
+    texts = {"A": "50.0 ± 8.2", "B": "50.0 ± 3.0", "C": "60.0 ± 0.0"}
+    known = {"clients": {"count": 1, "test_size": 10}}
+    cells = [
+        cell(text, row=row, experiment={"method": row, **known}) for row, text in texts.items()
+    ]
+    wrong, table = spread_grid.check(paper(*cells, runs=3, ddof=0))
+    assert wrong.status == "inconsistent"
+    assert wrong.published == "50.0 ± 3.0"
+    assert wrong.computed == "ddof 0: sum 15 of 30 images, squares 75: the nearest SD is 0.0000"
+    assert table.computed == ("2 of 3 can; 50.0 ± 8.2 is that of 40.00, 50.00, 60.00, for example")
+
+
+def test_odd_sum_has_odd_squares() -> None:
+    # GRIMMER: with sum 1 of two values on one image each, only (0, 1) is left.
+    assert is_possible(ask("50", "50", 1, 2, 0))
+    assert not is_possible(ask("50", "40", 1, 2, 0))
+
+
+def test_spread_beyond_what_percentages_can_have(cell: Make, paper: Make) -> None:
+    made = paper(
+        cell("90.0", column="mean", experiment={"method": "m", "clients": {"count": 100}}),
+        cell(
+            "35.0",
+            column="std",
+            metric="accuracy_sd",
+            experiment={"method": "m", "clients": {"count": 100}},
+        ),
+    )
+    wrong, _ = spread_grid.check(made)
+    assert wrong.status == "inconsistent"
+    # sqrt(89.95 x 10.05 x 100 / 99), the mean as near to 50 as it prints.
+    assert wrong.computed == f"the SD is at most {sqrt(89.95 * 10.05 * 100 / 99):.4g}"
+
+
+@given(st.lists(st.integers(0, 100), min_size=2, max_size=30), st.sampled_from([0, 1]))
+def test_largest_spread_bounds_that_of_any_percentages(values: list[int], ddof: int) -> None:
+    mean, variance = moments(tuple(values), 100, ddof)
+    assert sqrt(variance) <= largest_sd((mean, mean), len(values), ddof) * (1 + 1e-9)
