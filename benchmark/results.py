@@ -105,7 +105,8 @@ class Comparison:
     relation: the sign between left and right (`>`, `<`, `~`, `=`, ...).
     superiority: share of the paired trials that go the stated way, a tie counting half.
     p_t, p_sign: what Student's t and the sign test alone say; `p` is what decides.
-    exact: whether both sides are counted or computed, so that it is decided without a test.
+    exact: whether both sides are counted or computed, so that it is decided without a test: then
+    `p` is 0 where it holds and 1 where it does not.
     """
 
     text: str
