@@ -79,6 +79,7 @@ def judge(
         universes=universes(
             {taken: judged} | {(*taken, name): tables for name, tables in others.items()}
         ),
+        address=plan.paper.address,
     )
 
 
