@@ -14,6 +14,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
 
+from fedrepro.benchmark.compared import MethodsCompared
+
 VerdictWord = Literal[
     "REPRODUCED", "DISCREPANT", "COMPATIBLE", "SHIFTED", "INCONCLUSIVE",
     "EXACT", "MISPRINT?", "SCALED", "NOT RUN", "ERROR", "DESCRIPTIVE",
@@ -352,6 +354,7 @@ class Report:
     readings: the alternatives under which it was run; none means what is taken.
     choices: what the paper leaves open, with the alternatives.
     universes: the claims under other readings, those taken first.
+    compared: methods over all tasks that they share, a comparison for each set of methods.
     """
 
     paper: str
@@ -367,6 +370,7 @@ class Report:
     readings: tuple[str, ...] = ()
     choices: tuple[ChoiceResult, ...] = ()
     universes: tuple[Universe, ...] = ()
+    compared: tuple[MethodsCompared, ...] = ()
     address: str | None = None
     schema: int = 1
 
