@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from fedrepro.benchmark.audit.findings import STATUSES, Finding, Status
 from fedrepro.benchmark.spec.model import Paper
 from fedrepro.reports import layout
+from fedrepro.reports.markdown_text import code, escape
 from fedrepro.reports.pages import page
-from fedrepro.reports.writers.markdown import code, escape
 
 Audited = Sequence[tuple[Paper, Sequence[Finding]]]
 """Papers with their findings."""

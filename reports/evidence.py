@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+from textwrap import shorten
+
 from fedrepro.benchmark.planning.summary import duration
 from fedrepro.benchmark.results import ClaimResult, Comparison
 from fedrepro.reports import layout
 
+_LONG = 120
+"""Letters of a comparison that a line shows."""
 _OPPOSITE = ("REVERSED", "OPPOSITE HERE", "PARTLY")
 _ORDERS = ("<", ">", "<=", ">=")
 
 
 def line(claim: ClaimResult) -> str:
-    """'+2.50 [1.00, 4.00] · 3 of 3 shown · P(A > B) = 0.90 · p = 0.004, corrected 0.012'."""
+    """'CFL > FL: +2.50 [1.00, 4.00] · 3 of 3 shown · P(A > B) = 0.90 · p = 0.004'."""
     return " · ".join(facts(claim))
 
 
 def facts(claim: ClaimResult) -> list[str]:
     """The parts of the line; none of a claim that was not compared.
 
-    The difference is that of the comparison which the word hangs on (`ClaimResult.decisive`).
+    The difference (left minus right) is that of the comparison which the word hangs on
+    (`ClaimResult.decisive`).
     """
     one = claim.decisive
     if one is None or claim.word == "NOT RUN":
         return []
-    difference = layout.number(one.mean, sign=True)
+    difference = (
+        f"{shorten(one.text, _LONG, placeholder=' …')}: {layout.number(one.mean, sign=True)}"
+    )
     if one.interval is not None:
         difference += f" {layout.span(one.interval, sign=True)}"
     return [
@@ -68,16 +75,15 @@ def _tested(claim: ClaimResult, one: Comparison) -> list[str]:
     if claim.p is None and claim.p_adjusted is None:
         return []
     if claim.word in _OPPOSITE:
-        return [f"p {_equals(claim.p_reversed)} of the opposite"] if claim.p_reversed else []
+        return (
+            [f"p {layout.p_equals(claim.p_reversed)} of the opposite"] if claim.p_reversed else []
+        )
     corrected = layout.p_value(claim.p_adjusted)
     if claim.p is None:
-        return [f"corrected p {_equals(claim.p_adjusted)}"]
-    return [f"p {_equals(claim.p)}" + ("" if corrected == "—" else f", corrected {corrected}")]
-
-
-def _equals(p: float | None) -> str:
-    shown = layout.p_value(p)
-    return shown if shown.startswith("<") else f"= {shown}"
+        return [f"corrected p {layout.p_equals(claim.p_adjusted)}"]
+    return [
+        f"p {layout.p_equals(claim.p)}" + ("" if corrected == "—" else f", corrected {corrected}")
+    ]
 
 
 def _looked(claim: ClaimResult) -> list[str]:

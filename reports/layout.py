@@ -35,7 +35,7 @@ VERDICTS: dict[str, str] = {
 CLAIMS: dict[ClaimWord, str] = {
     "HOLDS": "every comparison that it makes is shown by the paired trials",
     "PARTLY": "the opposite of some of its comparisons is shown, but not of all; which is said",
-    "REVERSED": "at the paper's own protocol, the opposite of every comparison is shown",
+    "REVERSED": "at the published protocol, the opposite of every comparison is shown",
     "OPPOSITE HERE": "on other data or a shorter protocol the opposite was seen, which does not "
     "refute the paper",
     "UNRESOLVED": "tested and open: neither it nor its opposite is shown yet",
@@ -163,6 +163,12 @@ def p_value(p: float | None) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
+def p_equals(p: float | None) -> str:
+    """'= 0.012' or '< 0.001', to stand behind the letter p."""
+    shown = p_value(p)
+    return shown if shown.startswith("<") else f"= {shown}"
+
+
 def published(cell: CellResult) -> str:
     """The printed cell, spread included."""
     return cell.published + ("" if cell.published_sd is None else f" ± {cell.published_sd}")
@@ -230,9 +236,14 @@ def has_more(table: TableResult, cell: CellResult) -> bool:
 
 def title(table: TableResult) -> str:
     """'Table 3', 'Figure 4', or 'Text of 3.5' for numbers of the running text ("text-3.5")."""
-    kind, _, rest = table.id.partition("-")
+    return named(table.id)
+
+
+def named(table: str) -> str:
+    """The title of a table by its id."""
+    kind, _, rest = table.partition("-")
     words = {"figure": f"Figure {rest}", "text": f"Text of {rest}"}
-    return words.get(kind, f"Table {table.id}")
+    return words.get(kind, f"Table {table}")
 
 
 def section(table: TableResult) -> str:

@@ -109,7 +109,7 @@ _FILTERS: dict[str, Callable[..., object]] = {
     "word": _word,
 }
 _OF_LAYOUT = (
-    "by_seed", "cell_name", "differences", "findings_of", "has_more", "number", "p_value",
-    "places", "published", "span",
+    "by_seed", "cell_name", "differences", "findings_of", "has_more", "number", "p_equals",
+    "p_value", "places", "published", "span",
 )  # fmt: skip
 _FILTERS |= {name: getattr(layout, name) for name in _OF_LAYOUT}
