@@ -3,6 +3,8 @@ document.documentElement.className = "js";
 // Everything below is an addition: without it the page shows the same facts.
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 
+const buttonOf = (sheet) => document.querySelector(`.cell > [popovertarget="${CSS.escape(sheet)}"]`);
+
 // A link into a closed part opens it, and so does one to a cell; another sheet is in no way then.
 function reveal() {
   let name = location.hash.slice(1);
@@ -12,7 +14,7 @@ function reveal() {
   all(":popover-open").forEach((sheet) => sheet.hidePopover());
   if (target.closest("[hidden]")) { form.reset(); filter(); }
   for (let at = target; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
-  const button = target.popover && document.querySelector(`.cell > [popovertarget="${CSS.escape(name)}"]`);
+  const button = buttonOf(name);
   (button || target).scrollIntoView(button ? { block: "center" } : {});
   if (!button) return;
   button.focus({ preventScroll: true }); // where the focus is again once the sheet is closed
@@ -69,6 +71,7 @@ addEventListener("toggle", (event) => {
   if (!event.target.matches?.(".sheet")) return;
   all("code.command", event.target).forEach(addCopy);
   explain(event.target);
+  buttonOf(event.target.id).classList.toggle("shown", event.newState === "open");
   address(event.target.id, event.newState === "open");
 }, true);
 
@@ -149,4 +152,5 @@ addEventListener("keydown", (event) => {
 });
 // A browser may keep what was typed when the page is loaded again.
 if (form.words.value || form.word.value || form.order.value || form.flagged.checked || form.everything.checked) filter();
-reveal();
+// Not before: until then a browser goes to the place in the address by itself, and takes the focus.
+addEventListener("load", reveal);
