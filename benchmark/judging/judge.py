@@ -15,6 +15,7 @@ from fedrepro.benchmark.claims.trials import ClaimContext, judge_claims
 from fedrepro.benchmark.judging.cell_verdicts import cell_verdicts
 from fedrepro.benchmark.judging.evidence import Evidence, Trials
 from fedrepro.benchmark.judging.figure_data import panels
+from fedrepro.benchmark.judging.methods_compared import compare
 from fedrepro.benchmark.judging.other_readings import (
     choices,
     read_otherwise,
@@ -80,6 +81,7 @@ def judge(
             {taken: judged} | {(*taken, name): tables for name, tables in others.items()}
         ),
         address=plan.paper.address,
+        compared=compare(evidence),
     )
 
 

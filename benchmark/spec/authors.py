@@ -30,11 +30,8 @@ from fedrepro.benchmark.spec.schema import Raw
 from fedrepro.benchmark.spec.settings import check_key, declare, fields_of, get, leaves, merge
 from fedrepro.methods import declared, registry
 
-PACKAGES = {
-    "federated": "fedrepro.methods.federated",
-    "objective": "fedrepro.methods.objectives",
-}
-"""Kinds of registered classes that may have such a file, and where their modules lie."""
+KINDS = ("federated", "objective")
+"""Kinds of registered classes that may have such a file."""
 SECTIONS = ("training", "augmentation")
 """What authors of a federated method decide; the rest is on what it is tried, and how measured."""
 OPTIONS = "options"
@@ -88,7 +85,7 @@ class Lent:
 def files(kind: str) -> Mapping[str, Path]:
     """Where the settings of each registered name of a kind lie, if it has any."""
     found = {}
-    for name, module in registry.modules_in(PACKAGES[kind]).items():
+    for name, module in registry.modules(kind).items():
         spec = registry.spec_of(module)
         assert spec is not None
         found[name] = Path(str(spec.origin)).with_suffix(".toml")
@@ -247,7 +244,7 @@ def _options(kind: str, name: str) -> frozenset[str]:
 
 def check_all() -> Iterator[Problem]:
     """What is wrong with any file of settings, those without a module included."""
-    for kind in PACKAGES:
+    for kind in KINDS:
         for name, file in files(kind).items():
             try:
                 read(kind, name, file)
