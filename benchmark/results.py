@@ -155,6 +155,29 @@ class ClaimResult:
     trials_needed: int | None = None
     seconds_needed: float | None = None
 
+    @property
+    def decisive(self) -> Comparison | None:
+        """The comparison that the word hangs on; None where nothing was compared.
+
+        That is the one least clearly shown, or of a claim that comes out the other way, the one
+        least clearly opposite. Of `PARTLY` it is the one most clearly opposite.
+        """
+        compared = [one for one in self.comparisons if one.mean is not None]
+        if self.word in ("REVERSED", "OPPOSITE HERE"):
+            return max(compared, key=_p_reversed, default=None)
+        if self.word == "PARTLY":
+            return min(compared, key=_p_reversed, default=None)
+        return max(compared, key=_p, default=None)
+
+
+def _p(one: Comparison) -> float:
+    """Of what is decided without a test: 0 where it is as stated, 1 where it is not."""
+    return one.p if one.p is not None else 1.0 - (one.superiority or 0.0)
+
+
+def _p_reversed(one: Comparison) -> float:
+    return one.p_reversed if one.p_reversed is not None else one.superiority or 0.0
+
 
 @dataclass(frozen=True)
 class AuditFinding:
@@ -333,6 +356,7 @@ class Provenance:
 class Report:
     """A judged paper under one profile.
 
+    address: where it can be read: its DOI, or a page.
     readings: the alternatives under which it was run; none means what is taken.
     choices: what the paper leaves open, with the alternatives.
     universes: the claims under other readings, those taken first.
@@ -353,6 +377,7 @@ class Report:
     choices: tuple[ChoiceResult, ...] = ()
     universes: tuple[Universe, ...] = ()
     compared: tuple[MethodsCompared, ...] = ()
+    address: str | None = None
     schema: int = 1
 
     def count_verdicts(self) -> dict[str, int]:

@@ -7,19 +7,16 @@ from collections.abc import Mapping, Sequence
 
 from fedrepro.benchmark.audit.findings import STATUSES, Finding, Status
 from fedrepro.benchmark.spec.model import Paper
+from fedrepro.reports import layout
+from fedrepro.reports.markdown_text import code, escape
 from fedrepro.reports.pages import page
-from fedrepro.reports.writers.markdown import code, escape
 
 Audited = Sequence[tuple[Paper, Sequence[Finding]]]
 """Papers with their findings."""
 Counts = Mapping[Status, int]
 """How many findings have each status."""
 
-MEANINGS: dict[Status, str] = {
-    "inconsistent": "no values that print like the published ones satisfy the statement",
-    "undecidable": "rounding, or what the paper leaves open, allows both answers",
-    "consistent": "recomputed within rounding",
-}
+MEANINGS: dict[Status, str] = {status: layout.FINDINGS[status] for status in STATUSES}
 
 KINDS = {
     "mean-and-sd": "mean and SD of printed trials",

@@ -10,8 +10,10 @@ from fedrepro.benchmark.results import (
     AuditFinding,
     CellResult,
     ClaimResult,
+    ClaimWord,
     Departure,
     Report,
+    SupportWord,
     TableResult,
 )
 
@@ -30,12 +32,33 @@ VERDICTS: dict[str, str] = {
 }
 """Every verdict in the order of a scoreboard, with its meaning."""
 
-CLAIMS: dict[str, str] = {
-    "HOLDS": "shown by the paired trials (one-sided t, Holm over the table's claims)",
-    "REVERSED": "the trials show the opposite",
-    "UNRESOLVED": "the trials show neither",
-    "NOT RUN": "its cells were not run",
+CLAIMS: dict[ClaimWord, str] = {
+    "HOLDS": "every comparison that it makes is shown by the paired trials",
+    "PARTLY": "the opposite of some of its comparisons is shown, but not of all; which is said",
+    "REVERSED": "at the published protocol, the opposite of every comparison is shown",
+    "OPPOSITE HERE": "on other data or a shorter protocol the opposite was seen, which does not "
+    "refute the paper",
+    "UNRESOLVED": "tested and open: neither it nor its opposite is shown yet",
+    "NOT JUDGED": "nothing that a test could decide here, such as a stated size on other data; "
+    "counted apart",
+    "NOT RUN": "its cells were not run; the reason is given",
 }
+"""Every word on a claim in the order of a scoreboard, with its meaning."""
+
+FINDINGS = {
+    "inconsistent": "no values that print like the published ones satisfy the statement",
+    "undecidable": "rounding, or what the paper leaves open, allows both answers",
+    "consistent": "recomputed within rounding",
+}
+"""Every status of an audit finding, with its meaning."""
+
+SUPPORT: dict[SupportWord, str] = {
+    "supported": "it holds for all values that print like the published ones",
+    "contradicted": "it holds for none of them",
+    "undecidable": "it holds for some of them, so that rounding hides the answer",
+    "not printed": "the paper prints no numbers that it could be checked on",
+}
+"""What the printed numbers alone may say of a claim, with its meaning."""
 
 
 @dataclass(frozen=True)
@@ -140,6 +163,12 @@ def p_value(p: float | None) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
+def p_equals(p: float | None) -> str:
+    """'= 0.012' or '< 0.001', to stand behind the letter p."""
+    shown = p_value(p)
+    return shown if shown.startswith("<") else f"= {shown}"
+
+
 def published(cell: CellResult) -> str:
     """The printed cell, spread included."""
     return cell.published + ("" if cell.published_sd is None else f" ± {cell.published_sd}")
@@ -207,9 +236,14 @@ def has_more(table: TableResult, cell: CellResult) -> bool:
 
 def title(table: TableResult) -> str:
     """'Table 3', 'Figure 4', or 'Text of 3.5' for numbers of the running text ("text-3.5")."""
-    kind, _, rest = table.id.partition("-")
+    return named(table.id)
+
+
+def named(table: str) -> str:
+    """The title of a table by its id."""
+    kind, _, rest = table.partition("-")
     words = {"figure": f"Figure {rest}", "text": f"Text of {rest}"}
-    return words.get(kind, f"Table {table.id}")
+    return words.get(kind, f"Table {table}")
 
 
 def section(table: TableResult) -> str:

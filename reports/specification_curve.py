@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from fedrepro.benchmark.judging.scoreboard import JUDGED
 from fedrepro.benchmark.results import ClaimResult, ClaimUnder, ClaimWord, Report, TableResult
 from fedrepro.reports import layout
 
@@ -34,9 +35,9 @@ class ClaimCurve:
         }
 
     @property
-    def was_run(self) -> bool:
+    def was_judged(self) -> bool:
         """Whether it was tested at all."""
-        return any(one.word != "NOT RUN" for one in self.under)
+        return any(one.word in JUDGED for one in self.under)
 
     @property
     def is_stable(self) -> bool:
@@ -56,14 +57,14 @@ def curves(report: Report) -> list[ClaimCurve]:
         )
         if under:
             found.append(ClaimCurve(table, claim, under))
-    return sorted(found, key=lambda one: (one.is_stable, not one.was_run))
+    return sorted(found, key=lambda one: (one.is_stable, not one.was_judged))
 
 
 def changed(curves: Sequence[ClaimCurve]) -> str:
-    """'2 of 6 claims that were run change their word'."""
-    run = [one for one in curves if one.was_run]
-    n = sum(not one.is_stable for one in run)
-    return f"{n} of {len(run)} claims that were run change their word"
+    """'2 of 6 claims that were judged change their word'."""
+    judged = [one for one in curves if one.was_judged]
+    n = sum(not one.is_stable for one in judged)
+    return f"{n} of {len(judged)} claims that were judged change their word"
 
 
 def names(report: Report) -> list[str]:

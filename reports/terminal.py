@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from fedrepro.benchmark.printable import one_line
 from fedrepro.benchmark.results import CellResult, Report, TableResult
-from fedrepro.reports import layout
+from fedrepro.reports import evidence, layout
 
 Paint = Callable[..., str]
 """Colours a text in the colour of a verdict's word."""
@@ -24,7 +24,10 @@ def _table(report: Report, table: TableResult, paint: Paint) -> str:
     lines += _grid(layout.grid(table), paint) if table.cells else []
     said = [
         *dict.fromkeys(("", c.verdict.word, c.verdict.reason) for c in table.cells),
-        *(("claim ", claim.word, f"{claim.says} {claim.reason}") for claim in table.claims),
+        *(
+            ("claim ", one.word, f"{one.says} {one.reason} {evidence.line(one)}")
+            for one in table.claims
+        ),
         *(("audit ", one.status, f"{one.statement} {one.computed}") for one in table.findings),
     ]
     lines += ["", *(f"{what}{paint(word)}: {one_line(text)}" for what, word, text in said)]

@@ -14,7 +14,7 @@ from types import ModuleType
 from fedrepro.benchmark.commands._options import execution_options
 from fedrepro.benchmark.commands._terminal import complain, paint
 from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.judging.scoreboard import Scoreboard, exit_code, scoreboard
+from fedrepro.benchmark.judging.scoreboard import Scoreboard, answer, exit_code, scoreboard
 from fedrepro.benchmark.planning.plan import Plan
 from fedrepro.benchmark.results import Report
 from fedrepro.benchmark.store.files import path_segment
@@ -101,8 +101,9 @@ def folder_of_all(profile: str) -> Path:
 
 
 def _print_scoreboard(board: Scoreboard) -> None:
-    """Counts by verdict and by claim, why cells were not run, and what a scaled run cannot say."""
+    """The answer, counts by word, why cells were not run, and what a scaled run cannot say."""
     print(f"{board.paper}, profile {board.profile}" + (f" on {board.on}" if board.on else ""))
+    print(f"  {answer([board])}")
     print("  cells:  " + _counted(board.verdicts))
     print("  claims: " + (_counted(board.claims) or "none"))
     for reason, n in list(board.reasons.items())[:_REASONS]:

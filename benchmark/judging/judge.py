@@ -82,6 +82,7 @@ def judge(
         universes=universes(
             {taken: judged} | {(*taken, name): tables for name, tables in others.items()}
         ),
+        address=plan.paper.address,
         compared=compare(evidence),
     )
 

@@ -6,7 +6,18 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from fedrepro.benchmark.results import Report, TableResult
+from fedrepro.benchmark.results import ClaimWord, Report, TableResult
+
+JUDGED: tuple[ClaimWord, ...] = ("HOLDS", "PARTLY", "REVERSED", "OPPOSITE HERE", "UNRESOLVED")
+"""Words of claims that the trials could decide, whether or not they have."""
+_SAID: dict[ClaimWord, str] = {
+    "PARTLY": "opposite in part",
+    "REVERSED": "reversed",
+    "OPPOSITE HERE": "opposite here",
+    "UNRESOLVED": "open",
+}
+_MEASURED = ("REPRODUCED", "COMPATIBLE", "SHIFTED", "DISCREPANT")
+_COMPUTED = ("EXACT", "MISPRINT?", "INCONCLUSIVE")
 
 
 @dataclass(frozen=True)
@@ -17,6 +28,7 @@ class Scoreboard:
     findings: how many audit findings have each status; one that concerns two tables counts once.
     reasons: why cells were not run, with how many each, the commonest first.
     has_results: whether anything of ours is shown.
+    recomputed: how many printed numbers were computed again and held against the print.
     failed: every failed trial, such as `fedavg on digits, trial 3: diverged at round 7`.
     """
 
@@ -31,6 +43,7 @@ class Scoreboard:
     reasons: Mapping[str, int]
     has_results: bool
     failed: tuple[str, ...] = ()
+    recomputed: int = 0
 
 
 def scoreboard(report: Report) -> Scoreboard:
@@ -50,7 +63,59 @@ def scoreboard(report: Report) -> Scoreboard:
         reasons=dict(why_not_run(report.tables)),
         has_results=drawn or any(cell.mean is not None for cell in cells),
         failed=tuple(f"{run.description}, {error}" for run in report.runs for error in run.errors),
+        recomputed=sum(one.kind == "analytic" and one.verdict.word in _COMPUTED for one in cells),
     )
+
+
+def answer(boards: Sequence[Scoreboard]) -> str:
+    """What was found, in one sentence that counts over all of `boards`.
+
+    Such as '20 of 39 claims that can be judged hold, 7 are opposite here, 12 open; 5 of 6
+    recomputed numbers exact; 4 contradictions among printed numbers.'
+    """
+    verdicts, claims, findings = Counter[str](), Counter[str](), Counter[str]()
+    for board in boards:
+        verdicts.update(board.verdicts)
+        claims.update(board.claims)
+        findings.update(board.findings)
+    recomputed = sum(board.recomputed for board in boards)
+    parts = [_of_claims(claims), _of_measured_cells(verdicts)]
+    if recomputed:
+        noun = "number" if recomputed == 1 else "numbers"
+        parts.append(f"{verdicts['EXACT']} of {recomputed} recomputed {noun} exact")
+    if findings:  # none at all: nothing was audited
+        wrong = findings["inconsistent"]
+        noun = "contradiction" if wrong == 1 else "contradictions"
+        parts.append(f"{wrong or 'no'} {noun} among printed numbers")
+    return f"{'; '.join(filter(None, parts)) or 'Nothing was judged'}."
+
+
+def _of_claims(claims: Counter[str]) -> str:
+    if not claims:
+        return ""
+    judged = sum(claims[word] for word in JUDGED)
+    others = ", ".join(
+        f"{claims[word]} {word.lower()}" for word in ("NOT JUDGED", "NOT RUN") if claims[word]
+    )
+    if not judged:
+        return f"no claim could be judged ({others})"
+    noun = "claim that can be judged holds" if judged == 1 else "claims that can be judged hold"
+    parts = [f"{claims['HOLDS']} of {judged} {noun}"]
+    for word, said in _SAID.items():
+        if claims[word]:
+            verb = "" if word == "UNRESOLVED" else "is " if claims[word] == 1 else "are "
+            parts.append(f"{claims[word]} {verb}{said}")
+    return ", ".join(parts) + (f" ({others})" if others else "")
+
+
+def _of_measured_cells(verdicts: Counter[str]) -> str:
+    """Of cells whose mean was held against the print; on a scaled run there are none."""
+    judged = sum(verdicts[word] for word in _MEASURED)
+    if not judged:
+        return ""
+    discrepant = f", {verdicts['DISCREPANT']} discrepant" if verdicts["DISCREPANT"] else ""
+    noun = "cell" if judged == 1 else "cells"
+    return f"{verdicts['REPRODUCED']} of {judged} measured {noun} reproduced{discrepant}"
 
 
 def why_not_run(tables: Iterable[TableResult]) -> list[tuple[str, int]]:

@@ -52,6 +52,7 @@ def expand_paper(raw: RawPaper, tables: tuple[Table, ...], file: Path) -> Paper:
         unstated=tuple(raw.unstated),
         file=file,
         venue=raw.venue,
+        address=raw.address,
     )
 
 

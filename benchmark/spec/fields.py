@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import typing
 from decimal import Decimal
 from typing import Annotated, Any, Literal
@@ -24,6 +25,10 @@ PLOTS = (
 )
 
 
+ADDRESS = re.compile(r"https://[A-Za-z0-9.-]+(?:/[A-Za-z0-9._~:/?#@!$&()*+,;=%-]*)?")
+"""What may be the target of a link: a secure web address in plain letters."""
+
+
 def wrong(message: str) -> PydanticCustomError:
     """An error of a validator, with the words for the author of the spec."""
     return PydanticCustomError("spec", "{message}", {"message": message})
@@ -43,6 +48,12 @@ def _read_name(text: str) -> str:
     problem = limits.name_problem(text)
     if problem is not None:
         raise wrong(problem)
+    return text
+
+
+def _read_address(text: str) -> str:
+    if not ADDRESS.fullmatch(text):
+        raise wrong(f"must be an address such as https://doi.org/10.1000/182, not {text!r}")
     return text
 
 
@@ -98,6 +109,7 @@ def plain(value: Any) -> Any:
 Text = Annotated[str, Field(min_length=1)]
 Name = Annotated[str, Field(min_length=1), AfterValidator(_read_name)]
 """Text that may become a file name or a module name."""
+Address = Annotated[str, AfterValidator(_read_address)]
 Number = Annotated[Decimal, PlainValidator(read_number)]
 Above0 = Annotated[float, PlainValidator(read_number), Field(gt=0), AfterValidator(float)]
 Divisor = Annotated[float, PlainValidator(_read_divisor)]

@@ -370,6 +370,7 @@ class Profile:
 class Paper:
     """A paper: its tables, profiles and the choices that hold for all of them.
 
+    address: where it can be read, `https://doi.org/...` where it has a DOI.
     readings: the alternatives under which its cells are bound (`benchmark.spec.readings`).
     as_taken: the paper without these; None where there are none.
     """
@@ -383,6 +384,7 @@ class Paper:
     unstated: tuple[Unstated, ...]
     file: Path
     venue: str | None = None
+    address: str | None = None
     readings: tuple[str, ...] = ()
     as_taken: Paper | None = None
 

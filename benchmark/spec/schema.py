@@ -10,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidat
 
 from fedrepro.benchmark.spec import limits
 from fedrepro.benchmark.spec.fields import (
+    Address,
     At,
     KindName,
     Label,
@@ -193,6 +194,7 @@ class RawPaper(Raw):
     authors: Text
     year: Annotated[int, Field(ge=1900)]
     venue: Text | None = None
+    address: Address | None = None
     vocabulary: list[Text] = Field(default_factory=list)
     experiment: Settings = Field(default_factory=dict)
     profiles: dict[Name, RawProfile]

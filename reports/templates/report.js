@@ -1,26 +1,56 @@
 "use strict";
+document.documentElement.className = "js";
 // Everything below is an addition: without it the page shows the same facts.
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 
-// A link into a closed part opens it, and a sheet does not hide where it leads.
+const buttonOf = (sheet) => document.querySelector(`.cell > [popovertarget="${CSS.escape(sheet)}"]`);
+
+// A link into a closed part opens it, and so does one to a cell; another sheet is in no way then.
 function reveal() {
   let name = location.hash.slice(1);
   try { name = decodeURIComponent(name); } catch { /* an address that somebody has typed */ }
   const target = document.getElementById(name);
   if (!target) return;
   all(":popover-open").forEach((sheet) => sheet.hidePopover());
+  if (target.closest("[hidden]")) { form.reset(); filter(); }
   for (let at = target; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
-  target.scrollIntoView();
+  const button = buttonOf(name);
+  (button || target).scrollIntoView(button ? { block: "center" } : {});
+  if (!button) return;
+  button.focus({ preventScroll: true }); // where the focus is again once the sheet is closed
+  target.showPopover();
 }
 addEventListener("hashchange", reveal);
-reveal();
 
-// On paper nothing can be opened, so what was judged is open from the start.
-addEventListener("beforeprint", () =>
-  all("details.claim:not(.not-run), details.forests, details.part").forEach((part) => { part.open = true; }));
+// The address is that of the cell or claim which is open, to be sent to others.
+function address(id, isOpen) {
+  const own = new URL("#" + encodeURIComponent(id), location);
+  if (isOpen) history.replaceState(null, "", own);
+  else if (location.hash === own.hash) history.replaceState(null, "", location.pathname + location.search);
+}
+addEventListener("click", ({ target }) => {
+  const claim = target.closest("details.claim > summary")?.parentElement;
+  if (claim) address(claim.id, !claim.open);
+});
+
+// On paper nothing can be opened: what is printed is open from the start.
+addEventListener("beforeprint", () => {
+  if (form.everything.checked) all("details").forEach((part) => { part.open = true; });
+});
 
 // On a narrow screen the contents would push the results away.
 if (matchMedia("(max-width: 66rem)").matches) document.getElementById("contents").open = false;
+
+// What a verdict says stands once on the page; a sheet that opens takes it along.
+function explain(sheet) {
+  const word = sheet.querySelector("p > .word");
+  const about = document.getElementById("about-cell-" + word?.classList[1]);
+  if (!about || sheet.querySelector(".meaning")) return;
+  const said = document.createElement("span");
+  said.className = "meaning muted";
+  said.textContent = `${word.textContent}: ${about.children[1].textContent}.`;
+  word.parentElement.append(" ", said);
+}
 
 function addCopy(code) {
   if (!navigator.clipboard || code.nextElementSibling?.className === "copy") return;
@@ -38,7 +68,11 @@ function addCopy(code) {
 all(".rerun code.command").forEach(addCopy);
 // A thousand sheets get theirs when they open. The event does not bubble, so it is caught.
 addEventListener("toggle", (event) => {
-  if (event.target.matches?.(".sheet")) all("code.command", event.target).forEach(addCopy);
+  if (!event.target.matches?.(".sheet")) return;
+  all("code.command", event.target).forEach(addCopy);
+  explain(event.target);
+  buttonOf(event.target.id).classList.toggle("shown", event.newState === "open");
+  address(event.target.id, event.newState === "open");
 }, true);
 
 const form = document.getElementById("filter");
@@ -52,19 +86,21 @@ const read = () => ({ tables: all("section.table").map((section) => ({
   rows: all(".grid tbody tr", section).map((row) => [row, row.textContent.toLowerCase()]),
   claims: all("details.claim", section).map((claim) => [claim, claim.textContent.toLowerCase()]),
 })),
-overviews: all(".claims tbody tr").map((row) => [row, row.textContent.toLowerCase()]) });
+listed: all(".claims li").map((row) => [row, row.textContent.toLowerCase()]) });
 
 function filter() {
   index ??= read();
-  const { tables, overviews } = index;
+  const { tables, listed } = index;
   const words = form.words.value.toLowerCase().split(/\s+/).filter(Boolean);
-  const verdict = form.verdict.value;
+  const [kind, word] = form.word.value.split(" ");
   const flagged = form.flagged.checked;
-  const says = (text) => words.every((word) => text.includes(word));
+  const says = (text) => words.every((one) => text.includes(one));
+  const narrowed = Boolean(word || flagged);
   const wanted = (cell) =>
-    (!verdict || cell.classList.contains(verdict)) && (!flagged || cell.classList.contains("flagged"));
-  const narrowed = Boolean(verdict || flagged);
-  let shown = 0, cells = 0;
+    kind !== "claim" && (!word || cell.classList.contains(word)) && (!flagged || cell.classList.contains("flagged"));
+  const wantedClaim = (claim) =>
+    !narrowed || (kind === "claim" && !flagged && claim.classList.contains(word));
+  let shown = 0, cells = 0, found = 0;
   for (const { section, head, rows, claims } of tables) {
     let any = !narrowed && says(head);
     for (const [row, text] of rows) {
@@ -74,17 +110,36 @@ function filter() {
       if (!row.hidden) { any = true; cells += matching.length; }
     }
     for (const [claim, text] of claims) {
-      claim.hidden = !says(head + " " + text);
-      if (!claim.hidden && !narrowed) any = true;
+      claim.hidden = !(says(head + " " + text) && wantedClaim(claim));
+      if (!claim.hidden) { any = true; found += 1; }
     }
     section.hidden = !any;
     shown += any;
   }
-  for (const [row, text] of overviews) row.hidden = !says(text);
+  for (const [row, text] of listed) row.hidden = !(says(text) && wantedClaim(row));
   for (const paper of all(".paper")) {
     paper.hidden = Boolean(words.length || narrowed) && !all("section.table:not([hidden])", paper).length;
   }
-  form.found.textContent = words.length || narrowed ? `${shown} tables, ${cells} cells` : "";
+  form.found.textContent = words.length || narrowed ? `${shown} tables, ${cells} cells, ${found} claims` : "";
+  sort(form.order.value);
+  document.documentElement.classList.toggle("everything", form.everything.checked);
+}
+
+// Words in the order of the list that they are chosen from; what has no number comes last.
+const ranks = all("option", form.word).map((one) => one.value);
+const orders = {
+  word: (row) => ranks.indexOf("claim " + row.className),
+  p: (row) => (row.dataset.p ? Number(row.dataset.p) : 2),
+  share: (row) => (row.dataset.share ? -Number(row.dataset.share) : 1),
+};
+function sort(order) {
+  const key = orders[order] ?? ((row) => row.position);
+  for (const list of all(".claims")) {
+    const rows = [...list.children];
+    rows.forEach((row, i) => { row.position ??= i; });
+    rows.sort((a, b) => key(a) - key(b) || a.position - b.position);
+    if (rows.some((row, i) => row !== list.children[i])) list.append(...rows);
+  }
 }
 form.addEventListener("input", filter);
 form.addEventListener("submit", (event) => { event.preventDefault(); filter(); });
@@ -96,4 +151,6 @@ addEventListener("keydown", (event) => {
   }
 });
 // A browser may keep what was typed when the page is loaded again.
-if (form.words.value || form.verdict.value || form.flagged.checked) filter();
+if (form.words.value || form.word.value || form.order.value || form.flagged.checked || form.everything.checked) filter();
+// Not before: until then a browser goes to the place in the address by itself, and takes the focus.
+addEventListener("load", reveal);

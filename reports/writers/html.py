@@ -12,12 +12,13 @@ from functools import cache
 
 from jinja2 import Template
 from jinja2.utils import htmlsafe_json_dumps
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
-from fedrepro.benchmark.judging.scoreboard import Scoreboard, scoreboard, why_not_run
+from fedrepro.benchmark.judging.scoreboard import Scoreboard, answer, scoreboard, why_not_run
 from fedrepro.benchmark.printable import printable
 from fedrepro.benchmark.results import Report, RunSummary, Series
-from fedrepro.reports import figures, layout, overview, specification_curve, strips
+from fedrepro.benchmark.spec.fields import ADDRESS
+from fedrepro.reports import evidence, figures, layout, overview, specification_curve, strips
 from fedrepro.reports.pages import page
 
 FILE = "report.html"
@@ -40,6 +41,7 @@ def _page(reports: Sequence[Report], boards: Sequence[Scoreboard]) -> str:
 @cache
 def _template() -> Template:
     names = {
+        "answer": answer,
         "layout": layout,
         "overview": overview,
         "specification_curve": specification_curve,
@@ -57,6 +59,13 @@ def _word(word: str) -> Markup:
 def _css_class(word: str) -> str:
     """A verdict or claim word as a class name: 'NOT RUN' → 'not-run'."""
     return "".join(c if c.isalnum() else "-" for c in word.lower()).strip("-")
+
+
+def _address(text: str) -> Markup:
+    """Where a paper can be read, as a link; anything but a web address is text."""
+    if not ADDRESS.fullmatch(text):
+        return escape(printable(text))
+    return Markup('<a href="{}">{}</a>').format(text, text.removeprefix("https://"))
 
 
 def _plural(count: int, noun: str) -> str:
@@ -84,8 +93,10 @@ def _picture(series: Series) -> str:
 
 
 _FILTERS: dict[str, Callable[..., object]] = {
+    "address": _address,
     "css": _css_class,
     "curve": specification_curve.draw,
+    "evidence": evidence.line,
     "dots": strips.dots,
     "forest": strips.forest,
     "legend": figures.legend,
@@ -93,10 +104,12 @@ _FILTERS: dict[str, Callable[..., object]] = {
     "plural": _plural,
     "said": specification_curve.said,
     "settings": _settings,
+    "share_shown": evidence.share_shown,
+    "sort_p": evidence.p_shown,
     "word": _word,
 }
 _OF_LAYOUT = (
-    "by_seed", "cell_name", "differences", "findings_of", "has_more", "number", "p_value",
-    "places", "published", "span",
+    "by_seed", "cell_name", "differences", "findings_of", "has_more", "number", "p_equals",
+    "p_value", "places", "published", "span",
 )  # fmt: skip
 _FILTERS |= {name: getattr(layout, name) for name in _OF_LAYOUT}

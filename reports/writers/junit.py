@@ -1,8 +1,8 @@
 """The report as JUnit XML, which CI systems show: one test case a cell and a claim.
 
-DISCREPANT is a failure and ERROR an error. What decides nothing is skipped with its reason, and so
-is a claim that comes out REVERSED on a scaled run: such a run refutes nothing. REVERSED at the
-published protocol is a failure.
+DISCREPANT is a failure and ERROR an error. So is a claim of which the opposite is shown, in whole
+or in part, at the published protocol. On a scaled run, which refutes nothing, it is skipped with
+its reason, as is all that decides nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 from fedrepro.benchmark.judging.scoreboard import Scoreboard
 from fedrepro.benchmark.printable import printable
 from fedrepro.benchmark.results import CellResult, Report, TableResult
-from fedrepro.reports import layout
+from fedrepro.reports import evidence, layout
 
 FILE = "report.junit.xml"
 
@@ -54,8 +54,9 @@ def _add_suite(root: ElementTree.Element, report: Report, table: TableResult) ->
         _outcome(case, cell.verdict.word, _reason(cell), cell.verdict.word == "DISCREPANT")
     for claim in table.claims:
         case = _case(suite, name, f"claim {claim.id}")
-        refuted = claim.word == "REVERSED" and not table.departures
-        _outcome(case, claim.word, f"{claim.says} {claim.reason}", refuted)
+        refuted = claim.word in ("REVERSED", "PARTLY") and not table.departures
+        why = " ".join(filter(None, (claim.says, claim.reason, evidence.line(claim))))
+        _outcome(case, claim.word, why, refuted)
     suite.set("tests", str(len(suite)))
     for tag, count in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
         suite.set(count, str(len(suite.findall(f"testcase/{tag}"))))

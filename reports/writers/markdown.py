@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
-from fedrepro.benchmark.judging.scoreboard import Scoreboard, scoreboard
-from fedrepro.benchmark.printable import one_line
+from fedrepro.benchmark.judging.scoreboard import Scoreboard, answer, scoreboard
 from fedrepro.benchmark.results import CellResult, ClaimResult, Report, TableResult
 from fedrepro.reports import layout, overview, specification_curve
+from fedrepro.reports import markdown_text as md
+from fedrepro.reports.evidence import line
 
 FILE = "report.md"
 LIMIT = 1_000_000
 """Bytes that a job summary of a code host holds (1 MiB), with room to spare."""
 _DEPTHS = ("whole", "tables", "overview")
-_PUNCTUATION = re.compile(r"[\\`*_{}\[\]<>|~!#$&]")
-_BLOCK = re.compile(r"[-+](?=[\s-]|$)|=|\d+[.)](?=\s|$)")
-"""What begins a list, a rule or a heading where it begins a line."""
 
 
 def render(reports: Sequence[Report], limit: int = LIMIT) -> str:
@@ -38,48 +35,6 @@ def join(boards: Sequence[Scoreboard], files: Iterable[str]) -> Iterator[str]:
     yield "Each paper has a report of its own in `papers/<paper>/report.md`.\n"
 
 
-def escape(text: str) -> str:
-    """Text as text: no markup, no address that becomes a link, and one line.
-
-    What is written already (`_Written`) stays.
-    """
-    if isinstance(text, _Written):
-        return text
-    text = one_line(text)
-    begin = _BLOCK.match(text)
-    text = _PUNCTUATION.sub(r"\\\g<0>", text)
-    if begin:
-        text = f"{text[: begin.end() - 1]}\\{text[begin.end() - 1 :]}"
-    # Code hosts make links of bare addresses, and tell people whose names follow an @.
-    for sign, entity in (("://", ":&#47;&#47;"), ("www.", "www&#46;"), ("@", "&#64;")):
-        text = text.replace(sign, entity)
-    return text
-
-
-class _Written(str):
-    """Text that is Markdown already."""
-
-    __slots__ = ()
-
-
-def code(text: str) -> str:
-    """A code span, within a table as well; its fence is longer than any in the text."""
-    text = one_line(text).replace("|", "\\|")
-    fence = "`" * (1 + _longest(text))
-    return _Written(f"{fence} {text} {fence}" if "`" in text else f"{fence}{text}{fence}")
-
-
-def block(text: str) -> str:
-    """A block of code."""
-    fence = "`" * max(3, 1 + _longest(text))
-    return f"{fence}\n{one_line(text)}\n{fence}"
-
-
-def _longest(text: str) -> int:
-    """The longest run of backticks."""
-    return max(map(len, re.findall("`+", text)), default=0)
-
-
 def _document(reports: Sequence[Report], depth: str) -> str:
     blocks = []
     if len(reports) > 1:
@@ -95,9 +50,20 @@ def _overview(boards: Sequence[Scoreboard]) -> list[str]:
     rows = []
     for one in boards:
         told = [_counted(one, what) or "none" for what in ("verdicts", "claims", "findings")]
-        rows.append([code(one.paper), one.profile, *told])
-    table = _table(["paper", "profile", "cells", "claims", "audit"], rows)
-    return ["# fedrepro", f"> **{escape(overview.headline(boards))}**", table]
+        rows.append([md.code(one.paper), one.profile, *told])
+    table = md.table(["paper", "profile", "cells", "claims", "audit"], rows)
+    return [
+        "# fedrepro",
+        f"> **{md.escape(answer(boards))}**",
+        md.escape(overview.headline(boards)),
+        _answers(boards),
+        table,
+    ]
+
+
+def _answers(boards: Sequence[Scoreboard]) -> str:
+    """One sentence a paper."""
+    return "\n".join(f"- {md.code(board.paper)}: {md.escape(answer([board]))}" for board in boards)
 
 
 def _counted(board: Scoreboard, what: Literal["verdicts", "claims", "findings"]) -> str:
@@ -107,15 +73,18 @@ def _counted(board: Scoreboard, what: Literal["verdicts", "claims", "findings"])
 def _paper(report: Report, depth: str) -> list[str]:
     board = scoreboard(report)
     blocks = [
-        f"# {escape(report.title)}",
-        f"{escape(report.authors)} ({report.year}) · {code(report.paper)} · "
-        f"profile {code(report.profile)}" + (f" on {code(report.on)}" if report.on else ""),
-        f"> **{escape(overview.headline([board]))}**",
-        _scoreboard(board),
+        f"# {md.escape(report.title)}",
+        f"> **{md.escape(answer([board]))}**",
+        f"{md.escape(report.authors)} ({report.year}) · "
+        + (f"{md.address(report.address)} · " if report.address else "")
+        + f"{md.code(report.paper)} · profile {md.code(report.profile)}"
+        + (f" on {md.code(report.on)}" if report.on else ""),
+        md.escape(overview.headline([board])),
     ]
     if depth == "overview":
-        return blocks
-    blocks += [_claims_overview(report, board), _readings(report), _curves(report)]
+        return [*blocks, _scoreboard(board)]
+    blocks += [_claims_overview(report, board), _scoreboard(board), _compared(report)]
+    blocks += [_readings(report), _curves(report)]
     blocks += [_section(table, depth == "whole") for table in report.tables]
     blocks += [
         _gathered("Departures", report, "departures"),
@@ -129,7 +98,7 @@ def _scoreboard(board: Scoreboard) -> str:
     counts = overview.counts([board], "verdicts")
     rows = [[word, str(count), layout.VERDICTS[word]] for word, count in counts.items()]
     rows += [["NOT RUN, why", str(count), reason] for reason, count in board.reasons.items()]
-    return "## Scoreboard\n\n" + _table(["verdict", "cells", "meaning"], rows)
+    return "## Scoreboard\n\n" + md.table(["verdict", "cells", "meaning"], rows)
 
 
 def _claims_overview(report: Report, board: Scoreboard) -> str:
@@ -137,18 +106,47 @@ def _claims_overview(report: Report, board: Scoreboard) -> str:
     if not claims:
         return ""
     rows = [
-        [
-            layout.title(table),
-            claim.says,
-            claim.support,
-            _Written(f"**{claim.word}**"),
-            claim.reason,
-        ]
+        [md.strong(claim.word), claim.says, line(claim), layout.title(table), claim.support]
         for table, claim in claims
     ]
-    header = ["about", "claim", "by the printed numbers", "by the trials", "evidence"]
-    every = _details("Every claim", _table(header, rows))
-    return f"## Claims: {_counted(board, 'claims')}\n\n{every}"
+    header = ["by the trials", "claim", "evidence", "about", "by the printed numbers"]
+    counts = overview.counts([board], "claims")
+    words = [[word, layout.CLAIMS[word]] for word in layout.CLAIMS if word in counts]
+    meanings = md.details("What the words say", md.table(["word", "meaning"], words))
+    return f"## Claims: {_counted(board, 'claims')}\n\n{md.table(header, rows)}\n\n{meanings}"
+
+
+def _compared(report: Report) -> str:
+    """Methods over all tasks that they share."""
+    parts = []
+    for one in report.compared:
+        scaled = ", scaled" if one.scaled else ""
+        said = f"{len(one.methods)} methods, {len(one.tasks)} tasks, {one.trials} trials{scaled}"
+        if one.friedman_p is not None:
+            said += f"; Friedman's p {layout.p_equals(one.friedman_p)}"
+        ranks = [
+            [" ".join(m.method), layout.number(m.rank), layout.span(m.rank_interval)]
+            for m in one.methods
+        ]
+        pairs = [
+            [
+                " ".join(pair.better),
+                " ".join(pair.other),
+                layout.number(pair.probability),
+                layout.span(pair.interval),
+                f"{pair.tasks_better} / {pair.tasks_worse}",
+                layout.p_value(pair.p),
+            ]
+            for pair in one.pairs
+        ]
+        header = ["better ranked", "other", "P(better)", "95 % interval", "tasks better / worse"]
+        parts += [
+            md.escape(f"{said}."),
+            md.table(["method", "mean rank", "95 % interval"], ranks),
+            md.details(f"{len(pairs)} pairs", md.table([*header, "p (signed ranks, Holm)"], pairs)),
+            *(f"*{md.escape(f'Left out: {reason}')}*" for reason in one.left_out),
+        ]
+    return "\n\n".join(["## Methods over all tables", *parts]) if parts else ""
 
 
 def _readings(report: Report) -> str:
@@ -162,12 +160,12 @@ def _readings(report: Report) -> str:
         named = "usual" if other else "taken"
         rows.append([choice.setting + where, named, choice.taken, choice.why])
         for one in choice.alternatives:
-            name = _Written(f"{code(one.name)}{f' ({one.state})' if one.state else ''}")
+            name = md.Written(f"{md.code(one.name)}{f' ({one.state})' if one.state else ''}")
             why = f"{one.why.rstrip('.')}. Speaks for it: {one.speaks}"
             rows.append(["", name, one.taken, why])
-    taken = ", ".join(map(code, report.readings)) or "as taken"
-    table = _table(["open", "reading", "what it takes", "why"], rows)
-    every = _details(f"{len(report.choices)} choices", table)
+    taken = ", ".join(map(md.code, report.readings)) or "as taken"
+    table = md.table(["open", "reading", "what it takes", "why"], rows)
+    every = md.details(f"{len(report.choices)} choices", table)
     return f"## Readings: {taken}\n\n{every}"
 
 
@@ -182,32 +180,32 @@ def _curves(report: Report) -> str:
         for one in curves
     ]
     heading = f"## Claims by reading: {specification_curve.changed(curves)}"
-    return f"{heading}\n\n" + _details("Every claim", _table(["about", "claim", *names], rows))
+    return f"{heading}\n\n" + md.details("Every claim", md.table(["about", "claim", *names], rows))
 
 
 def _section(table: TableResult, with_trials: bool) -> str:
     parts = [
-        f"## {escape(layout.title(table))}: {escape(table.title)}",
-        f"{escape(layout.section(table))}.",
+        f"## {md.escape(layout.title(table))}: {md.escape(table.title)}",
+        f"{md.escape(layout.section(table))}.",
     ]
-    parts += [f"*{escape(note)}*" for note in table.notes]
+    parts += [f"*{md.escape(note)}*" for note in table.notes]
     if table.cells:
         parts.append(_grid(table))
         if with_trials:
-            parts.append(_details("Every cell with its trials", _cells(table)))
+            parts.append(md.details("Every cell with its trials", _cells(table)))
     if table.findings:
         rows = [[f.status, f.statement, f.published, f.computed] for f in table.findings]
         header = ["status", "statement", "printed", "computed"]
-        parts.append(_details(f"Audit findings ({len(rows)})", _table(header, rows)))
+        parts.append(md.details(f"Audit findings ({len(rows)})", md.table(header, rows)))
     if table.claims:
-        parts.append(_details("Evidence for the claims", _evidence(table.claims)))
+        parts.append(md.details("Evidence for the claims", _evidence(table.claims)))
     if table.departures:
-        named = ", ".join(map(code, dict.fromkeys(one.setting for one in table.departures)))
+        named = ", ".join(map(md.code, dict.fromkeys(one.setting for one in table.departures)))
         parts.append(f"Departs from the paper in {named} (see [departures](#departures)).")
     if table.margin is not None:
         margin = f"±{table.margin:g} {table.unit or ''} ({table.margin_reason})"
-        parts.append(escape(f"Margin: {margin}"))
-    parts.append(block(table.command))
+        parts.append(md.escape(f"Margin: {margin}"))
+    parts.append(md.block(table.command))
     return "\n\n".join(parts)
 
 
@@ -215,7 +213,7 @@ def _grid(table: TableResult) -> str:
     laid = layout.grid(table)
     header = [""] + [" · ".join(column) for column in laid.columns]
     rows = [[" ".join(line.label), *(_short(cell) for cell in line.cells)] for line in laid.lines]
-    return _table(header, rows)
+    return md.table(header, rows)
 
 
 def _short(cell: CellResult | None) -> str:
@@ -245,13 +243,22 @@ def _cells(table: TableResult) -> str:
             ]
         )
     header = ["cell", "published", "mean", "95 % interval", "trials", "diff.", "verdict", "why"]
-    return _table(header, rows)
+    return md.table(header, rows)
 
 
 def _evidence(claims: tuple[ClaimResult, ...]) -> str:
+    said = [
+        [
+            md.code(claim.id),
+            md.strong(claim.word),
+            claim.reason,
+            f"{claim.support}: {claim.support_reason}",
+        ]
+        for claim in claims
+    ]
     rows = [
         [
-            code(claim.id),
+            md.code(claim.id),
             comparison.text,
             f"{comparison.published_left} / {comparison.published_right}",
             layout.number(comparison.mean, sign=True),
@@ -262,7 +269,8 @@ def _evidence(claims: tuple[ClaimResult, ...]) -> str:
         for comparison in claim.comparisons
     ]
     header = ["claim", "comparison", "published", "mean difference", "95 % interval", "p"]
-    return _table(header, rows)
+    whole = md.table(["claim", "word", "by the trials", "by the printed numbers"], said)
+    return f"{whole}\n\n{md.table(header, rows)}"
 
 
 def _gathered(heading: str, report: Report, what: Literal["departures", "unstated"]) -> str:
@@ -273,7 +281,7 @@ def _gathered(heading: str, report: Report, what: Literal["departures", "unstate
     if not rows:
         return ""
     header = ["setting", "paper", "here", "why", "tables"]
-    return f"## {heading}\n\n" + _details(f"{len(rows)} settings", _table(header, rows))
+    return f"## {heading}\n\n" + md.details(f"{len(rows)} settings", md.table(header, rows))
 
 
 def _provenance(report: Report) -> str:
@@ -281,7 +289,7 @@ def _provenance(report: Report) -> str:
     changed = " (changed)" if p.dirty else ""
     rows = [
         ["fedrepro", f"{p.version}, commit {p.commit or 'unknown'}{changed}"],
-        ["command", code(p.command)],
+        ["command", md.code(p.command)],
         ["made", p.created],
         ["device", p.device],
         ["versions", ", ".join(f"{name} {version}" for name, version in p.versions.items())],
@@ -290,15 +298,4 @@ def _provenance(report: Report) -> str:
     ]
     for name, facts in p.data.items():
         rows.append([f"data {name}", "; ".join(f"{key} {value}" for key, value in facts.items())])
-    return "## Provenance\n\n" + _table(["", ""], rows)
-
-
-def _table(header: list[str], rows: list[list[str]]) -> str:
-    lines = ["| " + " | ".join(escape(text) or " " for text in header) + " |"]
-    lines.append("|" + "---|" * len(header))
-    lines += ["| " + " | ".join(escape(text) for text in row) + " |" for row in rows]
-    return "\n".join(lines)
-
-
-def _details(summary: str, body: str) -> str:
-    return f"<details><summary>{summary}</summary>\n\n{body}\n\n</details>"
+    return "## Provenance\n\n" + md.table(["", ""], rows)

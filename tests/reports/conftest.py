@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import get_args
+
 import pytest
 
+from fedrepro.benchmark.compared import Improvement, MethodRank, MethodsCompared
 from fedrepro.benchmark.results import (
     AuditFinding,
     CellResult,
     ChoiceResult,
     ClaimResult,
     ClaimUnder,
+    ClaimWord,
     Comparison,
     Departure,
     Provenance,
@@ -64,6 +69,64 @@ def cell(
         run="abcdef0123456789" if values else None,
         command="fedrepro run toy --tables 3",
     )
+
+
+def claim_that(word: ClaimWord) -> ClaimResult:
+    """A claim of three comparisons with everything that an engine may fill in."""
+    return ClaimResult(
+        id=word.lower().replace(" ", "-"),
+        says=f"this claim is {word.lower()}",
+        holds="'CP-CFL|*' > 'FedAvg|*'",
+        support="supported",
+        support_reason="by 32.67",
+        word=word,
+        reason=f"because of {word.lower()}",
+        p_adjusted=0.021,
+        comparisons=(
+            Comparison(
+                "A > B", "3", "1", (2.0, 4.0), 3.0, (1.0, 5.0), 0.004, 0.996,
+                superiority=1.0, p_t=0.003, p_sign=0.25,
+            ),
+            Comparison(
+                "A > C", "3", "2", (1.0, -0.5), 0.25, (-2.0, 2.5), 0.2, 0.8,
+                superiority=0.75, p_t=0.19, p_sign=0.5,
+            ),
+            Comparison(
+                "A > D", "3", "2.5", (-2.0, -4.0), -3.0, (-5.0, -1.0), 0.99, 0.01,
+                superiority=0.0, p_t=0.99, p_sign=0.99,
+            ),
+        ),
+        p=0.99,
+        p_reversed=0.03,
+        shown=1,
+        opposite=1,
+        looks=(5, 10),
+        declared=40,
+        trials_needed=24,
+        seconds_needed=840.0,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def worded(report: Report) -> Report:
+    """The report with a claim of every word in its first table."""
+    claims = tuple(map(claim_that, get_args(ClaimWord)))
+    first, *others = report.tables
+    return replace(report, tables=(replace(first, claims=claims), *others))
+
+
+COMPARED = MethodsCompared(
+    tasks=(("3", ("15", "T = 40"), "accuracy"), ("figure-4", ("all",), "accuracy")),
+    trials=5,
+    methods=(
+        MethodRank(("CP-CFL", "SimCLR"), 1.25, (1.0, 1.5)),
+        MethodRank(("FedAvg",), 1.75, (1.5, 2.0)),
+    ),
+    pairs=(Improvement(("CP-CFL", "SimCLR"), ("FedAvg",), 0.75, (0.6, 0.9), 2, 0, 0.5),),
+    friedman_p=0.157,
+    left_out=("table 5: no trial",),
+    scaled=True,
+)
 
 
 @pytest.fixture(scope="session")
@@ -123,5 +186,6 @@ def report() -> Report:
     )
     return Report(
         "toy", title, "A. Author", 2023, "reduced", None, True, tables, (run,), provenance,
-        choices=CHOICES, universes=universes,
+        choices=CHOICES, universes=universes, compared=(COMPARED,),
+        address="https://doi.org/10.1000/182",
     )  # fmt: skip

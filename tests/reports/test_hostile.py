@@ -56,10 +56,10 @@ def filled(value: Any, text: str, name: str = "") -> Any:
 
 @pytest.fixture(scope="module")
 def drawn(report: Report) -> Report:
-    """The report with one figure."""
+    """The report with one figure and without an address, which is a link and not a text."""
     first, second = report.tables
     panels = tuple(panel for panel in second.panels if panel.kind == "points")
-    return replace(report, tables=(first, replace(second, panels=panels)))
+    return replace(report, tables=(first, replace(second, panels=panels)), address=None)
 
 
 @pytest.fixture(scope="module")
@@ -171,6 +171,27 @@ def is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+@pytest.mark.parametrize(
+    "address",
+    [*HOSTILE, "javascript:alert(1)", "http://evil.example", "https://evil.example/\" onclick='x'"],
+    ids=ascii,
+)
+def test_only_a_web_address_becomes_the_link_of_a_paper(drawn: Report, address: str) -> None:
+    is_one = address == "https://evil.example"
+    found = {
+        name: writer.render([replace(drawn, address=address)])
+        for name, writer in publish.formats().items()
+        if name in ("html", "markdown")
+    }
+    page, plain = Structure(found["html"]), Structure(publish.formats()["html"].render([drawn]))
+    assert page.outside == ([address] if is_one else [])
+    assert [tag for tag in page.tags if tag not in (("a", "href"), ("/a",))] == [
+        tag for tag in plain.tags if tag not in (("a", "href"), ("/a",))
+    ]
+    links = [one for one in structure_of_markdown(found["markdown"]) if "link_open" in one]
+    assert [one for one in links if "evil" in one] == (links[:1] if is_one else [])
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=ascii)

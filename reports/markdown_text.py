@@ -1,0 +1,78 @@
+"""Pieces of Markdown in which a text from elsewhere stays text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from fedrepro.benchmark.printable import one_line
+from fedrepro.benchmark.spec.fields import ADDRESS
+
+_PUNCTUATION = re.compile(r"[\\`*_{}\[\]<>|~!#$&]")
+_BLOCK = re.compile(r"[-+](?=[\s-]|$)|=|\d+[.)](?=\s|$)")
+"""What begins a list, a rule or a heading where it begins a line."""
+
+
+def escape(text: str) -> str:
+    """Text as text: no markup, no address that becomes a link, and one line.
+
+    What is written already (`Written`) stays.
+    """
+    if isinstance(text, Written):
+        return text
+    text = one_line(text)
+    begin = _BLOCK.match(text)
+    text = _PUNCTUATION.sub(r"\\\g<0>", text)
+    if begin:
+        text = f"{text[: begin.end() - 1]}\\{text[begin.end() - 1 :]}"
+    # Code hosts make links of bare addresses, and tell people whose names follow an @.
+    for sign, entity in (("://", ":&#47;&#47;"), ("www.", "www&#46;"), ("@", "&#64;")):
+        text = text.replace(sign, entity)
+    return text
+
+
+class Written(str):
+    """Text that is Markdown already."""
+
+    __slots__ = ()
+
+
+def strong(word: str) -> str:
+    """One of our own words in bold."""
+    return Written(f"**{word}**")
+
+
+def address(text: str) -> str:
+    """Where a paper can be read, as a link; anything but a web address is text."""
+    return f"<{text}>" if ADDRESS.fullmatch(text) else escape(text)
+
+
+def code(text: str) -> str:
+    """A code span, within a table as well; its fence is longer than any in the text."""
+    text = one_line(text).replace("|", "\\|")
+    fence = "`" * (1 + _longest(text))
+    return Written(f"{fence} {text} {fence}" if "`" in text else f"{fence}{text}{fence}")
+
+
+def block(text: str) -> str:
+    """A block of code."""
+    fence = "`" * max(3, 1 + _longest(text))
+    return f"{fence}\n{one_line(text)}\n{fence}"
+
+
+def _longest(text: str) -> int:
+    """The longest run of backticks."""
+    return max(map(len, re.findall("`+", text)), default=0)
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table; its fields are escaped."""
+    lines = ["| " + " | ".join(escape(text) or " " for text in header) + " |"]
+    lines.append("|" + "---|" * len(header))
+    lines += ["| " + " | ".join(escape(text) for text in row) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def details(summary: str, body: str) -> str:
+    """Markdown that opens at a click on its summary, which is plain text."""
+    return f"<details><summary>{summary}</summary>\n\n{body}\n\n</details>"

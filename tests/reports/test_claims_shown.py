@@ -1,0 +1,190 @@
+"""Words, evidence and addresses of claims and cells, in every format that shows them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import get_args
+from xml.etree import ElementTree
+
+import pytest
+
+from fedrepro.benchmark.commands import _terminal
+from fedrepro.benchmark.commands._judged import _print_scoreboard
+from fedrepro.benchmark.judging.scoreboard import answer, scoreboard
+from fedrepro.benchmark.results import ClaimWord, Report
+from fedrepro.reports import layout, terminal
+from fedrepro.reports.writers import html, junit, markdown
+
+WORDS: tuple[ClaimWord, ...] = get_args(ClaimWord)
+
+
+@pytest.fixture(scope="module")
+def worded(worded: Report) -> Report:
+    """Without the figures, which take their time to draw."""
+    return replace(worded, tables=worded.tables[:1])
+
+
+@pytest.fixture(scope="module")
+def page(worded: Report) -> str:
+    return html.render([worded])
+
+
+def tag(page: str, id: str) -> str:
+    """The opening tag with an id."""
+    found = re.search(rf'<[^>]*\bid="{re.escape(id)}"[^>]*>', page)
+    assert found, id
+    return found[0]
+
+
+def test_the_answer_comes_first_in_every_report(worded: Report) -> None:
+    said = answer([scoreboard(worded)])
+    page = html.render([worded])
+    assert page.index(f'<p class="answer">{said}</p>') < page.index("<h1>")
+    text = markdown.render([worded]).splitlines()
+    assert text[2] == f"> **{said}**"
+    assert text.index("## Claims: " + ", ".join(f"1 {word}" for word in layout.CLAIMS)) < (
+        text.index("## Scoreboard")
+    )
+
+
+def test_a_page_on_several_papers_answers_for_all_and_for_each(worded: Report) -> None:
+    pages = [worded, replace(worded, paper="other", title="Another")]
+    boards = [scoreboard(one) for one in pages]
+    page, text = html.render(pages), markdown.render(pages)
+    for said in (answer(boards), answer(boards[:1])):
+        assert said in page
+        assert said in text.replace("\\", "")
+
+
+def test_the_title_stands_once(worded: Report) -> None:
+    bare = replace(worded, title="A single title")
+    assert html.render([bare]).count("A single title") == 1
+    assert markdown.render([bare]).count("A single title") == 1
+    other = replace(bare, paper="other", title="Another")
+    assert html.render([bare, other]).count("A single title") == 1
+
+
+def test_a_paper_has_its_address(worded: Report) -> None:
+    link = '<a href="https://doi.org/10.1000/182">doi.org/10.1000/182</a>'
+    assert html.render([worded]).count(link) == 1
+    assert "<https://doi.org/10.1000/182>" in markdown.render([worded])
+    assert "doi.org" not in html.render([replace(worded, address=None)])
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_a_claim_stands_in_the_list_with_its_evidence_and_leads_to_the_rest(
+    page: str, word: ClaimWord
+) -> None:
+    name = word.lower().replace(" ", "-")
+    item = re.search(rf'<li class="{name}".*?</li>', page)
+    assert item
+    assert f'href="#toy-table-3-{name}"' in item[0]
+    assert ("P(A" in item[0]) == (word != "NOT RUN")
+    assert "<details" in tag(page, f"toy-table-3-{name}")
+    body = page[page.index(tag(page, f"toy-table-3-{name}")) :].partition("</details>")[0]
+    assert layout.CLAIMS[word] in body
+    assert f"because of {name.replace('-', ' ')}" in body
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_words_are_explained_where_they_are_counted(page: str, word: ClaimWord) -> None:
+    id = f"about-claim-{word.lower().replace(' ', '-')}"
+    assert f'popovertarget="{id}"' in page
+    assert "popover" in tag(page, id)
+    assert layout.CLAIMS[word] in page[page.index(tag(page, id)) :].partition("</div>")[0]
+
+
+def test_claims_are_filtered_by_every_word_that_occurs(worded: Report, report: Report) -> None:
+    def offered(page: str) -> list[str]:
+        return re.findall(r'<option value="claim ([\w-]+)">', page)
+
+    assert offered(html.render([worded])) == [
+        word.lower().replace(" ", "-") for word in layout.CLAIMS
+    ]
+    assert offered(html.render([report])) == ["holds"]
+
+
+def test_claims_carry_what_they_are_sorted_by(page: str) -> None:
+    item = re.search(r'<li class="holds"[^>]*>', page)
+    assert item
+    assert item[0] == '<li class="holds" data-p="0.021" data-share="0.333">'
+
+
+def test_every_cell_has_an_address_of_its_own(worded: Report) -> None:
+    bare = replace(worded.tables[0].cells[1], command=None)
+    cells = (worded.tables[0].cells[0], bare)
+    page = html.render([replace(worded, tables=(replace(worded.tables[0], cells=cells),))])
+    assert "popover" in tag(page, "toy-table-3-c1-1")
+    assert tag(page, "toy-table-3-c1-2") == '<div id="toy-table-3-c1-2">'
+
+
+def test_methods_that_were_compared_over_tables_are_shown(worded: Report) -> None:
+    page = html.render([worded])
+    section = page[page.index(tag(page, "toy-compared")) :].partition("</section>")[0]
+    for fact in ("CP-CFL SimCLR", "1.25", "[1.00, 1.50]", "0.75", "[0.60, 0.90]", "2 / 0"):
+        assert fact in section
+    assert "p = 0.157" in section
+    assert "left out: table 5: no trial" in section
+    text = markdown.render([worded])
+    assert "## Methods over all tables" in text
+    assert "Friedman's p = 0.157" in text
+    bare = replace(worded, compared=())
+    assert "toy-compared" not in html.render([bare])
+    assert "Methods over all tables" not in markdown.render([bare])
+
+
+def test_junit_fails_what_is_opposite_at_the_published_protocol_alone(worded: Report) -> None:
+    table = worded.tables[0]
+    wanted = {
+        (): {"holds": "passed", "partly": "failure", "reversed": "failure"},
+        table.departures: {"holds": "passed"},
+    }
+    for departures, expected in wanted.items():
+        one = replace(table, cells=(), departures=departures)
+        suite = ElementTree.fromstring(junit.render([replace(worded, tables=(one,))]))[0]
+        for case in suite:
+            name = str(case.get("name")).removeprefix("claim ")
+            outcome = case[0].tag if len(case) else "passed"
+            assert outcome == expected.get(name, "skipped"), name
+
+
+def test_a_table_on_a_terminal_tells_the_evidence_of_its_claims(worded: Report) -> None:
+    text = terminal.render(worded, lambda word, as_word=None: word)
+    for word in WORDS:
+        assert f"claim {word}: this claim is {word.lower()}" in text
+    assert "judged at 5, 10 of 40 declared trials" in text
+
+
+def test_a_terminal_answers_before_it_counts(
+    worded: Report, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _print_scoreboard(scoreboard(worded))
+    first, second, *others = capsys.readouterr().out.splitlines()
+    assert first == "toy, profile reduced"
+    assert second.strip() == answer([scoreboard(worded)])
+    assert any("1 OPPOSITE HERE" in line for line in others)
+
+
+def test_a_word_that_refutes_nothing_is_not_red(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_terminal, "coloured", lambda: True)
+    red = _terminal.paint("REVERSED").partition("REVERSED")[0]
+    for word in ("OPPOSITE HERE", "PARTLY", "NOT JUDGED", "UNRESOLVED"):
+        assert not _terminal.paint(word).startswith(red)
+
+
+def test_what_a_terminal_paints_survives_the_screening_of_its_text() -> None:
+    class Screen:
+        shown = ""
+        encoding = "utf-8"
+
+        def isatty(self) -> bool:
+            return True
+
+        def write(self, text: str) -> None:
+            self.shown += text
+
+    screen = Screen()
+    painted = "\x1b[36mOPPOSITE HERE\x1b[0m"
+    _terminal.Output(screen).write(painted)  # type: ignore[arg-type]
+    assert screen.shown == painted
