@@ -38,6 +38,7 @@ from fedrepro.benchmark.claims.printed import support
 from fedrepro.benchmark.results import ClaimResult, Comparison
 from fedrepro.benchmark.spec.model import Claim
 from fedrepro.benchmark.spec.printed import half_unit
+from fedrepro.benchmark.stats.looks import Looks
 from fedrepro.benchmark.stats.samples import Sample, describe, mean_interval
 from fedrepro.benchmark.stats.t_tests import holm, p_beyond, p_equivalent, t_upper
 
@@ -57,6 +58,7 @@ class ClaimContext:
     scaled: cells whose runs depart from the published protocol.
     reasons: why a cell has no trials.
     incomplete: of a cell that has fewer trials than planned, how many and why.
+    looks: by claim id, when it was looked at; absent means once, at the trials there are.
     """
 
     values: Values
@@ -65,6 +67,7 @@ class ClaimContext:
     scaled: frozenset[CellKey]
     reasons: Mapping[CellKey, str]
     incomplete: Mapping[CellKey, str] = field(default_factory=dict)
+    looks: Mapping[str, Looks] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

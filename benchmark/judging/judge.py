@@ -1,4 +1,7 @@
-"""Joins specs, plan and stored trials into a judged report; trains and renders nothing."""
+"""Joins specs, plan and stored trials into a judged report; trains and renders nothing.
+
+How often each claim was looked at is noted in the store (`benchmark.store.looks`).
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from fedrepro.benchmark.claims.trials import ClaimContext, judge_claims
 from fedrepro.benchmark.judging.cell_verdicts import cell_verdicts
 from fedrepro.benchmark.judging.evidence import Evidence, Trials
 from fedrepro.benchmark.judging.figure_data import panels
+from fedrepro.benchmark.judging.looking import LookTaker, TableLooks, noted
 from fedrepro.benchmark.judging.other_readings import (
     choices,
     read_otherwise,
@@ -57,12 +61,13 @@ def judge(
     """
     found = findings_for(plan.paper, plan.tables) if audit else ()
     evidence = Evidence(plan, store, not_run or {})
-    judging = _Judging(plan, evidence, found)
-    judged, taken = judging.tables(), plan.paper.readings
+    taker = LookTaker(store.looks)
+    judged, taken = _Judging(plan, evidence, found, taker).tables(), plan.paper.readings
     others = {
-        name: _Judging(other, Evidence(other, store, not_run or {}), ()).tables()
+        name: _Judging(other, Evidence(other, store, not_run or {}), (), taker).tables()
         for name, other in read_otherwise(plan).items()
     }
+    judged = noted(judged, taker.note())
     return Report(
         paper=plan.paper.id,
         title=plan.paper.title,
@@ -87,6 +92,7 @@ class _Judging:
     plan: Plan
     evidence: Evidence
     audit: tuple[Finding, ...]
+    taker: LookTaker
 
     @cached_property
     def claims_context(self) -> ClaimContext:
@@ -210,7 +216,9 @@ class _Judging:
         paper = self.plan.paper
         resolved = [(claim, bind(claim, table, paper)) for claim in table.claims]
         margin = None if table.margin is None else table.margin.value
-        return judge_claims(resolved, replace(self.claims_context, margin=margin, unit=table.unit))
+        taken = TableLooks(self.taker, self.evidence, resolved)
+        context = replace(self.claims_context, margin=margin, unit=table.unit, looks=taken.looks)
+        return taken.finish(judge_claims(resolved, context))
 
     def command(self, table: str, row: Sequence[str] | None = None) -> str:
         """The command that runs a table, or one of its rows, as this plan does."""
