@@ -26,6 +26,7 @@ from fedrepro.benchmark.judging.other_readings import (
     with_other_readings,
 )
 from fedrepro.benchmark.judging.provenance import provenance, run_summaries
+from fedrepro.benchmark.judging.time_needed import seconds_needed
 from fedrepro.benchmark.planning.plan import Plan, PlannedCell
 from fedrepro.benchmark.results import (
     AuditFinding,
@@ -218,7 +219,12 @@ class _Judging:
         margin = None if table.margin is None else table.margin.value
         taken = TableLooks(self.taker, self.evidence, resolved)
         context = replace(self.claims_context, margin=margin, unit=table.unit, looks=taken.looks)
-        return taken.finish(judge_claims(resolved, context))
+        return tuple(
+            replace(one, seconds_needed=seconds_needed(one, comparisons, self.evidence))
+            for one, (_, comparisons) in zip(
+                taken.finish(judge_claims(resolved, context)), resolved, strict=True
+            )
+        )
 
     def command(self, table: str, row: Sequence[str] | None = None) -> str:
         """The command that runs a table, or one of its rows, as this plan does."""

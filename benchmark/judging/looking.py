@@ -102,7 +102,7 @@ class TableLooks:
 
     def _finished(self, result: ClaimResult) -> ClaimResult:
         looks = self.looks.get(result.id)
-        if looks is None or result.p_adjusted is None:
+        if looks is None or all(one.p is None for one in result.comparisons):
             return result
         if looks.counts:
             self.taker.taken[self.ids[result.id]] = looks
