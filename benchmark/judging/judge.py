@@ -218,7 +218,7 @@ class _Judging:
         resolved = [(claim, bind(claim, table, paper)) for claim in table.claims]
         margin = None if table.margin is None else table.margin.value
         taken = TableLooks(self.taker, self.evidence, resolved)
-        context = replace(self.claims_context, margin=margin, unit=table.unit, looks=taken.looks)
+        context = replace(self.claims_context, margin=margin, unit=table.unit, looks=taken.spendable)
         return tuple(
             replace(one, seconds_needed=seconds_needed(one, comparisons, self.evidence))
             for one, (_, comparisons) in zip(

@@ -23,6 +23,8 @@ from fedrepro.benchmark.store import fingerprint
 from fedrepro.benchmark.store.files import sha256_of
 from fedrepro.benchmark.store.looks import LookBook
 
+_NEVER = 10**400
+"""A number of declared trials of which any number of trials is a share of exactly 0."""
 Bound = Sequence[tuple[Claim, Sequence[Elementary]]]
 """Claims of one table with their comparisons."""
 
@@ -94,6 +96,15 @@ class TableLooks:
             name: _with(self.taker.known.get(self.ids[name]), n, declared)
             for name, n in self.trials.items()
             if n >= 2
+        }
+
+    @cached_property
+    def spendable(self) -> Mapping[str, Looks]:
+        """The same for a test, which has one look or more: one without a share of the level where
+        every look was at more trials than there are now."""
+        return {
+            name: looks if looks.counts else Looks((self.trials[name],), _NEVER)
+            for name, looks in self.looks.items()
         }
 
     def finish(self, results: Sequence[ClaimResult]) -> tuple[ClaimResult, ...]:
