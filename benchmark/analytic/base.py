@@ -108,6 +108,17 @@ def encoder_of(cell: Cell) -> Encoder:
     return encoder
 
 
+def recomputed(cell: Cell) -> float | None:
+    """The number that a counted cell's formula gives, in its unit; None where it gives none."""
+    if cell.kind != "analytic" or cell.formula is None or cell.skip is not None:
+        return None
+    try:
+        found = recompute(cell).value
+    except (LookupError, FedreproError, ValueError):
+        return None
+    return None if found is None else float(found)
+
+
 def judge_analytic(cell: Cell, counted: float | None = None) -> Verdict:
     """`EXACT` if the recomputed value prints like the cell, else `MISPRINT?`; with the working.
 

@@ -156,7 +156,7 @@ class UntilDecided:
             result = self.now.get(name)
             if result is None or result.word != "UNRESOLVED":
                 return None
-            if all(one.p is None for one in result.comparisons):
+            if result.p is None:
                 return None  # what was not tested is not decided by more trials
             declared = result.declared or max(self.looks)
             if n >= declared:

@@ -48,6 +48,7 @@ SCHEMA = 1
 LEVEL = 0.01
 _EXACT = 1e-9
 _GOOD = ("REPRODUCED", "COMPATIBLE", "EXACT")
+_OPPOSITE = ("PARTLY", "REVERSED", "OPPOSITE HERE")
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -173,9 +174,19 @@ def compare(baseline: Baseline, report: Report) -> list[Movement]:
         movements.append(Movement(**asdict(one), regression=beyond, tolerance=allowed, files=files))
     for one in changed_words("claim", baseline.claims, now.claims):
         if one.where in baseline.claims and one.where in now.claims:
-            worse = one.before == "HOLDS" or one.after == "REVERSED"
-            movements.append(Movement(**asdict(one), regression=worse))
+            movements.append(Movement(**asdict(one), regression=_worse(one.before, one.after)))
     return movements
+
+
+def _worse(before: str, after: str) -> bool:
+    """Whether a claim's word is worse: no longer shown, or the opposite of more is shown.
+
+    Older baselines say REVERSED for what is now OPPOSITE HERE or PARTLY, and UNRESOLVED for what is
+    NOT JUDGED.
+    """
+    if before == "HOLDS" or after not in _OPPOSITE:
+        return before == "HOLDS"
+    return before not in _OPPOSITE or (before == "PARTLY" and after != "PARTLY")
 
 
 def tolerance(old: Values, new: Values) -> float:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from fedrepro.benchmark.analytic import judge_analytic
 from fedrepro.benchmark.claims.nodes import CellKey, key_of
-from fedrepro.benchmark.claims.trials import TOO_FEW
+from fedrepro.benchmark.claims.words import TOO_FEW
 from fedrepro.benchmark.judging.controllers import at_bounds
 from fedrepro.benchmark.judging.evidence import Evidence
 from fedrepro.benchmark.judging.verdicts import JudgedCell, Published, judge_table, published_sides

@@ -11,10 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from fedrepro.benchmark.analytic import recomputed
 from fedrepro.benchmark.audit.findings import Finding, findings_for
 from fedrepro.benchmark.claims.bind_cells import bind
-from fedrepro.benchmark.claims.nodes import key_of
-from fedrepro.benchmark.claims.trials import ClaimContext, judge_claims
+from fedrepro.benchmark.claims.context import ClaimContext, fallen_trials
+from fedrepro.benchmark.claims.nodes import CellKey, key_of
+from fedrepro.benchmark.claims.trials import Claims, judge_together
 from fedrepro.benchmark.judging.cell_verdicts import cell_verdicts
 from fedrepro.benchmark.judging.evidence import Evidence, Trials
 from fedrepro.benchmark.judging.figure_data import panels
@@ -26,7 +28,6 @@ from fedrepro.benchmark.judging.other_readings import (
     with_other_readings,
 )
 from fedrepro.benchmark.judging.provenance import provenance, run_summaries
-from fedrepro.benchmark.judging.time_needed import seconds_needed
 from fedrepro.benchmark.planning.plan import Plan, PlannedCell
 from fedrepro.benchmark.results import (
     AuditFinding,
@@ -99,8 +100,9 @@ class _Judging:
     def claims_context(self) -> ClaimContext:
         """What is known of all cells of the paper; without margin and unit, which tables give."""
         trials = self.evidence.cells
+        values = {key: one.by_seed for key, one in trials.items()}
         return ClaimContext(
-            values={key: one.by_seed for key, one in trials.items()},
+            values=values,
             margin=None,
             unit=None,
             scaled=frozenset(
@@ -114,12 +116,55 @@ class _Judging:
                 for cell in table.cells
             },
             incomplete={key: one.incomplete for key, one in trials.items() if one.incomplete},
+            fallen=fallen_trials((one.cell for one in self.plan.cells), values),
+            recomputed={
+                key_of(one.cell): value
+                for one in self.plan.cells
+                if key_of(one.cell) in self.named and (value := recomputed(one.cell)) is not None
+            },
         )
+
+    @cached_property
+    def shown(self) -> tuple[Table, ...]:
+        """The tables of the plan, in the paper's order."""
+        return tuple(one for one in self.plan.paper.tables if one.id in self.plan.tables)
+
+    @cached_property
+    def bound(self) -> Mapping[str, Claims]:
+        """By table that is shown, its claims with the cells that they compare."""
+        paper = self.plan.paper
+        return {
+            one.id: [(claim, bind(claim, one, paper)) for claim in one.claims] for one in self.shown
+        }
+
+    @cached_property
+    def named(self) -> frozenset[CellKey]:
+        """The cells that these claims compare."""
+        claims = (comparisons for table in self.bound.values() for _, comparisons in table)
+        return frozenset(leaf.key for all_of in claims for one in all_of for leaf in one.leaves)
+
+    @cached_property
+    def claims(self) -> Mapping[str, tuple[ClaimResult, ...]]:
+        """By table, its claims, judged together with those of all others."""
+        looks = [TableLooks(self.taker, self.evidence, one) for one in self.bound.values()]
+        contexts = [
+            replace(
+                self.claims_context,
+                margin=None if table.margin is None else table.margin.value,
+                unit=table.unit,
+                looks=taken.spendable,
+            )
+            for table, taken in zip(self.shown, looks, strict=True)
+        ]
+        judged = judge_together(list(zip(self.bound.values(), contexts, strict=True)))
+        return {
+            id: taken.finish(results)
+            for id, taken, results in zip(self.bound, looks, judged, strict=True)
+        }
 
     def tables(self) -> tuple[TableResult, ...]:
         """Every table of the plan, in the paper's order."""
-        shown = self.plan.tables
-        return tuple(self.table(one) for one in self.plan.paper.tables if one.id in shown)
+        return tuple(map(self.table, self.shown))
 
     def table(self, table: Table) -> TableResult:
         cells = [one for one in self.plan.cells if one.cell.table == table.id]
@@ -148,7 +193,7 @@ class _Judging:
             margin=None if table.margin is None else table.margin.value,
             margin_reason=None if table.margin is None else table.margin.reason,
             cells=judged,
-            claims=self.claims(table),
+            claims=self.claims[table.id],
             departures=departures,
             unstated=tuple(
                 Departure(one.setting, "not stated", one.taken, one.why)
@@ -211,19 +256,6 @@ class _Judging:
             departures=departures,
             margin=None if margin is None else margin.value,
             failed=trials.failed,
-        )
-
-    def claims(self, table: Table) -> tuple[ClaimResult, ...]:
-        paper = self.plan.paper
-        resolved = [(claim, bind(claim, table, paper)) for claim in table.claims]
-        margin = None if table.margin is None else table.margin.value
-        taken = TableLooks(self.taker, self.evidence, resolved)
-        context = replace(self.claims_context, margin=margin, unit=table.unit, looks=taken.spendable)
-        return tuple(
-            replace(one, seconds_needed=seconds_needed(one, comparisons, self.evidence))
-            for one, (_, comparisons) in zip(
-                taken.finish(judge_claims(resolved, context)), resolved, strict=True
-            )
         )
 
     def command(self, table: str, row: Sequence[str] | None = None) -> str:

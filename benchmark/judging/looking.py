@@ -13,8 +13,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from fedrepro.benchmark.claims.nodes import CellKey, Elementary, Leaf, key_of
+from fedrepro.benchmark.claims.trials import Claims
 from fedrepro.benchmark.errors import StoreError
 from fedrepro.benchmark.judging.evidence import Evidence
+from fedrepro.benchmark.judging.time_needed import seconds_needed
 from fedrepro.benchmark.planning.plan import PlannedCell
 from fedrepro.benchmark.results import ClaimResult, TableResult
 from fedrepro.benchmark.spec.model import Claim
@@ -25,8 +27,6 @@ from fedrepro.benchmark.store.looks import LookBook
 
 _NEVER = 10**400
 """A number of declared trials of which any number of trials is a share of exactly 0."""
-Bound = Sequence[tuple[Claim, Sequence[Elementary]]]
-"""Claims of one table with their comparisons."""
 
 
 @dataclass
@@ -71,7 +71,7 @@ class TableLooks:
 
     taker: LookTaker
     evidence: Evidence
-    claims: Bound
+    claims: Claims
 
     @cached_property
     def ids(self) -> Mapping[str, str]:
@@ -108,12 +108,18 @@ class TableLooks:
         }
 
     def finish(self, results: Sequence[ClaimResult]) -> tuple[ClaimResult, ...]:
-        """Results with their looks; those that tested something are kept to be noted."""
-        return tuple(map(self._finished, results))
+        """Results with their looks, which are kept to be noted, and the time that more take."""
+        return tuple(
+            replace(
+                self._finished(one),
+                seconds_needed=seconds_needed(one, comparisons, self.evidence),
+            )
+            for one, (_, comparisons) in zip(results, self.claims, strict=True)
+        )
 
     def _finished(self, result: ClaimResult) -> ClaimResult:
         looks = self.looks.get(result.id)
-        if looks is None or all(one.p is None for one in result.comparisons):
+        if looks is None or result.p is None:
             return result
         if looks.counts:
             self.taker.taken[self.ids[result.id]] = looks

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fedrepro.benchmark.stats.t_tests import t_quantile
 
@@ -41,10 +42,16 @@ def describe(values: Sequence[float]) -> Sample | None:
     with np.errstate(invalid="ignore", over="ignore"):
         mean = float(found.mean())
         sd = float(found.std(ddof=1)) if found.size > 1 else math.nan
-        flat = bool(np.ptp(found) <= _EQUAL * max(1.0, np.abs(found).max()))
+        flat = bool(is_flat(found))
     if not math.isfinite(mean) or (found.size > 1 and not math.isfinite(sd)):
         return None
     return Sample(found.size, mean, sd, flat)
+
+
+def is_flat(values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Whether values are all equal but for rounding. values: [..., n]. Returns [...]."""
+    largest = np.abs(values).max(axis=-1)
+    return np.asarray(np.ptp(values, axis=-1) <= _EQUAL * np.maximum(1.0, largest))
 
 
 def mean_interval(sample: Sample | None) -> tuple[float, float] | None:

@@ -15,9 +15,10 @@ from hypothesis import HealthCheck, given, settings
 
 from fedrepro.benchmark.audit.findings import findings_for
 from fedrepro.benchmark.claims.bind_cells import bind
+from fedrepro.benchmark.claims.context import ClaimContext
 from fedrepro.benchmark.claims.nodes import key_of
 from fedrepro.benchmark.claims.printed import support
-from fedrepro.benchmark.claims.trials import ClaimContext, judge_claims
+from fedrepro.benchmark.claims.trials import judge_claims
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.judging.judge import judge
 from fedrepro.benchmark.planning.check import check

@@ -1,0 +1,69 @@
+"""What judging claims needs besides the claims: the trials, and what is known about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from fedrepro.benchmark.claims.by_seed import Values
+from fedrepro.benchmark.claims.nodes import CellKey, key_of
+from fedrepro.benchmark.spec.model import Cell
+from fedrepro.benchmark.stats.looks import Looks
+from fedrepro.benchmark.stats.outliers import Outliers, outliers
+
+
+@dataclass(frozen=True)
+class Fallen:
+    """The seeds of a cell whose trials fell far out. drop, rise: as of `Outliers`."""
+
+    low: frozenset[int]
+    high: frozenset[int]
+    drop: float
+    rise: float
+
+
+@dataclass(frozen=True)
+class ClaimContext:
+    """What judging a table's claims needs besides the claims.
+
+    values: all trials of the paper; of a cell that is counted, one.
+    margin, unit: of the claims' own table.
+    scaled: cells whose runs depart from the published protocol.
+    reasons: why a cell has no trials.
+    incomplete: of a cell that has fewer trials than planned, how many and why.
+    looks: by claim, when it was looked at; one look at all trials where there is no entry.
+    fallen: by cell, its trials that fell far out of the others; no entry where that is not known.
+    recomputed: by counted cell, what its formula gives.
+    """
+
+    values: Values
+    margin: float | None
+    unit: str | None
+    scaled: frozenset[CellKey]
+    reasons: Mapping[CellKey, str]
+    incomplete: Mapping[CellKey, str] = field(default_factory=dict)
+    looks: Mapping[str, Looks] = field(default_factory=dict)
+    fallen: Mapping[CellKey, Fallen] = field(default_factory=dict)
+    recomputed: Mapping[CellKey, float] = field(default_factory=dict)
+
+
+def fallen_trials(cells: Iterable[Cell], values: Values) -> dict[CellKey, Fallen]:
+    """Of every trained cell, the trials that fell far out, known from all cells of its table that
+    show the same metric in the same unit."""
+    groups: dict[tuple[str, str | None, str | None], list[CellKey]] = {}
+    for cell in cells:
+        if cell.kind != "analytic" and values.get(key_of(cell)):
+            groups.setdefault((cell.table, cell.metric, cell.unit), []).append(key_of(cell))
+    found: dict[CellKey, Fallen] = {}
+    for keys in groups.values():
+        arms = outliers([list(values[key].values()) for key in keys])
+        found |= {key: _by_seed(key, one, values) for key, one in zip(keys, arms, strict=True)}
+    return found
+
+
+def _by_seed(key: CellKey, one: Outliers, values: Values) -> Fallen:
+    low, high = (
+        frozenset(seed for seed, is_far in zip(values[key], far, strict=True) if is_far)
+        for far in (one.low, one.high)
+    )
+    return Fallen(low, high, one.drop, one.rise)
