@@ -132,6 +132,15 @@ def test_a_lost_cell_is_a_regression():
         ("HOLDS", "UNRESOLVED", True),
         ("UNRESOLVED", "REVERSED", True),
         ("UNRESOLVED", "HOLDS", False),
+        ("UNRESOLVED", "PARTLY", True),
+        ("UNRESOLVED", "OPPOSITE HERE", True),
+        ("HOLDS", "NOT JUDGED", True),
+        ("PARTLY", "REVERSED", True),
+        ("PARTLY", "UNRESOLVED", False),
+        ("REVERSED", "PARTLY", False),
+        ("REVERSED", "OPPOSITE HERE", False),
+        ("OPPOSITE HERE", "REVERSED", False),
+        ("UNRESOLVED", "NOT JUDGED", False),
     ],
 )
 def test_a_claim_that_gets_worse_is_a_regression(before, after, regression):

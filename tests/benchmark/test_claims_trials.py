@@ -395,7 +395,7 @@ def test_looks_before_the_last_have_spent_their_share():
 
 
 def test_an_open_claim_says_how_many_trials_would_decide_at_what_was_seen():
-    a, b = noise(1, 60.3, 1), noise(2, 60.7, 1)
+    a, b = noise(6, 60), noise(16, 60)
     found = one("'a' > 'b'", a=a, b=b)
     d = np.subtract(a, b)
     n = found.trials_needed
