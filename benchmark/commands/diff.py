@@ -10,6 +10,7 @@ from fedrepro.benchmark.commands._judged import store_at
 from fedrepro.benchmark.commands._options import comma_separated, papers_with_profile
 from fedrepro.benchmark.commands._terminal import paint, print_json
 from fedrepro.benchmark.judging.report_diff import ReportRead, as_read, differences, read_reports
+from fedrepro.benchmark.planning.looks_reached import as_stored
 from fedrepro.benchmark.planning.plan import make_plan
 
 HELP = "compare two reports (report.json or its folder) or two stores"
@@ -52,5 +53,9 @@ def _read(place: Path, given: argparse.Namespace) -> list[ReportRead]:
         return read_reports(place / "report.json" if place.is_dir() else place)
     from fedrepro.benchmark.judging.judge import judge
 
-    plans = (make_plan(paper, given.profile) for paper in papers_with_profile(given))
-    return [as_read(judge(plan, store_at(place), command="", audit=False)) for plan in plans]
+    store = store_at(place)
+    plans = (
+        as_stored(make_plan(paper, given.profile), store, None)
+        for paper in papers_with_profile(given)
+    )
+    return [as_read(judge(plan, store, command="", audit=False)) for plan in plans]

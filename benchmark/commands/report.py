@@ -37,6 +37,7 @@ from fedrepro.benchmark.commands._options import (
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.execution.processes import cores, end_with, environment_of_workers
 from fedrepro.benchmark.judging.scoreboard import Scoreboard, scoreboard
+from fedrepro.benchmark.planning.looks_reached import as_stored
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.load import load_paper, paper_ids
 
@@ -69,13 +70,16 @@ def execute(given: argparse.Namespace) -> int:
         return print_result(*report_on_many(given, folder), folder)
     from fedrepro.benchmark.judging.judge import judge
 
-    plans = [chosen_plan(given, paper) for paper in papers_with_profile(given)]
+    store, command = store_at(given.store), command_line()
+    plans = [
+        as_stored(chosen_plan(given, paper), store, given.trials)
+        for paper in papers_with_profile(given)
+    ]
     if not plans:
         raise FedreproError(f"no paper has a profile '{given.profile}'")
     folder = given.out or (
         default_folder(plans[0], given) if alone else folder_of_all(given.profile)
     )
-    store, command = store_at(given.store), command_line()
     return show(
         [judge(p, store, command=command, wall_s=time.perf_counter() - clock) for p in plans],
         folder,
@@ -149,7 +153,8 @@ def _judge(
     """Judges a paper and writes its report to a new folder in `papers`."""
     from fedrepro.benchmark.judging.judge import judge
 
-    plan = make_plan(load_paper(id, root), profile, trials=trials)
-    report = judge(plan, store_at(store), command=command, wall_s=time.time() - started)
+    found = store_at(store)
+    plan = as_stored(make_plan(load_paper(id, root), profile, trials=trials), found, trials)
+    report = judge(plan, found, command=command, wall_s=time.time() - started)
     (papers / id).mkdir(parents=True)
     return scoreboard(report), publishing().render([report], papers / id)

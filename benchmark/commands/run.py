@@ -20,6 +20,12 @@ from fedrepro.benchmark.commands._options import (
     chosen_plan,
     execution_options,
 )
+from fedrepro.benchmark.commands._until_decided import (
+    add_until_decided,
+    check_options,
+    trained_until_decided,
+)
+from fedrepro.benchmark.planning.looks_reached import as_stored
 from fedrepro.benchmark.spec.load import load_paper
 
 HELP = "train what is missing, judge every cell and write the report"
@@ -32,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_cells(parser)
     add_places(parser)
     add_execution(parser)
+    add_until_decided(parser)
     parser.add_argument(
         "--dry-run", action="store_true", help="print what would be submitted, and train nothing"
     )
@@ -43,14 +50,22 @@ def execute(given: argparse.Namespace) -> int:
     from fedrepro.benchmark.judging.judge import judge
 
     clock = perf_counter()
+    check_options(given)
     plan = chosen_plan(given, load_paper(given.paper))
     store = store_at(given.store)
+    if given.dry_run and given.until_decided:
+        trained_until_decided(plan, store, given)
+        return 0
     if given.dry_run:
         print("\n".join(rehearse(plan, store, **execution_options(given))))
         return 0
     # Before the training, so that a name that no folder can have costs no work.
     folder = given.out or default_folder(plan, given)
-    not_run = trained(plan, store, given)
+    if given.until_decided:
+        plan, not_run = trained_until_decided(plan, store, given)
+    else:
+        not_run = trained(plan, store, given)
+        plan = as_stored(plan, store, given.trials)
     wall_s = perf_counter() - clock
     report = judge(plan, store, command=command_line(), wall_s=wall_s, not_run=not_run)
     return show([report], folder)

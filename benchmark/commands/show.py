@@ -8,6 +8,7 @@ import importlib
 from fedrepro.benchmark.commands._judged import command_line, store_at
 from fedrepro.benchmark.commands._options import add_cells, add_paper, add_store, chosen_plan
 from fedrepro.benchmark.commands._terminal import paint, print_json
+from fedrepro.benchmark.planning.looks_reached import as_stored
 from fedrepro.benchmark.results import as_plain
 from fedrepro.benchmark.spec.load import load_paper
 
@@ -32,9 +33,10 @@ def execute(given: argparse.Namespace) -> int:
     from fedrepro.benchmark.judging.judge import judge
 
     given.tables = [given.table]
-    plan = chosen_plan(given, load_paper(given.paper))
+    store = store_at(given.store)
+    plan = as_stored(chosen_plan(given, load_paper(given.paper)), store, given.trials)
     text = given.format == "text"
-    report = judge(plan, store_at(given.store), command=command_line(), audit=text)
+    report = judge(plan, store, command=command_line(), audit=text)
     if given.json:
         print_json(as_plain(report.tables[0]))
     elif text:

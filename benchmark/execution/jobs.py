@@ -21,7 +21,8 @@ ATTEMPTS = 2
 class Job:
     """One trial to train.
 
-    weight: how soon it should begin; larger first.
+    rank: how soon it should begin; smaller first.
+    weight: the same among equal ranks; larger first.
     limit_s: seconds of running after which its worker counts as hung; None for no limit.
     """
 
@@ -29,6 +30,7 @@ class Job:
     seed: int
     weight: float = 0.0
     limit_s: float | None = None
+    rank: int = 0
 
     @property
     def name(self) -> tuple[str, int]:
@@ -74,11 +76,15 @@ class Queue:
     """Jobs in order of weight, each held back until the job that it needs is done.
 
     Every operation takes logarithmic time: 50,000 trials are queued in a second.
+
+    may_begin: asked when a job's turn has come; one that may not is left out, with what needs it.
     """
 
-    def __init__(self, jobs: Iterable[Job]) -> None:
-        jobs = list(jobs)
-        self._ready: list[tuple[float, int, Job]] = []
+    def __init__(
+        self, jobs: Iterable[Job], may_begin: Callable[[Job], bool] = lambda job: True
+    ) -> None:
+        jobs, self._may_begin = list(jobs), may_begin
+        self._ready: list[tuple[tuple[float, float], int, Job]] = []
         self._held: dict[tuple[str, int], list[Job]] = defaultdict(list)
         self._pushed = count()
         open_names = {job.name for job in jobs}
@@ -87,32 +93,36 @@ class Queue:
                 assert job.needs is not None
                 self._held[job.needs].append(job)
             else:
-                self._push(-job.weight, job)
+                self._push((job.rank, -job.weight), job)
 
     def __bool__(self) -> bool:
         return bool(self._ready or self._held)
 
     def next(self) -> Job | None:
-        """Takes the heaviest job that may begin now; None if there is none."""
-        return heapq.heappop(self._ready)[2] if self._ready else None
+        """Takes the first job that may begin now; None if there is none."""
+        while self._ready:
+            job = heapq.heappop(self._ready)[2]
+            if self._may_begin(job):
+                return job
+        return None
 
     def put_back(self, job: Job) -> None:
         """Gives a job back, to be the next one."""
-        self._push(float("-inf"), job)
+        self._push((float("-inf"), 0.0), job)
 
     def done(self, job: Job) -> None:
         """Lets the jobs begin that need this one."""
         for held in self._held.pop(job.name, ()):
-            self._push(-held.weight, held)
+            self._push((held.rank, -held.weight), held)
 
     def failed(self, job: Job) -> list[Job]:
         """Takes out and returns all jobs that need this one, directly or not."""
         lost = self._held.pop(job.name, [])
         return lost + [further for other in lost for further in self.failed(other)]
 
-    def _push(self, rank: float, job: Job) -> None:
+    def _push(self, order: tuple[float, float], job: Job) -> None:
         # The number breaks ties in the order of coming, so that jobs are never compared.
-        heapq.heappush(self._ready, (rank, next(self._pushed), job))
+        heapq.heappush(self._ready, (order, next(self._pushed), job))
 
 
 @dataclass(frozen=True)

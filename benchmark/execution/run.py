@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from fedrepro.benchmark.execution.jobs import Dispatch, Done, Failed, Job, Liste
 from fedrepro.benchmark.execution.progress import Progress
 from fedrepro.benchmark.planning.estimate import TrialTimeEstimator
 from fedrepro.benchmark.planning.plan import Plan
-from fedrepro.benchmark.planning.summary import duration
+from fedrepro.benchmark.planning.summary import Trial, duration
 from fedrepro.benchmark.store import fingerprint
 from fedrepro.benchmark.store.store import Store
 from fedrepro.benchmark.training.training import device_name
@@ -75,6 +76,8 @@ def execute(
     executor: str = "local",
     cluster: Path | None = None,
     time_limit: float | None = None,
+    trials: Sequence[Trial] | None = None,
+    may_begin: Callable[[float], bool] = lambda seconds: True,
 ) -> Execution:
     """Trains every trial of `plan` that `store` lacks; notes those that fail or miss their data.
 
@@ -83,6 +86,8 @@ def execute(
     executor: where trials are trained (`benchmark.execution.executors`).
     time_limit: seconds of running after which a trial counts as hung; None for 20 times its
     estimate, 0 for never.
+    trials: these alone and in this order, each after those that it starts from; None for all.
+    may_begin: whether a trial of so many estimated seconds is still to be begun.
 
     Raises `StoreError` if the store cannot be written, and `FedreproError` for a device that is not
     there.
@@ -90,7 +95,7 @@ def execute(
     shown, clock = progress or Progress(), time.perf_counter()
     chosen = executors.find(executor)(ExecutorOptions(data_dir, device, jobs, cluster))
     with store.writing():
-        driver = _Driver(plan, store, data_dir, shown)
+        driver = _Driver(plan, store, data_dir, shown, trials, may_begin)
         driver.train(driver.sort_out(download), chosen, time_limit)
     driver.done.wall_s = time.perf_counter() - clock
     return driver.done
@@ -106,10 +111,11 @@ def rehearse(
     executor: str = "local",
     cluster: Path | None = None,
     time_limit: float | None = None,
+    trials: Sequence[Trial] | None = None,
 ) -> list[str]:
     """Lines that say what `execute` would submit, where, and in which order; nothing is written."""
     chosen = executors.find(executor)(ExecutorOptions(data_dir, device, jobs, cluster))
-    driver = _Driver(plan, store, data_dir, Progress())
+    driver = _Driver(plan, store, data_dir, Progress(), trials)
     todo = driver.sort_out(download=False)
     queue = Queue(driver.weighted(todo, chosen, time_limit))
     lines = [*chosen.describe(), f"{len(todo)} trials would be submitted, in this order:"]
@@ -127,6 +133,8 @@ class _Driver:
     store: Store
     data_dir: Path | None
     progress: Progress
+    trials: Sequence[Trial] | None = None
+    may_begin: Callable[[float], bool] = lambda seconds: True
     done: Execution = field(default_factory=Execution)
     seconds: dict[tuple[str, int], float] = field(default_factory=dict)
 
@@ -136,8 +144,9 @@ class _Driver:
         todo: list[Job] = []
         other_data = set[tuple[str, int]]()
         stale = Counter[str]()
-        for config, seed in self.plan.trials_to_run():
-            job = Job(config, seed)
+        wanted = self.plan.trials_to_run() if self.trials is None else self.trials
+        for rank, (config, seed) in enumerate(wanted):
+            job = Job(config, seed, rank=0 if self.trials is None else rank)
             record = self.store.find(config, seed)
             changed = [] if record is None else available.changed(config, record)
             if changed or job.needs in other_data:
@@ -189,7 +198,8 @@ class _Driver:
             waiting=shown.say,
         )
         with shown:
-            executor.train(Dispatch(Queue(jobs), listener))
+            queue = Queue(jobs, lambda job: self.may_begin(self.seconds[job.name]))
+            executor.train(Dispatch(queue, listener))
 
     def weighted(self, todo: list[Job], executor: Executor, time_limit: float | None) -> list[Job]:
         """The jobs with limits, and weights: seconds of each and of the longest chain after it."""

@@ -15,12 +15,18 @@ from fedrepro.benchmark.planning.plan import Plan, PlannedCell
 from fedrepro.benchmark.planning.plan_run import Resolved
 from fedrepro.benchmark.results import Departure
 from fedrepro.benchmark.stats.samples import Sample, describe
+from fedrepro.benchmark.store.looks import LookBook
 from fedrepro.benchmark.store.record import TrialRecord
 
 
 class Trials(Protocol):
-    """The part of `benchmark.store.store.Store` that judging reads."""
+    """The part of `benchmark.store.store.Store` that judging reads.
 
+    looks: None where there is nothing on disk in which looks could be noted.
+    """
+
+    @property
+    def looks(self) -> LookBook | None: ...
     def find(self, config: RunConfig, seed: int) -> TrialRecord | None: ...
     def stale(self, config: RunConfig, seed: int) -> list[str]: ...
     def error(self, config: RunConfig, seed: int) -> str | None: ...

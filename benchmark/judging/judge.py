@@ -1,4 +1,7 @@
-"""Joins specs, plan and stored trials into a judged report; trains and renders nothing."""
+"""Joins specs, plan and stored trials into a judged report; trains and renders nothing.
+
+How often each claim was looked at is noted in the store (`benchmark.store.looks`).
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ from fedrepro.benchmark.claims.trials import Claims, judge_together
 from fedrepro.benchmark.judging.cell_verdicts import cell_verdicts
 from fedrepro.benchmark.judging.evidence import Evidence, Trials
 from fedrepro.benchmark.judging.figure_data import panels
+from fedrepro.benchmark.judging.looking import LookTaker, TableLooks, noted
 from fedrepro.benchmark.judging.methods_compared import compare
 from fedrepro.benchmark.judging.other_readings import (
     choices,
@@ -60,12 +64,13 @@ def judge(
     """
     found = findings_for(plan.paper, plan.tables) if audit else ()
     evidence = Evidence(plan, store, not_run or {})
-    judging = _Judging(plan, evidence, found)
-    judged, taken = judging.tables(), plan.paper.readings
+    taker = LookTaker(store.looks)
+    judged, taken = _Judging(plan, evidence, found, taker).tables(), plan.paper.readings
     others = {
-        name: _Judging(other, Evidence(other, store, not_run or {}), ()).tables()
+        name: _Judging(other, Evidence(other, store, not_run or {}), (), taker).tables()
         for name, other in read_otherwise(plan).items()
     }
+    judged = noted(judged, taker.note())
     return Report(
         paper=plan.paper.id,
         title=plan.paper.title,
@@ -92,6 +97,7 @@ class _Judging:
     plan: Plan
     evidence: Evidence
     audit: tuple[Finding, ...]
+    taker: LookTaker
 
     @cached_property
     def claims_context(self) -> ClaimContext:
@@ -143,16 +149,21 @@ class _Judging:
     @cached_property
     def claims(self) -> Mapping[str, tuple[ClaimResult, ...]]:
         """By table, its claims, judged together with those of all others."""
+        looks = [TableLooks(self.taker, self.evidence, one) for one in self.bound.values()]
         contexts = [
             replace(
                 self.claims_context,
                 margin=None if table.margin is None else table.margin.value,
                 unit=table.unit,
+                looks=taken.spendable,
             )
-            for table in self.shown
+            for table, taken in zip(self.shown, looks, strict=True)
         ]
         judged = judge_together(list(zip(self.bound.values(), contexts, strict=True)))
-        return dict(zip(self.bound, judged, strict=True))
+        return {
+            id: taken.finish(results)
+            for id, taken, results in zip(self.bound, looks, judged, strict=True)
+        }
 
     def tables(self) -> tuple[TableResult, ...]:
         """Every table of the plan, in the paper's order."""

@@ -44,6 +44,7 @@ class Plan:
     rows: the pattern that chose rows, None for all.
     part: the cells that `only` left, None for all.
     also: tables that are shown for their claims, whether or not a cell of theirs is left.
+    asked: by run key, how many trials are asked for where that is not `trials`.
     """
 
     paper: Paper
@@ -57,6 +58,7 @@ class Plan:
     rows: str | None = None
     part: Collection[CellKey] | None = None
     also: frozenset[str] = frozenset()
+    asked: Mapping[str, int] = field(default_factory=dict)
 
     def seeds(self, config: RunConfig) -> tuple[int, ...]:
         """The trials of a run: fewer where every later run starts from one and the same trial.
@@ -67,7 +69,7 @@ class Plan:
             return (0,)
         starts = self._start_trials.get(config, frozenset({None}))
         if config in self.shown or None in starts:
-            return tuple(range(self.trials))
+            return tuple(range(self.asked.get(config.key, self.trials)))
         return tuple(sorted(trial for trial in starts if trial is not None))
 
     @cached_property
@@ -116,6 +118,7 @@ class Plan:
             trials=self.trials,
             sets=self.sets,
         )
+        other = replace(other, asked=self.asked)
         return other if self.part is None else other.only(self.part, self.also)
 
     def reads_as(self, other: Plan) -> bool:

@@ -39,6 +39,7 @@ def expand_paper(raw: RawPaper, tables: tuple[Table, ...], file: Path) -> Paper:
             tuple(profile.overrides),
             {data_set: tuple(changes) for data_set, changes in profile.on.items()},
             tuple(profile.omit),
+            tuple(profile.looks or ()),
         )
         for name, profile in raw.profiles.items()
     }

@@ -338,7 +338,8 @@ class Profile:
     """How much is run: trials, overrides over every experiment, and replacements of data sets.
 
     on: per data-set name of `--on`, the overrides that put the profile on that set. omit: cells
-    that it does not run.
+    that it does not run. looks: with how many trials claims may be looked at, rising; none means
+    once, with `trials`.
     """
 
     name: str
@@ -346,6 +347,12 @@ class Profile:
     overrides: tuple[Override, ...]
     on: Mapping[str, tuple[Override, ...]] = field(default_factory=dict)
     omit: tuple[Omission, ...] = ()
+    looks: tuple[int, ...] = ()
+
+    @property
+    def declared(self) -> int:
+        """The trials over which the level of a claim is spent (`benchmark.stats.looks`)."""
+        return max((self.trials, *self.looks))
 
     def omitted(self, experiment: Experiment) -> str | None:
         """Why the profile does not run the experiment of a cell, or None if it does."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path as PathOf
 from typing import Any
 
@@ -35,6 +36,7 @@ def check_paper(data: Toml, folder: str, report: Reporter) -> None:
     for name, profile in _table(data.get("profiles")).items():
         here = ("profiles", name)
         rules.overrides(_table(profile), here)
+        _check_looks(_table(profile), here, report)
         for place, omission in _tables(_table(profile), "omit", here):
             if isinstance(omission.get("path"), str):
                 value = [omission["value"]] if "value" in omission else []
@@ -257,6 +259,22 @@ def _check_readings(claims: Placed, report: Reporter) -> None:
         name = claim.get("reading_of")
         if isinstance(name, str) and name not in firsts:
             report.add((*path, "reading_of"), f"no claim '{name}'{suggestion(name, firsts)}")
+
+
+def _check_looks(profile: Toml, at: Path, report: Reporter) -> None:
+    """Looks rise, there is more than one, and what is trained by default is one of them."""
+    looks, trials = profile.get("looks"), profile.get("trials")
+    if not isinstance(looks, list) or not all(type(one) is int for one in looks):
+        return  # the schema says so
+    if len(looks) < 2:
+        report.add((*at, "looks"), "one look needs no declaration; give two or more, or none")
+    elif any(later <= one for one, later in pairwise(looks)):
+        report.add((*at, "looks"), f"{looks} does not rise: a look adds trials to the one before")
+    elif type(trials) is int and trials not in looks:
+        report.add(
+            (*at, "looks"),
+            f"trials = {trials} is none of {looks}: a run would end between two looks",
+        )
 
 
 def _check_published(data: Toml, rows: Placed, columns: Placed, report: Reporter) -> None:

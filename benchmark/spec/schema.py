@@ -100,6 +100,7 @@ class RawProfile(RawLocalProfile):
     """A profile of a paper."""
 
     trials: Annotated[int, Field(ge=1, le=limits.TRIALS)]
+    looks: list[Annotated[int, Field(ge=2, le=limits.TRIALS)]] | None = None
     omit: list[Omission] = Field(default_factory=list)
     on: dict[Name, list[Override]] = Field(default_factory=dict)
 

@@ -22,6 +22,7 @@ from fedrepro.benchmark.store.files import disk, read_whole
 
 DESCRIPTION = "store.json"
 LOCK = "lock"
+LOOKS, LOOKS_LOCK = "looks.json", "looks.lock"
 UNFINISHED = "unfinished"
 FOLDERS = ("trials", "errors", "quarantine", UNFINISHED)
 

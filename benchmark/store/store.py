@@ -5,6 +5,7 @@
     errors/<run key>-seed<k>.json                   why a trial failed; never taken as a result
     quarantine/                                     damaged files, for inspection
     unfinished/                                     what is being written; a kill leaves it there
+    looks.json                                      how often claims were judged
 
 Files appear whole or not at all (`benchmark.store.files`) and the record comes last, so where it
 exists all of the trial does. Anyone may read; one process at a time writes (`writing`), and only
@@ -48,6 +49,7 @@ from fedrepro.benchmark.store.folder import (
     refuse_foreign,
     refuse_link,
 )
+from fedrepro.benchmark.store.looks import LookBook
 from fedrepro.benchmark.store.record import NOT_A_RECORD, SCHEMA, TrialRecord, check_schema
 from fedrepro.methods.outcome import Curve, Outcome
 
@@ -73,6 +75,7 @@ class Store:
         Raises `StoreError` if a newer fedrepro wrote it, or its description is no file.
         """
         self.root, self.source_of, self.warn = Path(root), source_of, warn
+        self.looks = LookBook(self.root, warn)
         self._writing = False
         description = object_in(self.root / DESCRIPTION)
         if description is not None:

@@ -92,6 +92,8 @@ def plan_of(tables, planned, *, drawings=(), trials=3, on=None):
 class Shelf:
     """A store in memory."""
 
+    looks = None
+
     def __init__(self, *, errors=None, stale=None, arrays=None, released=True):
         self.records, self.errors, self.edits = {}, errors or {}, stale or {}
         self.arrays, self.released = arrays or {}, released

@@ -1,0 +1,159 @@
+"""How often claims were looked at: `looks.json` in a store, sealed and replaced as a whole.
+
+A report may be made while another process trains, so this file has a lock of its own. It guards
+who looks often without thinking of it, not against fraud: whoever removes it begins anew.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import stat
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from fedrepro.benchmark.errors import StoreError
+from fedrepro.benchmark.stats.looks import Looks
+from fedrepro.benchmark.store.files import disk, read_whole, sha256_of, write_whole
+from fedrepro.benchmark.store.folder import (
+    LOOKS,
+    LOOKS_LOCK,
+    UNFINISHED,
+    open_lock,
+    refuse_foreign,
+)
+from fedrepro.benchmark.store.record import check_schema
+
+SCHEMA = 1
+_CLAIM = re.compile(r"[0-9a-f]{16}")
+"""What tells the test of one claim on one set of runs from others."""
+_PART = re.compile(r"looks\.json\.[0-9a-f]{8}\.part")
+_PATIENCE_S, _AGAIN_S = 10.0, 0.05
+"""How long another writer of this file, which takes milliseconds, is waited for."""
+
+
+class LookBook:
+    """The looks at the claims that were judged from one store.
+
+    warn: gets one sentence when the file is damaged.
+    """
+
+    def __init__(self, root: Path, warn: Callable[[str], None] = lambda sentence: None) -> None:
+        self.path, self.warn = root / LOOKS, warn
+
+    def read(self) -> dict[str, Looks]:
+        """By claim, with how many trials it was judged; empty where nothing was noted.
+
+        A damaged file counts as none.
+
+        Raises `StoreError` if the disk refuses, or for what is no file or of a newer version.
+        """
+        content = read_whole(self.path)
+        if content is None:
+            return {}
+        try:
+            return _parsed(content)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            self.warn(f"{self.path.name} is damaged; how often claims were looked at is not known")
+            return {}
+
+    def note(self, found: Mapping[str, Looks]) -> None:
+        """Adds looks to those that are noted; what was declared first stays.
+
+        Raises `StoreError` if the file cannot be written; it is then as it was.
+        """
+        if not found:
+            return
+        root = self.path.parent
+        with disk(root):
+            refuse_foreign(root)
+        with _alone(root / LOOKS_LOCK):
+            known = self.read()
+            merged = {**known, **{id: _merged(known.get(id), new) for id, new in found.items()}}
+            if merged == known:
+                return
+            with disk(root):
+                _clear(root / UNFINISHED)
+                write_whole(self.path, _sealed(merged), root / UNFINISHED)
+
+
+def _merged(known: Looks | None, new: Looks) -> Looks:
+    if known is None:
+        return new
+    return Looks(tuple(sorted({*known.counts, *new.counts})), known.declared)
+
+
+def _parsed(content: bytes) -> dict[str, Looks]:
+    plain = json.loads(content.decode())
+    check_schema({"schema": plain["schema"]})
+    seal = plain.pop("sha256")
+    if seal != sha256_of(_canonical(plain)):
+        raise ValueError("the content is not what was written")
+    found = {}
+    for id, one in plain["looks"].items():
+        counts, declared = tuple(one["counts"]), one["declared"]
+        whole = all(type(n) is int and n > 0 for n in (*counts, declared))
+        rising = all(earlier < later for earlier, later in pairwise(counts))
+        if not _CLAIM.fullmatch(id) or not counts or not whole or not rising:
+            raise ValueError(f"{id} has no looks")
+        found[id] = Looks(counts, declared)
+    return found
+
+
+def _sealed(looks: Mapping[str, Looks]) -> bytes:
+    plain = {
+        "schema": SCHEMA,
+        "looks": {
+            id: {"counts": list(one.counts), "declared": one.declared} for id, one in looks.items()
+        },
+    }
+    return _canonical({**plain, "sha256": sha256_of(_canonical(plain))}) + b"\n"
+
+
+def _canonical(plain: Mapping[str, Any]) -> bytes:
+    return json.dumps(plain, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Holds the lock of the file.
+
+    Raises `StoreError` if another process keeps it, the disk refuses, or no file can be the lock.
+    """
+    with disk(path):
+        lock = open_lock(path)
+    try:
+        if not stat.S_ISREG(os.fstat(lock).st_mode):
+            raise StoreError(f"{path} is no file")
+        until = time.monotonic() + _PATIENCE_S
+        while not _locked(lock, path):
+            if time.monotonic() > until:
+                raise StoreError(f"another process keeps {path}")
+            time.sleep(_AGAIN_S)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _locked(lock: int, path: Path) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        raise StoreError(f"cannot lock {path}: {error.strerror}") from error
+    return True
+
+
+def _clear(folder: Path) -> None:
+    """Removes what a killed writer of this file left."""
+    with suppress(FileNotFoundError):
+        for file in folder.iterdir():
+            if _PART.fullmatch(file.name) and stat.S_ISREG(file.lstat().st_mode):
+                file.unlink()

@@ -1,0 +1,91 @@
+"""Claims looked at with 5, 10, 20 and 40 trials: how often they are decided, wrongly and rightly.
+
+docs/verdicts.md shows the numbers of the slow simulation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.stats import ttest_1samp
+
+from fedrepro.benchmark.stats.looks import shares
+
+LOOKS = (5, 10, 20, 40)
+Draw = Callable[[np.random.Generator, int], NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Shares of claims that are called shown and opposite, and the trials that they took."""
+
+    shown: float
+    opposite: float
+    trials: float
+
+
+def decided(draw: Draw, effect: float, claims: int) -> Rates:
+    """Claims of one comparison whose trials are added until it is decided, as a run does.
+
+    draw: differences of mean 0 and SD 1. [claims, trials]
+    """
+    differences = effect + draw(np.random.default_rng(0), claims)
+    word, trials = np.zeros(claims), np.full(claims, LOOKS[-1])
+    still = np.arange(claims)
+    for look, share in zip(LOOKS, shares(LOOKS, LOOKS[-1]), strict=True):
+        p = ttest_1samp(differences[still, :look], 0, axis=1, alternative="greater").pvalue
+        for sign, passed in ((1, p <= 0.05 * share), (-1, 1 - p <= 0.05 * share)):
+            word[still[passed]] = sign
+            trials[still[passed]] = look
+        still = np.flatnonzero(word == 0)
+    return Rates(float(np.mean(word > 0)), float(np.mean(word < 0)), float(trials.mean()))
+
+
+def normal(random: np.random.Generator, claims: int) -> NDArray[np.float64]:
+    return random.standard_normal((claims, LOOKS[-1]))
+
+
+def flat(random: np.random.Generator, claims: int) -> NDArray[np.float64]:
+    return random.uniform(-math.sqrt(3), math.sqrt(3), (claims, LOOKS[-1]))
+
+
+def at_most(share: float, claims: int) -> float:
+    """The level with three Monte-Carlo errors."""
+    return share + 3 * math.sqrt(share * (1 - share) / claims)
+
+
+@pytest.mark.parametrize("draw", [normal, flat])
+def test_looking_four_times_is_wrong_no_more_often_than_looking_once(draw: Draw) -> None:
+    rates = decided(draw, 0.0, 2_000)
+    assert rates.shown <= at_most(0.05, 2_000)
+    assert rates.opposite <= at_most(0.05, 2_000)
+
+
+def test_looking_without_shares_would_be_wrong_too_often() -> None:
+    """What the shares are for: the same looks, each at the whole level."""
+    x = normal(np.random.default_rng(0), 2_000)
+    p = [ttest_1samp(x[:, :n], 0, axis=1, alternative="greater").pvalue for n in LOOKS]
+    assert np.mean(np.min(p, axis=0) <= 0.05) > 0.09
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("draw", [normal, flat])
+def test_error_rates_of_looks(draw: Draw) -> None:
+    rates = decided(draw, 0.0, 100_000)
+    assert rates.shown <= at_most(0.05, 100_000)
+    assert rates.opposite <= at_most(0.05, 100_000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("effect", "shown", "trials"), [(0.5, 0.86, 28.4), (1.0, 1.0, 13.2), (2.0, 1.0, 6.3)]
+)
+def test_power_of_looks_is_what_the_docs_say(effect: float, shown: float, trials: float) -> None:
+    rates = decided(normal, effect, 100_000)
+    assert rates.shown == pytest.approx(shown, abs=0.01)
+    assert rates.trials == pytest.approx(trials, abs=0.3)

@@ -1,0 +1,314 @@
+"""A run until claims are decided: what it trains, in which order, where it stops and goes on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import norm
+
+from fedrepro.benchmark.config import RunConfig
+from fedrepro.benchmark.execution.run import Execution
+from fedrepro.benchmark.execution.until_decided import Budget, Means, UntilDecided
+from fedrepro.benchmark.judging.judge import judge
+from fedrepro.benchmark.planning.looks_reached import as_stored, looks_of, reached
+from fedrepro.benchmark.planning.next_trials import OpenClaim, chance_of_decision, worth_most
+from fedrepro.benchmark.planning.plan import Plan, make_plan
+from fedrepro.benchmark.planning.summary import Trial
+from fedrepro.benchmark.results import ClaimResult, Comparison, Report
+from fedrepro.benchmark.spec.model import Claim, Paper, Profile
+from fedrepro.benchmark.store.store import Store
+from fedrepro.methods.outcome import Curve, Outcome
+
+MakePaper = Callable[..., Paper]
+ROWS = {
+    "strong": {"training": {"learning_rate": 0.01}},
+    "weak": {"training": {"learning_rate": 0.02}},
+    "even": {"training": {"learning_rate": 0.03}},
+    "alike": {"training": {"learning_rate": 0.04}},
+}
+MEAN = {0.01: 90.0, 0.02: 50.0, 0.03: 60.0, 0.04: 60.0}
+LOOKS = (5, 10, 20)
+
+
+class Clock:
+    """Seconds that pass when trials are trained."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def result_of(run: RunConfig, seed: int) -> float:
+    """What a trial gives: its method's mean and a spread of a point, without any training."""
+    rate = run.options["learning_rate"]
+    noise = np.random.default_rng([seed, round(1000 * rate)]).normal()
+    return float(MEAN[rate] + noise) / 100
+
+
+class Bench:
+    """A run until decided with trials that are made up, a second each."""
+
+    def __init__(self, plan: Plan, store: Store, seconds: float = math.inf, **more: object) -> None:
+        self.store, self.clock = store, Clock()
+        self.trained: list[tuple[float, int]] = []
+        self.failing: set[tuple[float, int]] = set()
+        self.stop_after = math.inf
+        self.plan = plan
+        means = Means(self.judged, self.train, lambda: lambda run: 1.0)
+        looks = looks_of(plan.profile)
+        self.steps = UntilDecided(plan, store, looks, means, Budget(seconds, self.clock))
+
+    def judged(self, plan: Plan) -> Report:
+        return judge(plan, self.store, command="test", audit=False)
+
+    def train(self, trials: Sequence[Trial]) -> Execution:
+        done = Execution()
+        with self.store.writing():
+            for run, seed in trials:
+                name = (run.options["learning_rate"], seed)
+                if len(self.trained) >= self.stop_after:
+                    raise KeyboardInterrupt
+                if not self.steps.budget.allows(1.0):
+                    break
+                self.clock.now += 1.0
+                self.trained.append(name)
+                if name in self.failing:
+                    done.errors[run.key, seed] = "diverged at round 1"
+                    self.store.save_error(run, seed, "diverged at round 1")
+                    continue
+                curve = Curve((1, 2), (0.1, result_of(run, seed)))
+                self.store.save(
+                    run, seed, Outcome({"accuracy": curve}), {"wall_s": 1.0, "device": "x"}
+                )
+                done.trained += 1
+        return done
+
+    def run(self) -> Report:
+        return self.judged(self.steps.run())
+
+    def trials(self) -> dict[float, int]:
+        """How many trials each learning rate has in the store."""
+        return {
+            run.options["learning_rate"]: sum(
+                self.store.find(run, seed) is not None for seed in range(max(LOOKS))
+            )
+            for run in self.plan.runs
+        }
+
+
+@pytest.fixture
+def plan(tiny_paper: MakePaper) -> Plan:
+    """Two claims: one of a large effect, and one between methods that are alike."""
+    paper = tiny_paper(ROWS, trials=20)
+    claims = (
+        Claim("large", "s", "'strong' > 'weak'"),
+        Claim("none", "s", "'even' > 'alike'"),
+    )
+    table = replace(paper.tables[0], claims=claims)
+    profile = replace(paper.profiles["smoke"], looks=LOOKS)
+    return make_plan(replace(paper, tables=(table,), profiles={"smoke": profile}), "smoke")
+
+
+def words(report: Report) -> dict[str, str]:
+    return {one.id: one.word for one in report.tables[0].claims}
+
+
+def test_runs_of_a_decided_claim_stop_and_those_of_an_open_one_go_on(
+    plan: Plan, store: Store
+) -> None:
+    bench = Bench(plan, store)
+    report = bench.run()
+    assert words(report)["large"] == "HOLDS"
+    trials = bench.trials()
+    assert trials[0.01] == trials[0.02] == 5
+    assert trials[0.03] == trials[0.04] == (20 if words(report)["none"] == "UNRESOLVED" else 10)
+    assert not any(cell.failed for cell in report.tables[0].cells)
+    assert {cell.verdict.word for cell in report.tables[0].cells}.isdisjoint({"ERROR", "NOT RUN"})
+    looks = {one.id: one.looks for one in report.tables[0].claims}
+    assert looks["large"] == (5,)
+    assert looks["none"][0] == 5
+
+
+def test_both_sides_are_trained_in_pairs_of_one_seed(plan: Plan, store: Store) -> None:
+    bench = Bench(plan, store, seconds=6)
+    bench.run()
+    seeds = [seed for _, seed in bench.trained]
+    assert seeds == [0, 0, 1, 1, 2, 2]
+    assert len({rate for rate, _ in bench.trained}) == 2
+
+
+def test_no_time_trains_nothing_and_still_gives_a_report(plan: Plan, store: Store) -> None:
+    bench = Bench(plan, store, seconds=0)
+    assert set(words(bench.run()).values()) == {"NOT RUN"}
+    assert bench.trained == []
+
+
+def test_a_spent_budget_leaves_what_is_open_and_the_next_run_goes_on(
+    plan: Plan, store: Store
+) -> None:
+    first = Bench(plan, store, seconds=13)
+    report = first.run()
+    assert words(report) == {"large": "HOLDS", "none": "UNRESOLVED"}
+    second = Bench(plan, store)
+    report = second.run()
+    assert words(report)["large"] == "HOLDS"
+    assert not set(first.trained) & set(second.trained)
+    assert first.trained + second.trained == whole(plan, store)
+
+
+def whole(plan: Plan, store: Store) -> list[tuple[float, int]]:
+    """What a run without interruption trains, in its order."""
+    alone = Bench(plan, Store(store.root.with_name("alone"), source_of=store.source_of))
+    alone.run()
+    return alone.trained
+
+
+def test_an_interrupted_run_loses_nothing_and_goes_on(plan: Plan, store: Store) -> None:
+    first = Bench(plan, store)
+    first.stop_after = 7
+    with pytest.raises(KeyboardInterrupt):
+        first.run()
+    second = Bench(plan, store)
+    second.run()
+    assert first.trained + second.trained == whole(plan, store)
+
+
+def test_a_report_shows_as_many_trials_of_each_run_as_it_has_come_to(
+    plan: Plan, store: Store
+) -> None:
+    bench = Bench(plan, store)
+    report = bench.run()
+    again = judge(as_stored(plan, store, None), store, command="test", audit=False)
+    assert again.tables == report.tables
+    assert as_stored(plan, store, 5) is plan
+
+
+def test_a_claim_whose_trial_fails_is_left_and_tried_again_by_the_next_run(
+    plan: Plan, store: Store
+) -> None:
+    bench = Bench(plan, store)
+    bench.failing = {(0.01, 3)}
+    report = bench.run()
+    assert words(report)["large"] == "UNRESOLVED"
+    assert [cell.failed for cell in report.tables[0].cells if cell.failed]
+    assert bench.trained.count((0.01, 3)) == 1
+    again = Bench(plan, store)
+    assert words(again.run())["large"] == "HOLDS"
+    assert again.trained[0] == (0.01, 3)
+
+
+def test_a_profile_without_looks_has_one_at_its_trials() -> None:
+    assert looks_of(Profile("p", 7, ())) == (7,)
+    assert looks_of(Profile("p", 5, (), looks=LOOKS), most=12) == (5, 10)
+    assert looks_of(Profile("p", 5, (), looks=LOOKS), most=3) == (3,)
+
+
+@given(st.sets(st.integers(0, 45), max_size=40))
+def test_a_run_has_reached_the_last_look_whose_trials_are_all_there(seeds: set[int]) -> None:
+    run = RunConfig("federated", "fedavg", {}, {"name": "digits"}, {"name": "cnn"})
+    looks = (5, 10, 20, 40)
+    expected = max((n for n in looks if set(range(n)) <= seeds), default=0)
+    assert reached(run, looks, lambda _, seed: seed in seeds) == expected
+
+
+def runs(n: int) -> list[RunConfig]:
+    return [RunConfig("federated", f"m{i}", {}, {"name": "d"}, {"name": "c"}) for i in range(n)]
+
+
+def open_claim(id: str, of: Sequence[RunConfig], chance: float, trials: int = 2) -> OpenClaim:
+    wanted = tuple((run, seed) for seed in range(trials) for run in of)
+    return OpenClaim("1", id, trials, wanted, chance)
+
+
+def test_what_decides_most_a_second_comes_first() -> None:
+    a, b, c, d = runs(4)
+    cost = {a: 1.0, b: 1.0, c: 4.0, d: 4.0}
+    claims = [open_claim("dear", [c, d], 0.9), open_claim("cheap", [a, b], 0.5)]
+    assert worth_most(claims, cost.__getitem__) == [
+        *[(a, 0), (b, 0), (a, 1), (b, 1)],
+        *[(c, 0), (d, 0), (c, 1), (d, 1)],
+    ]
+
+
+def test_trials_that_claims_share_are_counted_once() -> None:
+    """Alone, the third claim is dearer than the second; with the first claim's run it is not."""
+    a, b, c, d, e = runs(5)
+    cost = {a: 2.0, b: 1.0, c: 1.5, d: 1.5, e: 1.2}
+    claims = [
+        open_claim("first", [a, b], 0.9),
+        open_claim("second", [d, c], 0.4),
+        open_claim("third", [a, e], 0.4),
+    ]
+    order = list(dict.fromkeys(run for run, _ in worth_most(claims, cost.__getitem__)))
+    assert order == [a, b, e, d, c]
+
+
+def test_what_is_worth_far_less_waits_for_the_next_look() -> None:
+    a, b, c, d = runs(4)
+    claims = [open_claim("likely", [a, b], 0.9), open_claim("hopeless", [c, d], 0.01)]
+    assert {run for run, _ in worth_most(claims, lambda run: 1.0)} == {a, b}
+
+
+def test_claims_of_no_chance_are_still_trained_when_nothing_else_is_open() -> None:
+    a, b = runs(2)
+    assert len(worth_most([open_claim("hopeless", [a, b], 0.0)], lambda run: 1.0)) == 4
+
+
+@settings(max_examples=50)
+@given(st.data())
+def test_the_order_follows_from_claims_and_estimates_alone(data: st.DataObject) -> None:
+    pool = runs(6)
+    seconds = {run: data.draw(st.sampled_from([0.5, 1.0, 3.0, 10.0])) for run in pool}
+    claims = [
+        open_claim(str(i), data.draw(st.lists(st.sampled_from(pool), min_size=1, max_size=3)), 0.5)
+        for i in range(5)
+    ]
+    once = worth_most(claims, seconds.__getitem__)
+    assert once == worth_most(claims, seconds.__getitem__)
+    assert len({(run.key, seed) for run, seed in once}) == len(once)
+    needed = {trial for claim in claims for trial in claim.trials}
+    assert set(once) <= needed
+    assert once
+
+
+def compared(*pairs: tuple[float, float]) -> ClaimResult:
+    """A claim of comparisons with these p-values."""
+    one = [Comparison("a > b", "", "", (), None, None, p, q) for p, q in pairs]
+    return ClaimResult("c", "s", "h", "supported", "", "UNRESOLVED", "", None, tuple(one))
+
+
+def test_the_chance_of_a_decision_is_that_of_drawn_trials() -> None:
+    """Reference: the coming trials are drawn about a mean that is itself drawn about that seen."""
+    n, then, declared, z = 5, 10, 20, 1.2
+    rng = np.random.default_rng(0)
+    seen, draws = z / math.sqrt(n), 200_000
+    truth = rng.normal(seen, 1 / math.sqrt(n), draws)
+    coming = rng.normal(truth, 1 / math.sqrt(then - n))
+    statistic = (n * seen + (then - n) * coming) / then * math.sqrt(then)
+    spent = [math.log1p((math.e - 1) * at / declared) for at in (n, then)]
+    level = 0.05 * (spent[1] - spent[0])
+    expected = np.mean(np.abs(statistic) >= norm.isf(level))
+    p = float(norm.sf(z))
+    found = chance_of_decision(compared((p, 1 - p)), n, then, declared)
+    assert found == pytest.approx(expected, abs=0.005)
+
+
+def test_a_conjunction_is_no_likelier_than_its_weakest_part() -> None:
+    strong, weak = (0.01, 0.99), (0.3, 0.7)
+    both = chance_of_decision(compared(strong, weak), 5, 10, 20)
+    assert both <= chance_of_decision(compared(weak), 5, 10, 20) + 1e-12
+    assert chance_of_decision(compared(strong), 5, 10, 20) > both
+
+
+def test_what_is_counted_or_beyond_the_declared_trials_has_no_chance() -> None:
+    exact = replace(compared((0.2, 0.8)).comparisons[0], exact=True)
+    assert chance_of_decision(replace(compared(), comparisons=(exact,)), 5, 10, 20) == 0
+    assert chance_of_decision(compared((0.01, 0.99)), 20, 40, 20) == 0

@@ -1,0 +1,113 @@
+"""`fedrepro run --until-decided` with real training, and what `execute` adds for it."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from fedrepro.benchmark.cli import main
+from fedrepro.benchmark.commands import _options, run
+from fedrepro.benchmark.execution.jobs import Job, Queue
+from fedrepro.benchmark.execution.progress import Progress
+from fedrepro.benchmark.execution.run import Execution, execute
+from fedrepro.benchmark.planning.plan import Plan, make_plan
+from fedrepro.benchmark.spec.model import Claim, Paper
+from fedrepro.benchmark.store.store import Store
+
+MakePaper = Callable[..., Paper]
+ROWS = {
+    "learns": {"training": {"rounds": 4}},
+    "barely": {"training": {"learning_rate": 1e-9}},
+    "other": {"training": {"learning_rate": 2e-9}},
+}
+
+
+@pytest.fixture
+def paper(tiny_paper: MakePaper, monkeypatch: pytest.MonkeyPatch) -> Paper:
+    """A method that learns and two that do not, looked at with two and four trials."""
+    made = tiny_paper(ROWS, trials=2)
+    claim = Claim("same", "s", "'barely' > 'other'")
+    table = replace(made.tables[0], claims=(claim,))
+    profile = replace(made.profiles["smoke"], looks=(2, 4))
+    made = replace(made, tables=(table,), profiles={"smoke": profile})
+    for module in (run, _options):
+        monkeypatch.setattr(module, "load_paper", lambda id, root=None: made)
+    return made
+
+
+def told(folder: Path, *more: str) -> dict[str, Any]:
+    """What a command's report says."""
+    where = ["--profile", "smoke", "--store", str(folder / "store"), "--out", str(folder / "out")]
+    main([more[0], "p", *where, *more[1:]])
+    found = json.loads((folder / "out" / "report.json").read_text("utf-8"))
+    assert isinstance(found, dict)
+    return found
+
+
+def test_only_what_claims_need_is_trained_and_the_next_run_trains_nothing(
+    paper: Paper, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = told(tmp_path, "run", "--until-decided", "--budget", "10m", "--jobs", "0")
+    (claim,) = first["tables"][0]["claims"]
+    assert claim["declared"] == 4
+    assert claim["looks"][0] == 2
+    seeds = {one["key"]: one["seeds"] for one in first["runs"]}
+    learns, barely, other = (seeds[one.key] for one in make_plan(paper, "smoke").runs)
+    assert learns == []
+    assert barely == other == list(range(claim["looks"][-1]))
+    capsys.readouterr()
+    again = told(tmp_path, "run", "--until-decided", "--jobs", "0")
+    assert "trials: 0 trained" in capsys.readouterr().err
+    assert again["tables"] == first["tables"]
+
+
+@pytest.mark.parametrize("budget", ["5x", "", "-5m", "nan", "1e9h", "٣m"])
+def test_a_budget_that_is_no_time_is_refused(
+    budget: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["run", "cpcfl", "--until-decided", f"--budget={budget}"])
+    assert ended.value.code == 2
+    assert "is no time such as 15m" in capsys.readouterr().err
+
+
+def test_a_budget_alone_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "cpcfl", "--budget", "15m"]) == 2
+    assert "needs --until-decided" in capsys.readouterr().err
+
+
+def carry_out(plan: Plan, store: Store, **more: Any) -> Execution:
+    quiet = Progress(Console(file=io.StringIO()))
+    return execute(plan, store, device="cpu", jobs=0, progress=quiet, **more)
+
+
+def test_trials_that_are_named_are_trained_alone_and_in_their_order(
+    paper: Paper, tmp_path: Path
+) -> None:
+    plan, store = make_plan(paper, "smoke"), Store(tmp_path / "store")
+    named = [(plan.runs[2], 5), (plan.runs[1], 0)]
+    assert carry_out(plan, store, trials=named).trained == 2
+    started = {(one.run, one.seed): one.provenance["started"] for one in store.records()}
+    assert sorted(started, key=started.__getitem__) == [(run.key, k) for run, k in named]
+
+
+def test_what_would_end_too_late_is_not_begun(paper: Paper, tmp_path: Path) -> None:
+    plan, store = make_plan(paper, "smoke"), Store(tmp_path / "store")
+    done = carry_out(plan, store, may_begin=lambda seconds: False)
+    assert (done.trained, done.failed, list(store.records())) == (0, 0, [])
+
+
+def test_a_queue_goes_by_rank_before_weight_and_leaves_out_what_may_not_begin(
+    paper: Paper,
+) -> None:
+    run, *_ = make_plan(paper, "smoke").runs
+    jobs = [Job(run, 0, weight=9, rank=2), Job(run, 1, weight=1, rank=1), Job(run, 2, rank=1)]
+    queue = Queue(jobs, lambda job: job.seed != 2)
+    assert [queue.next(), queue.next(), queue.next()] == [jobs[1], jobs[0], None]
