@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 
 from fedrepro.benchmark.judging.variance_by_source import SourceSpread, VarianceBySource
 from fedrepro.benchmark.results import as_plain
+from fedrepro.reports.markdown_text import escape
 from fedrepro.reports.writers.csv import escape as as_text
-from fedrepro.reports.writers.markdown import escape
 
 NAMES = {
     "everything": "everything",
