@@ -234,6 +234,7 @@ def papers(draw: Draw) -> dict[str, Toml]:
             },
         },
         "venue": draw(WORDS),
+        "address": "https://doi.org/10.1000/182",
         "unstated": [{"setting": draw(WORDS), "taken": draw(WORDS), "why": draw(WORDS)}],
     }
     ids = draw(st.lists(st.sampled_from(["1", "2", "figure-3", "A.4"]), min_size=1, unique=True))

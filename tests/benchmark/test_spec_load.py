@@ -176,6 +176,24 @@ def cell(paper: Paper, row: str, column: str) -> Cell:
     return found[0]
 
 
+def test_a_paper_says_where_it_can_be_read(tmp_path: Path) -> None:
+    address = "https://doi.org/10.1000/182"
+    spec = PAPER.replace("year = 2023", f'year = 2023\naddress = "{address}"')
+    assert (
+        load_paper("made-up", write(tmp_path, paper=spec, t3=TABLE, f4=FIGURE)).address == address
+    )
+    assert all(paper.address for paper in load_papers())
+
+
+@pytest.mark.parametrize(
+    "address", ["javascript:alert(1)", "http://a.example/x", "https://a.example/<b>", "10.1000/182"]
+)
+def test_what_is_no_secure_web_address_is_refused(tmp_path: Path, address: str) -> None:
+    spec = PAPER.replace("year = 2023", f'year = 2023\naddress = "{address}"')
+    with pytest.raises(SpecError, match="must be an address"):
+        load_paper("made-up", write(tmp_path, paper=spec, t3=TABLE, f4=FIGURE))
+
+
 def test_a_paper_is_read_whole(paper: Paper) -> None:
     assert (paper.id, paper.year, paper.venue) == ("made-up", 2023, None)
     assert [table.id for table in paper.tables] == ["3", "figure-4"]
