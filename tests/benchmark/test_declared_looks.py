@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from tests.benchmark.small_papers import write_made_up
 
 TABLE = (tables_root() / "fcl" / "1.toml").read_text(encoding="utf-8")
 PAPER = (tables_root() / "fcl" / "paper.toml").read_text(encoding="utf-8")
-PAPER = PAPER.replace('id = "fcl"', 'id = "made-up"', 1)
+PAPER = re.sub(r'(?m)^id *= "fcl"', 'id = "made-up"', PAPER)
 
 
 def with_profile(folder: Path, trials: int, looks: str) -> Path:
