@@ -25,6 +25,7 @@ setup(
         "fedrepro": ["py.typed"],
         "fedrepro._tables": ["*/*.toml"],
         "fedrepro.reports": ["templates/*"],
+        "fedrepro.benchmark.data": ["excerpts/*/*"],
         "": ["*.toml"],  # of methods: settings of authors
     },
 )

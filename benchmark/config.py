@@ -27,6 +27,9 @@ class RunConfig:
     federated method leaves that open. augmentation: options of the views; None where none are
     drawn. start: the run whose encoder this one starts from.
     start_trial: the one trial of `start` that every trial uses, or None for the trial's own.
+    redrawn: the one source of randomness that each trial draws anew, while all others are those of
+    trial 0 (`methods.seeds.SOURCES`, and `pretraining` for the run that it starts from); None, as
+    in every ordinary run, for all of them.
     """
 
     stage: Literal["pretraining", "federated", "measurement", "costs"]
@@ -40,11 +43,14 @@ class RunConfig:
     augmentation: Mapping[str, Json] | None = None
     start: RunConfig | None = None
     start_trial: int | None = None
+    redrawn: str | None = None
 
     def as_dict(self) -> dict[str, Json]:
         """Plain data, the run that this one starts from included."""
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
         plain["start"] = None if self.start is None else self.start.as_dict()
+        if self.redrawn is None:
+            del plain["redrawn"]  # keys of ordinary runs are older than it
         return plain
 
     @classmethod
@@ -71,6 +77,8 @@ class RunConfig:
             return f"costs of {words}"
         if self.start is not None:
             words += f", started from {self.start.description}"
+        if self.redrawn is not None:
+            words += f", only {self.redrawn} drawn anew"
         return words
 
     def __hash__(self) -> int:

@@ -14,6 +14,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
 
+from fedrepro.benchmark.compared import MethodsCompared
+
 VerdictWord = Literal[
     "REPRODUCED", "DISCREPANT", "COMPATIBLE", "SHIFTED", "INCONCLUSIVE",
     "EXACT", "MISPRINT?", "SCALED", "NOT RUN", "ERROR", "DESCRIPTIVE",
@@ -98,7 +100,8 @@ class Comparison:
     relation: the sign between left and right (`>`, `<`, `~`, `=`, ...).
     superiority: share of the paired trials that go the stated way, a tie counting half.
     p_t, p_sign: what Student's t and the sign test alone say; `p` is what decides.
-    exact: whether both sides are counted or computed, so that it is decided without a test.
+    exact: whether both sides are counted or computed, so that it is decided without a test: then
+    `p` is 0 where it holds and 1 where it does not.
     """
 
     text: str
@@ -328,6 +331,7 @@ class Report:
     readings: the alternatives under which it was run; none means what is taken.
     choices: what the paper leaves open, with the alternatives.
     universes: the claims under other readings, those taken first.
+    compared: methods over all tasks that they share, a comparison for each set of methods.
     """
 
     paper: str
@@ -343,6 +347,7 @@ class Report:
     readings: tuple[str, ...] = ()
     choices: tuple[ChoiceResult, ...] = ()
     universes: tuple[Universe, ...] = ()
+    compared: tuple[MethodsCompared, ...] = ()
     schema: int = 1
 
     def count_verdicts(self) -> dict[str, int]:

@@ -20,8 +20,8 @@ FLOORS = {
         {"costs", "protocols"},
     ),
     "benchmark": (
-        {"config", "errors", "printable", "results", "stats"},
-        {"spec"},
+        {"compared", "config", "errors", "printable", "stats"},
+        {"results", "spec"},
         {"claims", "data", "store"},
         {"analytic", "training"},
         {"planning"},

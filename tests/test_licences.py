@@ -103,6 +103,19 @@ def test_every_licence_is_known_and_permissive() -> None:
     assert {n: text for n, text in listed.items() if not PERMISSIVE.search(text)} == {}
 
 
+def test_data_that_come_with_fedrepro_have_their_licence_beside_them() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    named = {path for pattern in project["license-files"] for path in ROOT.glob(pattern)}
+    folders = [path for path in (ROOT / "benchmark/data/excerpts").iterdir() if path.is_dir()]
+    assert folders
+    for folder in folders:
+        text = (folder / "LICENSE").read_text(encoding="utf-8").splitlines()[0]
+        print(f"{folder.name:<52}{text}")
+        assert PERMISSIVE.search(text), folder
+        assert folder / "LICENSE" in named
+    assert project["license"] == "Apache-2.0 AND MIT"
+
+
 def test_every_dependency_is_pinned() -> None:
     assert sorted(set(installed()) - set(pinned())) == []
 

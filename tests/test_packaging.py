@@ -60,7 +60,8 @@ def sources() -> set[Path]:
     """Every file that an installed fedrepro needs, as it lies in the repository."""
     code = {file for folder in FOLDERS for file in (ROOT / folder).rglob("*.py")}
     specs = {file for folder in ("methods", "tables") for file in (ROOT / folder).rglob("*.toml")}
-    data = {*specs, *(ROOT / "reports/templates").iterdir()}
+    excerpts = (ROOT / "benchmark/data/excerpts").glob("*/*")
+    data = {*specs, *excerpts, *(ROOT / "reports/templates").iterdir()}
     return {file.relative_to(ROOT) for file in code | data | {ROOT / FACE / "py.typed"}}
 
 

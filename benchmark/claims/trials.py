@@ -144,9 +144,11 @@ def _untested(
     """Word and reason of a claim that no test can decide, or not from these trials."""
     for one, shown in zip(comparisons, evidence, strict=True):
         for leaf in one.leaves:
-            if shown.exact and shown.mean is not None:
-                continue
-            if not context.values.get(leaf.key):
+            if shown.exact:
+                if not _is_counted(one, context) and leaf.key not in context.recomputed:
+                    why = "no formula gives its number, and not all cells beside it are counted"
+                    return "NOT RUN", f"{leaf.cell.label}: {why}."
+            elif not context.values.get(leaf.key):
                 why = context.reasons.get(leaf.key, "nothing was trained for it")
                 return "NOT RUN", f"{leaf.cell.label}: {why.rstrip('.')}."
     for one in comparisons:
@@ -164,6 +166,10 @@ def _untested(
     if few:
         return "UNRESOLVED", f"{min(few)} paired trial(s); a test needs two or more."
     return None
+
+
+def _is_counted(comparison: Elementary, context: ClaimContext) -> bool:
+    return all(context.values.get(leaf.key) for leaf in comparison.leaves)
 
 
 def _cannot_equal(

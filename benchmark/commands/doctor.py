@@ -73,12 +73,12 @@ def _data(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
     from fedrepro.benchmark.data.base import DataSet
 
     for name in data.names():
-        labelled = class_in(data.module_of(name), DataSet).n_classes > 0
-        for part in ("train", "test") if labelled else ("unlabeled",):
+        known: DataSet = class_in(data.module_of(name), DataSet)()
+        for part in ("train", "test") if known.n_classes else ("unlabeled",):
             try:
                 loaded = data.load(name, part, data_dir=given.data_dir)
             except MissingDataError:
-                yield f"{name}/{part}", "missing"
+                yield f"{name}/{part}", f"missing: {known.how_to_get()}"
             except DataError as error:
                 yield f"{name}/{part}", f"damaged: {error}"
             else:

@@ -60,6 +60,10 @@ class DataSet(ABC):
         Raises `DataError` if the part is missing or damaged.
         """
 
+    def how_to_get(self) -> str:
+        """Where its files come from, in a few words; empty if it comes with what is installed."""
+        return ""
+
     def images_in(self, part: Part, folder: Path, channels: int, note: str) -> Stored:
         """A part from `<folder>/<name>/<part>/<class>/`, which no checksum holds to the release."""
         where = folder / self.name / part
@@ -71,6 +75,7 @@ class DataSet(ABC):
 class ReleasedSet(DataSet):
     """A set whose release is a number of files under the data folder, in torchvision's layout.
 
+    Some systems package a release: files that lie where such a package puts them are found, too.
     Where the release is missing, images in `<folder>/<name>/<part>/<class>/` are taken instead
     and said not to be the release.
 
@@ -79,6 +84,7 @@ class ReleasedSet(DataSet):
     folder: of the files, below the data folder.
     parts: the files' names.
     md5: of the files by name.
+    package: which brings the files on Debian and Ubuntu, and where it puts them.
     """
 
     archives: ClassVar[tuple[Archive, ...]]
@@ -86,14 +92,23 @@ class ReleasedSet(DataSet):
     folder: ClassVar[str]
     parts: ClassVar[Mapping[str, tuple[str, ...]]]
     md5: ClassVar[Mapping[str, str]] = {}
+    package: ClassVar[tuple[str, Path] | None] = None
 
     def files(self, part: Part) -> tuple[str, ...]:
         """The release's files for a part, relative to the data folder."""
         return tuple(f"{self.folder}/{name}" for name in self.parts[part])
 
+    def how_to_get(self) -> str:
+        fetched = (
+            f"--download fetches {sum(archive.size for archive in self.archives) / 1e6:,.0f} MB"
+        )
+        if self.package is None:
+            return fetched
+        return f"apt install {self.package[0]} (Debian, Ubuntu), or {fetched}"
+
     @abstractmethod
-    def read_release(self, part: Part, folder: Path) -> Stored:
-        """One part of the release; its files are there.
+    def read_release(self, part: Part, place: Path, folder: Path) -> Stored:
+        """One part of the release; its files are in `place`, and `folder` has the cache.
 
         Raises `DataError` that names a damaged file.
         """
@@ -111,20 +126,22 @@ class ReleasedSet(DataSet):
             )
 
     def read(self, part: Part, folder: Path, download: bool) -> Stored:
+        place, packaged = folder / self.folder, self.package and self.package[1]
         missing = next((f for f in self.files(part) if not self.present(folder / f)), None)
-        if missing and download:
+        if missing and packaged and all(self.present(packaged / f) for f in self.parts[part]):
+            place = packaged
+        elif missing and download:
             fetch(self.archives, folder)
         elif missing and (folder / self.name / part).is_dir():
             note = f"{self.name} was read from an image folder, not from the release"
             return self.images_in(part, folder, self.channels, note)
         elif missing:
-            size = sum(archive.size for archive in self.archives) / 1e6
             raise MissingDataError(
                 f"{self.name}: there is neither {missing} nor {self.name}/{part}/<class>/ in "
                 f"{folder.absolute()}; name the folder that holds it with --data-dir (or "
-                f"FEDREPRO_DATA), or fetch {size:,.0f} MB with --download"
+                f"FEDREPRO_DATA), or get it: {self.how_to_get()}"
             )
-        return self.read_release(part, folder)
+        return self.read_release(part, place, folder)
 
 
 def data_folder(data_dir: Path | None) -> Path:

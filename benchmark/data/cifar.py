@@ -37,15 +37,15 @@ class CifarSet(ReleasedSet):
     channels = 3
     labels: ClassVar[str]
 
-    def read_release(self, part: Part, folder: Path) -> Stored:
-        batches = [self._read(folder / name) for name in self.files(part)]
+    def read_release(self, part: Part, place: Path, folder: Path) -> Stored:
+        batches = [self._read(place / name) for name in self.parts[part]]
         pixels = np.concatenate([batch["data"] for batch in batches]).reshape(-1, 3, 32, 32)
         labels = [label for batch in batches for label in batch[self.labels]]
         return Stored(
             torch.from_numpy(pixels),
             torch.tensor(labels, dtype=torch.int64),
             is_release=True,
-            source=str(folder / self.folder),
+            source=str(place),
         )
 
     def _read(self, path: Path) -> Mapping[str, Any]:

@@ -85,8 +85,8 @@ class IdxSet(ReleasedSet):
     def present(self, path: Path) -> bool:
         return _stored(path).is_file()
 
-    def read_release(self, part: Part, folder: Path) -> Stored:
-        image_file, label_file = (folder / name for name in self.files(part))
+    def read_release(self, part: Part, place: Path, folder: Path) -> Stored:
+        image_file, label_file = (place / name for name in self.parts[part])
         pixels, released_images = self._read(image_file, 3, folder)
         numbers, released_labels = self._read(label_file, 1, folder)
         if len(pixels) != len(numbers):
@@ -99,7 +99,7 @@ class IdxSet(ReleasedSet):
             images.transpose(2, 3) if self.transposed else images,
             torch.from_numpy(numbers).to(torch.int64),
             is_release=released,
-            source=str(folder / self.folder),
+            source=str(place),
             note=None if released else f"{self.name}: no checksum is known to hold the files to",
         )
 

@@ -21,6 +21,7 @@ from fedrepro.benchmark.judging.cell_verdicts import cell_verdicts
 from fedrepro.benchmark.judging.evidence import Evidence, Trials
 from fedrepro.benchmark.judging.figure_data import panels
 from fedrepro.benchmark.judging.looking import LookTaker, TableLooks, noted
+from fedrepro.benchmark.judging.methods_compared import compare
 from fedrepro.benchmark.judging.other_readings import (
     choices,
     read_otherwise,
@@ -86,6 +87,7 @@ def judge(
         universes=universes(
             {taken: judged} | {(*taken, name): tables for name, tables in others.items()}
         ),
+        compared=compare(evidence),
     )
 
 

@@ -30,11 +30,8 @@ from fedrepro.benchmark.spec.schema import Raw
 from fedrepro.benchmark.spec.settings import check_key, declare, fields_of, get, leaves, merge
 from fedrepro.methods import declared, registry
 
-PACKAGES = {
-    "federated": "fedrepro.methods.federated",
-    "objective": "fedrepro.methods.objectives",
-}
-"""Kinds of registered classes that may have such a file, and where their modules lie."""
+KINDS = ("federated", "objective")
+"""Kinds of registered classes that may have such a file."""
 SECTIONS = ("training", "augmentation")
 """What authors of a federated method decide; the rest is on what it is tried, and how measured."""
 OPTIONS = "options"
@@ -55,6 +52,9 @@ class RawFile(Raw):
     authors: list[RawAuthors] = Field(min_length=1)
 
 
+_ABSENT = object()
+
+
 @dataclass(frozen=True, slots=True)
 class Lent:
     """What authors give to one experiment.
@@ -73,8 +73,11 @@ class Lent:
 
     def below(self, stated: Experiment) -> Lent:
         """The same under an experiment, of whose settings none has its source here."""
-        given = {path for path, _ in leaves(stated)}
-        sources = {path: source for path, source in self.sources.items() if path not in given}
+        sources = {
+            path: source
+            for path, source in self.sources.items()
+            if get(stated, path, _ABSENT) is _ABSENT
+        }
         return Lent(merge(self.settings, stated), sources)
 
 
@@ -82,7 +85,7 @@ class Lent:
 def files(kind: str) -> Mapping[str, Path]:
     """Where the settings of each registered name of a kind lie, if it has any."""
     found = {}
-    for name, module in registry.modules_in(PACKAGES[kind]).items():
+    for name, module in registry.modules(kind).items():
         spec = registry.spec_of(module)
         assert spec is not None
         found[name] = Path(str(spec.origin)).with_suffix(".toml")
@@ -144,11 +147,20 @@ def _decided(method: Any, training: Mapping[str, Any]) -> Decided:
     return _DECIDED[key]
 
 
+_NOTHING = Lent({}, {})
+
+
 def _of(kind: str, name: Any, data: Any) -> Lent:
     """What a registered name gives on a data set; nothing where it has no file."""
-    file = files(kind).get(name)
+    file = files(kind).get(name) if isinstance(name, str) else None
     if file is None:
-        return Lent({}, {})
+        return _NOTHING
+    return _in_file(kind, name, file, data if isinstance(data, str) else None)
+
+
+@cache
+def _in_file(kind: str, name: str, file: Path, data: str | None) -> Lent:
+    """The same, joined once: thousands of cells share some dozens of names."""
     blocks = (one for one in read(kind, name, file) if one.data in (None, data))
     return _joined(
         *(Lent(one.settings, dict.fromkeys(_paths(one.settings), one.source)) for one in blocks)
@@ -232,7 +244,7 @@ def _options(kind: str, name: str) -> frozenset[str]:
 
 def check_all() -> Iterator[Problem]:
     """What is wrong with any file of settings, those without a module included."""
-    for kind in PACKAGES:
+    for kind in KINDS:
         for name, file in files(kind).items():
             try:
                 read(kind, name, file)

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.printable import one_line
 from fedrepro.benchmark.spec import lines
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -30,7 +31,7 @@ class Problem:
 
     def __str__(self) -> str:
         place = shown(self.file) if self.line is None else f"{shown(self.file)}:{self.line}"
-        return f"{place}: {self.message}"
+        return f"{place}: {one_line(self.message)}"
 
     def as_plain(self) -> dict[str, str | int | None]:
         """The problem as JSON holds it."""

@@ -88,10 +88,11 @@ def copied(experiment: Experiment) -> dict[str, Any]:
 def get(experiment: Experiment, path: str, default: Any = None) -> Any:
     """The value at a dotted path, or `default` where there is none."""
     value: Any = experiment
-    for key in _keys(path):
-        if not isinstance(value, dict) or key not in value:
-            return default
-        value = value[key]
+    try:
+        for key in _keys(path):
+            value = value[key]
+    except (KeyError, TypeError):
+        return default
     return value
 
 

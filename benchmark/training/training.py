@@ -47,7 +47,8 @@ def train_trial(
     """One trial, and where its numbers come from.
 
     encoder: weights of the run that `config` starts from, one model; None for a random start.
-    provenance: device, versions, commit, started (UTC), wall_s, data by portion.
+    provenance: device, versions, commit, started (UTC), wall_s, data by portion, and the sources of
+    randomness that were drawn from (`methods.seeds.SOURCES`).
 
     Raises `methods.outcome.DivergedError` if a metric is not finite, `benchmark.errors.DataError`
     if data are missing, and `ValueError` if the config cannot be built or nothing was measured.
@@ -56,7 +57,8 @@ def train_trial(
         raise ValueError("an encoder is needed exactly where a run starts from another")
     started, clock = datetime.now(UTC), time.perf_counter()
     place = torch.device(device)
-    trial = Trial(config, Seeds(seed), place, data_dir, encoder, progress)
+    seeds = Seeds(seed) if config.redrawn is None else Seeds(0, {config.redrawn: seed})
+    trial = Trial(config, seeds, place, data_dir, encoder, progress)
     stage = importlib.import_module(f"fedrepro.benchmark.training.stages.{config.stage}")
     with _deterministic():
         outcome: Outcome = stage.run(trial)
@@ -68,6 +70,7 @@ def train_trial(
         "started": started.isoformat(timespec="seconds"),
         "wall_s": time.perf_counter() - clock,
         "data": dict(trial.used),
+        "drawn": sorted(seeds.drawn),
     }
 
 

@@ -240,7 +240,7 @@ def test_all_files_of_the_suite_are_sound_and_one_without_a_module_is_found(lend
 def test_the_files_lie_beside_the_modules_of_their_names() -> None:
     assert list(authors.check_all()) == []
     assert authors.files("federated")["lg-fedavg"].name == "lg_fedavg.toml"
-    for kind in authors.PACKAGES:
+    for kind in authors.KINDS:
         for file in authors.files(kind).values():
             assert file.with_suffix(".py").is_file()
 

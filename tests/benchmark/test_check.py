@@ -100,6 +100,16 @@ def test_metrics_that_nothing_measures_are_listed(tmp_path: Path) -> None:
     assert "metric 'loudness' (made-up 3)" in checked(tmp_path, table=table)[1]
 
 
+def test_a_problem_is_one_line_even_where_a_label_is_not(tmp_path: Path) -> None:
+    label = '"T = \\n25"'
+    table = TABLE.replace('"T = 25"', label).replace("at 'T = 25'", "at 'T = 2'")
+    problems, _ = checked(tmp_path, table=table)
+    assert problems == [
+        "3.toml:27: claims[1].holds: claim 'better': 'T = 2' matches no column of table 3 "
+        "(nearest: 'T = 25')"
+    ]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [

@@ -14,6 +14,7 @@ import pytest
 from fedrepro.benchmark.cli import build_parser, main
 from fedrepro.benchmark.commands import _terminal
 from fedrepro.benchmark.config import RunConfig
+from fedrepro.benchmark.data.sets.fashion_mnist import FashionMnist
 from fedrepro.benchmark.spec.load import tables_root
 
 VERBS: dict[str, argparse.ArgumentParser] = next(
@@ -100,6 +101,7 @@ def test_doctor_says_what_is_missing_and_what_is_damaged(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("fedrepro.benchmark.commands.doctor._runnable", lambda given: iter(()))
+    monkeypatch.setattr(FashionMnist, "package", ("dataset-fashion-mnist", tmp_path / "nothing"))
     raw = tmp_path / "MNIST" / "raw"
     raw.mkdir(parents=True)
     for name in ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1"):
@@ -108,7 +110,9 @@ def test_doctor_says_what_is_missing_and_what_is_damaged(
     assert main(["doctor", "--json", *places]) == 2
     data = json.loads(capsys.readouterr().out)["data"]
     assert data["digits/train"].startswith("ok: 600 images")
-    assert data["stl10/train"] == "missing"
+    assert data["stl10/train"] == "missing: --download fetches 2,640 MB"
+    assert "apt install dataset-fashion-mnist" in data["fashion-mnist/train"]
+    assert "tiny-imagenet-200" in data["tiny-imagenet/train"]
     assert data["mnist/train"].startswith("damaged: ")
 
 

@@ -40,3 +40,12 @@ def test_what_a_run_starts_from_is_part_of_its_key(tiny_config: Make) -> None:
 def test_description_names_method_data_and_start(tiny_config: Make) -> None:
     config = tiny_config({"pretraining": {"method": "simclr"}})
     assert config.description == "fedavg on digits, started from simclr on digits"
+
+
+def test_a_run_that_draws_one_source_anew_is_never_the_ordinary_one(tiny_config: Make) -> None:
+    ordinary = tiny_config({"pretraining": {"method": "simclr"}})
+    assert "redrawn" not in ordinary.canonical  # keys are those of before there was such a thing
+    varied = replace(ordinary, redrawn="partition")
+    assert len({ordinary.key, varied.key, replace(ordinary, redrawn="weights").key}) == 3
+    assert RunConfig.from_dict(json.loads(json.dumps(varied.as_dict()))) == varied
+    assert varied.description == f"{ordinary.description}, only partition drawn anew"

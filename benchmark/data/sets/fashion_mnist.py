@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from fedrepro.benchmark.data.fetch import Archive
 from fedrepro.benchmark.data.idx import IdxSet
 
@@ -16,11 +18,15 @@ _MD5 = {
 
 
 class FashionMnist(IdxSet):
-    """The release as torchvision lays it out, `FashionMNIST/raw/*-ubyte`, gzipped or not."""
+    """The release as torchvision lays it out, `FashionMNIST/raw/*-ubyte`, gzipped or not.
+
+    Debian's package has the same files, gzipped anew.
+    """
 
     n_classes = 10
     folder = "FashionMNIST/raw"
     md5 = _MD5
+    package = ("dataset-fashion-mnist", Path("/usr/share/datasets/fashion-mnist"))
     archives = tuple(
         Archive(f"{_HOST}{name}.gz", size, md5, path=f"FashionMNIST/raw/{name}.gz")
         for name, size, md5 in (

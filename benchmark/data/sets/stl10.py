@@ -49,8 +49,8 @@ class Stl10(ReleasedSet):
         ),
     )
 
-    def read_release(self, part: Part, folder: Path) -> Stored:
-        paths = tuple(folder / name for name in self.files(part))
+    def read_release(self, part: Part, place: Path, folder: Path) -> Stored:
+        paths = tuple(place / name for name in self.parts[part])
         for path in paths:
             self.check(path, remembered_md5(path, folder))
         # Copy on write: torch wants writable memory, and the file must stay as it is.
@@ -64,6 +64,6 @@ class Stl10(ReleasedSet):
             torch.from_numpy(pixels).transpose(2, 3),
             labels,
             is_release=True,
-            source=str(folder / self.folder),
+            source=str(place),
             files=paths,
         )

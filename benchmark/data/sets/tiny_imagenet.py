@@ -18,12 +18,14 @@ class TinyImagenet(DataSet):
 
     n_classes = 200
 
+    def how_to_get(self) -> str:
+        return "unpack tiny-imagenet-200, its validation images into class folders of 'test'"
+
     def read(self, part: Part, folder: Path, download: bool) -> Stored:
         if not (folder / self.name / part).is_dir():
             raise MissingDataError(
                 f"{self.name}: there is no {self.name}/{part}/<class>/ in {folder.absolute()}; "
-                "unpack tiny-imagenet-200 there, its validation images into class folders of "
-                "'test' (it is not fetched by --download)"
+                f"{self.how_to_get()} (it is not fetched by --download)"
             )
         note = f"{self.name} was read from a folder that no checksum holds to the release"
         return self.images_in(part, folder, 3, note)

@@ -17,8 +17,9 @@ from fedrepro.benchmark.data.cache import remembered
 from fedrepro.benchmark.data.fetch import release_key
 from fedrepro.benchmark.data.idx import IdxSet
 from fedrepro.benchmark.data.sets.emnist import Emnist
+from fedrepro.benchmark.data.sets.fashion_mnist import FashionMnist
 from fedrepro.benchmark.data.sets.mnist import Mnist
-from fedrepro.benchmark.errors import DataError
+from fedrepro.benchmark.errors import DataError, MissingDataError
 from tests.whole_torchvision import ensure_torchvision
 
 
@@ -52,6 +53,45 @@ def mnist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
     sums = {p.name: hashlib.md5(p.read_bytes()).hexdigest() for p in files.values()}
     monkeypatch.setattr(Mnist, "md5", sums)
     return files
+
+
+@pytest.fixture
+def packaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A small Fashion-MNIST, gzipped in one folder, as a package of the system would lay it."""
+    files = write(tmp_path / "system", FashionMnist).values()
+    sums = {p.name: hashlib.md5(p.read_bytes()).hexdigest() for p in files}
+    monkeypatch.setattr(FashionMnist, "md5", sums)
+    place = tmp_path / "datasets"
+    place.mkdir()
+    for path in files:
+        (place / f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+    monkeypatch.setattr(FashionMnist, "package", ("dataset-fashion-mnist", place))
+    return place
+
+
+def test_a_release_that_the_system_packages_is_found_by_itself(
+    packaged: Path, tmp_path: Path
+) -> None:
+    for part, size in (("train", 20), ("test", 10)):
+        loaded = load("fashion-mnist", part, data_dir=tmp_path / "empty")
+        assert loaded.is_release
+        assert loaded.source == str(packaged)
+        assert len(loaded.portion) == size
+    own = tmp_path / "system"
+    loaded = load("fashion-mnist", "train", data_dir=own)
+    assert loaded.source == str(own / "FashionMNIST/raw"), "the user's own folder comes first"
+
+
+def test_a_packaged_release_is_held_to_its_checksums_and_must_be_whole(
+    packaged: Path, tmp_path: Path
+) -> None:
+    labels = packaged / "t10k-labels-idx1-ubyte.gz"
+    labels.write_bytes(gzip.compress(idx(np.zeros(10, dtype=np.uint8))))
+    with pytest.raises(DataError, match="not the release's file"):
+        load("fashion-mnist", "test", data_dir=tmp_path / "empty")
+    labels.unlink()
+    with pytest.raises(MissingDataError, match="apt install dataset-fashion-mnist"):
+        load("fashion-mnist", "test", data_dir=tmp_path / "empty")
 
 
 @pytest.mark.parametrize("part", ["train", "test"])

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import os
 import pickle
+import shutil
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +19,11 @@ from numpy.typing import NDArray
 from fedrepro.benchmark.data import load, module_of, names
 from fedrepro.benchmark.data.base import DataSet, ReleasedSet
 from fedrepro.benchmark.data.cifar import CifarSet
+from fedrepro.benchmark.data.excerpt import excerpt
+from fedrepro.benchmark.data.sets import fashion_excerpt
 from fedrepro.benchmark.data.sets.cifar10 import Cifar10
 from fedrepro.benchmark.data.sets.cifar100 import Cifar100
+from fedrepro.benchmark.data.sets.fashion_mnist import FashionMnist
 from fedrepro.benchmark.data.sets.stl10 import Stl10
 from fedrepro.benchmark.errors import DataError
 from fedrepro.methods.registry import UnknownNameError, class_in
@@ -25,16 +31,20 @@ from tests.whole_torchvision import ensure_torchvision
 
 
 @pytest.mark.parametrize("name", names())
-def test_every_set_knows_its_name_and_where_its_files_are(name: str, tmp_path: Path) -> None:
+def test_every_set_knows_its_name_and_where_its_files_are(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     data = class_in(module_of(name), DataSet)()
     assert data.name == name
     if isinstance(data, ReleasedSet):
+        if data.package is not None:  # it may be installed here
+            monkeypatch.setattr(type(data), "package", (data.package[0], tmp_path / "nothing"))
         unpacked = {m for a in data.archives for m in a.members.values()}
         kept = {a.path.removesuffix(".gz") for a in data.archives if a.path}
         for part in ("train", "test"):
             found = set(data.files(part))
             assert found <= {m.removesuffix(".gz") for m in unpacked} | kept
-        with pytest.raises(DataError, match=rf"^{name}: .*{tmp_path}.*--data-dir.*--download$"):
+        with pytest.raises(DataError, match=rf"^{name}: .*{tmp_path}.*--data-dir.*--download"):
             load(name, "test", data_dir=tmp_path)
 
 
@@ -86,6 +96,70 @@ def test_parts_of_digits_have_all_classes_alike(part: str) -> None:
     assert labels is not None
     counts = torch.bincount(labels, minlength=10)
     assert int(counts.max() - counts.min()) <= 3
+
+
+def test_the_excerpt_has_as_many_of_each_class_and_no_image_twice() -> None:
+    seen = set[bytes]()
+    for part, size in (("train", 4000), ("test", 2000), ("unlabeled", 2000)):
+        loaded = load("fashion-excerpt", part)
+        assert loaded.is_release
+        assert loaded.portion.images.shape == (size, 1, 28, 28)
+        seen |= {image.numpy().tobytes() for image in loaded.portion.images}
+        labels = loaded.portion.labels
+        assert (labels is None) == (part == "unlabeled")
+        if labels is not None:
+            assert torch.bincount(labels).tolist() == [size // 10] * 10
+    assert len(seen) == 8000
+
+
+def test_an_excerpt_that_was_changed_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(fashion_excerpt.FOLDER, tmp_path, dirs_exist_ok=True)
+    monkeypatch.setattr(fashion_excerpt, "FOLDER", tmp_path)
+    labels = tmp_path / fashion_excerpt.LABELS
+    content = bytearray(gzip.decompress(labels.read_bytes()))
+    content[-1] ^= 1
+    labels.write_bytes(gzip.compress(bytes(content)))
+    fashion_excerpt._excerpt.cache_clear()
+    with pytest.raises(DataError, match=r"labels-idx1-ubyte\.gz is not the file that comes"):
+        load("fashion-excerpt", "train")
+    fashion_excerpt._excerpt.cache_clear()
+
+
+@pytest.mark.data
+def test_the_excerpt_is_what_its_script_takes_from_the_release() -> None:
+    try:
+        made = excerpt()
+    except DataError as error:
+        pytest.skip(str(error))
+    for name, content in made.items():
+        assert gzip.decompress((fashion_excerpt.FOLDER / name).read_bytes()) == content
+
+
+def test_the_excerpts_script_takes_the_first_images_of_each_class(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A made-up release: two classes, 700 images of each in both parts, every one another shade."""
+    folder = tmp_path / "FashionMNIST/raw"
+    folder.mkdir(parents=True)
+    number = np.arange(1400)
+    shades = np.stack([number // 256, number % 256], axis=1).astype(np.uint8)
+    for name in ("train", "t10k"):
+        (folder / f"{name}-images-idx3-ubyte").write_bytes(
+            struct.pack(">4B3I", 0, 0, 8, 3, 1400, 1, 2) + shades.tobytes()
+        )
+        (folder / f"{name}-labels-idx1-ubyte").write_bytes(
+            struct.pack(">4BI", 0, 0, 8, 1, 1400) + (number % 2).astype(np.uint8).tobytes()
+        )
+    sums = {path.name: hashlib.md5(path.read_bytes()).hexdigest() for path in folder.iterdir()}
+    monkeypatch.setattr(FashionMnist, "md5", sums)
+    made = excerpt(tmp_path)
+    images = np.frombuffer(made[fashion_excerpt.IMAGES], np.uint8, offset=16).reshape(-1, 2)
+    taken = images[:, 0].astype(int) * 256 + images[:, 1]
+    assert taken.tolist() == [*range(800), *range(800, 1200), *range(400)]
+    labels = np.frombuffer(made[fashion_excerpt.LABELS], np.uint8, offset=8)
+    assert labels.tolist() == (taken % 2).tolist()
 
 
 def test_photo_patches_are_squares_of_the_photographs() -> None:
