@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from fedrepro.benchmark.audit.lenders import lenders
 from fedrepro.benchmark.claims.nodes import key_of
+from fedrepro.benchmark.judging.lenders import lenders
 from fedrepro.benchmark.judging.published import printed_sd
 from fedrepro.benchmark.spec.model import Cell, Paper, Table
 from fedrepro.benchmark.spec.problems import Problem
@@ -42,7 +42,7 @@ def _spreads(paper: Paper, table: Table) -> Iterator[tuple[Cell, Spread]]:
     lent = lenders(paper, table)
     for cell in table.cells:
         source = cell if cell.printed.sd is not None else lent.get(key_of(cell))
-        if source is None or cell.kind != "empirical" or not cell.experiment:
+        if source is None or source.printed.value is None or not source.experiment:
             continue
         lender = paper.table(source.table)
         if lender.sd_runs is not None:

@@ -2,7 +2,7 @@
 
 - A printed deviation counts with its upper rounding bound, which widens every interval.
 - A number without one takes the deviation that the paper prints elsewhere for the same experiment
-  (`benchmark.audit.lenders`). It then is a single run of that spread.
+  (`judging.lenders`). It then is a single run of that spread.
 - Where the paper prints none at all, the spread is ours (`stats.spread.standard_errors`), and the
   verdict says how it hangs on that.
 """
@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from fedrepro.benchmark.audit.lenders import lenders
 from fedrepro.benchmark.claims.nodes import CellKey, key_of
+from fedrepro.benchmark.judging.lenders import lenders
 from fedrepro.benchmark.spec.model import Cell, Paper, Table
 from fedrepro.benchmark.spec.printed import Printed, half_unit
 from fedrepro.benchmark.stats.spread import Spread, borrow, unbiased_sd

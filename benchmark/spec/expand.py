@@ -87,8 +87,11 @@ Changes = Mapping[str, tuple[Override, ...]]
 
 
 def _cells(raw: RawTable, paper: str, defaults: Experiment) -> Iterator[Cell]:
+    stated_by_column = [merge(defaults, column.experiment) for column in raw.columns]
     for row in raw.rows:
-        for column, (printed, note) in zip(raw.columns, row.published or [], strict=False):
+        for column, stated, (printed, note) in zip(
+            raw.columns, stated_by_column, row.published or [], strict=False
+        ):
             cell = Cell(
                 paper=paper,
                 table=raw.table,
@@ -107,8 +110,8 @@ def _cells(raw: RawTable, paper: str, defaults: Experiment) -> Iterator[Cell]:
                 margin=row.margin or column.margin,
             )
             if not (printed.is_dash or cell.skip or cell.kind == "descriptive"):
-                stated = merge(defaults, column.experiment, row.experiment)
-                whole = authors.lent(stated).below(stated)
+                own = merge(stated, row.experiment)
+                whole = authors.lent(own).below(own)
                 cell = replace(
                     cell,
                     experiment=whole.settings,

@@ -40,7 +40,8 @@ def chance_of_reproduced(
 
     Derivation. Let D be our mean less the paper's before rounding, normal with mean 0 and variance
     tau^2 = sd^2 / n + v, where v is the variance of the printed number (sd^2 / runs of the paper).
-    Rounding adds an error e, taken as uniform in [-h, h]. The cell is REPRODUCED if
+    Rounding adds an error e, uniform in [-h, h] if the true mean may lie anywhere between two
+    printable values. The cell is REPRODUCED if
     |D - e| + h + w(s) < margin, where w(s) is the largest t(.95) * SE of `standard_errors` at the
     deviation s of our trials. s^2 (n - 1) / sd^2 is chi-squared with n - 1 degrees of freedom, and
     s does not hang on D. With c(s) = margin - h - w(s), the chance is the mean over s and e of

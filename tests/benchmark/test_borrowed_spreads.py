@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fedrepro.benchmark.audit.lenders import lenders
 from fedrepro.benchmark.cli import main
+from fedrepro.benchmark.judging.lenders import lenders
 from fedrepro.benchmark.judging.narrow_margins import narrow_margins
 from fedrepro.benchmark.judging.published import sides_of
 from fedrepro.benchmark.spec.load import load_paper, tables_root

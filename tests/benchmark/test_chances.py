@@ -12,9 +12,11 @@ import pytest
 
 from fedrepro.benchmark.cli import main
 from fedrepro.benchmark.judging.chances import chances, lines
+from fedrepro.benchmark.judging.judge import judge
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.model import Margin, Paper
+from fedrepro.benchmark.spec.printed import Printed
 from fedrepro.benchmark.stats.reach import chance_of_reproduced
 from fedrepro.benchmark.store.store import Store
 from fedrepro.methods.outcome import Curve, Outcome
@@ -83,3 +85,29 @@ def test_stored_trials_say_how_far_ours_spread(tiny_paper: MakePaper, store: Sto
     expected = chance_of_reproduced(4.0, 0.005, 5, found.sd or 0, None)
     assert found.chance == pytest.approx(expected)
     assert found.as_plain()["row"] == ("a",)
+
+
+def test_a_report_says_that_a_spread_is_borrowed_and_else_how_the_word_hangs_on_it(
+    tiny_paper: MakePaper, store: Store
+) -> None:
+    paper = tiny_paper({"single": {}, "mean": {}}, trials=3)
+    single, mean = paper.tables[0].cells
+    lending = replace(mean, printed=Printed.parse("50.00 ± 1.00"))
+    table = replace(paper.tables[0], cells=(single, lending), margin=Margin(9.0, "why"), sd_runs=5)
+    alone = replace(paper.tables[0], cells=(single,), margin=Margin(9.0, "why"))
+    plan, other = (make_plan(replace(paper, tables=(one,)), "smoke") for one in (table, alone))
+    with store.writing():
+        for seed, value in enumerate((0.49, 0.50, 0.51)):
+            run = Outcome(metrics={"accuracy": Curve((1, 2), (0.1, value))})
+            store.save(plan.runs[0], seed, run, {"device": "d", "wall_s": 1.0})
+    (lent, own), (without,) = (
+        judge(one, store, command="c").tables[0].cells for one in (plan, other)
+    )
+    assert "Table 1 prints ± 1.00 for the same experiment" in lent.verdict.reason
+    assert (lent.verdict.if_noisier, own.verdict.if_noisier) == ((), ())
+    assert "borrow" not in own.verdict.reason
+    assert without.verdict.word == "REPRODUCED"
+    assert "as long as the paper's spread" in without.verdict.reason
+    assert without.verdict.stands_to is not None
+    assert without.verdict.stands_to > 1
+    assert [ratio for ratio, _ in without.verdict.if_noisier] == [1.5, 2.0, 3.0]
