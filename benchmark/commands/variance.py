@@ -70,8 +70,8 @@ def execute(given: argparse.Namespace) -> int:
     )
 
     plan, planned = _cell(given)
-    if planned.config is None:
-        print(f"NOT RUN: {planned.reason}")
+    if planned.config is None or planned.config.stage == "costs":
+        print(f"NOT RUN: {planned.reason or 'costs are counted once and drawn from nothing'}")
         return 3
     store = store_at(given.store)
     not_run = trained(plan, store, given)

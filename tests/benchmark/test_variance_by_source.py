@@ -186,3 +186,14 @@ def test_an_unknown_row_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixtur
     cell = ["--cell", "9", "7", "Accuracy", "--store", str(tmp_path)]
     assert main(["variance", "cpcfl", *cell]) == 2
     assert "--cell: no row '7'" in capsys.readouterr().err
+
+
+def test_a_cell_without_trials_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for table, row, column in (
+        ("3", "ResNet-18|MFCL", "α (bits)"),
+        ("3", "ResNet-18|MFCL", "FL rounds"),
+    ):
+        cell = ["--cell", table, row, column, "--store", str(tmp_path)]
+        assert main(["variance", "mfcl", *cell]) == 3
+        assert capsys.readouterr().out.startswith("NOT RUN: ")
+    assert list(tmp_path.iterdir()) == []
