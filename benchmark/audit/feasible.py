@@ -23,6 +23,8 @@ _STRICT = 1e-4
 """By so much of its row's largest weight a strict inequality is narrowed in floating point."""
 _NONE = 1e-9
 """Multipliers up to this are zero."""
+MOST_WEIGHTS = 4_000_000
+"""Systems with a larger matrix are not asked, and count as solvable; a paper's have thousands."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,8 @@ def _candidate(rows: Sequence[Inequality]) -> list[int] | None:
     from scipy.optimize import linprog  # only an audit needs it
 
     quantities = list(dict.fromkeys(key for row in rows for key in row.form.weights))
+    if len(quantities) * len(rows) > MOST_WEIGHTS:
+        return None
     place = {key: i for i, key in enumerate(quantities)}
     centres, widths = _scales(rows)
     weights = np.zeros((len(rows), len(quantities)))

@@ -84,15 +84,20 @@ def finding(
 def findings_for(paper: Paper, tables: Collection[str] | None = None) -> tuple[Finding, ...]:
     """The findings of a paper, check by check in the order of their names.
 
-    tables: only findings that concern one of them; None for all. A check that looks at one cell at
-    a time (`BY_CELL`) is then spared the other tables.
+    tables: only findings that concern one of them; None for all. A check is then spared the tables
+    that its module does not need for these (`needed`), and one that loads scipy (`HEAVY`) is left
+    to the audit of whole papers.
     """
     found: list[Finding] = []
     for name in names_in(_CHECKS):
         module = importlib.import_module(f"{_CHECKS}.{name.replace('-', '_')}")
         seen = paper
-        if tables is not None and getattr(module, "BY_CELL", False):
-            seen = replace(paper, tables=tuple(one for one in paper.tables if one.id in tables))
+        if tables is not None:
+            if getattr(module, "HEAVY", False):
+                continue
+            if hasattr(module, "needed"):
+                ids = module.needed(paper, tables)
+                seen = replace(paper, tables=tuple(one for one in paper.tables if one.id in ids))
         found += module.check(seen)
     return tuple(one for one in found if tables is None or not {*one.tables}.isdisjoint(tables))
 

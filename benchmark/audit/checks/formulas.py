@@ -13,7 +13,7 @@ report.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from math import log10
 
@@ -24,7 +24,6 @@ from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.spec.model import Cell, Paper
 
 KIND = "formula"
-BY_CELL = True
 _MOST_LINES = 5
 _CHANCE = 0.5
 """Where as many readings fit by chance on average, one that fits says nothing by itself."""
@@ -45,6 +44,16 @@ class Tried:
         key = formula, reading.name
         ahead = 2 * len(self.fits[key]) - len(self.on[key])
         return ahead > 0 or (ahead == 0 and by_chance < _CHANCE)
+
+
+def needed(paper: Paper, tables: Collection[str]) -> Set[str]:
+    """The tables that findings on `tables` rest on: those with a formula of theirs."""
+    named = {
+        table.id: {cell.formula for cell in table.cells if cell.formula is not None}
+        for table in paper.tables
+    }
+    asked = {formula for id, formulas in named.items() if id in tables for formula in formulas}
+    return {id for id, formulas in named.items() if not formulas.isdisjoint(asked)}
 
 
 def check(paper: Paper) -> Iterator[Finding]:

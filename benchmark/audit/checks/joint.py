@@ -31,6 +31,7 @@ from fedrepro.benchmark.spec.model import Cell, Paper, Table
 from fedrepro.benchmark.spec.printed import RULES, Rule
 
 KIND = "joint"
+HEAVY = True
 Rows = list[Inequality]
 
 

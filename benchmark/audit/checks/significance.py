@@ -28,6 +28,7 @@ from fedrepro.benchmark.claims.nodes import CellKey, Elementary, key_of
 from fedrepro.benchmark.spec.model import Cell, Paper, Table
 
 KIND = "significance"
+HEAVY = True
 Word = Literal["significant", "no significant difference", "comparable"]
 Donors = Mapping[CellKey, Cell]
 """By cell, the cell that prints its experiment with a spread; itself where it has one."""

@@ -139,6 +139,14 @@ def test_every_finding_has_its_own_id_and_names_tables_that_exist(
         assert all(one.tables and known.issuperset(one.tables) for one in findings)
 
 
+def test_findings_on_one_table_are_those_of_the_whole_paper(
+    papers: Mapping[str, Paper], found: Found
+) -> None:
+    heavy = {"joint", "significance"}
+    whole = {one.id: one for one in found["mfcl"] if "15" in one.tables and one.kind not in heavy}
+    assert {one.id: one for one in findings_for(papers["mfcl"], {"15"})} == whole
+
+
 def test_json_holds_the_promised_keys(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["audit", "fcl", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
