@@ -1,17 +1,14 @@
 """Judged results: everything a report shows, as plain frozen data.
 
 `benchmark.judging.judge` fills these from specs and stored trials; `reports` renders them and
-computes nothing. `as_plain` is the report's JSON.
+computes nothing.
 """
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
-from pathlib import Path
 from typing import Any, Literal
 
 from fedrepro.benchmark.compared import MethodsCompared
@@ -387,16 +384,3 @@ class Report:
     def count_claims(self) -> dict[str, int]:
         """How many claims carry each word."""
         return Counter(claim.word for table in self.tables for claim in table.claims)
-
-
-def as_plain(value: Any) -> Any:
-    """Dataclasses, tuples, decimals and paths as what JSON can hold."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: as_plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
-    if isinstance(value, Mapping):
-        return {str(key): as_plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [as_plain(item) for item in value]
-    if isinstance(value, (Decimal, Path)):
-        return str(value)
-    return value

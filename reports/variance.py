@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Mapping
 
 from fedrepro.benchmark.judging.variance_by_source import SourceSpread, VarianceBySource
-from fedrepro.benchmark.results import as_plain
+from fedrepro.benchmark.plain import as_plain
 from fedrepro.reports.markdown_text import escape
 from fedrepro.reports.writers.csv import escape as as_text
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from fedrepro.benchmark.claims.nodes import CellKey, key_of
-from fedrepro.benchmark.results import as_plain
+from fedrepro.benchmark.plain import as_plain
 from fedrepro.benchmark.spec.model import Cell, Paper
 from fedrepro.methods.registry import names_in
 

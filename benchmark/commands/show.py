@@ -8,8 +8,8 @@ import importlib
 from fedrepro.benchmark.commands._judged import command_line, store_at
 from fedrepro.benchmark.commands._options import add_cells, add_paper, add_store, chosen_plan
 from fedrepro.benchmark.commands._terminal import paint, print_json
+from fedrepro.benchmark.plain import as_plain
 from fedrepro.benchmark.planning.looks_reached import as_stored
-from fedrepro.benchmark.results import as_plain
 from fedrepro.benchmark.spec.load import load_paper
 
 HELP = "show a table: printed beside reproduced, with verdict and the command that runs it again"

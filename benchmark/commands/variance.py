@@ -18,8 +18,8 @@ from fedrepro.benchmark.commands._options import (
 )
 from fedrepro.benchmark.commands._terminal import complain, print_json
 from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.plain import as_plain
 from fedrepro.benchmark.planning.plan import Plan, PlannedCell, make_plan
-from fedrepro.benchmark.results import as_plain
 from fedrepro.benchmark.spec import limits
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.model import Label

@@ -16,7 +16,8 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.results import Report, as_plain
+from fedrepro.benchmark.plain import as_plain
+from fedrepro.benchmark.results import Report
 
 STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 """For what is read back: no type is guessed, and no number is infinite or none."""

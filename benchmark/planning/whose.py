@@ -21,7 +21,8 @@ from typing import Any
 from fedrepro.benchmark.config import Json, RunConfig
 from fedrepro.benchmark.planning.plan import Plan
 from fedrepro.benchmark.spec import names, settings
-from fedrepro.benchmark.spec.model import Cell, DrawnRun, Unstated
+from fedrepro.benchmark.spec.choices import Unstated
+from fedrepro.benchmark.spec.model import Cell, DrawnRun
 from fedrepro.methods import declared, registry
 
 KINDS = {"federated": "federated", "pretraining": "objective", "measurement": "protocol"}

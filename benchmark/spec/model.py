@@ -12,13 +12,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import ConfigDict
-
+from fedrepro.benchmark.spec.choices import CLOSED, Unstated
 from fedrepro.benchmark.spec.fields import (
     Above0,
-    At,
     Divisor,
-    Name,
     Setting,
     Settings,
     Text,
@@ -26,8 +23,6 @@ from fedrepro.benchmark.spec.fields import (
 )
 from fedrepro.benchmark.spec.printed import Printed, Rule, closed_ends
 
-CLOSED = ConfigDict(extra="forbid")
-"""For classes that stand in a spec file as they are here: unknown keys are errors."""
 Kind = Literal["empirical", "analytic", "descriptive"]
 Label = tuple[str, ...]
 Experiment = Mapping[str, Any]
@@ -75,70 +70,6 @@ class Override:
     def __post_init__(self) -> None:
         if sum(way is not None for way in (self.value, self.divide, self.replace)) != 1:
             raise wrong("give exactly one of value, divide and replace")
-
-
-@dataclass(frozen=True)
-class Alternative:
-    """Another reading of what a paper leaves open, which `--reading` selects by its name.
-
-    taken: what it stands for.
-    why: why one might take it.
-    speaks: what speaks for it (code, printed numbers, an equation), with the source.
-    set: settings, a fragment of an experiment.
-    methods: federated methods whose runs it concerns; none means all.
-    objectives: the same for the objective that clients minimise or that pre-trains an encoder.
-    at: the round that is read.
-    metrics: the metric that is read, by the one that the cells name.
-
-    Raises `ValueError` if it changes nothing.
-    """
-
-    __pydantic_config__ = CLOSED
-
-    name: Name
-    taken: Text
-    why: Text
-    speaks: Text
-    set: Settings = field(default_factory=dict)
-    methods: tuple[Text, ...] = ()
-    objectives: tuple[Text, ...] = ()
-    at: At | None = None
-    metrics: Mapping[Text, Text] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if not self.set and self.at is None and not self.metrics:
-            raise wrong("changes nothing; give set, at or metrics")
-
-    @property
-    def only_evaluates(self) -> bool:
-        """Whether it reads the same trials in another way."""
-        return not self.set
-
-
-@dataclass(frozen=True)
-class Unstated:
-    """A setting that the paper does not give, what is taken, and why.
-
-    name: of the choice; needed where there are alternatives.
-    settings: the dotted paths that it decides.
-    methods: of which federated methods it decides them; none means all.
-
-    Raises `ValueError` for alternatives of a choice without a name.
-    """
-
-    __pydantic_config__ = CLOSED
-
-    setting: Text
-    taken: Text
-    why: Text
-    name: Name | None = None
-    settings: tuple[Text, ...] = ()
-    methods: tuple[Text, ...] = ()
-    alternatives: tuple[Alternative, ...] = ()
-
-    def __post_init__(self) -> None:
-        if self.alternatives and self.name is None:
-            raise wrong("alternatives need a 'name' of the choice")
 
 
 @dataclass(frozen=True)

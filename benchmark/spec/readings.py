@@ -14,17 +14,8 @@ from typing import TypeVar
 
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.spec.authors import objective_of
-from fedrepro.benchmark.spec.model import (
-    Alternative,
-    Cell,
-    DrawnRun,
-    Experiment,
-    Figure,
-    Paper,
-    Readout,
-    Table,
-    Unstated,
-)
+from fedrepro.benchmark.spec.choices import Alternative, Unstated
+from fedrepro.benchmark.spec.model import Cell, DrawnRun, Experiment, Figure, Paper, Readout, Table
 from fedrepro.benchmark.spec.problems import suggestion
 from fedrepro.benchmark.spec.settings import get, merge
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.spec import limits, names, settings
+from fedrepro.benchmark.spec.choices import Unstated
 from fedrepro.benchmark.spec.lines import Path
-from fedrepro.benchmark.spec.model import Unstated
 from fedrepro.benchmark.spec.printed import Printed
 from fedrepro.benchmark.spec.problems import Problem, Reporter, suggestion
 from fedrepro.benchmark.spec.schema import RawColumn, RawRow, RawTable, read_published

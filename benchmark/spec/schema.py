@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, ValidationError
 
 from fedrepro.benchmark.spec import limits
+from fedrepro.benchmark.spec.choices import Unstated
 from fedrepro.benchmark.spec.fields import (
     Address,
     At,
@@ -23,7 +24,7 @@ from fedrepro.benchmark.spec.fields import (
     read_number,
     wrong,
 )
-from fedrepro.benchmark.spec.model import Claim, Margin, Omission, Override, Relation, Unstated
+from fedrepro.benchmark.spec.model import Claim, Margin, Omission, Override, Relation
 from fedrepro.benchmark.spec.printed import Printed
 from fedrepro.benchmark.spec.problems import describe, dotted, message
 

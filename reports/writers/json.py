@@ -12,7 +12,8 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from fedrepro.benchmark.judging.scoreboard import Scoreboard
-from fedrepro.benchmark.results import Report, as_plain
+from fedrepro.benchmark.plain import as_plain
+from fedrepro.benchmark.results import Report
 
 FILE = "report.json"
 

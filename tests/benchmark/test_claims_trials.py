@@ -12,7 +12,7 @@ from fedrepro.benchmark.claims.bind_cells import bind
 from fedrepro.benchmark.claims.context import ClaimContext, fallen_trials
 from fedrepro.benchmark.claims.trials import judge_claims, judge_together
 from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.results import as_plain
+from fedrepro.benchmark.plain import as_plain
 from fedrepro.benchmark.spec.model import Cell, Claim, Margin, Paper, Readout, Table
 from fedrepro.benchmark.spec.printed import Printed
 from fedrepro.benchmark.stats.looks import Looks, shares

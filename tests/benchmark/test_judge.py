@@ -11,8 +11,10 @@ from fedrepro.benchmark.commands._options import parse_sets
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.judging.judge import judge
 from fedrepro.benchmark.judging.scoreboard import exit_code, scoreboard
+from fedrepro.benchmark.plain import as_plain
 from fedrepro.benchmark.planning.plan import Plan, PlannedCell, PlannedDrawing
-from fedrepro.benchmark.results import Departure, as_plain
+from fedrepro.benchmark.results import Departure
+from fedrepro.benchmark.spec.choices import Unstated
 from fedrepro.benchmark.spec.model import (
     Cell,
     Claim,
@@ -24,7 +26,6 @@ from fedrepro.benchmark.spec.model import (
     Profile,
     Readout,
     Table,
-    Unstated,
 )
 from fedrepro.benchmark.spec.printed import Printed
 from fedrepro.benchmark.store.record import TrialRecord

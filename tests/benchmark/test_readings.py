@@ -16,8 +16,9 @@ from fedrepro.benchmark.judging.judge import judge
 from fedrepro.benchmark.judging.other_readings import claim_under
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.results import ClaimResult, Comparison
+from fedrepro.benchmark.spec.choices import Alternative, Unstated
 from fedrepro.benchmark.spec.load import load_paper
-from fedrepro.benchmark.spec.model import Alternative, Claim, Margin, Paper, Readout, Unstated
+from fedrepro.benchmark.spec.model import Claim, Margin, Paper, Readout
 from fedrepro.benchmark.spec.problems import InvalidSpecError
 from fedrepro.benchmark.spec.readings import readings_of, under
 from fedrepro.benchmark.store.store import Store

@@ -15,8 +15,9 @@ import pytest
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.planning.whose import Unit, Whose, units
+from fedrepro.benchmark.spec.choices import Unstated
 from fedrepro.benchmark.spec.load import load_paper, load_papers, paper_ids
-from fedrepro.benchmark.spec.model import Paper, Unstated
+from fedrepro.benchmark.spec.model import Paper
 from fedrepro.reports.baselines import render
 
 PAGE = Path(__file__).parents[2] / "docs/baselines.md"

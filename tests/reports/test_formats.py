@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fedrepro.benchmark.results import Report, as_plain
+from fedrepro.benchmark.plain import as_plain
+from fedrepro.benchmark.results import Report
 from fedrepro.reports.writers import html, markdown
 from fedrepro.reports.writers import json as json_format
 

@@ -1,0 +1,77 @@
+"""What a paper leaves open, as its spec says it: a named choice and its alternatives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pydantic import ConfigDict
+
+from fedrepro.benchmark.spec.fields import At, Name, Settings, Text, wrong
+
+CLOSED = ConfigDict(extra="forbid")
+"""For classes that stand in a spec file as they are here: unknown keys are errors."""
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """Another reading of what a paper leaves open, which `--reading` selects by its name.
+
+    taken: what it stands for.
+    why: why one might take it.
+    speaks: what speaks for it (code, printed numbers, an equation), with the source.
+    set: settings, a fragment of an experiment.
+    methods: federated methods whose runs it concerns; none means all.
+    objectives: the same for the objective that clients minimise or that pre-trains an encoder.
+    at: the round that is read.
+    metrics: the metric that is read, by the one that the cells name.
+
+    Raises `ValueError` if it changes nothing.
+    """
+
+    __pydantic_config__ = CLOSED
+
+    name: Name
+    taken: Text
+    why: Text
+    speaks: Text
+    set: Settings = field(default_factory=dict)
+    methods: tuple[Text, ...] = ()
+    objectives: tuple[Text, ...] = ()
+    at: At | None = None
+    metrics: Mapping[Text, Text] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.set and self.at is None and not self.metrics:
+            raise wrong("changes nothing; give set, at or metrics")
+
+    @property
+    def only_evaluates(self) -> bool:
+        """Whether it reads the same trials in another way."""
+        return not self.set
+
+
+@dataclass(frozen=True)
+class Unstated:
+    """A setting that the paper does not give, what is taken, and why.
+
+    name: of the choice; needed where there are alternatives.
+    settings: the dotted paths that it decides.
+    methods: of which federated methods it decides them; none means all.
+
+    Raises `ValueError` for alternatives of a choice without a name.
+    """
+
+    __pydantic_config__ = CLOSED
+
+    setting: Text
+    taken: Text
+    why: Text
+    name: Name | None = None
+    settings: tuple[Text, ...] = ()
+    methods: tuple[Text, ...] = ()
+    alternatives: tuple[Alternative, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.alternatives and self.name is None:
+            raise wrong("alternatives need a 'name' of the choice")
