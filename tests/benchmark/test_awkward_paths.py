@@ -119,7 +119,12 @@ class World:
             "tables_dir": self.specs, "baselines": self.root / "baselines",
             "source": self.root / "source.csv",
         }  # fmt: skip
-        plain = {"profile": "smoke", "jobs": "0", "device": "cpu", "name": f"made-up-{case}"}
+        plain = {
+            "profile": "smoke", "jobs": "0", "device": "cpu", "name": f"made-up-{case}",
+            "draws": "2",
+        }  # fmt: skip
+        if action.dest == "cell":
+            return ["--cell", "1", "r", "a"]
         if action.dest in folders:
             value = str(folders[action.dest])
         elif action.dest == "table":
