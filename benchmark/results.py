@@ -126,7 +126,7 @@ class ClaimResult:
     """A claim of the text: what the printed table says of it, and what the trials say.
 
     p, p_reversed: of all its comparisons together, and that one of them is opposite.
-    p_adjusted: `p` corrected over the paper's claims.
+    p_adjusted: `p` corrected over the claims of the paper that this report tests.
     shown, opposite: how many of its comparisons are shown, and how many the other way.
     looks: with how many paired trials it has been judged, this time the last.
     declared: the trials that were declared beforehand, over which 5 % are spent.

@@ -43,7 +43,8 @@ from fedrepro.benchmark.stats.t_tests import p_beyond, p_equivalent
 Both = tuple[float, float]
 """P-values that a comparison holds, and that its opposite does."""
 _TIE = 1e-12
-_EXACT = 1e-9
+_EXACT = 1e-12
+"""Counts that differ by less, relative to the largest number, differ by rounding alone."""
 
 
 def compared(comparison: Elementary, context: ClaimContext, claim: Claim) -> Comparison:
@@ -191,16 +192,18 @@ def _exact(comparison: Elementary, context: ClaimContext) -> Comparison:
     found = evaluate(Arithmetic("-", comparison.left, comparison.right), trials)
     if not np.isfinite(found).all():
         return _shown(comparison, found, exact=True)
-    size = float(np.abs(evaluate(comparison.left, trials)).max())
-    slack = float(comparison.tolerance or 0) + _half(comparison) + _EXACT * max(1.0, size)
+    sides = (evaluate(comparison.left, trials), evaluate(comparison.right, trials))
+    slack = _EXACT * max(1.0, *(float(np.abs(one).max()) for one in (*sides, *trials.values())))
     difference = float(found[0])
     match comparison.relation:
         case ">":
-            holds = difference > 0
+            holds = difference > slack
         case "<":
-            holds = difference < 0
-        case _:
-            holds = abs(difference) <= slack
+            holds = difference < -slack
+        case "=":
+            holds = abs(difference) <= _half(comparison) + slack
+        case "~":
+            holds = abs(difference) <= float(comparison.tolerance or 0) + slack
     return _shown(comparison, found, 0.0 if holds else 1.0, 1.0 if holds else 0.0, exact=True)
 
 

@@ -5,8 +5,8 @@
   test: the largest p-value counts, without correction inside the claim). It is PARTLY so, or
   REVERSED, if of some or all comparisons the opposite is shown (Holm inside the claim).
 - Claims are corrected over all claims of the paper that were tested in this run, once for what
-  holds and once for what is opposite (Benjamini and Hochberg 1995): of the claims that a report
-  calls shown, 5 % may be wrong on average.
+  holds, once for what holds in part and once for what is opposite (Benjamini and Hochberg 1995): of
+  the claims that a report calls shown, 5 % may be wrong on average.
 - Counts and computed numbers are decided exactly, and weigh on no other claim.
 - A claim on a cell that lacks a trial is UNRESOLVED: which trials fail may hang on what they would
   have given, so those that are left show nothing.
@@ -55,12 +55,24 @@ class _Tested:
         return max(one.p for one in self.comparisons if one.p is not None)
 
     @property
+    def p_some(self) -> float | None:
+        """That one comparison or more is shown (Bonferroni)."""
+        return self._least([one.p for one in self.tests])
+
+    @property
     def p_reversed(self) -> float | None:
         """That one comparison or more is opposite (Bonferroni)."""
+        return self._least([one.p_reversed for one in self.tests])
+
+    @property
+    def tests(self) -> Sequence[Comparison]:
+        """The comparisons that are uncertain, if any are: a count is no discovery."""
+        return [one for one in self.comparisons if not one.exact] or self.comparisons
+
+    def _least(self, p_values: Sequence[float | None]) -> float | None:
         if self.untested is not None:
             return None
-        least = min(one.p_reversed for one in self.comparisons if one.p_reversed is not None)
-        return min(1.0, least * len(self.comparisons))
+        return min(1.0, min(p for p in p_values if p is not None) * len(p_values))
 
     @property
     def looks(self) -> Looks | None:
@@ -88,10 +100,11 @@ def judge_together(
     every = [one for table in tested for one in table]
     corrected = zip(
         _corrected([None if one.is_exact else one.p for one in every]),
+        _corrected([None if one.is_exact else one.p_some for one in every]),
         _corrected([None if one.is_exact else one.p_reversed for one in every]),
         strict=True,
     )
-    results = (_result(one, *both) for one, both in zip(every, corrected, strict=True))
+    results = (_result(one, *each) for one, each in zip(every, corrected, strict=True))
     return [tuple(next(results) for _ in table) for table in tested]
 
 
@@ -101,10 +114,16 @@ def _corrected(p_values: Sequence[float | None]) -> Iterator[float | None]:
     return (None if p is None else next(corrected) for p in p_values)
 
 
-def _result(one: _Tested, p: float | None, p_reversed: float | None) -> ClaimResult:
+def _result(
+    one: _Tested, p: float | None, p_some: float | None, p_reversed: float | None
+) -> ClaimResult:
     scaled = any(leaf.key in one.context.scaled for each in one.elementary for leaf in each.leaves)
     corrected = Corrected(
-        one.comparisons, one.p or 0.0, p, one.p_reversed or 0.0, p_reversed, scaled=scaled
+        one.comparisons,
+        *(one.p or 0.0, p),
+        *(one.p_some or 0.0, p_some),
+        *(one.p_reversed or 0.0, p_reversed),
+        scaled=scaled,
     )
     supported, why = support(one.elementary)
     word, reason = one.untested or word_of(corrected)

@@ -17,14 +17,16 @@ _MOST_NAMED = 3
 class Corrected:
     """A claim's comparisons, with its p-values before and after the correction over claims.
 
-    p, p_reversed: that all comparisons hold, and that one or more is opposite.
-    p_adjusted, p_reversed_adjusted: corrected; None where all comparisons are exact.
+    p, p_some, p_reversed: that all comparisons hold, that one or more does, and that one or more is
+    opposite; then corrected, None where all comparisons are exact.
     scaled: whether the runs depart from the published protocol.
     """
 
     comparisons: Sequence[Comparison]
     p: float
     p_adjusted: float | None
+    p_some: float
+    p_some_adjusted: float | None
     p_reversed: float
     p_reversed_adjusted: float | None
     scaled: bool = False
@@ -39,7 +41,7 @@ class Corrected:
         if self.holds:
             return len(self.comparisons)
         p = [one.p or 0.0 for one in self.comparisons]
-        return sum(one <= LEVEL for one in self._inside(p, self.p, self.p_adjusted))
+        return sum(one <= LEVEL for one in self._inside(p, self.p_some, self.p_some_adjusted))
 
     @property
     def opposite(self) -> int:
@@ -54,7 +56,11 @@ class Corrected:
         return [one for one, corrected in pairs if corrected <= LEVEL]
 
     def _inside(self, p: Sequence[float], own: float, adjusted: float | None) -> list[float]:
-        """P-values corrected inside the claim by Holm, and by what the other claims cost."""
+        """P-values corrected inside the claim by Holm, and by what the other claims cost.
+
+        So claims are selected first, and those inside a selected one face a level that is as much
+        smaller (Benjamini and Bogomolov 2014).
+        """
         factor = 1.0 if adjusted is None or own <= 0 else adjusted / own
         return [one * factor for one in holm(p)]
 
@@ -63,6 +69,9 @@ def word_of(claim: Corrected) -> tuple[ClaimWord, str]:
     """The word of a claim that was tested or decided exactly, and why."""
     count, against = len(claim.comparisons), claim.opposites
     exact = all(one.exact for one in claim.comparisons)
+    if claim.holds and against:
+        named = _named(against[0])
+        return "UNRESOLVED", f"One look shows the claim, and another the opposite of {named}."
     if claim.holds:
         all_of = "The comparison is" if count == 1 else f"All {count} comparisons are"
         how = "true of counted or computed numbers" if exact else f"shown ({_after(claim)})"
@@ -72,7 +81,8 @@ def word_of(claim: Corrected) -> tuple[ClaimWord, str]:
         named = "; ".join(map(_named, against[:_MOST_NAMED]))
         more = f"; and {len(against) - _MOST_NAMED} more" if len(against) > _MOST_NAMED else ""
         p = claim.p_reversed_adjusted
-        how = "by counted or computed numbers" if exact or p is None else f"{_p(p)}, corrected"
+        exact = p is None or all(one.exact for one in against)
+        how = "by counted or computed numbers" if exact else f"{_p(p or 0.0)}, corrected"
         reason = f"{many}the opposite is shown of {named}{more} ({how})."
         if len(against) < count:
             return "PARTLY", _capital(reason)
@@ -89,7 +99,7 @@ def word_of(claim: Corrected) -> tuple[ClaimWord, str]:
 
 def _after(claim: Corrected) -> str:
     """The corrected p-value, and over what it is corrected."""
-    return f"{_p(claim.p_adjusted or 0.0)} corrected over the paper's tested claims"
+    return f"{_p(claim.p_adjusted or 0.0)} corrected over the tested claims of this report"
 
 
 def _named(one: Comparison) -> str:

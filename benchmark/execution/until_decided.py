@@ -31,6 +31,7 @@ from fedrepro.benchmark.results import ClaimResult, Report
 from fedrepro.benchmark.store.record import TrialRecord
 from fedrepro.benchmark.store.store import Store
 
+_UNDECIDED = ("UNRESOLVED", "NOT JUDGED", "NOT RUN")
 ClaimName = tuple[str, str]
 """Table and id."""
 
@@ -204,8 +205,12 @@ class UntilDecided:
     def _line(self, n_open: int, n_trials: int) -> str:
         """Where things stand before a step."""
         looked = [one for name, one in self.now.items() if name in self.runs]
-        words = [one.word for one in looked if one.word not in ("UNRESOLVED", "NOT RUN")]
-        line = f"{len(words)} of {len(self.runs)} claims are decided, {n_open} are open"
+        decided = sum(one.word not in _UNDECIDED for one in looked)
+        line = f"{decided} of {len(self.runs)} claims are decided"
+        if n_open:
+            line += f", further trials may decide {n_open}"
+        elif decided < len(self.runs):
+            line += ", no trials are left for the others"
         if math.isfinite(self.budget.seconds):
             line += f", {duration(max(self.budget.left, 0.0))} are left"
         return line + (f"; next: {n_trials} trials" if n_trials else "")

@@ -341,10 +341,49 @@ def test_counts_are_compared_exactly_and_without_a_test():
     assert exactly("'a' / 'b' > 2", a=12.0, b=0.0).word == "NOT JUDGED"
 
 
+def test_rounding_of_the_machine_is_no_difference_of_counts_and_one_bit_is():
+    assert 0.1 + 0.2 > 0.3
+    assert exactly("'a' + 'b' > 'c'", a=0.1, b=0.2, c=0.3).word == "REVERSED"
+    assert exactly("'a' + 'b' - 'c' > 0", a=0.1, b=0.2, c=0.3).word == "REVERSED"
+    assert exactly("'a' > 'b'", a=4.2e10 + 1, b=4.2e10).word == "HOLDS"
+    assert exactly("'a' = 'b'", a=4.2e10 + 1, b=4.2e10).word == "REVERSED"
+
+
+def test_a_tolerance_of_counts_is_not_widened_by_the_rounding_of_a_number():
+    assert exactly("'a' ~ 1 5", a=6.4).word == "REVERSED"
+    assert exactly("'a' ~ 1 5", a=6.0).word == "HOLDS"
+
+
 def test_where_a_cell_was_not_counted_its_formula_stands_for_all_cells_of_the_comparison():
     formulas = {"a": 5.0, "b": 6.0}
     assert exactly("'a' < 'b'", formulas, a=None, b=1.0).word == "HOLDS"
     assert exactly("'a' < 'b'", {"a": 5.0}, a=None, b=1.0).word == "NOT RUN"
+
+
+def test_of_a_claim_that_does_not_hold_what_is_shown_pays_for_the_other_claims():
+    c = noise(1, 60)
+    a, b = np.add(c, [1, 2, 3, 1.5, 0.2]), np.subtract(c, [2, 1, 3, 4, 2])
+    partly = "'a', 'b' > 'c'"
+    assert stats.ttest_rel(a, c, alternative="greater").pvalue * 2 < 0.05
+    assert judged(partly, a=a, b=b, c=c)[0].shown == 1
+    assert judged([partly, *["'b' > 'c'"] * 9], a=a, b=b, c=c)[0].shown == 0
+
+
+def test_a_count_that_is_opposite_is_no_discovery_that_eases_other_claims():
+    cell, count = counted("d", 70.0)
+    table = replace(TABLE, cells=(*CELLS[:3], replace(cell, unit="%")))
+    b = noise(1, 60)
+    a = np.subtract(b, [1, 3, 4, 1, 0.05])
+    values = {key("a"): dict(enumerate(a)), key("b"): dict(enumerate(b)), **count}
+    context = ClaimContext(values, None, "%", frozenset(), {})
+    claims = [Claim("t", "s", "'a' > 'b'"), Claim("m", "s", "'b' > 60 > 'd'")]
+    paper = replace(PAPER, tables=(table,))
+    bound = [(one, bind(one, table, paper)) for one in claims]
+    assert judge_claims(bound[:1], context)[0].word == "REVERSED"
+    alone, mixed = judge_claims(bound, context)
+    assert alone.word == "UNRESOLVED"
+    assert (mixed.word, mixed.opposite) == ("PARTLY", 1)
+    assert "(by counted or computed numbers)" in mixed.reason
 
 
 def test_counts_weigh_on_no_tested_claim():
@@ -392,6 +431,14 @@ def test_looks_before_the_last_have_spent_their_share():
     assert twice.p == pytest.approx(min(at_ten / first, once.p / second, 1.0))
     assert (twice.looks, twice.declared) == ((10, 20), 20)
     assert (once.looks, once.declared) == ((20,), 20)
+
+
+def test_a_claim_that_looks_show_both_ways_does_not_hold():
+    a = [*noise(1, 51, 0.1), *noise(2, 47, 0.1, 15)]
+    found = looked("'a' > 'b'", (5, 20), 20, a=a, b=[50.0] * 20)
+    assert max(found.p, found.p_reversed) < 0.01
+    assert (found.word, found.opposite) == ("UNRESOLVED", 1)
+    assert "another the opposite of a @ x > b @ x" in found.reason
 
 
 def test_an_open_claim_says_how_many_trials_would_decide_at_what_was_seen():

@@ -14,6 +14,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import ttest_1samp
 
+from fedrepro.benchmark.judging.published import Published
+from fedrepro.benchmark.judging.verdicts import JudgedCell, judge_table
 from fedrepro.benchmark.stats.looks import shares
 from fedrepro.benchmark.stats.paired import p_above
 
@@ -68,6 +70,32 @@ def flat(random: np.random.Generator, claims: int) -> NDArray[np.float64]:
 def at_most(share: float, claims: int) -> float:
     """The level with three Monte-Carlo errors."""
     return share + 3 * math.sqrt(share * (1 - share) / claims)
+
+
+def test_what_is_not_corrected_for_looks_errs_more_often_as_the_docs_say() -> None:
+    random, cells = np.random.default_rng(0), 1_500
+    wrong = {"REPRODUCED": 0, "DISCREPANT": 0}
+    for own, printed in zip(normal(random, cells), random.normal(3, 1, cells), strict=True):
+        side = Published(printed, printed, printed)
+        found = [JudgedCell(side, tuple(own[:look].tolist()), 3.0) for look in LOOKS]
+        words = {judge_table([one])[0].word for one in found}
+        for word in wrong:
+            wrong[word] += word in words
+    assert all(0.06 < count / cells < 0.12 for count in wrong.values())
+
+
+def test_a_run_that_stops_when_its_claim_is_decided_overstates_the_effect() -> None:
+    effect, claims = 0.5, 4_000
+    differences = effect + normal(np.random.default_rng(0), claims)
+    still, means, covered = np.arange(claims), np.zeros(claims), np.zeros(claims)
+    for look, share in zip(LOOKS, shares(LOOKS, LOOKS[-1]), strict=True):
+        seen = differences[still, :look]
+        interval = ttest_1samp(seen, 0, axis=1).confidence_interval()
+        means[still] = seen.mean(axis=1)
+        covered[still] = (interval.low <= effect) & (effect <= interval.high)
+        still = still[by_t(seen) > 0.05 * share]
+    assert 0.55 < np.mean(means) < 0.63
+    assert 0.89 < np.mean(covered) < 0.955
 
 
 @pytest.mark.parametrize("draw", [normal, flat])

@@ -137,6 +137,14 @@ def test_runs_of_a_decided_claim_stop_and_those_of_an_open_one_go_on(
     assert looks["none"][0] == 5
 
 
+def test_the_last_line_says_that_open_claims_have_no_trials_left(plan: Plan, store: Store) -> None:
+    bench, lines = Bench(plan, store), list[str]()
+    bench.steps.means = replace(bench.steps.means, say=lines.append)
+    assert words(bench.run()) == {"large": "HOLDS", "none": "UNRESOLVED"}
+    assert lines[0] == "0 of 2 claims are decided, further trials may decide 2; next: 20 trials"
+    assert lines[-1] == "1 of 2 claims are decided, no trials are left for the others"
+
+
 def test_both_sides_are_trained_in_pairs_of_one_seed(plan: Plan, store: Store) -> None:
     bench = Bench(plan, store, seconds=6)
     bench.run()
