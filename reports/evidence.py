@@ -28,9 +28,7 @@ def facts(claim: ClaimResult) -> list[str]:
     one = claim.decisive
     if one is None or claim.word == "NOT RUN":
         return []
-    difference = (
-        f"{shorten(one.text, _LONG, placeholder=' …')}: {layout.number(one.mean, sign=True)}"
-    )
+    difference = f"{_compared(one)}: {layout.number(one.mean, sign=True)}"
     if one.interval is not None:
         difference += f" {layout.span(one.interval, sign=True)}"
     return [
@@ -52,6 +50,16 @@ def p_shown(claim: ClaimResult) -> str:
     """The corrected p-value, or else that of the claim alone, to sort by."""
     p = claim.p if claim.p_adjusted is None else claim.p_adjusted
     return "" if p is None else f"{p:.2g}"
+
+
+def _compared(one: Comparison) -> str:
+    """The comparison, no longer than a line; what it is held against is the last to go."""
+    left, sign, right = one.text.rpartition(f" {one.relation} ")
+    if len(one.text) <= _LONG or not sign:
+        return shorten(one.text, _LONG, placeholder=" …")
+    right = shorten(right, max(_LONG // 2, _LONG - len(left)), placeholder=" …")
+    left = shorten(left, _LONG - len(right), placeholder=" …")
+    return f"{left}{sign}{right}"
 
 
 def _counted(claim: ClaimResult) -> list[str]:

@@ -257,6 +257,11 @@ def anchor(report: Report, table: TableResult) -> str:
     return f"{report.paper}-{title(table)}".lower().replace(".", "-").replace(" ", "-")
 
 
+def plural(count: int, noun: str) -> str:
+    """'1 cell', '3 cells'."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def cell_name(cell: CellResult) -> str:
     """'CP-CFL SimCLR · T = 25'."""
     return f"{' '.join(cell.row)} · {' '.join(cell.column)}"

@@ -161,7 +161,8 @@ class Relation:
     """What a formula says of printed cells: an expression as in a claim, for every row.
 
     holds: with `{row}` and `{column}` for the labels. rows, columns: patterns of those that it is
-    about; none means all.
+    about; none means all. vague: words of the text that can be read in another way, so that cells
+    which do not obey contradict no more than the spec.
     """
 
     __pydantic_config__ = CLOSED
@@ -173,6 +174,7 @@ class Relation:
     columns: tuple[Text, ...] = ()
     where: Text | None = None
     note: Text | None = None
+    vague: Text | None = None
 
 
 @dataclass(frozen=True)

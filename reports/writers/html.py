@@ -68,11 +68,6 @@ def _address(text: str) -> Markup:
     return Markup('<a href="{}">{}</a>').format(text, text.removeprefix("https://"))
 
 
-def _plural(count: int, noun: str) -> str:
-    """'1 cell', '3 cells'."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"
-
-
 def _settings(run: RunSummary) -> Markup:
     """The settings of a run, each on its line as JSON.
 
@@ -101,7 +96,7 @@ _FILTERS: dict[str, Callable[..., object]] = {
     "forest": strips.forest,
     "legend": figures.legend,
     "picture": _picture,
-    "plural": _plural,
+    "plural": layout.plural,
     "said": specification_curve.said,
     "settings": _settings,
     "share_shown": evidence.share_shown,

@@ -121,7 +121,8 @@ def _compared(report: Report) -> str:
     parts = []
     for one in report.compared:
         scaled = ", scaled" if one.scaled else ""
-        said = f"{len(one.methods)} methods, {len(one.tasks)} tasks, {one.trials} trials{scaled}"
+        counted = (len(one.methods), "method"), (len(one.tasks), "task"), (one.trials, "trial")
+        said = ", ".join(layout.plural(*part) for part in counted) + scaled
         if one.friedman_p is not None:
             said += f"; Friedman's p {layout.p_equals(one.friedman_p)}"
         ranks = [
@@ -143,7 +144,10 @@ def _compared(report: Report) -> str:
         parts += [
             md.escape(f"{said}."),
             md.table(["method", "mean rank", "95 % interval"], ranks),
-            md.details(f"{len(pairs)} pairs", md.table([*header, "p (signed ranks, Holm)"], pairs)),
+            md.details(
+                f"{layout.plural(len(pairs), 'pair')} of methods",
+                md.table([*header, "p (signed ranks, Holm)"], pairs),
+            ),
             *(f"*{md.escape(f'Left out: {reason}')}*" for reason in one.left_out),
         ]
     return "\n\n".join(["## Methods over all tables", *parts]) if parts else ""

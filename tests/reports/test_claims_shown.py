@@ -13,7 +13,7 @@ from fedrepro.benchmark.commands import _terminal
 from fedrepro.benchmark.commands._judged import _print_scoreboard
 from fedrepro.benchmark.judging.scoreboard import answer, scoreboard
 from fedrepro.benchmark.results import ClaimWord, Report
-from fedrepro.reports import layout, terminal
+from fedrepro.reports import evidence, layout, terminal
 from fedrepro.reports.writers import html, junit, markdown
 
 WORDS: tuple[ClaimWord, ...] = get_args(ClaimWord)
@@ -147,6 +147,27 @@ def test_junit_fails_what_is_opposite_at_the_published_protocol_alone(worded: Re
             name = str(case.get("name")).removeprefix("claim ")
             outcome = case[0].tag if len(case) else "passed"
             assert outcome == expected.get(name, "skipped"), name
+
+
+def test_a_long_comparison_keeps_what_it_is_held_against(worded: Report) -> None:
+    claim = worded.tables[0].claims[0]
+    many = ", ".join(f"Method {i} @ CIFAR-100|IID" for i in range(9))
+    texts = {
+        f"CFL @ CIFAR-100|IID - max({many}) = 6.40": "=",
+        f"CFL @ CIFAR-100|IID > max({many})": ">",
+    }
+    for text, relation in texts.items():
+        one = replace(claim.comparisons[2], text=text, relation=relation)
+        shown = evidence.line(replace(claim, comparisons=(one,))).partition(": −3.00")[0]
+        assert len(shown) <= 123
+        assert "…" in shown
+        assert shown.startswith("CFL @ CIFAR-100|IID")
+        assert shown.endswith(" = 6.40") or " > max(Method 0 @" in shown
+
+
+def test_one_pair_of_methods_is_one(worded: Report) -> None:
+    for text in (markdown.render([worded]), html.render([worded])):
+        assert "1 pair of methods" in text
 
 
 def test_a_table_on_a_terminal_tells_the_evidence_of_its_claims(worded: Report) -> None:

@@ -100,7 +100,7 @@ def statements(paper: Paper, prints: Mapping[CellKey, Sequence[Cell]]) -> Iterat
             if sharp and made and all(read.is_sharp and not read.claim.vague for read in printed):
                 comparisons = [one for read in printed for one in read.comparisons]
                 yield _statement(table, sentence, printed[0].claim.says, comparisons, made)
-        for relation in table.relations:
+        for relation in (one for one in table.relations if one.vague is None):
             for where, bound in instances(relation, table, paper):
                 rows = options(bound)
                 if rows is not None and all(one.leaves for one in bound):

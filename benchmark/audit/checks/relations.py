@@ -1,7 +1,8 @@
 """Do printed quantities obey the formulas that tie them together, row by row?
 
 The formulas stand in the specs (`[[relations]]`): bits are the size of a model x 32 x rounds, a
-total is the sum of its parts. Equal within the rounding of all printed numbers.
+total is the sum of its parts. Equal within the rounding of all printed numbers. A relation that is
+read from `vague` words is at most undecidable.
 """
 
 from __future__ import annotations
@@ -40,9 +41,12 @@ def _instance(
     if word == "not printed":
         return None
     status: Status = "consistent" if word == "supported" else "undecidable"
-    if word == "contradicted" and not any(map(approximate, comparisons)):
+    sharp = relation.vague is None and not any(map(approximate, comparisons))
+    if word == "contradicted" and sharp:
         status = "inconsistent"
     note = "" if relation.note is None else f" {relation.note.rstrip('.')}."
+    if word == "contradicted" and relation.vague is not None:
+        note += f" Contradicted as read in the spec; '{relation.vague}' can be read otherwise."
     place = f"Table {table.id}, {where}" if where else f"Table {table.id}"
     source = f" ({relation.where})" if relation.where else ""
     return finding(

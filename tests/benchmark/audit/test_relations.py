@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fedrepro.benchmark.audit.checks import joint, relations
 from fedrepro.benchmark.claims.bind_cells import instances
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.spec.load import load_paper
@@ -126,3 +128,26 @@ reading_of = "mush"
 """
     with pytest.raises(SpecError, match=r"no claim 'mush'; did you mean 'much'"):
         load(tmp_path, claims)
+
+
+def test_words_that_can_be_read_otherwise_contradict_no_print(cell: Make, paper: Make) -> None:
+    cells = cell("2.0", row="A"), cell("3.0", row="B")
+    relation = Relation("r", "A is above B", "'A' > 'B'")
+    (sharp,) = relations.check(paper(*cells, relations=[relation]))
+    (vague,) = relations.check(paper(*cells, relations=[replace(relation, vague="effective")]))
+    assert (sharp.status, vague.status) == ("inconsistent", "undecidable")
+    assert "'effective' can be read otherwise" in vague.statement
+
+
+def test_words_that_can_be_read_otherwise_join_no_system(cell: Make, paper: Make) -> None:
+    cells = cell("2.0", row="A"), cell("2.0", row="B"), cell("2.0", row="C")
+    round_trip = [
+        Relation("r1", "A is above B", "'A' > 'B'"),
+        Relation("r2", "B is above C", "'B' > 'C'"),
+        Relation("r3", "C is above A", "'C' > 'A'"),
+    ]
+    (told,) = joint.check(paper(*cells, relations=round_trip))
+    assert told.status == "inconsistent"
+    round_trip[2] = replace(round_trip[2], vague="effective")
+    (told,) = joint.check(paper(*cells, relations=round_trip))
+    assert told.status == "consistent"
