@@ -55,7 +55,7 @@ def bind_rows(rows: Iterable[Row], plan: Plan, protocol: Protocol) -> Given:
     """Results by cell of a plan.
 
     Cells of one table that show one number of one run, as CP-CFL's Table 11 prints single trials
-    beside their mean, share what is given for any of them.
+    beside their mean, share what is given for any of them, and must not contradict each other.
 
     Raises `FedreproError` for a name that the paper does not have, a cell that takes no results, a
     trial that is given twice, and a metric, round or unit that is not the cell's.
@@ -68,14 +68,13 @@ def bind_rows(rows: Iterable[Row], plan: Plan, protocol: Protocol) -> Given:
         cell = cell_of(row, tables)
         _check(row, cell, protocol)
         trials = found.setdefault(twins.first(cell), {})
-        if row.seed in trials:
-            before = trials[row.seed]
-            other = "" if (before.row, before.column) == (row.row, row.column) else (
-                f" for {before.row} @ {before.column}, which shows the same trials"
-            )  # fmt: skip
+        before = trials.get(row.seed)
+        again = before is not None and (before.row, before.column) == (row.row, row.column)
+        if before is not None and (again or before.value != row.value):
+            other = f" for {before.row} @ {before.column}, which shows the same trials"
             raise FedreproError(
                 f"{row.place}: seed {row.seed} of table {row.table}, {cell.label} is given twice; "
-                f"first at {before.place}{other}"
+                f"first at {before.place}{'' if again else other}"
             )
         trials[row.seed] = row
     if not found:
