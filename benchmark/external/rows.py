@@ -18,6 +18,7 @@ from typing import Any
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.printable import one_line
 from fedrepro.benchmark.spec import limits
+from fedrepro.benchmark.spec.problems import shown as named
 from fedrepro.benchmark.spec.problems import suggestion
 
 COLUMNS = ("table", "row", "column", "seed", "value")
@@ -62,7 +63,7 @@ def read_rows(file: Path) -> list[Row]:
     a value that is no finite number.
     """
     text = read_text(file)
-    name = shown(str(file))
+    name = one_line(named(file))
     if file.suffix.lower() in _JSON:
         return from_records(_json_lines(text, name))
     lines = csv_lines(text, name)
@@ -93,7 +94,7 @@ def read_text(file: Path) -> str:
 
     Raises `FedreproError` for what is no file, too large or not UTF-8.
     """
-    name = shown(str(file))
+    name = one_line(named(file))
     try:
         if not file.exists():
             raise FedreproError(f"{name}: there is no such file")

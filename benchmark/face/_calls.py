@@ -142,6 +142,7 @@ def judge(
     tables: Sequence[str] | None = None,
     protocol: Protocol = "scaled",
     note: str = "",
+    audit: bool = True,
 ) -> Results:
     """Judges results that were made elsewhere; `fedrepro judge` in Python.
 
@@ -150,6 +151,7 @@ def judge(
     tables: ids; None for those that have results.
     protocol, note: how the numbers were made, as you declare it. Only "full", the published
     protocol, is held against the print.
+    audit: whether to look for contradictions among the printed numbers, which takes seconds.
 
     Raises `FedreproError` for a file that cannot be read, and results that belong to no cell.
     """
@@ -175,6 +177,7 @@ def judge(
             protocol=protocol,
             note=note,
             files=names,
+            audit=audit,
         )
     )
 
