@@ -21,6 +21,7 @@ ClaimWord = Literal[
     "HOLDS", "PARTLY", "REVERSED", "OPPOSITE HERE", "UNRESOLVED", "NOT JUDGED", "NOT RUN",
 ]  # fmt: skip
 SupportWord = Literal["supported", "contradicted", "undecidable", "not printed"]
+Protocol = Literal["full", "scaled"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,10 +350,30 @@ class Provenance:
     training_s: float
 
 
+@dataclass(frozen=True, slots=True)
+class External:
+    """That numbers were made elsewhere, and what is said of them by who gave them.
+
+    protocol: as declared; only `full`, the published protocol, is held against the print.
+    note: their own words.
+    files: the names of the files that were read.
+    seeds: of all values, rising; the trials of a cell stand in this order.
+    statement: what a reader must know, in a sentence or two.
+    """
+
+    protocol: Protocol
+    note: str
+    files: tuple[str, ...]
+    seeds: tuple[int, ...]
+    values: int
+    statement: str
+
+
 @dataclass(frozen=True)
 class Report:
     """A judged paper under one profile.
 
+    external: None where fedrepro made the numbers.
     address: where it can be read: its DOI, or a page.
     readings: the alternatives under which it was run; none means what is taken.
     choices: what the paper leaves open, with the alternatives.
@@ -376,6 +397,7 @@ class Report:
     compared: tuple[MethodsCompared, ...] = ()
     address: str | None = None
     schema: int = 1
+    external: External | None = None
 
     def count_verdicts(self) -> dict[str, int]:
         """How many cells carry each verdict."""

@@ -49,12 +49,18 @@ def headline(boards: Sequence[Scoreboard]) -> str:
             )
         return sentence
     [board] = boards
+    if board.external:
+        return f"{board.external} {_counted_cells(words)}"
     if board.scaled and not words.keys() & {"REPRODUCED", "DISCREPANT", "COMPATIBLE", "SHIFTED"}:
         return (
             f"A {board.profile} run: no published number has been reproduced or refuted here. "
             "Its numbers come from other data or a shorter protocol and are shown for comparison; "
             "what it can judge is whether the paper's comparisons hold."
         )
+    return _counted_cells(words)
+
+
+def _counted_cells(words: Counter[str]) -> str:
     return (
         f"{words['REPRODUCED']} of {words.total()} cells reproduced, "
         f"{words['DISCREPANT']} discrepant, {words['SCALED']} scaled (never judged)."

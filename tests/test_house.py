@@ -25,7 +25,7 @@ FLOORS = {
         {"claims", "data", "store"},
         {"analytic", "training"},
         {"planning"},
-        {"audit", "execution"},
+        {"audit", "execution", "external"},
         {"judging"},
         {"commands"},
         {"cli"},

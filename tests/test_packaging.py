@@ -22,13 +22,11 @@ FACE = Path("benchmark/face")
 HOSTILE = "raise ImportError('the folder of a user was imported in place of fedrepro')\n"
 
 JUDGE = """
-from fedrepro import Store, judge, load_paper, make_plan, write_report
+import fedrepro
 
-plan = make_plan(load_paper("cpcfl"), "smoke", tables=["3"], rows="FedAvg|None")
-report = judge(plan, Store("results/store"), command="judge.py")
-write_report([report], "judged")
-cells = [cell for table in report.tables for cell in table.cells]
-print(len(cells), sum(cell.mean is not None for cell in cells))
+found = fedrepro.stored("cpcfl", "smoke", tables=["3"], rows="FedAvg|None")
+fedrepro.report(found, "judged")
+print(len(found.cells), found.cells["mean"].count())
 """
 
 

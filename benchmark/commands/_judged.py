@@ -104,6 +104,8 @@ def _print_scoreboard(board: Scoreboard) -> None:
     """The answer, counts by word, why cells were not run, and what a scaled run cannot say."""
     print(f"{board.paper}, profile {board.profile}" + (f" on {board.on}" if board.on else ""))
     print(f"  {answer([board])}")
+    if board.external:
+        print(f"  {board.external}")
     print("  cells:  " + _counted(board.verdicts))
     print("  claims: " + (_counted(board.claims) or "none"))
     for reason, n in list(board.reasons.items())[:_REASONS]:
@@ -114,7 +116,7 @@ def _print_scoreboard(board: Scoreboard) -> None:
         print(f"  FAILED, {shorten(failed, _SENTENCE)}")
     if len(board.failed) > _REASONS:
         print(f"  FAILED, {len(board.failed) - _REASONS} more trials: see the report")
-    if board.scaled:
+    if board.scaled and not board.external:
         print("  scaled numbers are shown for comparison and never count as reproduced")
 
 

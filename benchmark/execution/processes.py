@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 
 _LOOK_EVERY_S = 1.0
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
@@ -57,6 +59,10 @@ def environment_of_workers() -> Iterator[None]:
 
     The number of threads must be set before torch is imported. Nothing is imported from the working
     folder. SIGINT is blocked: workers inherit that, and here it waits until the block has ended.
+
+    A worker that is spawned runs the main module of its parent once more, as far as its `if
+    __name__ == "__main__"`. Workers need nothing of it, and a script of a user may have no such
+    line: it would start workers in each worker. So they find an empty main module.
     """
     wanted = dict.fromkeys(_THREAD_VARIABLES, "1") | {
         "CUBLAS_WORKSPACE_CONFIG": ":4096:8",
@@ -65,9 +71,12 @@ def environment_of_workers() -> Iterator[None]:
     before = {name: os.environ.get(name) for name in wanted}
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     os.environ.update(wanted)
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
     try:
         yield
     finally:
+        sys.modules["__main__"] = main
         for name in wanted:
             del os.environ[name]
         os.environ.update({name: value for name, value in before.items() if value is not None})

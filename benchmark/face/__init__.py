@@ -1,14 +1,16 @@
 """fedrepro: what a published table says, and what its methods give when they are run again.
 
-A script that judges what a store holds, and writes the report in every format:
+In a notebook or a script, which needs no `if __name__ == "__main__"`:
 
-    from fedrepro import Store, judge, load_paper, make_plan, write_report
+    import fedrepro
 
-    plan = make_plan(load_paper("cpcfl"), "reduced")
-    report = judge(plan, Store("results/store"), command="judge.py")
-    write_report([report], "my-report")
+    fedrepro.papers()                                        # a data frame
+    found = fedrepro.run("cpcfl", "smoke", tables=["11"])    # trains what the store lacks
+    mine = fedrepro.judge("cpcfl", "mine.csv")               # results of your own
+    mine.cells, mine.trials, mine.claims                     # long data frames
+    fedrepro.report(mine, "my-report")                       # every format of docs/reports.md
 
-These names are the public ones, each imported when it is first asked for.
+docs/python.md has more. These names are the public ones, each imported when it is first asked for.
 """
 
 from importlib import import_module
@@ -17,8 +19,9 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 __all__ = [
-    "FedreproError", "Paper", "Plan", "Report", "Store", "execute", "judge", "load_paper",
-    "load_papers", "make_plan", "write_report",
+    "FedreproError", "Paper", "Plan", "Report", "Results", "Store", "execute", "judge",
+    "load_paper", "load_papers", "make_plan", "papers", "plan", "report", "run", "stored",
+    "write_report",
 ]  # fmt: skip
 
 _HOMES = {
@@ -26,21 +29,28 @@ _HOMES = {
     "Paper": "benchmark.spec.model",
     "Plan": "benchmark.planning.plan",
     "Report": "benchmark.results",
+    "Results": "_results",
     "Store": "benchmark.store.store",
     "execute": "benchmark.execution.run",
-    "judge": "benchmark.judging.judge",
+    "judge": "_calls",
     "load_paper": "benchmark.spec.load",
     "load_papers": "benchmark.spec.load",
     "make_plan": "benchmark.planning.plan",
+    "papers": "_calls",
+    "plan": "_calls",
+    "report": "_calls",
+    "run": "_calls",
+    "stored": "_calls",
     "write_report": "benchmark.commands._judged",
 }
 """The module that defines each name."""
 
 if TYPE_CHECKING:
+    from fedrepro._calls import judge, papers, plan, report, run, stored
+    from fedrepro._results import Results
     from fedrepro.benchmark.commands._judged import write_report
     from fedrepro.benchmark.errors import FedreproError
     from fedrepro.benchmark.execution.run import execute
-    from fedrepro.benchmark.judging.judge import judge
     from fedrepro.benchmark.planning.plan import Plan, make_plan
     from fedrepro.benchmark.results import Report
     from fedrepro.benchmark.spec.load import load_paper, load_papers

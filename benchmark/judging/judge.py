@@ -62,13 +62,33 @@ def judge(
     Raises `SpecError` for a claim that names no cell, and `StoreError` for arrays that cannot be
     read.
     """
+    why = not_run or {}
+    others = {name: Evidence(one, store, why) for name, one in read_otherwise(plan).items()}
+    return judge_evidence(
+        Evidence(plan, store, why), others, command=command, wall_s=wall_s, audit=audit
+    )
+
+
+def judge_evidence(
+    evidence: Evidence,
+    others: Mapping[str, Evidence] | None = None,
+    *,
+    command: str,
+    wall_s: float = 0.0,
+    audit: bool = True,
+) -> Report:
+    """The report of a plan on what is known of its cells.
+
+    others: by reading that reads the same trials in another way, what is known under it.
+
+    Takes and raises otherwise what `judge` does.
+    """
+    plan, taker = evidence.plan, LookTaker(evidence.store.looks)
     found = findings_for(plan.paper, plan.tables) if audit else ()
-    evidence = Evidence(plan, store, not_run or {})
-    taker = LookTaker(store.looks)
     judged, taken = _Judging(plan, evidence, found, taker).tables(), plan.paper.readings
-    others = {
-        name: _Judging(other, Evidence(other, store, not_run or {}), (), taker).tables()
-        for name, other in read_otherwise(plan).items()
+    read = {
+        name: _Judging(other.plan, other, (), taker).tables()
+        for name, other in (others or {}).items()
     }
     judged = noted(judged, taker.note())
     return Report(
@@ -79,13 +99,13 @@ def judge(
         profile=plan.profile.name,
         on=plan.on,
         scaled=any(table.departures for table in judged),
-        tables=with_other_readings(judged, others),
+        tables=with_other_readings(judged, read),
         runs=run_summaries(plan, evidence),
         provenance=provenance(plan, evidence, command, wall_s),
         readings=taken,
         choices=choices(plan),
         universes=universes(
-            {taken: judged} | {(*taken, name): tables for name, tables in others.items()}
+            {taken: judged} | {(*taken, name): tables for name, tables in read.items()}
         ),
         address=plan.paper.address,
         compared=compare(evidence),

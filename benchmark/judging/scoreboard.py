@@ -29,6 +29,7 @@ class Scoreboard:
     reasons: why cells were not run, with how many each, the commonest first.
     has_results: whether anything of ours is shown.
     recomputed: how many printed numbers were computed again and held against the print.
+    external: what must be said of numbers that were made elsewhere, empty where fedrepro made them.
     failed: every failed trial, such as `fedavg on digits, trial 3: diverged at round 7`.
     """
 
@@ -44,6 +45,7 @@ class Scoreboard:
     has_results: bool
     failed: tuple[str, ...] = ()
     recomputed: int = 0
+    external: str = ""
 
 
 def scoreboard(report: Report) -> Scoreboard:
@@ -64,6 +66,7 @@ def scoreboard(report: Report) -> Scoreboard:
         has_results=drawn or any(cell.mean is not None for cell in cells),
         failed=tuple(f"{run.description}, {error}" for run in report.runs for error in run.errors),
         recomputed=sum(one.kind == "analytic" and one.verdict.word in _COMPUTED for one in cells),
+        external="" if report.external is None else report.external.statement,
     )
 
 

@@ -49,6 +49,10 @@ def _add_suite(root: ElementTree.Element, report: Report, table: TableResult) ->
     suite = ElementTree.SubElement(
         root, "testsuite", name=printable(name), timestamp=report.provenance.created[:19], time="0"
     )
+    if report.external is not None:
+        said = ElementTree.SubElement(suite, "properties")
+        statement = printable(report.external.statement)
+        ElementTree.SubElement(said, "property", name="external", value=statement)
     for cell in table.cells:
         case = _case(suite, name, layout.cell_name(cell))
         _outcome(case, cell.verdict.word, _reason(cell), cell.verdict.word == "DISCREPANT")
@@ -57,7 +61,7 @@ def _add_suite(root: ElementTree.Element, report: Report, table: TableResult) ->
         refuted = claim.word in ("REVERSED", "PARTLY") and not table.departures
         why = " ".join(filter(None, (claim.says, claim.reason, evidence.line(claim))))
         _outcome(case, claim.word, why, refuted)
-    suite.set("tests", str(len(suite)))
+    suite.set("tests", str(len(suite.findall("testcase"))))
     for tag, count in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
         suite.set(count, str(len(suite.findall(f"testcase/{tag}"))))
 

@@ -59,9 +59,10 @@ def render_table(report: Report, table: TableResult) -> str:
         body.append(_row([*parts, *map(_printed, line.cells)]))
         if any(cell is not None and cell.mean is not None for cell in line.cells):
             body.append(_row([*[""] * width, *map(_here, line.cells)]))
+    whose = "our trials" if report.external is None else "trials that were made elsewhere"
     caption = (
         f"{report.paper}, {layout.title(table)}: {table.title}. Printed, and beneath it the mean "
-        f"of our trials with the verdict (profile {report.profile})."
+        f"of {whose} with the verdict (profile {report.profile})."
     )
     # Letters that have no meaning to TeX.
     label = re.sub(r"[^A-Za-z0-9:-]", "-", layout.anchor(report, table))

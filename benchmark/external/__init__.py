@@ -1,0 +1,1 @@
+"""Results that were made elsewhere: files of them, and the cells of a paper that they belong to."""

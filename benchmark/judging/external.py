@@ -1,0 +1,146 @@
+"""Judges numbers that were made elsewhere, as they are declared by who gives them.
+
+fedrepro knows nothing of how they were made. Only what is declared to follow the published protocol
+is held against the print; all else is SCALED.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from numpy.typing import NDArray
+
+from fedrepro.benchmark.claims.nodes import key_of
+from fedrepro.benchmark.config import RunConfig
+from fedrepro.benchmark.external.binding import Given, bind_rows, external_plan, tables_of
+from fedrepro.benchmark.external.rows import Row
+from fedrepro.benchmark.judging.evidence import CellTrials, Evidence
+from fedrepro.benchmark.judging.judge import judge_evidence
+from fedrepro.benchmark.planning.plan import PlannedCell
+from fedrepro.benchmark.planning.plan_run import Resolved
+from fedrepro.benchmark.results import Departure, External, Protocol, Report, TableResult
+from fedrepro.benchmark.spec.model import Paper
+from fedrepro.benchmark.store.looks import LookBook
+from fedrepro.benchmark.store.record import TrialRecord
+
+_WHY = "so it is declared by who gave the numbers; fedrepro did not make them"
+_DECLARED = {
+    "full": "They are declared to follow the published protocol, and are judged as such",
+    "scaled": "They are not declared to follow the published protocol, so no printed number is "
+    "held against them; what is judged is whether the paper's comparisons hold",
+}
+
+
+def judge_external(
+    paper: Paper,
+    rows: Sequence[Row],
+    *,
+    command: str,
+    tables: Sequence[str] | None = None,
+    protocol: Protocol = "scaled",
+    note: str = "",
+    files: Sequence[str] = (),
+    audit: bool = True,
+) -> Report:
+    """The report of a paper on results that were made elsewhere.
+
+    tables: ids; None for those that have results.
+    protocol, note: how the numbers were made, as declared by who gives them.
+    files: names of the files that they were read from.
+
+    Raises `FedreproError` for results that belong to no cell of these tables
+    (`benchmark.external.binding`).
+    """
+    named = tables_of(rows, paper)
+    plan = external_plan(paper, named if tables is None else tables)
+    given = bind_rows(rows, plan, protocol)
+    external = External(
+        protocol=protocol,
+        note=note,
+        files=tuple(files),
+        seeds=given.seeds,
+        values=len(rows),
+        statement=_statement(protocol, note, files),
+    )
+    shown = replace(plan, trials=len(given.seeds))
+    report = judge_evidence(
+        GivenEvidence(shown, Nothing(), given=given, external=external),
+        command=command,
+        audit=audit,
+    )
+    known = "not known to fedrepro"
+    return replace(
+        report,
+        tables=tuple(_table(table, given, command) for table in report.tables),
+        provenance=replace(report.provenance, seeds=given.seeds, device=known),
+        external=external,
+    )
+
+
+class Nothing:
+    """A store without trials."""
+
+    looks: LookBook | None = None
+
+    def find(self, config: RunConfig, seed: int) -> TrialRecord | None:
+        return None
+
+    def stale(self, config: RunConfig, seed: int) -> list[str]:
+        return []
+
+    def error(self, config: RunConfig, seed: int) -> str | None:
+        return None
+
+    def load_arrays(self, record: TrialRecord) -> Mapping[str, NDArray[Any]]:
+        return {}
+
+
+@dataclass(kw_only=True)
+class GivenEvidence(Evidence):
+    """What is known of cells from results that were given, in the place of stored trials."""
+
+    given: Given
+    external: External
+
+    def departures(self, planned: Resolved) -> tuple[Departure, ...]:
+        if self.external.protocol == "full":
+            return ()
+        here = self.external.note or "not declared to be that"
+        return (Departure("protocol", "the published protocol", here, _WHY),)
+
+    def _trials(self, planned: PlannedCell) -> CellTrials:
+        values = self.given.values.get(key_of(planned.cell), {})
+        if not values:
+            return CellTrials(missing="no result was given for this cell")
+        return CellTrials(tuple(values.get(seed) for seed in self.given.seeds))
+
+
+def _statement(protocol: Protocol, note: str, files: Sequence[str]) -> str:
+    source = f" ({', '.join(files)})" if files else ""
+    said = f": “{note}”" if note else ""
+    return (
+        f"External results: fedrepro trained nothing here and cannot vouch for these numbers, "
+        f"which were made elsewhere{source}. {_DECLARED[protocol]}{said}."
+    )
+
+
+def _table(table: TableResult, given: Given, command: str) -> TableResult:
+    """A table whose cells lead to no run of ours, and that says which cells lack seeds."""
+    counts = [
+        len(given.values[key])
+        for cell in table.cells
+        if (key := (table.id, cell.row, cell.column)) in given.values
+    ]
+    fewer = sum(count < len(given.seeds) for count in counts)
+    note = (
+        f"{fewer} of {len(counts)} cells with results have fewer than the {len(given.seeds)} seeds "
+        "that were given in all; comparisons use the seeds that both sides have."
+    )
+    return replace(
+        table,
+        cells=tuple(replace(cell, run=None, command=None) for cell in table.cells),
+        notes=(*table.notes, note) if fewer else table.notes,
+        command=command,
+    )

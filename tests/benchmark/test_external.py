@@ -1,0 +1,327 @@
+"""Results that were made elsewhere: judged like our own, labelled, and refused in one line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fedrepro.benchmark.cli import main
+from fedrepro.benchmark.errors import FedreproError
+from fedrepro.benchmark.external.binding import bind_rows, external_plan, why_not
+from fedrepro.benchmark.external.rows import Row, from_records, read_rows
+from fedrepro.benchmark.external.template import template
+from fedrepro.benchmark.judging.external import judge_external
+from fedrepro.benchmark.judging.judge import judge
+from fedrepro.benchmark.planning.plan import make_plan
+from fedrepro.benchmark.results import CellResult, Report
+from fedrepro.benchmark.spec.load import load_paper, paper_ids
+from fedrepro.benchmark.spec.model import Paper
+from fedrepro.benchmark.store.store import Store
+from fedrepro.methods.outcome import Curve, Outcome
+
+MEAN = "Mean ± SD"
+HEADER = "table,row,column,seed,value\n"
+PRINTED = {
+    "FedAvg|None": 42.7,
+    "FedAvg|SimCLR": 56.0,
+    "IFCA|None": 65.8,
+    "IFCA|FedAvg": 68.6,
+    "CP-CFL|SimCLR": 76.7,
+}
+LINE = f"11,CP-CFL|SimCLR,{MEAN},0,76.1\n"
+
+
+@pytest.fixture(scope="module")
+def cpcfl() -> Paper:
+    return load_paper("cpcfl")
+
+
+@pytest.fixture(scope="module")
+def accuracies() -> Mapping[str, list[float]]:
+    """Five trials of each method of Table 11, spread by half a point about what is printed."""
+    noise = np.random.default_rng(3)
+    return {row: [round(mean + noise.normal(0, 0.5), 2) for _ in range(5)]
+            for row, mean in PRINTED.items()}  # fmt: skip
+
+
+def rows_of(values: Mapping[str, list[float]], column: str = MEAN) -> list[Row]:
+    return [
+        Row(f"{row} {seed}", "11", row, column, seed, value)
+        for row, trials in values.items()
+        for seed, value in enumerate(trials)
+    ]
+
+
+def judged(paper: Paper, rows: list[Row], protocol: str = "full") -> Report:
+    assert protocol in ("full", "scaled")
+    return judge_external(paper, rows, command="test", protocol=protocol, audit=False)  # type: ignore[arg-type]
+
+
+def by_place(report: Report) -> dict[tuple[str, str], CellResult]:
+    [table] = report.tables
+    return {("|".join(one.row), "|".join(one.column)): one for one in table.cells}
+
+
+def test_results_are_judged_as_the_same_numbers_in_a_store_are(
+    cpcfl: Paper, accuracies: Mapping[str, list[float]], tmp_path: Path
+) -> None:
+    plan, store = make_plan(cpcfl, "paper", tables=["11"]), Store(tmp_path)
+    rows = {one.config: "|".join(one.cell.row) for one in plan.cells}
+    with store.writing():
+        for config, seed in plan.trials_to_run():
+            if config in rows:
+                at_100 = Curve((100,), (accuracies[rows[config]][seed] / 100,))
+                store.save(config, seed, Outcome({"accuracy": at_100}), {"wall_s": 1.0})
+    [ours] = judge(plan, store, command="test", audit=False).tables
+    [theirs] = judged(cpcfl, rows_of(accuracies)).tables
+    assert {one.verdict.word for one in ours.cells} >= {"REPRODUCED"}
+    for own, one in zip(ours.cells, theirs.cells, strict=True):
+        assert (own.verdict.word, own.verdict.reason) == (one.verdict.word, one.verdict.reason)
+        assert own.trials == pytest.approx(one.trials)
+        assert own.interval == pytest.approx(one.interval)
+    for mine, other in zip(ours.claims, theirs.claims, strict=True):
+        assert (mine.word, mine.shown) == (other.word, other.shown)
+        assert mine.p == pytest.approx(other.p)
+        assert mine.p_adjusted == pytest.approx(other.p_adjusted)
+
+
+def test_what_is_not_declared_as_the_full_protocol_is_never_held_against_the_print(
+    cpcfl: Paper, accuracies: Mapping[str, list[float]]
+) -> None:
+    report = judged(cpcfl, rows_of(accuracies), "scaled")
+    assert set(report.count_verdicts()) == {"SCALED"}
+    assert report.scaled
+    assert report.count_claims()["HOLDS"] == 2  # comparisons are judged all the same
+    assert report.external is not None
+    assert report.external.protocol == "scaled"
+    assert "cannot vouch" in report.external.statement
+
+
+def test_cells_without_a_value_are_not_run(
+    cpcfl: Paper, accuracies: Mapping[str, list[float]]
+) -> None:
+    kept = {row: trials for row, trials in accuracies.items() if row != "IFCA|None"}
+    cells = by_place(judged(cpcfl, rows_of(kept)))
+    assert cells["IFCA|None", MEAN].verdict.word == "NOT RUN"
+    assert "no result was given" in cells["IFCA|None", MEAN].verdict.reason
+    assert cells["IFCA|FedAvg", MEAN].verdict.word != "NOT RUN"
+
+
+def test_comparisons_use_the_seeds_that_both_sides_have_in_any_order(cpcfl: Paper) -> None:
+    seeds = {"CP-CFL|SimCLR": (1234, 7, 42), "IFCA|None": (42, 1234, 5), "IFCA|FedAvg": (42, 1234)}
+    rows = [
+        Row("x", "11", row, MEAN, seed, PRINTED[row] + seed / 1000)
+        for row, of_row in seeds.items()
+        for seed in of_row
+    ]
+    report = judged(cpcfl, rows)
+    [table] = report.tables
+    assert report.provenance.seeds == (5, 7, 42, 1234)
+    leads = next(one for one in table.claims if one.id == "best-on-average")
+    for comparison in leads.comparisons:
+        base = (
+            PRINTED["CP-CFL|SimCLR"]
+            - PRINTED["IFCA|None" if "None" in comparison.text else "IFCA|FedAvg"]
+        )
+        assert comparison.differences == pytest.approx((base, base))
+    assert any("18 of 18 cells" in note for note in table.notes)
+
+
+def test_cells_that_show_one_number_share_it_and_must_not_contradict_each_other(
+    cpcfl: Paper,
+) -> None:
+    one = Row("a:2", "11", "CP-CFL|SimCLR", "Trial 1", 3, 76.1)
+    report = judged(cpcfl, [one, Row("a:3", "11", "CP-CFL|SimCLR", MEAN, 3, 76.1)])
+    assert by_place(report)["CP-CFL|SimCLR", "Trial 5"].trials == (76.1,)
+    with pytest.raises(FedreproError, match=r"a:3: seed 3 .* twice.* a:2 for .*same trials"):
+        judged(cpcfl, [one, Row("a:3", "11", "CP-CFL|SimCLR", MEAN, 3, 76.2)])
+
+
+@pytest.mark.parametrize("id", paper_ids())
+def test_a_template_asks_for_every_result_of_a_paper_once(id: str, tmp_path: Path) -> None:
+    paper = load_paper(id)
+    lines = list(csv.DictReader(io.StringIO(template(paper, trials=2))))
+    filled = tmp_path / "filled.csv"
+    with filled.open("w", newline="", encoding="utf-8-sig") as file:
+        writer = csv.DictWriter(file, lines[0], delimiter=";")
+        writer.writeheader()
+        writer.writerows({**line, "value": f"{i % 90 + 2}.5"} for i, line in enumerate(lines))
+    plan = external_plan(paper, [table.id for table in paper.tables])
+    rows = read_rows(filled)
+    found = bind_rows(rows, plan, "full")
+    wanted = sum(why_not(one.cell) is None for one in plan.cells)
+    assert len(found.values) == wanted >= len(rows) / 2
+    assert all(set(trials) == {0, 1} for trials in found.values.values())
+
+
+def test_a_template_that_is_not_filled_in_holds_no_result(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["template", "cpcfl", "--tables", "11"]) == 0
+    file = tmp_path / "mine.csv"
+    file.write_text(capsys.readouterr().out, "utf-8")
+    assert len(file.read_text("utf-8").splitlines()) == 1 + 5 * 5
+    assert main(["judge", "cpcfl", "--results", str(file), "--out", str(tmp_path / "r")]) == 2
+    assert "hold no value" in capsys.readouterr().err
+
+
+def test_json_lines_hold_what_csv_holds(tmp_path: Path) -> None:
+    table, lines = tmp_path / "a.csv", tmp_path / "a.jsonl"
+    table.write_text(HEADER + LINE + LINE.replace(",0,", ",1,").replace("76.1", "'7.5e1"), "utf-8")
+    table.write_text(table.read_text("utf-8").replace("'7.5e1", "7.5e1"), "utf-8")
+    cell = {"table": "11", "row": " CP-CFL | SimCLR ", "column": MEAN}
+    lines.write_text(
+        json.dumps({**cell, "seed": 0, "value": 76.1})
+        + "\n\n"
+        + json.dumps({**cell, "seed": "1", "value": "75"}),
+        "utf-8",
+    )
+    same = [[(one.row, one.column, one.seed, one.value) for one in read_rows(file)]
+            for file in (table, lines)]  # fmt: skip
+    assert same[0] == same[1]
+    assert len(same[0]) == 2
+
+
+def test_fractions_are_percent_where_that_is_said_and_refused_where_it_is_not(
+    cpcfl: Paper,
+) -> None:
+    row = Row("a:2", "11", "CP-CFL|SimCLR", MEAN, 0, 0.761, unit="fraction")
+    assert by_place(judged(cpcfl, [row]))["CP-CFL|SimCLR", MEAN].mean == pytest.approx(76.1)
+    with pytest.raises(FedreproError, match="in percent, and all values"):
+        judged(cpcfl, [Row("a:2", "11", "CP-CFL|SimCLR", MEAN, 0, 0.761)])
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("12x,CP-CFL|SimCLR,Mean ± SD,0,76.1", "mine.csv:3: paper cpcfl has no table '12x'"),
+        ("11,CP-CFL|SimCRL,Mean ± SD,0,76.1", "did you mean 'CP-CFL|SimCLR'"),
+        ("11,CP-CFL|SimCLR,Mean,0,76.1", "mine.csv:3: table 11 has no column 'Mean'"),
+        ("11,CP-CFL|SimCLR,Mean ± SD,0,76.1", "given twice; first at"),
+        ("11,CP-CFL|SimCLR,Mean ± SD,-1,76.1", "seed '-1' is no whole number"),
+        ("11,CP-CFL|SimCLR,Mean ± SD,1.5,76.1", "seed '1.5' is no whole number"),
+        ("11,CP-CFL|SimCLR,Mean ± SD,1,nan", "not finite"),
+        ("11,CP-CFL|SimCLR,Mean ± SD,1,-Infinity", "not finite"),
+        ("11,CP-CFL|SimCLR,Mean ± SD,1,1e999", "not finite"),
+        ("11,CP-CFL|SimCLR,Mean ± SD,1,1e40", "beyond"),
+        ("11,CP-CFL|SimCLR,Mean ± SD,1,=1+75", "'=1+75' is no number"),
+        ("11,CP-CFL|SimCLR,Mean ± SD,1,7_6", "'7_6' is no number"),
+        ('11,CP-CFL|SimCLR,Mean ± SD,1,"76,1"', "write a decimal point"),
+        ("11,CP-CFL|SimCLR,Mean ± SD,1", "has 4 fields, and the header names 5"),
+        ('11,CP-CFL|SimCLR,Mean ± SD,1,"76.1', "is no CSV"),
+        ("E.22,ResNet-18|SimCLR,x,1,3", "E.22"),
+    ],
+)
+def test_what_belongs_to_no_cell_is_refused_with_its_line(
+    line: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "mine.csv"
+    file.write_text(HEADER + LINE + line + "\n", "utf-8")
+    assert main(["judge", "cpcfl", "--results", str(file), "--out", str(tmp_path / "r")]) == 2
+    error = capsys.readouterr().err.strip()
+    assert len(error.splitlines()) == 1
+    assert said in error
+    assert not (tmp_path / "r").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.csv", b"", "holds nothing"),
+        ("a.csv", b"\xff\xfet\x00a\x00", ":1: is not UTF-8"),
+        ("a.csv", HEADER.encode() + b"11,\xe9,x,0,1\n", ":2: is not UTF-8"),
+        ("a.csv", b"\x00" * 100, "zero bytes"),
+        ("a.csv", b"table,row,column,seed\n11,a,b,0\n", "column 'value' is missing"),
+        ("a.csv", b"table,row,column,seed,values\n11,a,b,0,1\n", "did you mean 'value'"),
+        ("a.csv", b"table,row,row,seed,value\n", "there twice"),
+        ("a.csv", HEADER.encode() + b'11,"' + b"x" * 200_000 + b'",b,0,1\n', "is no CSV"),
+        ("a.jsonl", b"[1, 2]\n", "is no JSON object"),
+        ("a.jsonl", b'{"table": ', "is no JSON"),
+        ("a.jsonl", b'{"table": "11", "row": "a", "column": "b", "seed": 0, "value": NaN}', "NaN"),
+        ("a.jsonl", b"[" * 100_000, "a.jsonl:1: is"),
+        ("a.jsonl", b'{"value": ' + b"9" * 5000 + b"}", "a.jsonl:1: is no JSON"),
+        ("a.toml", b"tool = ", "not valid TOML"),
+        ("a.toml", b"tool = 'flower'", "needs [[results]]"),
+        ("missing.csv", None, "no such file"),
+        ("folder.csv", ..., "is no file"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_one_line(
+    name: str, content: object, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / name
+    if isinstance(content, bytes):
+        file.write_bytes(content)
+    elif content is ...:
+        file.mkdir()
+    assert main(["judge", "cpcfl", "--results", str(file)]) == 2
+    error = capsys.readouterr().err.strip()
+    assert len(error.splitlines()) == 1
+    assert said in error
+
+
+@given(content=st.binary(max_size=60) | st.text(max_size=60).map(str.encode), json=st.booleans())
+def test_no_content_of_a_file_is_a_traceback(
+    content: bytes, json: bool, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    file = tmp_path_factory.mktemp("fuzz") / ("a.jsonl" if json else "a.csv")
+    file.write_bytes((b"" if json else HEADER.encode()) + content)
+    said = ""
+    try:
+        assert all(np.isfinite(row.value) for row in read_rows(file))
+    except FedreproError as error:
+        said = str(error)
+    assert len(said.splitlines()) <= 1
+
+
+def test_the_full_protocol_takes_no_other_round_and_no_result_where_nothing_is_measured(
+    cpcfl: Paper,
+) -> None:
+    early = Row("a:2", "11", "CP-CFL|SimCLR", MEAN, 0, 76.1, round="50")
+    assert judged(cpcfl, [early], "scaled").external is not None
+    with pytest.raises(FedreproError, match="read at round 100, not 50"):
+        judged(cpcfl, [early])
+    with pytest.raises(FedreproError, match="shows accuracy, not 'f1_macro'"):
+        judged(cpcfl, [Row("a:2", "11", "CP-CFL|SimCLR", MEAN, 0, 76.1, metric="f1_macro")])
+    plan = external_plan(cpcfl, [table.id for table in cpcfl.tables])
+    computed = next(one.cell for one in plan.cells if one.cell.kind == "analytic")
+    row, column = "|".join(computed.row), "|".join(computed.column)
+    with pytest.raises(FedreproError, match="takes no results: it is computed"):
+        judged(cpcfl, [Row("a:2", computed.table, row, column, 0, 1.0)])
+
+
+def test_every_format_says_that_the_numbers_were_made_elsewhere(
+    accuracies: Mapping[str, list[float]], tmp_path: Path
+) -> None:
+    file, out = tmp_path / "mine.csv", tmp_path / "report"
+    lines = [f"11,{one.row},{one.column},{one.seed},{one.value}" for one in rows_of(accuracies)]
+    file.write_text(HEADER + "\n".join(lines), "utf-8")
+    words = ["--protocol", "full", "--note", "on <our> cluster", "--out", str(out)]
+    assert main(["judge", "cpcfl", "--results", str(file), *words]) == 0
+    plain = json.loads((out / "report.json").read_text("utf-8"))
+    assert plain["external"]["protocol"] == "full"
+    assert plain["external"]["note"] == "on <our> cluster"
+    assert plain["external"]["files"] == ["mine.csv"]
+    assert (plain["external"]["values"], plain["external"]["seeds"]) == (25, [0, 1, 2, 3, 4])
+    assert plain["runs"] == []
+    for name in ("report.html", "report.md", "report.junit.xml"):
+        assert "cannot vouch for these numbers" in (out / name).read_text("utf-8")
+    assert "made elsewhere" in (out / "report.tex").read_text("utf-8")
+    cells = list(csv.DictReader((out / "report.csv").open(encoding="utf-8")))
+    assert {one["profile"] for one in cells} == {"external"}
+    assert "<our>" not in (out / "report.html").read_text("utf-8")
+
+
+def test_an_apostrophe_before_a_name_is_taken_away_again() -> None:
+    [row] = from_records(
+        [("x", {"table": "1", "row": "'-a|b", "column": "'=c", "seed": 0, "value": 1})]
+    )
+    assert (row.row, row.column) == ("-a|b", "=c")

@@ -1,0 +1,156 @@
+"""Exports of Flower, W&B and MLflow, read through a map."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fedrepro.benchmark.errors import FedreproError
+from fedrepro.benchmark.external.files import read_files
+from fedrepro.benchmark.external.mapping import read_map
+from fedrepro.benchmark.spec.load import load_paper
+from fedrepro.benchmark.spec.model import Paper
+
+HISTORY = {
+    "losses_distributed": [[1, 2.3], [100, 0.4]],
+    "losses_centralized": [[0, 2.4], [100, 0.5]],
+    "metrics_distributed_fit": {"accuracy": [[1, 0.2], [100, 0.99]]},
+    "metrics_distributed": {"accuracy": [[1, 0.11], [50, 0.77], [100, 0.761]], "f1": [[1, 0.1]]},
+    "metrics_centralized": {"f1": [[1, 0.2]], "broken": [[100, float("nan")]]},
+}
+CHART = (
+    '"Step","cpcfl-0 - val/acc","cpcfl-0 - val/acc__MIN","cpcfl-0 - val/acc__MAX",'
+    '"ifca - none - val/acc","ifca - none - val/acc__MIN","ifca - none - val/acc__MAX"\n'
+    '"0","0.1","0.05","0.15","","",""\n'
+    '"99","0.761","0.7","0.8","0.655","0.6","0.7"\n'
+)
+RUN = "_step,_runtime,val/acc\n1,3.5,0.1\n100,9.5,0.761\n"
+METRICS = (
+    "run_id,key,value,step,timestamp\n"
+    "a1,val_acc,0.1,1,1700000000000\na1,val_acc,0.761,100,1700000000100\n"
+    "a1,loss,0.4,100,1700000000100\nb2,val_acc,0.655,100,1700000000200\n"
+)
+TOP = 'table = "11"\ncolumn = "Mean ± SD"\nunit = "fraction"\n'
+
+
+@pytest.fixture(scope="module")
+def cpcfl() -> Paper:
+    return load_paper("cpcfl")
+
+
+def mapped(folder: Path, top: str, *entries: str) -> Path:
+    (folder / "history.json").write_text(json.dumps(HISTORY), "utf-8")
+    for name, text in (("chart.csv", CHART), ("run.csv", RUN), ("metrics.csv", METRICS)):
+        (folder / name).write_text(text, "utf-8")
+    file = folder / "map.toml"
+    file.write_text(TOP + top + "".join(f"\n[[results]]\n{one}\n" for one in entries), "utf-8")
+    return file
+
+
+OURS = 'row = "CP-CFL|SimCLR"\nseed = 0\n'
+IFCA = 'row = "IFCA|None"\nseed = 0\n'
+
+
+@pytest.mark.parametrize(
+    ("top", "entries", "values"),
+    [
+        ('tool = "flower"\nfile = "history.json"\nkey = "accuracy"\n', [OURS], [0.761]),
+        (
+            'tool = "flower"\nfile = "history.json"\n',
+            [OURS + 'key = "metrics_distributed_fit.accuracy"',
+             IFCA + 'key = "losses_centralized"'],
+            [0.99, 0.5],
+        ),
+        (
+            'tool = "flower"\nfile = "history.json"\nkey = "accuracy"\n',
+            [OURS + "round = 50", IFCA + 'round = "best"'],
+            [0.77, 0.77],
+        ),
+        (
+            'tool = "wandb"\nfile = "chart.csv"\nkey = "val/acc"\noffset = 1\n',
+            [OURS + 'run = "cpcfl-0"', IFCA + 'run = "ifca - none"\nround = "final"'],
+            [0.761, 0.655],
+        ),
+        ('tool = "wandb"\nfile = "run.csv"\nkey = "val/acc"\n', [OURS], [0.761]),
+        (
+            'tool = "mlflow"\nfile = "metrics.csv"\nkey = "val_acc"\n',
+            [OURS + 'run = "a1"', IFCA + 'run = "b2"'],
+            [0.761, 0.655],
+        ),
+    ],
+)  # fmt: skip
+def test_a_map_takes_the_value_of_its_run_key_and_round(
+    top: str, entries: list[str], values: list[float], tmp_path: Path, cpcfl: Paper
+) -> None:
+    rows = read_files([mapped(tmp_path, top, *entries)], cpcfl)
+    assert [row.value for row in rows] == values
+    assert {row.unit for row in rows} == {"fraction"}
+    assert rows[0].row == "CP-CFL|SimCLR"
+
+
+@pytest.mark.parametrize(
+    ("top", "entry", "said"),
+    [
+        ('tool = "flwr"\nfile = "history.json"\nkey = "a"\n', OURS, "map.toml:8: tool: must be"),
+        ('tool = "flower"\nfile = "history.json"\n', OURS, "'key' is missing"),
+        (
+            'tool = "flower"\nfile = "history.json"\nkey = "a"\nruns = "x"\n',
+            OURS,
+            "did you mean 'run'",
+        ),
+        ('tool = "flower"\nfile = "history.json"\nkey = "f1"\n', OURS, "say which"),
+        (
+            'tool = "flower"\nfile = "history.json"\nkey = "metrics_distributed.acuracy"\n',
+            OURS,
+            "did you mean 'metrics_distributed.accuracy'",
+        ),
+        ('tool = "flower"\nfile = "history.json"\nkey = "broken"\n', OURS, "not finite"),
+        (
+            'tool = "flower"\nfile = "history.json"\nkey = "metrics_distributed.f1"\n',
+            OURS,
+            "round 100 is not there (rounds 1 to 1)",
+        ),
+        ('tool = "flower"\nfile = "chart.csv"\nkey = "a"\n', OURS, "is no JSON"),
+        ('tool = "flower"\nfile = "gone.json"\nkey = "a"\n', OURS, "there is no such file"),
+        ('tool = "wandb"\nfile = "chart.csv"\nkey = "val/acc"\n', OURS, "name one"),
+        ('tool = "wandb"\nfile = "metrics.csv"\nkey = "a"\n', OURS, "has no 'a' (known: key"),
+        ('tool = "mlflow"\nfile = "run.csv"\nkey = "val/acc"\n', OURS, "MLflow"),
+        ('tool = "mlflow"\nfile = "metrics.csv"\nkey = "val_acc"\n', OURS, "name one"),
+        (
+            'tool = "mlflow"\nfile = "metrics.csv"\nkey = "val_acc"\nrun = "a1"\n',
+            OURS.replace("CP-CFL|SimCLR", "CP-CFL|SimCRL"),
+            "did you mean 'CP-CFL|SimCLR'",
+        ),
+        (
+            'tool = "mlflow"\nfile = "metrics.csv"\nkey = "val_acc"\nrun = "a1"\n',
+            OURS.replace("0", "-1"),
+            "seed -1",
+        ),
+    ],
+)
+def test_what_a_map_cannot_mean_is_said_in_one_line(
+    top: str, entry: str, said: str, tmp_path: Path, cpcfl: Paper
+) -> None:
+    with pytest.raises(FedreproError) as error:
+        read_map(mapped(tmp_path, top, entry), cpcfl)
+    assert said in str(error.value)
+    assert len(str(error.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("tool", ["flower", "wandb", "mlflow"])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{}", b"[]", b"\xff\xfe", b"[" * 10_000, b'{"metrics_distributed": {"a": [[1]]}}',
+     b'{"metrics_distributed": {"a": 3}}', b'{"losses_distributed": 3}', b"Step\n1,2\n",
+     b"Step,a\nx,1\n", b"run_id,key,value,step\na,b,c,d\n"],
+)  # fmt: skip
+def test_an_export_that_is_none_is_one_line(
+    tool: str, content: bytes, tmp_path: Path, cpcfl: Paper
+) -> None:
+    file = mapped(tmp_path, f'tool = "{tool}"\nfile = "export"\nkey = "a"\n', OURS)
+    (tmp_path / "export").write_bytes(content)
+    with pytest.raises(FedreproError) as error:
+        read_map(file, cpcfl)
+    assert len(str(error.value).splitlines()) == 1

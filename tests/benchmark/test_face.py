@@ -1,0 +1,102 @@
+"""`import fedrepro` in a script or a notebook: what docs/python.md shows, and that it is light."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import fedrepro
+
+ROOT = Path(__file__).parents[2]
+CELL = {"table": "11", "row": "CP-CFL|SimCLR", "column": "Mean ± SD"}
+
+
+def test_the_page_on_python_runs_as_one_unguarded_script(tmp_path: Path) -> None:
+    page = (ROOT / "docs/python.md").read_text("utf-8")
+    code = "\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL))
+    assert "__main__" not in code
+    assert "jobs=2" in code
+    script = tmp_path / "script.py"
+    script.write_text("print('begins')\n" + code, "utf-8")
+    done = subprocess.run(
+        [sys.executable, script],
+        cwd=tmp_path,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("begins") == 1  # no worker has run the script again
+    assert "best-on-average  HOLDS" in re.sub(" +", "  ", done.stdout)
+    assert "cannot vouch" in done.stdout
+    assert {one.name for one in (tmp_path / "my-report").iterdir()} >= {
+        "report.html", "report.json", "report.csv", "report.md", "report.tex", "report.junit.xml",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("words", ["import fedrepro", "import fedrepro; fedrepro.plan"])
+def test_importing_loads_nothing_that_computes(words: str) -> None:
+    heavy = {"torch", "scipy", "sklearn", "pandas", "matplotlib"}
+    script = f"{words}\nimport sys; print({heavy!r} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stdout == "set()\n"
+
+
+def test_papers_are_a_frame_by_id() -> None:
+    found = fedrepro.papers()
+    assert {"cpcfl", "fcl", "calibre", "fedrlc", "mfcl"} <= set(found.index)
+    assert found.loc["cpcfl", "tables"] == len(fedrepro.load_paper("cpcfl").tables)
+
+
+def test_a_plan_takes_what_a_run_takes() -> None:
+    chosen = fedrepro.plan("cpcfl", "smoke", tables=["11"], rows="FedAvg|None", trials=3)
+    assert (len(chosen.cells), len(chosen.runs), chosen.trials) == (6, 1, 3)
+    with pytest.raises(fedrepro.FedreproError, match="did you mean 'cpcfl'"):
+        fedrepro.plan("cpcfk")
+
+
+def test_frames_are_long_and_can_be_judged_again(tmp_path: Path) -> None:
+    mine = pd.DataFrame(
+        {**CELL, "seed": seed, "value": value}
+        for seed, value in enumerate([76.0, 77.0, float("nan"), 75.5])
+    )
+    found = fedrepro.judge("cpcfl", mine, protocol="full", note="n", audit=False)
+    assert len(found.trials) == 3 * 6  # single trials and their mean share them
+    of_mean = found.trials[found.trials["column"] == "Mean ± SD"]
+    assert dict(zip(of_mean["seed"], of_mean["value"], strict=True)) == {0: 76.0, 1: 77.0, 3: 75.5}
+    cell = found.cells.set_index(["row", "column"]).loc["CP-CFL|SimCLR", "Mean ± SD"]
+    assert (cell["published"], cell["trials"]) == (76.69, 3)
+    assert cell["mean"] == pytest.approx((76.0 + 77.0 + 75.5) / 3)
+    assert (found.cells["verdict"] == "NOT RUN").sum() == 24
+    assert set(found.claims["word"]) == {"NOT RUN"}
+    file = tmp_path / "again.csv"
+    found.trials.drop(columns=["paper", "profile"]).to_csv(file, index=False)
+    for again in (found.trials, file, [str(file)]):
+        judged = fedrepro.judge("cpcfl", again, protocol="full", note="n", audit=False)
+        pd.testing.assert_frame_equal(judged.cells, found.cells)
+    assert "cannot vouch" in repr(found)
+    assert "<table" in found._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("results", "said"),
+    [
+        (pd.DataFrame([{**CELL, "seed": 0}]), "row 0: column 'value' is missing"),
+        (pd.DataFrame([{**CELL, "seed": 0.5, "value": 1}]), "row 0: seed '0.5'"),
+        (pd.DataFrame([{**CELL, "seed": 0, "value": float("inf")}]), "not finite"),
+        (pd.DataFrame([{**CELL, "paper": "fcl", "seed": 0, "value": 5}]), "others than cpcfl"),
+        (3, "a data frame, not int"),
+    ],
+)
+def test_a_frame_that_holds_no_results_is_refused(results: object, said: str) -> None:
+    with pytest.raises(fedrepro.FedreproError, match=re.escape(said)):
+        fedrepro.judge("cpcfl", results)  # type: ignore[arg-type]
+    with pytest.raises(fedrepro.FedreproError, match="must be 'full' or 'scaled'"):
+        fedrepro.judge("cpcfl", results, protocol="half")  # type: ignore[arg-type]
