@@ -91,6 +91,8 @@ class UntilDecided:
 
     def run(self) -> Plan:
         """Trains until nothing is open or the budget is spent; the plan as far as it came."""
+        seeds = range(self.looks[-1])
+        self.done.reused = sum(self._is_there(run, k) for run in self.plan.runs for k in seeds)
         while True:
             self.__dict__.pop("now", None)
             n_open, trials = self.next_step()

@@ -145,6 +145,14 @@ def test_the_last_line_says_that_open_claims_have_no_trials_left(plan: Plan, sto
     assert lines[-1] == "1 of 2 claims are decided, no trials are left for the others"
 
 
+def test_what_lies_in_the_store_counts_as_reused(plan: Plan, store: Store) -> None:
+    first, again = Bench(plan, store, seconds=6), Bench(plan, store, seconds=4)
+    first.run()
+    again.run()
+    counts = [(bench.steps.done.trained, bench.steps.done.reused) for bench in (first, again)]
+    assert counts == [(6, 0), (4, 6)]
+
+
 def test_both_sides_are_trained_in_pairs_of_one_seed(plan: Plan, store: Store) -> None:
     bench = Bench(plan, store, seconds=6)
     bench.run()

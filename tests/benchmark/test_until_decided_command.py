@@ -14,11 +14,13 @@ from rich.console import Console
 
 from fedrepro.benchmark.cli import main
 from fedrepro.benchmark.commands import _options, run
+from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.execution.jobs import Job, Queue
 from fedrepro.benchmark.execution.progress import Progress
 from fedrepro.benchmark.execution.run import Execution, execute
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.spec.model import Claim, Paper
+from fedrepro.benchmark.store.record import TrialRecord
 from fedrepro.benchmark.store.store import Store
 
 MakePaper = Callable[..., Paper]
@@ -89,14 +91,19 @@ def carry_out(plan: Plan, store: Store, **more: Any) -> Execution:
 
 
 def test_trials_that_are_named_are_trained_alone_and_in_their_order(
-    paper: Paper, tmp_path: Path
+    paper: Paper, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan, store = make_plan(paper, "smoke"), Store(tmp_path / "store")
     named = [(plan.runs[2], 5), (plan.runs[1], 0)]
+    saved, save = list[tuple[RunConfig, int]](), Store.save
+
+    def noting(store: Store, run: RunConfig, seed: int, *rest: Any) -> TrialRecord:
+        saved.append((run, seed))
+        return save(store, run, seed, *rest)
+
+    monkeypatch.setattr(Store, "save", noting)
     assert carry_out(plan, store, trials=named).trained == 2
-    files = sorted(store.root.glob("trials/*/*.json"), key=lambda file: file.stat().st_mtime_ns)
-    made = [(file.parent.name, int(file.stem.rpartition("seed")[2])) for file in files]
-    assert made == [(run.key, seed) for run, seed in named]
+    assert saved == named
 
 
 def test_what_would_end_too_late_is_not_begun(paper: Paper, tmp_path: Path) -> None:
