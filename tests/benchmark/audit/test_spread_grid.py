@@ -133,3 +133,11 @@ def test_spread_beyond_what_percentages_can_have(cell: Make, paper: Make) -> Non
 def test_largest_spread_bounds_that_of_any_percentages(values: list[int], ddof: int) -> None:
     mean, variance = moments(tuple(values), 100, ddof)
     assert sqrt(variance) <= largest_sd((mean, mean), len(values), ddof) * (1 + 1e-9)
+
+
+def test_a_sum_of_squares_is_odd_where_the_sum_is() -> None:
+    # Ten images each, 25 % on average: S = 5. 12.25 needs Q = 14; possible are 13 and 17.
+    mean = Fraction(2499, 100), Fraction(2501, 100)
+    for sd, possible in ((Fraction(1225, 100), False), (Fraction(707, 100), True)):
+        near = sd - Fraction(1, 200), sd + Fraction(1, 200)
+        assert is_possible(Asked(mean, near, 10, 2, 1)) is possible
