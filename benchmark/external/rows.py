@@ -24,7 +24,7 @@ from fedrepro.benchmark.spec.problems import suggestion
 COLUMNS = ("table", "row", "column", "seed", "value")
 OPTIONAL = ("metric", "unit", "round")
 BYTES = 50_000_000
-"""Of one file: 1,000 trials of 20,000 cells need a tenth of that per table."""
+"""Of one file: half a million lines as long as those of a template."""
 _ROWS = 1_000_000
 _JSON = (".jsonl", ".ndjson", ".json")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
