@@ -10,7 +10,7 @@ from fedrepro.benchmark.spec import limits
 from fedrepro.benchmark.spec.load import load_paper
 
 HELP = "print an empty CSV file for results of your own, which fedrepro judge reads"
-EXAMPLE = "fedrepro template cpcfl --tables 11 > mine.csv"
+EXAMPLE = "fedrepro template cpcfl --tables 11"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

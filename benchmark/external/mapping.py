@@ -11,14 +11,12 @@ from pydantic import BaseModel, ConfigDict
 
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.external.binding import cell_of
-from fedrepro.benchmark.external.rows import Row, read_text
+from fedrepro.benchmark.external.rows import Row, name_of, read_text
 from fedrepro.benchmark.external.tools import READERS, Curves, choose, value_at
-from fedrepro.benchmark.printable import one_line
 from fedrepro.benchmark.spec import lines, toml_file
 from fedrepro.benchmark.spec.fields import At, Text
 from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.spec.problems import InvalidSpecError, Reporter, validate
-from fedrepro.benchmark.spec.problems import shown as named
 
 RESULTS = "results"
 
@@ -52,6 +50,7 @@ def read_map(file: Path, paper: Paper) -> list[Row]:
 
     Raises `FedreproError` for a map or a file that cannot be read, and a name that is not there.
     """
+    read_text(file)  # says in one line what is wrong with it
     report = toml_file.read(file)
     data = toml_file.parse(report)
     if data is None:
@@ -64,7 +63,7 @@ def read_map(file: Path, paper: Paper) -> list[Row]:
     read: dict[tuple[str, str], Curves] = {}
     rows = []
     for i, own in enumerate(entries):
-        place = f"{one_line(named(file))}:{lines.line_of(where, (RESULTS, i))}"
+        place = f"{name_of(file)}:{lines.line_of(where, (RESULTS, i))}"
         entry = _checked({**data, **own}, file, place)
         row = Row(place, entry.table, _label(entry.row), _label(entry.column), entry.seed, 0.0,
                   unit=entry.unit)  # fmt: skip
@@ -72,7 +71,7 @@ def read_map(file: Path, paper: Paper) -> list[Row]:
         source = file.parent / entry.file
         known = entry.tool, str(source)
         if known not in read:
-            read[known] = READERS[entry.tool](read_text(source), one_line(named(source)))
+            read[known] = READERS[entry.tool](read_text(source), name_of(source))
         points = choose(read[known], entry.run, entry.key, place)
         moved = [(round + entry.offset, value) for round, value in points]
         rows.append(replace(row, value=value_at(moved, at, place), round=str(at)))

@@ -92,6 +92,7 @@ class World:
         write_file(root / "outside" / "notes.txt")
         write_file(self.cwd / "notes.txt")
         (root / "source.csv").write_text("row,a,b\nx,1,2\ny,3,4\n")
+        (root / "results.csv").write_text("table,row,column,seed,value\n1,r,a,0,40.5\n")
         (root / "cluster.toml").write_text('provider = "local"\nworkers_per_node = 1\n')
         training = {"rounds": 2, "local_epochs": 1}
         paper = {
@@ -117,7 +118,7 @@ class World:
             "data_dir": self.root / "data", "before": self.root / "report",
             "after": self.root / "report", "root": self.root / "checkout",
             "tables_dir": self.specs, "baselines": self.root / "baselines",
-            "source": self.root / "source.csv",
+            "source": self.root / "source.csv", "results": self.root / "results.csv",
         }  # fmt: skip
         plain = {
             "profile": "smoke", "jobs": "0", "device": "cpu", "name": f"made-up-{case}",

@@ -26,9 +26,9 @@ VERBS: dict[str, argparse.ArgumentParser] = next(
 
 def test_every_command_that_is_promised_is_there() -> None:
     assert set(VERBS) == {
-        "audit", "baselines", "check", "claims", "completion", "diff", "doctor", "list", "methods",
-        "multiverse", "new-method", "new-table", "plan", "readings", "regress", "report", "run",
-        "show", "tables", "variance",
+        "audit", "baselines", "check", "claims", "completion", "diff", "doctor", "judge", "list",
+        "methods", "multiverse", "new-method", "new-table", "plan", "readings", "regress", "report",
+        "run", "show", "tables", "template", "variance",
     }  # fmt: skip
 
 

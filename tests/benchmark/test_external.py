@@ -252,6 +252,8 @@ def test_what_belongs_to_no_cell_is_refused_with_its_line(
         ("a.toml", b"tool = 'flower'", "needs [[results]]"),
         ("missing.csv", None, "no such file"),
         ("folder.csv", ..., "is no file"),
+        ("loop.csv", "loop", "loop.csv"),
+        ("loop.toml", "loop", "loop.toml"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_one_line(
@@ -262,6 +264,8 @@ def test_a_file_that_cannot_be_read_is_one_line(
         file.write_bytes(content)
     elif content is ...:
         file.mkdir()
+    elif content == "loop":
+        file.symlink_to(file)
     assert main(["judge", "cpcfl", "--results", str(file)]) == 2
     error = capsys.readouterr().err.strip()
     assert len(error.splitlines()) == 1
