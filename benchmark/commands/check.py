@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from fedrepro.benchmark.commands._options import add_papers
+from fedrepro.benchmark.commands._options import add_papers, specs
 from fedrepro.benchmark.commands._terminal import print_json
 from fedrepro.benchmark.judging.narrow_margins import narrow_margins
 from fedrepro.benchmark.planning.check import check
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(given: argparse.Namespace) -> int:
     """Prints problems, names that wait for a method and warnings; 2 if there are problems."""
     try:
-        papers = load_papers(ids=given.papers)
+        papers = load_papers(specs(given), ids=given.papers)
         problems, unimplemented = check(papers)
     except InvalidSpecError as found:
         if not given.json:

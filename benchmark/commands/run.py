@@ -19,6 +19,7 @@ from fedrepro.benchmark.commands._options import (
     add_places,
     chosen_plan,
     execution_options,
+    specs,
 )
 from fedrepro.benchmark.commands._until_decided import (
     add_until_decided,
@@ -51,7 +52,7 @@ def execute(given: argparse.Namespace) -> int:
 
     clock = perf_counter()
     check_options(given)
-    plan = chosen_plan(given, load_paper(given.paper))
+    plan = chosen_plan(given, load_paper(given.paper, specs(given)))
     store = store_at(given.store)
     if given.dry_run and given.until_decided:
         trained_until_decided(plan, store, given)

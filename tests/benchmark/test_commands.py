@@ -15,7 +15,7 @@ from fedrepro.benchmark.cli import build_parser, main
 from fedrepro.benchmark.commands import _terminal
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.data.sets.fashion_mnist import FashionMnist
-from fedrepro.benchmark.spec.load import tables_root
+from fedrepro.benchmark.spec.folders import tables_root
 
 VERBS: dict[str, argparse.ArgumentParser] = next(
     action.choices
@@ -304,7 +304,7 @@ def test_check_as_json_holds_problems_with_file_and_line(
     shutil.copytree(tables_root() / "cpcfl", tmp_path / "cpcfl")
     spec = tmp_path / "cpcfl" / "3.toml"
     spec.write_text(spec.read_text(encoding="utf-8").replace("metric ", "metrik ", 1), "utf-8")
-    monkeypatch.setattr("fedrepro.benchmark.spec.load.tables_root", lambda: tmp_path)
+    monkeypatch.setenv("FEDREPRO_TABLES", str(tmp_path))
     assert main(["check", "cpcfl", "--json"]) == 2
     (problem, *_) = json.loads(capsys.readouterr().out)["problems"]
     assert problem["file"].endswith("3.toml")
