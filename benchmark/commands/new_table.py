@@ -96,7 +96,7 @@ def execute(given: argparse.Namespace) -> int:
         print(f"wrote {(folder / PAPER_FILE).resolve()}")
     write_whole(path, text.encode())
     print(f"wrote {path.resolve()}")
-    problems, _ = check([load_paper(given.paper, root)])
+    problems, _, _ = check([load_paper(given.paper, root)])
     for problem in problems:
         print(problem)
     if not problems:
