@@ -17,7 +17,7 @@ from fedrepro.benchmark.store.files import write_whole
 
 HELP = "draft a table spec from a LaTeX tabular or a CSV file; the draft passes `check`"
 EXAMPLE = "fedrepro new-table table7.tex --paper mypaper --table 7 --title 'Accuracy by depth'"
-_PAPER = """\
+PAPER = """\
 id = "{id}"
 title = "draft: title of {id}"
 authors = "?"
@@ -92,7 +92,7 @@ def execute(given: argparse.Namespace) -> int:
     )
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / PAPER_FILE).exists():
-        write_whole(folder / PAPER_FILE, _PAPER.format(id=given.paper).encode())
+        write_whole(folder / PAPER_FILE, PAPER.format(id=given.paper).encode())
         print(f"wrote {(folder / PAPER_FILE).resolve()}")
     write_whole(path, text.encode())
     print(f"wrote {path.resolve()}")

@@ -27,8 +27,8 @@ VERBS: dict[str, argparse.ArgumentParser] = next(
 def test_every_command_that_is_promised_is_there() -> None:
     assert set(VERBS) == {
         "audit", "baselines", "check", "claims", "completion", "diff", "doctor", "list", "methods",
-        "multiverse", "new-method", "new-table", "plan", "readings", "regress", "report", "run",
-        "show", "tables", "variance",
+        "multiverse", "new-method", "new-project", "new-table", "plan", "readings", "regress",
+        "report", "run", "show", "tables", "variance",
     }  # fmt: skip
 
 

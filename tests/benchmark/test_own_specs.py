@@ -134,3 +134,40 @@ def test_a_draft_is_written_where_one_stands_and_says_where(
     assert main([*draft, "cpcfl"]) == 2
     assert "'cpcfl' comes along with fedrepro" in capsys.readouterr().err
     assert not (working_folder / "tables" / "cpcfl").exists()
+
+
+def test_a_new_project_passes_the_check_and_replaces_nothing(
+    working_folder: Path, capsys: Said, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["new-project", "mine"]) == 0
+    assert f"wrote {working_folder}/mine/tables/mypaper/1.toml" in capsys.readouterr().out
+    monkeypatch.chdir("mine")
+    assert main(["check", "mypaper"]) == 0
+    Path("README.md").unlink()
+    assert main(["new-project", "."]) == 2
+    assert "is there already; nothing was written" in capsys.readouterr().err
+    assert not Path("README.md").exists()
+
+
+def test_the_workflow_of_a_new_project_takes_the_actions_of_this_repository() -> None:
+    main(["new-project", "mine"])
+    new = Path("mine/.github/workflows/fedrepro.yml").read_text("utf-8")
+    ours = (tables_root().parent / ".github" / "workflows" / "regress.yml").read_text("utf-8")
+    pins = [re.findall(r"uses: (\S+@[0-9a-f]{40})", text) for text in (new, ours)]
+    assert pins[0] == pins[1]
+    assert "permissions:\n  contents: read\n" in new
+
+
+@pytest.mark.slow
+def test_a_new_project_comes_to_a_report_by_the_commands_of_its_readme(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    main(["new-project", "mine"])
+    monkeypatch.chdir("mine")
+    shell = re.search(r"```bash\n(.*?)```", Path("README.md").read_text("utf-8"), re.DOTALL)
+    assert shell is not None
+    lines = [line.partition("#")[0].split() for line in shell[1].splitlines()]
+    assert len(lines) == 3
+    for _, *words in lines:
+        assert main(words) == 0
+    assert Path("results/reports/mypaper-smoke/report.html").is_file()
