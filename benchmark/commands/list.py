@@ -30,7 +30,8 @@ def execute(given: argparse.Namespace) -> int:
     for paper in papers:
         print(f"{paper.id}: {paper.title}")
         print(f"  profiles: {', '.join(paper.profiles)}")
+        width = max(len(table.id) for table in paper.tables)
         for table in paper.tables:
             counts = f"{len(table.cells):>4} cells {len(table.claims):>3} claims"
-            print(f"  {table.id:<10}{table.kind:<13}{counts}  {table.title}")
+            print(f"  {table.id:<{width}}  {table.kind:<11}  {counts}  {table.title}")
     return 0

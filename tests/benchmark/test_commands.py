@@ -15,6 +15,7 @@ from fedrepro.benchmark.cli import build_parser, main
 from fedrepro.benchmark.commands import _terminal
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.data.sets.fashion_mnist import FashionMnist
+from fedrepro.benchmark.spec.fields import KINDS
 from fedrepro.benchmark.spec.folders import tables_root
 
 VERBS: dict[str, argparse.ArgumentParser] = next(
@@ -258,6 +259,20 @@ def test_new_method_refuses_what_could_not_be_found_by_its_name(
     assert main(["new-method", *arguments, "--root", str(checkout)]) == 2
     assert words in capsys.readouterr().err
     assert sorted(checkout.rglob("*")) == before
+
+
+def test_several_papers_in_one_run_are_told_how(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "cpcfl", "fcl"]) == 2
+    said = capsys.readouterr().err
+    assert (
+        "fedrepro run cpcfl; fedrepro run fcl; then one report: fedrepro report cpcfl fcl" in said
+    )
+
+
+def test_columns_of_the_list_stay_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list"]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines() if " cells " in line]
+    assert {row[1] for row in rows} <= set(KINDS)
 
 
 def test_plan_as_json_lists_the_runs_that_the_text_counts(
