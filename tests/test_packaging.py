@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import runpy
 import shutil
 import subprocess
@@ -164,6 +165,21 @@ def test_away_from_the_repository_a_folder_of_a_user_hides_nothing(
     (elsewhere / "judge.py").write_text(JUDGE)
     assert run([python, "judge.py"], elsewhere).split() == ["4", "4"]
     assert (elsewhere / "judged/report.html").is_file()
+
+
+@pytest.mark.slow
+def test_the_guide_to_tables_is_followed_literally_in_an_empty_folder(
+    scripts: Path, tmp_path: Path
+) -> None:
+    """Every command of docs/adding-a-table.md in its order; only the printed table is given."""
+    guide = (ROOT / "docs" / "adding-a-table.md").read_text(encoding="utf-8")
+    commands = "".join(re.findall(r"```bash\n(.*?)```", guide, re.DOTALL))
+    assert "fedrepro new-table table7.csv" in commands
+    (tmp_path / "table7.csv").write_text("Method,Accuracy\nFedAvg,70.0\nFedProx,72.0\n")
+    told = run(["env", f"PATH={scripts}:/usr/bin:/bin", "bash", "-ec", commands], tmp_path)
+    assert f"wrote {tmp_path / 'tables' / 'mypaper' / '7.toml'}" in told
+    assert "again: fedrepro run mypaper --tables 7" in told
+    assert (tmp_path / "results/reports/mypaper-smoke/report.html").is_file()
 
 
 @pytest.mark.slow

@@ -19,6 +19,7 @@ from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.printable import printable
 from fedrepro.benchmark.spec import limits
+from fedrepro.benchmark.spec.folders import Folders, hidden, searched
 from fedrepro.benchmark.spec.load import load_paper, paper_ids
 from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.spec.problems import InvalidSpecError, Problem
@@ -29,13 +30,43 @@ if TYPE_CHECKING:
     from fedrepro.benchmark.store.store import Store
 
 
+def add_specs(parser: argparse.ArgumentParser) -> None:
+    """Where specs of one's own lie."""
+    parser.add_argument(
+        "--specs",
+        action="append",
+        default=[],
+        type=folder,
+        metavar="DIR",
+        help="folder of papers of your own, beside those that come along; may be given again "
+        "(default: $FEDREPRO_TABLES, else ./tables)",
+    )
+
+
+def specs(given: argparse.Namespace) -> tuple[Path, ...]:
+    """The folders in which papers are looked for, one's own first.
+
+    Of the papers that the command is asked for it says which one of one's own hides another.
+
+    Raises `SpecError` for a folder that is named and holds no paper.
+    """
+    folders = searched(given.specs)
+    asked = getattr(given, "papers", None) or [getattr(given, "paper", None)]
+    for id, (chosen, other) in hidden(folders).items():
+        if id in asked or not any(asked):
+            print(printable(f"{id} is read from {chosen}, not from {other}"), file=sys.stderr)
+    return folders
+
+
 def add_papers(parser: argparse.ArgumentParser) -> None:
     """Zero or more papers; none means all."""
+    add_specs(parser)
     parser.add_argument("papers", nargs="*", metavar="PAPER", help="paper ids (default: all)")
 
 
 def add_paper(parser: argparse.ArgumentParser) -> None:
     """One paper."""
+    add_specs(parser)
     parser.add_argument("paper", metavar="PAPER", help="paper id, for example cpcfl")
 
 
@@ -219,8 +250,10 @@ def parse_sets(pairs: list[str]) -> list[tuple[str, object]]:
     return parsed
 
 
-def papers_with_profile(given: argparse.Namespace, root: Path | None = None) -> Iterator[Paper]:
+def papers_with_profile(given: argparse.Namespace, root: Folders) -> Iterator[Paper]:
     """One by one, the papers named, or of all those with the profile; says which are left out.
+
+    root: the folders that are searched (`specs`).
 
     Raises `InvalidSpecError` in the end with the mistakes of all specs.
     """

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from fedrepro.benchmark.audit.findings import STATUSES, Finding, findings_for
 from fedrepro.benchmark.commands._judged import publishing
-from fedrepro.benchmark.commands._options import add_papers, folder
+from fedrepro.benchmark.commands._options import add_papers, folder, specs
 from fedrepro.benchmark.commands._terminal import print_json
 from fedrepro.benchmark.spec.load import load_papers
 from fedrepro.benchmark.spec.model import Paper
@@ -32,7 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(given: argparse.Namespace) -> int:
     """Prints what is not consistent, or all findings as JSON; 1 only if strict."""
-    audited = [(paper, findings_for(paper)) for paper in load_papers(ids=given.papers)]
+    audited = [
+        (paper, findings_for(paper)) for paper in load_papers(specs(given), ids=given.papers)
+    ]
     findings = [one for _, found in audited for one in found]
     if given.json:
         print_json([one.as_plain() for one in findings])

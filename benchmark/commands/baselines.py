@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 
-from fedrepro.benchmark.commands._options import add_papers, papers_with_profile
+from fedrepro.benchmark.commands._options import add_papers, papers_with_profile, specs
 from fedrepro.benchmark.planning.plan import make_plan
 
 HELP = "say what every method of a paper is run with, and whose setting each is, as Markdown"
@@ -20,6 +20,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(given: argparse.Namespace) -> int:
     """Prints one page on the papers named, or on all."""
-    plans = [make_plan(paper, given.profile) for paper in papers_with_profile(given)]
+    plans = [make_plan(paper, given.profile) for paper in papers_with_profile(given, specs(given))]
     print(importlib.import_module("fedrepro.reports.baselines").render(plans), end="")
     return 0

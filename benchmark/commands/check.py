@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from fedrepro.benchmark.commands._options import add_papers
+from fedrepro.benchmark.commands._options import add_papers, specs
 from fedrepro.benchmark.commands._terminal import print_json
 from fedrepro.benchmark.judging.narrow_margins import narrow_margins
 from fedrepro.benchmark.planning.check import check
@@ -13,6 +13,7 @@ from fedrepro.benchmark.spec.problems import InvalidSpecError
 
 HELP = "validate the specs; list names that no method implements yet"
 EXAMPLE = "fedrepro check cpcfl"
+_DECLARE = "then add its name to 'vocabulary' in paper.toml"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,14 +23,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(given: argparse.Namespace) -> int:
-    """Prints problems, names that wait for a method and warnings; 2 if there are problems."""
+    """Prints problems, names that nothing implements and warnings.
+
+    2 if there are problems, else 1 if a name is neither implemented nor declared.
+    """
     try:
-        papers = load_papers(ids=given.papers)
-        problems, unimplemented = check(papers)
+        papers = load_papers(specs(given), ids=given.papers)
+        problems, unimplemented, declared = check(papers)
     except InvalidSpecError as found:
         if not given.json:
             raise
-        papers, problems, unimplemented = (), found.problems, ()
+        papers, problems, unimplemented, declared = (), found.problems, (), ()
     counts = {
         paper.id: {
             "tables": len(paper.tables),
@@ -38,15 +42,19 @@ def execute(given: argparse.Namespace) -> int:
         }
         for paper in papers
     }
+    code = 2 if problems else 1 if unimplemented else 0
     if given.json:
         plain = {"papers": counts, "problems": [one.as_plain() for one in problems]}
         warnings = [one.as_plain() for one in narrow_margins(papers)]
-        print_json({**plain, "unimplemented": unimplemented, "warnings": warnings})
-        return 2 if problems else 0
+        waiting = {"unimplemented": unimplemented, "declared": declared}
+        print_json({**plain, **waiting, "warnings": warnings})
+        return code
     for problem in problems:
         print(problem)
     for missing in unimplemented:
-        print(f"not implemented yet: {missing}")
+        print(f"NOT IMPLEMENTED: {missing}; its cells cannot run (to be written? {_DECLARE})")
+    for missing in declared:
+        print(f"declared, not implemented yet: {missing}")
     for warning in narrow_margins(papers):
         print(f"warning: {warning}")
     totals = ", ".join(
@@ -54,4 +62,4 @@ def execute(given: argparse.Namespace) -> int:
         for what in ("tables", "cells", "claims")
     )
     print(f"{', '.join(counts)}: {totals}, {len(problems)} problems")
-    return 2 if problems else 0
+    return code

@@ -7,7 +7,7 @@ from collections import Counter
 
 from fedrepro.benchmark.claims.bind_cells import bind
 from fedrepro.benchmark.claims.printed import support
-from fedrepro.benchmark.commands._options import add_papers
+from fedrepro.benchmark.commands._options import add_papers, specs
 from fedrepro.benchmark.commands._terminal import paint, print_json
 from fedrepro.benchmark.spec.load import load_papers
 from fedrepro.benchmark.spec.model import Paper
@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(given: argparse.Namespace) -> int:
     """Prints every claim with what the printed numbers say of it."""
-    papers = load_papers(ids=given.papers)
+    papers = load_papers(specs(given), ids=given.papers)
     found = [one for paper in papers for one in _claims(paper)]
     shown = [one for one in found if one["support"] == "contradicted" or not given.contradicted]
     if given.json:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
+from fedrepro.benchmark.commands._options import add_specs, specs
 from fedrepro.benchmark.spec.load import paper_ids
 
 HELP = "print a completion script for a shell"
@@ -12,7 +13,8 @@ EXAMPLE = 'eval "$(fedrepro completion bash)"'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The shell."""
+    """The shell, and where papers of one's own lie."""
+    add_specs(parser)
     parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="which shell reads it")
 
 
@@ -23,7 +25,7 @@ def execute(given: argparse.Namespace) -> int:
     parser = given.whole_parser()
     for action in _arguments(parser):
         if action.metavar == "PAPER":
-            action.choices = paper_ids()
+            action.choices = paper_ids(specs(given))
         elif action.metavar in ("DIR", "FILE"):
             action.complete = shtab.DIRECTORY if action.metavar == "DIR" else shtab.FILE  # type: ignore[attr-defined]
     print(shtab.complete(parser, given.shell))

@@ -7,7 +7,12 @@ from dataclasses import asdict
 from pathlib import Path
 
 from fedrepro.benchmark.commands._judged import store_at
-from fedrepro.benchmark.commands._options import comma_separated, papers_with_profile
+from fedrepro.benchmark.commands._options import (
+    add_specs,
+    comma_separated,
+    papers_with_profile,
+    specs,
+)
 from fedrepro.benchmark.commands._terminal import paint, print_json
 from fedrepro.benchmark.judging.report_diff import ReportRead, as_read, differences, read_reports
 from fedrepro.benchmark.planning.looks_reached import as_stored
@@ -19,6 +24,7 @@ EXAMPLE = "fedrepro diff results/reports/cpcfl-reduced old/cpcfl-reduced"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Two sides, and how a store is read."""
+    add_specs(parser)
     for name in ("before", "after"):
         parser.add_argument(
             name, type=Path, metavar=name.upper(), help="a report.json, its folder, or a store"
@@ -56,6 +62,6 @@ def _read(place: Path, given: argparse.Namespace) -> list[ReportRead]:
     store = store_at(place)
     plans = (
         as_stored(make_plan(paper, given.profile), store, None)
-        for paper in papers_with_profile(given)
+        for paper in papers_with_profile(given, specs(given))
     )
     return [as_read(judge(plan, store, command="", audit=False)) for plan in plans]

@@ -8,7 +8,7 @@ from typing import Any
 
 from fedrepro import __version__
 from fedrepro.benchmark.commands._judged import store_at
-from fedrepro.benchmark.commands._options import add_places
+from fedrepro.benchmark.commands._options import add_places, add_specs, specs
 from fedrepro.benchmark.commands._terminal import paint, print_json
 from fedrepro.benchmark.errors import DataError, MissingDataError
 from fedrepro.benchmark.planning.plan import make_plan
@@ -21,6 +21,7 @@ EXAMPLE = "fedrepro doctor --data-dir data"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Where data and stored trials lie, and the format."""
+    add_specs(parser)
     add_places(parser)
     parser.add_argument("--json", action="store_true", help="everything as JSON")
 
@@ -91,7 +92,7 @@ def _runnable(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
     from fedrepro.benchmark.execution.data_availability import DataAvailability
 
     available = DataAvailability(given.data_dir, download=False)
-    for paper in load_papers():
+    for paper in load_papers(specs(given)):
         for profile in paper.profiles:
             plan = make_plan(paper, profile)
             ready = [_ready(run, available) for run in plan.runs]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from fedrepro.benchmark.commands._options import add_papers
+from fedrepro.benchmark.commands._options import add_papers, specs
 from fedrepro.benchmark.commands._terminal import print_json
 from fedrepro.benchmark.spec.export import export
 from fedrepro.benchmark.spec.load import load_papers
@@ -23,14 +23,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(given: argparse.Namespace) -> int:
     """Prints one line a table, or the export."""
-    papers = load_papers(ids=given.papers)
+    papers = load_papers(specs(given), ids=given.papers)
     if given.json:
         print_json(export(papers))
         return 0
     for paper in papers:
         print(f"{paper.id}: {paper.title}")
         print(f"  profiles: {', '.join(paper.profiles)}")
+        width = max(len(table.id) for table in paper.tables)
         for table in paper.tables:
             counts = f"{len(table.cells):>4} cells {len(table.claims):>3} claims"
-            print(f"  {table.id:<10}{table.kind:<13}{counts}  {table.title}")
+            print(f"  {table.id:<{width}}  {table.kind:<11}  {counts}  {table.title}")
     return 0

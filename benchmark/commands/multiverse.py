@@ -25,6 +25,7 @@ from fedrepro.benchmark.commands._options import (
     chosen_plan,
     comma_separated,
     estimator_for,
+    specs,
 )
 from fedrepro.benchmark.commands._terminal import complain
 from fedrepro.benchmark.errors import FedreproError, SpecError
@@ -77,7 +78,7 @@ def execute(given: argparse.Namespace) -> int:
     clock = perf_counter()
     if given.rows:
         raise FedreproError("--rows: a multiverse chooses cells by their claims (--claims)")
-    paper = load_paper(given.paper)
+    paper = load_paper(given.paper, specs(given))
     folder = given.out or _folder(chosen_plan(given, paper), given)
     claims = _claims(paper, given)
     if not claims:

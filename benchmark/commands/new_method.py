@@ -108,13 +108,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "self_supervised, split, reference",
     )
     parser.add_argument(
-        "--root", type=folder, metavar="DIR", help="the checkout (default: this one)"
+        "--root", type=folder, metavar="DIR", help="the checkout (default: where you stand)"
     )
 
 
 def execute(given: argparse.Namespace) -> int:
     """Writes two files and says what to do next."""
-    root = given.root or Path(__file__).resolve().parents[2]
+    root = given.root or Path()
     module = given.name.replace("-", "_")
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", given.name):
         raise FedreproError(f"'{given.name}': small letters, digits and single hyphens only")
@@ -125,7 +125,9 @@ def execute(given: argparse.Namespace) -> int:
     package, tests = root / "methods" / "federated", root / "tests" / "methods"
     for needed in (package, tests):
         if not needed.is_dir():
-            raise FedreproError(f"{needed} is missing: methods are added in a checkout (--root)")
+            raise FedreproError(
+                f"{needed.resolve()} is missing: methods are added in a checkout (--root)"
+            )
     families = sorted(place.parent.name for place in package.glob("*/__init__.py"))
     if given.family not in families:
         raise FedreproError(f"no family '{given.family}' (families: {', '.join(families)})")
@@ -148,7 +150,7 @@ def execute(given: argparse.Namespace) -> int:
     }
     for path, template in files.items():
         write_whole(path, template.format(**words).encode())
-        print(f"wrote {path}")
+        print(f"wrote {path.resolve()}")
     print(
         f"try it: pytest tests/methods/test_{module}.py; then name it in a spec: method = "
         f'"{given.name}"'

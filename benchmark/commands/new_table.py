@@ -10,13 +10,14 @@ from fedrepro.benchmark.commands._options import folder
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.planning.check import check
 from fedrepro.benchmark.spec import limits
-from fedrepro.benchmark.spec.load import PAPER_FILE, load_paper, tables_root
+from fedrepro.benchmark.spec.folders import PAPER_FILE, first_own_folder, paper_folders
+from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.table_import import draft, parse
 from fedrepro.benchmark.store.files import write_whole
 
 HELP = "draft a table spec from a LaTeX tabular or a CSV file; the draft passes `check`"
-EXAMPLE = "fedrepro new-table table7.tex --paper mfcl --table 7 --title 'Accuracy by depth'"
-_PAPER = """\
+EXAMPLE = "fedrepro new-table table7.tex --paper mypaper --table 7 --title 'Accuracy by depth'"
+PAPER = """\
 id = "{id}"
 title = "draft: title of {id}"
 authors = "?"
@@ -58,7 +59,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--title", default="draft: title", help="in your own words")
     parser.add_argument("--metric", default="accuracy", help="what the cells show")
     parser.add_argument(
-        "--tables-dir", type=folder, metavar="DIR", help="default: the specs in use"
+        "--specs",
+        type=folder,
+        metavar="DIR",
+        help="folder of papers of your own, made if it is new (default: $FEDREPRO_TABLES, else "
+        "./tables)",
     )
 
 
@@ -71,21 +76,27 @@ def execute(given: argparse.Namespace) -> int:
     for option, text in (("--title", given.title), ("--metric", given.metric)):
         if text.encode("utf-8", "ignore").decode() != text:
             raise FedreproError(f"{option}: {text!r} is not UTF-8 text")
-    root = given.tables_dir or tables_root()
+    root = given.specs or first_own_folder()
     folder = root / given.paper
     path = folder / f"{given.table}.toml"
     if path.exists():
         raise FedreproError(f"{path} is there already; remove it or give another --table")
+    comes_along = paper_folders().get(given.paper)
+    if comes_along is not None and not folder.exists():
+        raise FedreproError(
+            f"--paper: '{given.paper}' comes along with fedrepro, and a paper of your own would "
+            f"hide all its tables: choose another id, or copy {comes_along} to {folder} first"
+        )
     text = draft(
         parse(_read(given.source)), table=given.table, title=given.title, metric=given.metric
     )
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / PAPER_FILE).exists():
-        write_whole(folder / PAPER_FILE, _PAPER.format(id=given.paper).encode())
-        print(f"wrote {folder / PAPER_FILE}")
+        write_whole(folder / PAPER_FILE, PAPER.format(id=given.paper).encode())
+        print(f"wrote {(folder / PAPER_FILE).resolve()}")
     write_whole(path, text.encode())
-    print(f"wrote {path}")
-    problems, _ = check([load_paper(given.paper, root)])
+    print(f"wrote {path.resolve()}")
+    problems, _, _ = check([load_paper(given.paper, root)])
     for problem in problems:
         print(problem)
     if not problems:

@@ -15,6 +15,7 @@ from fedrepro.benchmark.commands._options import (
     estimator_for,
     papers_with_profile,
     refuse_selection,
+    specs,
 )
 from fedrepro.benchmark.commands._terminal import print_json
 from fedrepro.benchmark.judging import chances
@@ -46,7 +47,9 @@ def execute(given: argparse.Namespace) -> int:
     size: Counter[str] = Counter()
     missing: dict[Trial, None] = {}
     plain = []
-    for paper in papers_with_profile(given):  # one by one: not all plans of a large suite are held
+    for paper in papers_with_profile(
+        given, specs(given)
+    ):  # one by one: not all plans of a large suite are held
         summary = summarize(chosen_plan(given, paper), store, estimator)
         size.update(papers=1, cells=len(summary.plan.cells), trials=summary.trials)
         missing.update(dict.fromkeys(summary.missing))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from textwrap import indent, wrap
 
-from fedrepro.benchmark.commands._options import add_paper
+from fedrepro.benchmark.commands._options import add_paper, specs
 from fedrepro.benchmark.commands._terminal import print_json
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.spec.load import load_paper
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(given: argparse.Namespace) -> int:
     """Prints every choice with its alternatives and what each would change."""
-    paper = load_paper(given.paper)
+    paper = load_paper(given.paper, specs(given))
     plan = make_plan(paper, given.profile)
     changes = {one.name: _change(plan, one.name) for one in readings_of(paper)}
     if given.json:

@@ -9,7 +9,13 @@ from pathlib import Path
 from time import perf_counter
 
 from fedrepro.benchmark.commands._judged import command_line, store_at, trained, write_report
-from fedrepro.benchmark.commands._options import add_execution, add_papers, add_places, folder
+from fedrepro.benchmark.commands._options import (
+    add_execution,
+    add_papers,
+    add_places,
+    folder,
+    specs,
+)
 from fedrepro.benchmark.commands._terminal import paint
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.judging.scoreboard import scoreboard
@@ -46,7 +52,7 @@ def execute(given: argparse.Namespace) -> int:
 
     With --out it writes a report as well.
     """
-    papers = load_papers(ids=given.papers)
+    papers = load_papers(specs(given), ids=given.papers)
     if not given.papers and not given.record:
         papers = _with_baseline(papers, given)
     found = [_one(paper, given) for paper in papers]

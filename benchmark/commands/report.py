@@ -33,12 +33,14 @@ from fedrepro.benchmark.commands._options import (
     chosen_plan,
     papers_with_profile,
     refuse_selection,
+    specs,
 )
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.execution.processes import cores, end_with, environment_of_workers
 from fedrepro.benchmark.judging.scoreboard import Scoreboard, scoreboard
 from fedrepro.benchmark.planning.looks_reached import as_stored
 from fedrepro.benchmark.planning.plan import make_plan
+from fedrepro.benchmark.spec.folders import Folders
 from fedrepro.benchmark.spec.load import load_paper, paper_ids
 
 HELP = "judge and render what is stored, without training; several papers make one report"
@@ -65,15 +67,16 @@ def execute(given: argparse.Namespace) -> int:
     alone = len(given.papers) == 1
     if not alone:
         refuse_selection(given)
-    if len(set(given.papers or paper_ids())) > TOGETHER:
+    root = specs(given)
+    if len(set(given.papers or paper_ids(root))) > TOGETHER:
         folder = given.out or folder_of_all(given.profile)
-        return print_result(*report_on_many(given, folder), folder)
+        return print_result(*report_on_many(given, folder, root=root), folder)
     from fedrepro.benchmark.judging.judge import judge
 
     store, command = store_at(given.store), command_line()
     plans = [
         as_stored(chosen_plan(given, paper), store, given.trials)
-        for paper in papers_with_profile(given)
+        for paper in papers_with_profile(given, root)
     ]
     if not plans:
         raise FedreproError(f"no paper has a profile '{given.profile}'")
@@ -87,11 +90,11 @@ def execute(given: argparse.Namespace) -> int:
 
 
 def report_on_many(
-    given: argparse.Namespace, folder: Path, *, root: Path | None = None, jobs: int | None = None
+    given: argparse.Namespace, folder: Path, *, root: Folders = None, jobs: int | None = None
 ) -> tuple[list[Scoreboard], list[str]]:
     """Writes the report on many papers to `folder`: their counts, which files failed and why.
 
-    given: papers, profile, trials and store. root: the folder of all specs. jobs: processes, None
+    given: papers, profile, trials and store. root: the folders of all specs. jobs: processes, None
     for one a core.
 
     Raises `InvalidSpecError` with all that is wrong in any spec, and other `FedreproError` as for
@@ -143,7 +146,7 @@ def _judge(
     id: str,
     *,
     papers: Path,
-    root: Path | None,
+    root: Folders,
     profile: str,
     trials: int | None,
     store: Path,

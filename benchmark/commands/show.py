@@ -6,7 +6,7 @@ import argparse
 import importlib
 
 from fedrepro.benchmark.commands._judged import command_line, store_at
-from fedrepro.benchmark.commands._options import add_cells, add_paper, add_store, chosen_plan
+from fedrepro.benchmark.commands._options import add_cells, add_paper, add_store, chosen_plan, specs
 from fedrepro.benchmark.commands._terminal import paint, print_json
 from fedrepro.benchmark.plain import as_plain
 from fedrepro.benchmark.planning.looks_reached import as_stored
@@ -34,7 +34,7 @@ def execute(given: argparse.Namespace) -> int:
 
     given.tables = [given.table]
     store = store_at(given.store)
-    plan = as_stored(chosen_plan(given, load_paper(given.paper)), store, given.trials)
+    plan = as_stored(chosen_plan(given, load_paper(given.paper, specs(given))), store, given.trials)
     text = given.format == "text"
     report = judge(plan, store, command=command_line(), audit=text)
     if given.json:

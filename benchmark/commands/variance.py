@@ -14,6 +14,7 @@ from fedrepro.benchmark.commands._options import (
     add_store,
     folder,
     parse_sets,
+    specs,
     whole_number,
 )
 from fedrepro.benchmark.commands._terminal import complain, print_json
@@ -103,7 +104,7 @@ def _cell(given: argparse.Namespace) -> tuple[Plan, PlannedCell]:
     Raises `SpecError` for a table, a row or a column that does not exist.
     """
     table, row, column = given.cell
-    paper = under(load_paper(given.paper), given.readings)
+    paper = under(load_paper(given.paper, specs(given)), given.readings)
     plan = make_plan(
         paper,
         given.profile,

@@ -39,6 +39,7 @@ from fedrepro.benchmark.results import (
     TableResult,
     Verdict,
 )
+from fedrepro.benchmark.spec.folders import option_for
 from fedrepro.benchmark.spec.model import Table
 from fedrepro.benchmark.stats.samples import mean_interval
 
@@ -283,7 +284,8 @@ class _Judging:
 
     def command(self, table: str, row: Sequence[str] | None = None) -> str:
         """The command that runs a table, or one of its rows, as this plan does."""
-        words = ["fedrepro", "run", self.plan.paper.id, "--tables", table]
+        paper = self.plan.paper
+        words = ["fedrepro", "run", paper.id, *option_for(paper.id, paper.file), "--tables", table]
         if row is not None:
             words += ["--rows", "|".join(row)]
         words += ["--profile", self.plan.profile.name]
@@ -291,7 +293,7 @@ class _Judging:
             words += ["--on", self.plan.on]
         if self.plan.trials != self.plan.profile.trials:
             words += ["--trials", str(self.plan.trials)]
-        for reading in self.plan.paper.readings:
+        for reading in paper.readings:
             words += ["--reading", reading]
         for path, value in self.plan.sets:
             # JSON spells text, numbers, truth and flat lists as TOML does.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from fedrepro.benchmark.claims.bind_cells import bind, instances
@@ -24,8 +25,12 @@ BUILT: Mapping[str, tuple[str, str, str]] = {
 """By path of a name: what it names, its registered kind, and the section with its options."""
 
 
-def check(papers: Sequence[Paper]) -> tuple[tuple[Problem, ...], tuple[str, ...]]:
+def check(
+    papers: Sequence[Paper],
+) -> tuple[tuple[Problem, ...], tuple[str, ...], tuple[str, ...]]:
     """What is wrong with loaded papers, and the names in them that nothing implements yet.
+
+    These are two lists: names that nobody declared, and those in the `vocabulary` of their paper.
 
     Wrong are options that a method refuses, profiles that read a round which is never reached or
     that set out to change what no experiment gives, claims that name no cell, and settings of
@@ -33,32 +38,46 @@ def check(papers: Sequence[Paper]) -> tuple[tuple[Problem, ...], tuple[str, ...]
     nothing implements are no problem: papers may be transcribed before their methods are written.
     """
     problems: list[Problem] = list(authors.check_all())
-    missing: dict[tuple[str, str], dict[str, None]] = {}
+    missing: dict[tuple[str, str, bool], dict[str, None]] = {}
     for paper in papers:
         checker = _Checker(paper, missing)
         checker.check()
         problems += checker.problems
-    unimplemented = tuple(
-        f"{what} '{name}' ({', '.join(where)})" for (what, name), where in sorted(missing.items())
+    return tuple(problems), _listed(missing, declared=False), _listed(missing, declared=True)
+
+
+def _listed(
+    missing: Mapping[tuple[str, str, bool], Iterable[str]], *, declared: bool
+) -> tuple[str, ...]:
+    return tuple(
+        f"{what} '{name}' ({', '.join(where)})"
+        for (what, name, said), where in sorted(missing.items())
+        if said is declared
     )
-    return tuple(problems), unimplemented
 
 
 @dataclass
 class _Checker:
     """Checks one paper.
 
-    missing: by names that nothing implements, where they stand.
+    missing: by names that nothing implements, and whether the paper declares them, where they
+    stand.
     effective: profiles and positions of their overrides that changed something.
     seen, built: what has been checked, by its text; cells share most of their settings.
     """
 
     paper: Paper
-    missing: dict[tuple[str, str], dict[str, None]]
+    missing: dict[tuple[str, str, bool], dict[str, None]]
     problems: list[Problem] = field(default_factory=list)
     effective: set[tuple[str, int]] = field(default_factory=set)
     seen: set[str] = field(default_factory=set)
     built: dict[str, tuple[Any, str | None]] = field(default_factory=dict)
+
+    @cached_property
+    def declared(self) -> frozenset[str]:
+        """Names of which the paper says that they are still to be written."""
+        text = self.paper.file.read_text(encoding="utf-8")
+        return frozenset(tomllib.loads(text).get("vocabulary", ()))
 
     def check(self) -> None:
         for table in self.paper.tables:
@@ -76,7 +95,8 @@ class _Checker:
             used.append(("metric", bound.metric))
         for what, name in used:
             if name not in names.known(what):
-                self.missing.setdefault((what, name), {})[f"{self.paper.id} {table.id}"] = None
+                key = (what, name, name in self.declared)
+                self.missing.setdefault(key, {})[f"{self.paper.id} {table.id}"] = None
 
     def _bound(self, bound: Cell | DrawnRun, label: Sequence[str], report: Reporter) -> None:
         own = repr((bound.experiment, bound.read.at, bound.overrides))

@@ -9,6 +9,7 @@ from pathlib import Path
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.spec import rules, toml_file
 from fedrepro.benchmark.spec.expand import expand_paper, expand_table
+from fedrepro.benchmark.spec.folders import PAPER_FILE, Folders, as_folders, paper_folders
 from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.spec.problems import (
     InvalidSpecError,
@@ -18,29 +19,14 @@ from fedrepro.benchmark.spec.problems import (
 )
 from fedrepro.benchmark.spec.schema import RawPaper, RawTable
 
-PAPER_FILE = "paper.toml"
 
-
-def tables_root() -> Path:
-    """The folder of all specs: inside the installed package, or the checkout's `tables/`.
-
-    Raises `SpecError` if there is neither.
-    """
-    above = Path(__file__).resolve().parents[2]
-    for folder in (above / "_tables", above / "tables"):
-        if folder.is_dir():
-            return folder
-    raise SpecError("no table specs found: neither an installed fedrepro nor a checkout's tables/")
-
-
-def paper_ids(root: Path | None = None) -> tuple[str, ...]:
+def paper_ids(root: Folders = None) -> tuple[str, ...]:
     """The papers that have specs, sorted."""
-    folder = tables_root() if root is None else root
-    return tuple(sorted(file.parent.name for file in folder.glob(f"*/{PAPER_FILE}")))
+    return tuple(paper_folders(root))
 
 
-def load_papers(root: Path | None = None, *, ids: Sequence[str] = ()) -> tuple[Paper, ...]:
-    """The papers called `ids`, or all.
+def load_papers(root: Folders = None, *, ids: Sequence[str] = ()) -> tuple[Paper, ...]:
+    """The papers called `ids`, or all; `root` as for `load_paper`.
 
     Raises `InvalidSpecError`, a `SpecError` with one line for everything that is wrong in any file.
     """
@@ -56,16 +42,20 @@ def load_papers(root: Path | None = None, *, ids: Sequence[str] = ()) -> tuple[P
     return tuple(papers)
 
 
-def load_paper(id: str, root: Path | None = None) -> Paper:
+def load_paper(id: str, root: Folders = None) -> Paper:
     """The paper whose specs are in the folder `id`, its tables in print order.
+
+    root: the folders of specs that are searched, the first with that paper counts; None for those
+    that come along.
 
     Raises `InvalidSpecError`, a `SpecError` with one line for each mistake in its files,
     and `SpecError` if there is no such paper.
     """
-    root = tables_root() if root is None else root
-    file = root / id / PAPER_FILE
-    if Path(id).name != id or not file.is_file():
-        raise SpecError(f"no paper '{id}' in {root}{suggestion(id, paper_ids(root))}")
+    known = paper_folders(root)
+    if id not in known:
+        places = ", ".join(map(str, as_folders(root)))
+        raise SpecError(f"no paper '{id}' in {places}{suggestion(id, known)}")
+    file = known[id] / PAPER_FILE
     report = toml_file.read(file)
     data = toml_file.parse(report)
     raw = None

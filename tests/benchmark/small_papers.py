@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from fedrepro.benchmark.spec.load import tables_root
+from fedrepro.benchmark.spec.folders import tables_root
 
 TINY: dict[str, Any] = {
     "method": "fedavg",

@@ -195,7 +195,7 @@ def ran(line: list[str], seconds: int = 60) -> tuple[int, str, str]:
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     made = World(tmp_path_factory.mktemp("world"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("fedrepro.benchmark.spec.load.tables_root", lambda: made.specs)
+        patch.setattr("fedrepro.benchmark.spec.folders.tables_root", lambda: made.specs)
         patch.setattr("sys.stdin", io.StringIO())
         patch.setenv("FEDREPRO_DATA", "")
         patch.chdir(made.cwd)
@@ -359,7 +359,7 @@ def test_a_report_into_an_awkward_folder_is_whole_or_refused(
 
 @pytest.mark.parametrize(
     "line",
-    [["audit", "toy", "--out="], ["new-method", "x", "--root="], ["new-table", "--tables-dir="]],
+    [["audit", "toy", "--out="], ["new-method", "x", "--root="], ["new-table", "--specs="]],
 )
 def test_an_empty_text_is_not_the_working_folder(world: World, line: list[str]) -> None:
     code, _, err = ran(line)

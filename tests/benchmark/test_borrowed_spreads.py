@@ -12,7 +12,8 @@ from fedrepro.benchmark.cli import main
 from fedrepro.benchmark.judging.lenders import lenders
 from fedrepro.benchmark.judging.narrow_margins import narrow_margins
 from fedrepro.benchmark.judging.published import sides_of
-from fedrepro.benchmark.spec.load import load_paper, tables_root
+from fedrepro.benchmark.spec.folders import tables_root
+from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.model import Paper, Table
 from fedrepro.benchmark.spec.problems import InvalidSpecError
 from fedrepro.benchmark.spec.readings import under

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from fedrepro.benchmark.cli import main
 from fedrepro.benchmark.planning.check import check
 from fedrepro.benchmark.spec import names
 from fedrepro.benchmark.spec.load import load_papers
@@ -82,7 +83,7 @@ def checked(root: Path, paper: str = PAPER, table: str = TABLE) -> tuple[list[st
     folder.mkdir()
     (folder / "paper.toml").write_text(paper, encoding="utf-8")
     (folder / "3.toml").write_text(table, encoding="utf-8")
-    problems, unimplemented = check(load_papers(root))
+    problems, unimplemented, _ = check(load_papers(root))
     return [str(p).replace(f"{folder}/", "") for p in problems], list(unimplemented)
 
 
@@ -93,6 +94,23 @@ def test_names_that_nothing_implements_are_listed_and_no_problem(tmp_path: Path)
         "data set 'unheard-of-set' (made-up 3)",
         "method 'fedsomething' (made-up 3)",
     ]
+
+
+def test_a_name_that_nobody_declared_ends_the_check_with_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "made-up"
+    checked(tmp_path)
+    monkeypatch.setenv("FEDREPRO_TABLES", str(tmp_path))
+    assert main(["check", "made-up"]) == 1
+    assert "NOT IMPLEMENTED: method 'fedsomething' (made-up 3)" in capsys.readouterr().out
+
+    declared = 'vocabulary = ["fedsomething", "unheard-of-set"]\n' + PAPER
+    (folder / "paper.toml").write_text(declared, encoding="utf-8")
+    assert main(["check", "made-up"]) == 0
+    said = capsys.readouterr().out
+    assert "declared, not implemented yet: method 'fedsomething'" in said
+    assert "NOT IMPLEMENTED" not in said
 
 
 def test_metrics_that_nothing_measures_are_listed(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from fedrepro.benchmark.cli import main
 from fedrepro.benchmark.commands._terminal import Output
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.execution.executors import _work
-from fedrepro.benchmark.spec.load import tables_root
+from fedrepro.benchmark.spec.folders import tables_root
 from fedrepro.benchmark.training.training import train_trial
 from fedrepro.methods.outcome import DivergedError
 
@@ -138,7 +138,7 @@ def test_a_profile_cannot_lead_out_of_the_folder_of_reports(
     renamed = spec.read_text("utf-8").replace("[profiles.smoke", f"[profiles.'{profile}'")
     renamed = renamed.replace("[[profiles.smoke", f"[[profiles.'{profile}'")
     spec.write_text(renamed, "utf-8")
-    monkeypatch.setattr("fedrepro.benchmark.spec.load.tables_root", lambda: tmp_path / "specs")
+    monkeypatch.setattr("fedrepro.benchmark.spec.folders.tables_root", lambda: tmp_path / "specs")
     monkeypatch.chdir(tmp_path)
     for verb in ("report", "run"):
         assert main([verb, "fcl", "--profile", profile, "--store", "store"]) == 2
@@ -311,7 +311,7 @@ def test_a_multiverse_runs_claims_under_each_reading_and_says_the_time_first(
     shutil.copytree(tables_root() / "cpcfl", tmp_path / "specs" / "cpcfl")
     with (tmp_path / "specs" / "cpcfl" / "paper.toml").open("a", encoding="utf-8") as file:
         file.write(READING)
-    monkeypatch.setattr("fedrepro.benchmark.spec.load.tables_root", lambda: tmp_path / "specs")
+    monkeypatch.setenv("FEDREPRO_TABLES", str(tmp_path / "specs"))
     places = ["--store", str(tmp_path / "store"), "--out", str(tmp_path / "out"), "--jobs", "0"]
     which = ["--tables", "11", "--readings", "another-batch,best-round", "--profile", "smoke"]
     arguments = ["multiverse", "cpcfl", *which, *places]

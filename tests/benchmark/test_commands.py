@@ -15,7 +15,8 @@ from fedrepro.benchmark.cli import build_parser, main
 from fedrepro.benchmark.commands import _terminal
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.data.sets.fashion_mnist import FashionMnist
-from fedrepro.benchmark.spec.load import tables_root
+from fedrepro.benchmark.spec.fields import KINDS
+from fedrepro.benchmark.spec.folders import tables_root
 
 VERBS: dict[str, argparse.ArgumentParser] = next(
     action.choices
@@ -27,8 +28,8 @@ VERBS: dict[str, argparse.ArgumentParser] = next(
 def test_every_command_that_is_promised_is_there() -> None:
     assert set(VERBS) == {
         "audit", "baselines", "check", "claims", "completion", "diff", "doctor", "judge", "list",
-        "methods", "multiverse", "new-method", "new-table", "plan", "readings", "regress", "report",
-        "run", "show", "tables", "template", "variance",
+        "methods", "multiverse", "new-method", "new-project", "new-table", "plan", "readings", "regress",
+        "report", "run", "show", "tables", "template", "variance",
     }  # fmt: skip
 
 
@@ -260,6 +261,20 @@ def test_new_method_refuses_what_could_not_be_found_by_its_name(
     assert sorted(checkout.rglob("*")) == before
 
 
+def test_several_papers_in_one_run_are_told_how(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "cpcfl", "fcl"]) == 2
+    said = capsys.readouterr().err
+    assert (
+        "fedrepro run cpcfl; fedrepro run fcl; then one report: fedrepro report cpcfl fcl" in said
+    )
+
+
+def test_columns_of_the_list_stay_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list"]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines() if " cells " in line]
+    assert {row[1] for row in rows} <= set(KINDS)
+
+
 def test_plan_as_json_lists_the_runs_that_the_text_counts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -304,7 +319,7 @@ def test_check_as_json_holds_problems_with_file_and_line(
     shutil.copytree(tables_root() / "cpcfl", tmp_path / "cpcfl")
     spec = tmp_path / "cpcfl" / "3.toml"
     spec.write_text(spec.read_text(encoding="utf-8").replace("metric ", "metrik ", 1), "utf-8")
-    monkeypatch.setattr("fedrepro.benchmark.spec.load.tables_root", lambda: tmp_path)
+    monkeypatch.setenv("FEDREPRO_TABLES", str(tmp_path))
     assert main(["check", "cpcfl", "--json"]) == 2
     (problem, *_) = json.loads(capsys.readouterr().out)["problems"]
     assert problem["file"].endswith("3.toml")

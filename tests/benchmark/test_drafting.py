@@ -97,7 +97,7 @@ def test_the_command_makes_a_paper_whose_draft_passes_the_check(
     source = tmp_path / "table.tex"
     source.write_text(LATEX)
     arguments = ["new-table", str(source), "--paper", "fresh", "--table", "B.7"]
-    arguments += ["--tables-dir", str(tmp_path / "tables")]
+    arguments += ["--specs", str(tmp_path / "tables")]
     assert main(arguments) == 0
     assert "passes `fedrepro check`" in capsys.readouterr().out
     assert (tmp_path / "tables" / "fresh" / "paper.toml").exists()

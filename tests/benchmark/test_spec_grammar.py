@@ -39,7 +39,7 @@ def passes(root: Path, files: Mapping[str, Any]) -> Paper | None:
     write(root / "made-up", files)
     try:
         paper = load_paper("made-up", root)
-        problems, _ = check([paper])
+        problems, _, _ = check([paper])
         said = [str(problem) for problem in problems]
     except FedreproError as error:
         said = str(error).splitlines()

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.spec import lines
-from fedrepro.benchmark.spec.load import load_paper, load_papers, paper_ids, tables_root
+from fedrepro.benchmark.spec.folders import tables_root
+from fedrepro.benchmark.spec.load import load_paper, load_papers, paper_ids
 from fedrepro.benchmark.spec.model import Cell, Override, Paper, Readout
 from fedrepro.benchmark.spec.settings import get
 

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.planning.plan import Plan
-from fedrepro.benchmark.spec.load import paper_ids, tables_root
+from fedrepro.benchmark.spec.folders import tables_root
+from fedrepro.benchmark.spec.load import paper_ids
 from fedrepro.benchmark.store import files
 from fedrepro.benchmark.store.store import Store
 from fedrepro.methods.outcome import Curve, Outcome

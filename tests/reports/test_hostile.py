@@ -26,7 +26,8 @@ from markdown_it.token import Token
 from fedrepro.benchmark.audit.findings import Finding
 from fedrepro.benchmark.cli import main
 from fedrepro.benchmark.results import Report
-from fedrepro.benchmark.spec.load import load_paper, tables_root
+from fedrepro.benchmark.spec.folders import tables_root
+from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.reports import audit, publish, terminal
 from tests.hostile import HOSTILE, unseen
 
@@ -244,7 +245,7 @@ def test_commands_print_hostile_specs_as_text(
         spec = file.read_text("utf-8")
         evil = r"\1\\u001b[2J\\u009b31m\\u202e\\u0007\\r"
         file.write_text(re.sub(r'^((?:title|says|authors) = ")', evil, spec, flags=re.M), "utf-8")
-    monkeypatch.setattr("fedrepro.benchmark.spec.load.tables_root", lambda: tmp_path / "specs")
+    monkeypatch.setenv("FEDREPRO_TABLES", str(tmp_path / "specs"))
     places = ["--store", str(tmp_path / "store"), "--out", str(tmp_path / "out")]
     commands = (
         ["list", "fcl"], ["check", "fcl"], ["claims", "fcl"], ["audit", "fcl"],

@@ -1,0 +1,150 @@
+"""`fedrepro new-project`: a working folder with a paper of one's own, its test and its workflow."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from fedrepro import __version__
+from fedrepro.benchmark.commands._options import folder
+from fedrepro.benchmark.commands.new_table import PAPER
+from fedrepro.benchmark.errors import FedreproError
+from fedrepro.benchmark.store.files import write_whole
+
+HELP = "make a working folder: a made-up paper with a table, a test, a workflow and a README"
+EXAMPLE = "fedrepro new-project my-paper"
+
+_ID = "mypaper"
+_TABLE = """\
+table   = "1"
+title   = "Test accuracy of federated averaging, without and with a proximal term"
+section = "none: the paper is made up, and so are its numbers"
+kind    = "empirical"
+metric  = "accuracy"
+unit    = "%"
+
+[[columns]]
+label = "10 clients"
+
+[[columns]]
+label = "5 clients"
+clients.count = 5
+
+[[rows]]
+label     = "FedAvg"
+method    = "fedavg"
+published = [70.0, 74.5]
+
+[[rows]]
+label     = "FedProx"
+method    = "fedprox"
+published = [71.5, 75.0]
+
+[margin]
+value  = 2.0
+reason = "made up: say here how close is close enough, and why"
+
+[[claims]]
+id    = "a-proximal-term-helps"
+says  = "The proximal term improves accuracy with ten clients and with five."
+holds = "'FedProx' > 'FedAvg'"
+"""
+_TEST = '''"""The specs of this folder are well-formed, and a run of seconds comes to a report."""
+
+from pathlib import Path
+
+from fedrepro.benchmark.cli import main
+
+SPECS = ["--specs", str(Path(__file__).parents[1] / "tables")]
+
+
+def test_the_specs_pass_the_check() -> None:
+    assert main(["check", "mypaper", *SPECS]) == 0
+
+
+def test_a_smoke_run_fills_the_table(tmp_path: Path) -> None:
+    places = ["--store", str(tmp_path / "store"), "--out", str(tmp_path / "report")]
+    assert main(["run", "mypaper", "--profile", "smoke", "--jobs", "0", *SPECS, *places]) == 0
+    assert "FedProx" in (tmp_path / "report" / "report.md").read_text(encoding="utf-8")
+'''
+_WORKFLOW = """\
+# The specs are checked and a run of seconds is made on every change.
+name: fedrepro
+on: [push, pull_request]
+permissions:
+  contents: read
+jobs:
+  check:
+    runs-on: ubuntu-latest
+    timeout-minutes: 30
+    steps:
+      # Actions by commit, since a tag can be moved; the comment names the release.
+      - uses: actions/checkout@d23441a48e516b6c34aea4fa41551a30e30af803  # v6.1.0
+        with:
+          persist-credentials: false
+      - uses: actions/setup-python@ece7cb06caefa5fff74198d8649806c4678c61a1  # v6.3.0
+        with:
+          python-version: "3.11"
+      - run: python -m pip install --requirement requirements.txt
+      - run: fedrepro check mypaper
+      - run: python -m pytest
+      - run: fedrepro run mypaper --profile smoke
+      - uses: actions/upload-artifact@b7c566a772e6b6bfb58ed0dc250532a479d7789f  # v6.0.0
+        if: always()
+        with:
+          name: report
+          path: results/reports
+"""
+_README = """\
+# A paper of my own, in fedrepro
+
+`tables/mypaper/` holds the specs of a made-up paper: `paper.toml` what holds for all its tables,
+`1.toml` one table. Replace both.
+
+```bash
+fedrepro check mypaper                 # mistakes by file and line
+fedrepro run mypaper --profile smoke   # seconds: does all of it run?
+fedrepro report mypaper --profile smoke
+```
+
+Run them here: papers are found in `./tables`, beside those that come along. The report is
+`results/reports/mypaper-smoke/report.html`.
+`fedrepro new-table` drafts further tables from LaTeX or CSV, and `python -m pytest` runs the test.
+"""
+_IGNORED = "results/\n__pycache__/\n"
+
+
+def files() -> dict[str, str]:
+    """What a new working folder holds, by path."""
+    return {
+        "README.md": _README,
+        "requirements.txt": f"fedrepro=={__version__}\npytest\n",
+        f"tables/{_ID}/paper.toml": PAPER.format(id=_ID),
+        f"tables/{_ID}/1.toml": _TABLE,
+        "tests/test_mypaper.py": _TEST,
+        ".github/workflows/fedrepro.yml": _WORKFLOW,
+        ".gitignore": _IGNORED,
+    }
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Where it goes."""
+    parser.add_argument("folder", type=folder, metavar="DIR", help="made if it is new")
+
+
+def execute(given: argparse.Namespace) -> int:
+    """Writes the files of the folder and says what to do next; nothing that is there is replaced.
+
+    Raises `FedreproError` if one of them is there already.
+    """
+    root: Path = given.folder.resolve()
+    written = {root / name: text for name, text in files().items()}
+    for path in written:
+        if path.exists():
+            raise FedreproError(f"{path} is there already; nothing was written")
+    for path, text in written.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, text.encode())
+        print(f"wrote {path}")
+    print(f"next: cd {given.folder}; fedrepro check {_ID}; fedrepro run {_ID} --profile smoke")
+    return 0

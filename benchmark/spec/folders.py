@@ -1,0 +1,111 @@
+"""Where specs lie: in folders of one's own, and beside them the papers that come along."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from fedrepro.benchmark.errors import SpecError
+
+PAPER_FILE = "paper.toml"
+VARIABLE = "FEDREPRO_TABLES"
+"""The environment's variable for folders of one's own, joined as those of `PATH` are."""
+HERE = Path("tables")
+"""The folder of one's own where nobody names one: below where one stands."""
+
+Folders = Path | Sequence[Path] | None
+"""Folders of specs, searched in order; None for the papers that come along alone."""
+
+
+def tables_root() -> Path:
+    """The specs that come along: inside the installed package, or the checkout's `tables/`.
+
+    Raises `SpecError` if there is neither.
+    """
+    above = Path(__file__).resolve().parents[2]
+    for folder in (above / "_tables", above / "tables"):
+        if folder.is_dir():
+            return folder
+    raise SpecError("no table specs found: neither an installed fedrepro nor a checkout's tables/")
+
+
+def own_folders(given: Sequence[Path] = ()) -> tuple[Path, ...]:
+    """Folders of one's own: those given, else those of `VARIABLE`, else `HERE` if it has a paper.
+
+    Raises `SpecError` for a folder that is named and holds no paper.
+    """
+    if given:
+        return tuple(_with_papers(folder, "--specs") for folder in given)
+    named = tuple(_with_papers(folder, VARIABLE) for folder in _of_environment())
+    if named:
+        return named
+    return (HERE,) if any(_papers_in(HERE)) else ()
+
+
+def first_own_folder() -> Path:
+    """Where a new paper goes if nobody says where: the first folder of `VARIABLE`, else `HERE`."""
+    return next(_of_environment(), HERE)
+
+
+def searched(given: Sequence[Path] = ()) -> tuple[Path, ...]:
+    """Folders of one's own (`own_folders`), then that of the papers that come along; each once."""
+    by_place: dict[Path, Path] = {}
+    for folder in (*own_folders(given), tables_root()):
+        by_place.setdefault(folder.resolve(), folder)
+    return tuple(by_place.values())
+
+
+def paper_folders(folders: Folders = None) -> Mapping[str, Path]:
+    """The folder of each paper by its id, sorted; of one in two folders the first one counts."""
+    found: dict[str, Path] = {}
+    for root in as_folders(folders):
+        for folder in _papers_in(root):
+            found.setdefault(folder.name, folder)
+    return dict(sorted(found.items()))
+
+
+def hidden(folders: Sequence[Path]) -> Mapping[str, tuple[Path, Path]]:
+    """By id of each paper that lies in two of `folders`: the one that counts, and the other."""
+    chosen = paper_folders(folders)
+    return {
+        folder.name: (chosen[folder.name], folder)
+        for root in reversed(folders)
+        for folder in _papers_in(root)
+        if folder != chosen[folder.name]
+    }
+
+
+def option_for(paper: str, file: Path) -> list[str]:
+    """The words with which a command finds the paper of `file` again; none where it needs none."""
+    root = file.parent.parent
+    found = file.parent.name != paper or root == HERE or root.resolve() == tables_root().resolve()
+    return [] if found else ["--specs", str(root)]
+
+
+def as_folders(folders: Folders) -> tuple[Path, ...]:
+    """Folders to search as a tuple."""
+    if folders is None:
+        return (tables_root(),)
+    return (folders,) if isinstance(folders, Path) else tuple(folders)
+
+
+def _of_environment() -> Iterator[Path]:
+    return (Path(one) for one in os.environ.get(VARIABLE, "").split(os.pathsep) if one)
+
+
+def _papers_in(root: Path) -> Iterator[Path]:
+    return (file.parent for file in sorted(root.glob(f"*/{PAPER_FILE}")) if file.is_file())
+
+
+def _with_papers(folder: Path, option: str) -> Path:
+    if not folder.is_dir():
+        raise SpecError(f"{option}: {folder} is no folder")
+    if not any(_papers_in(folder)):
+        hint = f"; name the folder above it, {folder.resolve().parent}"
+        one = (folder / PAPER_FILE).is_file()
+        raise SpecError(
+            f"{option}: {folder} holds no paper, which would be {folder}/<id>/{PAPER_FILE}"
+            + (hint if one else "")
+        )
+    return folder
