@@ -20,7 +20,7 @@ FLOORS = {
         {"costs", "protocols"},
     ),
     "benchmark": (
-        {"compared", "config", "errors", "plain", "printable", "stats"},
+        {"compared", "config", "errors", "open_choices", "plain", "printable", "stats"},
         {"results", "spec"},
         {"claims", "data", "store"},
         {"analytic", "training"},

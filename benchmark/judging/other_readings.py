@@ -7,15 +7,14 @@ from dataclasses import replace
 
 from fedrepro.benchmark.claims.bind_cells import bind
 from fedrepro.benchmark.claims.nodes import CellKey
+from fedrepro.benchmark.open_choices import ChoiceResult, ReadingResult
 from fedrepro.benchmark.planning.plan import Plan, PlannedCell
 from fedrepro.benchmark.results import (
     CellResult,
     CellUnder,
-    ChoiceResult,
     ClaimResult,
     ClaimUnder,
     Comparison,
-    ReadingResult,
     TableResult,
     Universe,
 )

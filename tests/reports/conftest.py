@@ -8,17 +8,16 @@ from typing import get_args
 import pytest
 
 from fedrepro.benchmark.compared import Improvement, MethodRank, MethodsCompared
+from fedrepro.benchmark.open_choices import ChoiceResult, ReadingResult
 from fedrepro.benchmark.results import (
     AuditFinding,
     CellResult,
-    ChoiceResult,
     ClaimResult,
     ClaimUnder,
     ClaimWord,
     Comparison,
     Departure,
     Provenance,
-    ReadingResult,
     Report,
     RunSummary,
     Series,
