@@ -119,6 +119,7 @@ class World:
             "after": self.root / "report", "root": self.root / "checkout",
             "tables_dir": self.specs, "baselines": self.root / "baselines",
             "source": self.root / "source.csv", "results": self.root / "results.csv",
+            "folder": self.root / f"project{case}",
         }  # fmt: skip
         plain = {
             "profile": "smoke", "jobs": "0", "device": "cpu", "name": f"made-up-{case}",
@@ -126,6 +127,8 @@ class World:
         }  # fmt: skip
         if action.dest == "cell":
             return ["--cell", "1", "r", "a"]
+        if action.nargs == "*" and not action.option_strings:
+            return []
         if action.dest in folders:
             value = str(folders[action.dest])
         elif action.dest == "table":
@@ -234,8 +237,8 @@ def disturbed(world: World, place: Place, make: Make, case: int) -> str:
         and (content != "special" or Path(name).name not in OWN_NAMES)
     ]
     written = (
-        f"given/{case}/", "cwd/results", f"out{case}", "store/", "baselines/", "specs/",
-        "checkout/", "cwd/-rf",
+        f"given/{case}/", "cwd/results", f"out{case}", f"project{case}", "store/", "baselines/",
+        "specs/", "checkout/", "cwd/-rf",
     )  # fmt: skip
     wrong += [
         f"{name} appeared"

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fedrepro.benchmark.spec.load import load_paper, tables_root
+from fedrepro.benchmark.spec.folders import tables_root
+from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.problems import InvalidSpecError
 from tests.benchmark.small_papers import write_made_up
 
