@@ -65,22 +65,32 @@ class ComparableValue:
 
 def numbers(paper: Paper) -> tuple[ComparableValue, ...]:
     """The numbers of experiments that bounds can be put on, in print order."""
-    resolver = _resolver(paper.id)
-    cells = (cell for table in paper.tables for cell in table.cells)
+    return _numbers(_Same(paper))
+
+
+@dataclass(frozen=True, eq=False)
+class _Same:
+    """A paper that equals itself alone."""
+
+    paper: Paper
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.paper is other.paper
+
+    def __hash__(self) -> int:
+        return id(self.paper)
+
+
+@lru_cache(maxsize=1)
+def _numbers(same: _Same) -> tuple[ComparableValue, ...]:
+    """Kept for the paper that was asked for last: nine checks ask for the same numbers."""
+    resolver = Resolver(Profile("as published", 1, ()))
+    cells = (cell for table in same.paper.tables for cell in table.cells)
     return tuple(
         ComparableValue(cell, _run(cell, resolver), _surroundings(cell))
         for cell in cells
         if cell.experiment and is_exact_enough(cell.printed)
     )
-
-
-@lru_cache(maxsize=1)
-def _resolver(paper: str) -> Resolver:
-    """What finds the runs of one paper; kept, since every check asks for the same ones.
-
-    What it answers depends on the cells that it is asked for alone.
-    """
-    return Resolver(Profile("as published", 1, ()))
 
 
 def _surroundings(cell: Cell) -> str:

@@ -11,8 +11,8 @@ from fedrepro.benchmark.claims.nodes import Elementary
 from fedrepro.benchmark.results import Comparison
 from fedrepro.benchmark.stats.looks import Looks, shares
 from fedrepro.benchmark.stats.spread import MOST_TRIALS
+from fedrepro.benchmark.stats.t_tests import LEVEL
 
-LEVEL = 0.05
 Floats = NDArray[np.float64]
 _LEAST = 1e-12
 

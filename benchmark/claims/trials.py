@@ -77,11 +77,13 @@ class _Tested:
     @property
     def looks(self) -> Looks | None:
         """When it was looked at; once, at all trials, unless the context says otherwise."""
-        counts = [len(paired_seeds(one, self.context.values)) for one in self.elementary]
-        found = self.context.looks.get(self.claim.id)
         if self.untested is not None or self.is_exact:
             return None
-        return found or Looks((min(counts),), min(counts))
+        noted = self.context.looks.get(self.claim.id)
+        if noted is not None:
+            return noted
+        n = min(len(paired_seeds(one, self.context.values)) for one in self.elementary)
+        return Looks((n,), n)
 
 
 def judge_claims(claims: Claims, context: ClaimContext) -> tuple[ClaimResult, ...]:

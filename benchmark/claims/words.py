@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fedrepro.benchmark.results import ClaimWord, Comparison
-from fedrepro.benchmark.stats.t_tests import holm
+from fedrepro.benchmark.stats.t_tests import LEVEL, holm, p_text
 
-LEVEL = 0.05
 TOO_FEW = "Fewer trials than planned decide nothing."
 _MOST_NAMED = 3
 
@@ -82,32 +81,28 @@ def word_of(claim: Corrected) -> tuple[ClaimWord, str]:
         more = f"; and {len(against) - _MOST_NAMED} more" if len(against) > _MOST_NAMED else ""
         p = claim.p_reversed_adjusted
         exact = p is None or all(one.exact for one in against)
-        how = "by counted or computed numbers" if exact else f"{_p(p or 0.0)}, corrected"
+        how = "by counted or computed numbers" if exact else f"{p_text(p or 0.0)}, corrected"
         reason = f"{many}the opposite is shown of {named}{more} ({how})."
         if len(against) < count:
             return "PARTLY", _capital(reason)
         return ("OPPOSITE HERE" if claim.scaled else "REVERSED"), _capital(reason)
     if claim.p <= LEVEL:
-        return "UNRESOLVED", f"Shown alone ({_p(claim.p)}), but not {_after(claim)}."
+        return "UNRESOLVED", f"Shown alone ({p_text(claim.p)}), but not {_after(claim)}."
     weakest = max(claim.comparisons, key=lambda one: one.p or 0.0)
     many = "" if count == 1 else f"{claim.shown} of {count} shown, 0 opposite; the weakest: "
     return (
         "UNRESOLVED",
-        f"{many}{_named(weakest)} is not shown ({_p(weakest.p or 0.0)}), nor its opposite.",
+        f"{many}{_named(weakest)} is not shown ({p_text(weakest.p or 0.0)}), nor its opposite.",
     )
 
 
 def _after(claim: Corrected) -> str:
     """The corrected p-value, and over what it is corrected."""
-    return f"{_p(claim.p_adjusted or 0.0)} corrected over the tested claims of this report"
+    return f"{p_text(claim.p_adjusted or 0.0)} corrected over the tested claims of this report"
 
 
 def _named(one: Comparison) -> str:
     return f"{one.text} (mean difference {one.mean:+.3g})"
-
-
-def _p(value: float) -> str:
-    return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
 
 
 def _capital(sentence: str) -> str:

@@ -70,14 +70,19 @@ def add_paper(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paper", metavar="PAPER", help="paper id, for example cpcfl")
 
 
-def add_cells(parser: argparse.ArgumentParser) -> None:
-    """Which cells, how many trials, and under which profile."""
+def add_tables(parser: argparse.ArgumentParser, default: str = "all") -> None:
+    """Which tables; `default` says which are taken where none is named."""
     parser.add_argument(
         "--tables",
         metavar="LIST",
         type=comma_separated,
-        help="tables and figures, comma-separated (3,A.13,figure-4); default: all",
+        help=f"tables and figures, comma-separated (3,A.13,figure-4); default: {default}",
     )
+
+
+def add_cells(parser: argparse.ArgumentParser) -> None:
+    """Which cells, how many trials, and under which profile."""
+    add_tables(parser)
     parser.add_argument(
         "--rows", metavar="PATTERN", help="only rows such as 'CP-CFL|*' (labels joined by |)"
     )

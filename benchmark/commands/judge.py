@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from fedrepro.benchmark.commands._judged import command_line, show
-from fedrepro.benchmark.commands._options import add_paper, comma_separated, folder
+from fedrepro.benchmark.commands._options import add_paper, add_tables, folder, specs
 from fedrepro.benchmark.external.files import read_files
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.store.files import path_segment
@@ -28,12 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="CSV or JSON lines (fedrepro template prints one), or a TOML map of exports of "
         "Flower, W&B or MLflow; may be given more than once (docs/your-results.md)",
     )
-    parser.add_argument(
-        "--tables",
-        metavar="LIST",
-        type=comma_separated,
-        help="tables that are judged; default: those that have results",
-    )
+    add_tables(parser, default="those that have results")
     parser.add_argument(
         "--protocol",
         choices=("scaled", "full"),
@@ -54,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(given: argparse.Namespace) -> int:
     """Reads, judges and reports."""
-    paper = load_paper(given.paper)
+    paper = load_paper(given.paper, specs(given))
     parts = [paper.id, "external", *(["tables", *given.tables] if given.tables else [])]
     place = given.out or _ROOT / path_segment("-".join(parts))
     rows = read_files(given.results, paper)

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.external.binding import cell_of
-from fedrepro.benchmark.external.rows import Row, name_of, read_text
+from fedrepro.benchmark.external.rows import Row, joined, name_of, read_text
 from fedrepro.benchmark.external.tools import READERS, Curves, choose, value_at
 from fedrepro.benchmark.spec import lines, toml_file
 from fedrepro.benchmark.spec.fields import At, Text
@@ -65,7 +65,7 @@ def read_map(file: Path, paper: Paper) -> list[Row]:
     for i, own in enumerate(entries):
         place = f"{name_of(file)}:{lines.line_of(where, (RESULTS, i))}"
         entry = _checked({**data, **own}, file, place)
-        row = Row(place, entry.table, _label(entry.row), _label(entry.column), entry.seed, 0.0,
+        row = Row(place, entry.table, joined(entry.row), joined(entry.column), entry.seed, 0.0,
                   unit=entry.unit)  # fmt: skip
         at = entry.round or cell_of(row, tables).read.at
         source = file.parent / entry.file
@@ -86,7 +86,3 @@ def _checked(entry: Mapping[str, object], file: Path, place: str) -> _Entry:
     if found.seed < 0:
         raise FedreproError(f"{place}: seed {found.seed} is no whole number of at least 0")
     return found
-
-
-def _label(text: str) -> str:
-    return "|".join(part.strip() for part in text.split("|"))

@@ -233,8 +233,8 @@ def _row(place: str, record: Mapping[str, Any]) -> Row | None:
     return Row(
         place=place,
         table=_text(record["table"]),
-        row=_label(record["row"]),
-        column=_label(record["column"]),
+        row=joined(record["row"]),
+        column=joined(record["column"]),
         seed=whole_number(record["seed"], place),
         value=value,
         metric=_text(record.get("metric")) or None,
@@ -248,7 +248,8 @@ def _text(value: Any) -> str:
     return "" if value is None else str(value).strip().removeprefix("'")
 
 
-def _label(value: Any) -> str:
+def joined(value: Any) -> str:
+    """A label as `Row` has it, whatever spaces stand around its parts."""
     return "|".join(part.strip() for part in _text(value).split("|"))
 
 

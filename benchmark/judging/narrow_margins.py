@@ -24,8 +24,13 @@ def narrow_margins(papers: Iterable[Paper]) -> tuple[Problem, ...]:
 
 
 def _of(paper: Paper, table: Table) -> Iterator[Problem]:
-    cells = [(cell, spread) for cell, spread in _spreads(paper, table) if _has_margin(table, cell)]
-    narrow = [cell for cell, spread in cells if _is_narrow(table, cell, spread)]
+    cells = [
+        (cell, is_out_of_reach(margin.value, float(high - low) / 2, spread))
+        for cell, spread in _spreads(paper, table)
+        if (margin := table.margin_of(cell)) is not None
+        for low, high in [cell.printed.bounds]
+    ]
+    narrow = [cell for cell, is_narrow in cells if is_narrow]
     if narrow:
         text = table.file.read_text(encoding="utf-8").splitlines()
         yield Problem(
@@ -49,13 +54,3 @@ def _spreads(paper: Paper, table: Table) -> Iterator[tuple[Cell, Spread]]:
             sd = printed_sd(source.printed, ddof=lender.sd_ddof, runs=lender.sd_runs)
             runs = lender.sd_runs if source is cell else 1
             yield cell, Spread(sd, lender.sd_runs - 1, runs)
-
-
-def _has_margin(table: Table, cell: Cell) -> bool:
-    return table.margin_of(cell) is not None
-
-
-def _is_narrow(table: Table, cell: Cell, spread: Spread) -> bool:
-    margin = table.margin_of(cell)
-    low, high = cell.printed.bounds
-    return margin is not None and is_out_of_reach(margin.value, float(high - low) / 2, spread)

@@ -31,13 +31,12 @@ from fedrepro.benchmark.judging.published import Published
 from fedrepro.benchmark.results import Verdict, VerdictWord
 from fedrepro.benchmark.stats.samples import Sample, describe
 from fedrepro.benchmark.stats.spread import (
-    LEVEL,
     MOST_TRIALS,
     Spread,
     standard_errors,
     trials_needed,
 )
-from fedrepro.benchmark.stats.t_tests import holm, p_beyond, p_equivalent, t_quantile
+from fedrepro.benchmark.stats.t_tests import LEVEL, holm, p_beyond, p_equivalent, p_text, t_quantile
 
 RATIOS = (1.5, 2.0, 3.0)
 """Spreads of the paper, in units of ours, under which a verdict is asked for again."""
@@ -192,12 +191,12 @@ def _verdict(
     if word == "REPRODUCED":
         reason = (
             f"The {shown} and its 90 % interval, rounding included, lie within "
-            f"{margin} ({_p(one.p_equivalent)})."
+            f"{margin} ({p_text(one.p_equivalent)})."
         )
     elif word == "DISCREPANT":
         reason = (
             f"The {shown} lies beyond {margin} "
-            f"({_p(p_discrepant)} after Holm's correction over the table)."
+            f"({p_text(p_discrepant)} after Holm's correction over the table)."
         )
     elif word == "SHIFTED":
         reason = f"The {shown} is outside the {within}, but not shown to be beyond {margin}."
@@ -267,7 +266,3 @@ def _floor(ratio: float) -> str:
 
 def _signed(value: float) -> str:
     return f"{value:+.3g}".replace("-", "−")
-
-
-def _p(value: float) -> str:
-    return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"

@@ -16,8 +16,8 @@ from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.planning.summary import Trial
 from fedrepro.benchmark.results import ClaimResult
 from fedrepro.benchmark.stats.looks import shares
+from fedrepro.benchmark.stats.t_tests import LEVEL
 
-LEVEL = 0.05
 UNKNOWN = 0.5
 """Chance that a claim is decided at its first look, before which nothing is known of it."""
 _BAND = 0.1

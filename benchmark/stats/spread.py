@@ -11,7 +11,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-LEVEL = 0.05
+from fedrepro.benchmark.stats.t_tests import LEVEL
+
 POOLING_LEVEL = 0.25
 """A preliminary test that decides about pooling needs a high level, or pooling hides unequal
 spreads: Bancroft (1964) recommends 0.25."""

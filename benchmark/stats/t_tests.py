@@ -10,6 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+LEVEL = 0.05
+"""Of every test of claims and cells."""
+
 
 def t_upper(statistic: float, df: float) -> float:
     """P(T > statistic) for Student's t."""
@@ -58,3 +61,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
         largest = max(largest, (len(p_values) - rank) * p_values[index])
         adjusted[index] = min(1.0, largest)
     return adjusted
+
+
+def p_text(value: float) -> str:
+    """A p-value in words, such as 'p = 0.012'."""
+    return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"

@@ -101,33 +101,52 @@ def only_writer(root: Path) -> Iterator[None]:
 
     Raises `StoreError` if another process holds it, the disk refuses, or no file can be the lock.
     """
-    path = root / LOCK
+    with file_to_lock(root / LOCK) as lock:
+        if not locked(lock, root):
+            raise StoreError(
+                f"another fedrepro is writing to {root}; wait for it or give another --store"
+            )
+        yield
+
+
+@contextmanager
+def file_to_lock(path: Path) -> Iterator[int]:
+    """The descriptor of a file for `locked`; what it holds ends with the block.
+
+    Raises `StoreError` if the disk refuses, or no file can be the lock.
+    """
     with disk(path):
         lock = open_lock(path)
     try:
         if not stat.S_ISREG(os.fstat(lock).st_mode):
             raise StoreError(f"{path} is no file; remove it or give another --store")
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise StoreError(
-                f"another fedrepro is writing to {root}; wait for it or give another --store"
-            ) from None
-        except OSError as error:
-            raise StoreError(f"cannot lock {root}: {error.strerror}") from error
-        yield
+        yield lock
     finally:
         os.close(lock)
 
 
-def clear_unfinished(root: Path) -> None:
-    """Removes what a killed writer left; only the one writer may.
+def locked(lock: int, what: Path) -> bool:
+    """Locks a file unless another process has; whether that was done.
+
+    Raises `StoreError` that names `what` if the disk refuses.
+    """
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        raise StoreError(f"cannot lock {what}: {error.strerror}") from error
+    return True
+
+
+def clear_unfinished(root: Path, pattern: re.Pattern[str] = _PART) -> None:
+    """Removes what a killed writer of files with such names left; only their one writer may.
 
     Raises `OSError` if the disk refuses.
     """
     with suppress(FileNotFoundError):
         for file in (root / UNFINISHED).iterdir():
-            if _is_part(file):
+            if _is_part(file, pattern):
                 file.unlink()
 
 
@@ -141,5 +160,5 @@ def _is_begun(path: Path) -> bool:
     return all(path.name == UNFINISHED and _is_part(file) for file in path.iterdir())
 
 
-def _is_part(file: Path) -> bool:
-    return _PART.fullmatch(file.name) is not None and stat.S_ISREG(file.lstat().st_mode)
+def _is_part(file: Path, pattern: re.Pattern[str] = _PART) -> bool:
+    return pattern.fullmatch(file.name) is not None and stat.S_ISREG(file.lstat().st_mode)

@@ -6,14 +6,11 @@ who looks often without thinking of it, not against fraud: whoever removes it be
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import re
-import stat
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -25,7 +22,9 @@ from fedrepro.benchmark.store.folder import (
     LOOKS,
     LOOKS_LOCK,
     UNFINISHED,
-    open_lock,
+    clear_unfinished,
+    file_to_lock,
+    locked,
     refuse_foreign,
 )
 from fedrepro.benchmark.store.record import check_schema
@@ -79,7 +78,7 @@ class LookBook:
             if merged == known:
                 return
             with disk(root):
-                _clear(root / UNFINISHED)
+                clear_unfinished(root, _PART)
                 write_whole(self.path, _sealed(merged), root / UNFINISHED)
 
 
@@ -126,34 +125,10 @@ def _alone(path: Path) -> Iterator[None]:
 
     Raises `StoreError` if another process keeps it, the disk refuses, or no file can be the lock.
     """
-    with disk(path):
-        lock = open_lock(path)
-    try:
-        if not stat.S_ISREG(os.fstat(lock).st_mode):
-            raise StoreError(f"{path} is no file")
+    with file_to_lock(path) as lock:
         until = time.monotonic() + _PATIENCE_S
-        while not _locked(lock, path):
+        while not locked(lock, path):
             if time.monotonic() > until:
                 raise StoreError(f"another process keeps {path}")
             time.sleep(_AGAIN_S)
         yield
-    finally:
-        os.close(lock)
-
-
-def _locked(lock: int, path: Path) -> bool:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError as error:
-        raise StoreError(f"cannot lock {path}: {error.strerror}") from error
-    return True
-
-
-def _clear(folder: Path) -> None:
-    """Removes what a killed writer of this file left."""
-    with suppress(FileNotFoundError):
-        for file in folder.iterdir():
-            if _PART.fullmatch(file.name) and stat.S_ISREG(file.lstat().st_mode):
-                file.unlink()
