@@ -101,8 +101,9 @@ def _module(module: str, folder: Path) -> tuple[str, str | None, tuple[str, ...]
     file = next(filter(Path.is_file, files), None)
     if file is None:
         return "", None, ()
-    name = Path(package) / file.relative_to(folder) if file.is_relative_to(folder) else file.name
-    return Path(name).as_posix(), *_read(file, module)
+    inner = file.relative_to(folder) if file.is_relative_to(folder) else None
+    name = Path(file.name) if inner is None else Path(package) / inner
+    return name.as_posix(), *_read(file, module)
 
 
 @cache
