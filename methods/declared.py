@@ -45,6 +45,8 @@ def every(kind: str) -> Iterator[Any]:
 
 @cache
 def _find_in(module: str, kind: str, name: str) -> Any:
+    if not module.startswith(_PROJECT):
+        return registry.find(kind, name)
     found = [one for one in _classes(module) if _derives(module, one, registry.base_of(kind))]
     return value(module, found[0]) if len(found) == 1 else registry.find(kind, name)
 

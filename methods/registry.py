@@ -3,6 +3,10 @@
 The registered name of a contribution is the name of its module, with hyphens for underscores:
 `find("partition", "class-groups")` imports `methods.data.partitions.class_groups` and returns the
 one class in it that derives from the kind's base class. Adding a contribution is adding a file.
+
+Contributions of other packages are named by their module, `mypackage.my_method`, or by a name that
+an installed package gives to such a module in the entry points of the kind (`GROUPS`). A name of
+this project is never replaced by one of theirs.
 """
 
 from __future__ import annotations
@@ -15,7 +19,9 @@ import pkgutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
+from functools import cache
 from importlib.machinery import ModuleSpec, PathFinder
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +40,13 @@ _BASES = {
     ),
     "protocol": ("fedrepro.methods.protocols", "fedrepro.methods.protocols.base", "Protocol"),
 }
+
+
+GROUPS = {kind: f"fedrepro.{package.rpartition('.')[2]}" for kind, (package, *_) in _BASES.items()}
+"""Entry points by kind: `fedrepro.federated`, `fedrepro.objectives`, `fedrepro.encoders`,
+`fedrepro.partitions`, `fedrepro.protocols`."""
+_NOT_OWN = {"fedrepro", "methods", "benchmark", "reports", *sys.stdlib_module_names}
+"""Packages that no spec may name: this one, how records name its files, and Python's own."""
 
 
 class UnknownNameError(LookupError):
@@ -118,12 +131,41 @@ def names(kind: str) -> list[str]:
 
 def modules(kind: str) -> dict[str, str]:
     """The dotted modules of a kind by registered name, sorted and not imported."""
-    return modules_in(_BASES[kind][0])
+    return dict(sorted({**_installed(kind), **modules_in(_BASES[kind][0])}.items()))
+
+
+@cache
+def _installed(kind: str) -> dict[str, str]:
+    """The modules that other packages name in their entry points."""
+    group = GROUPS.get(kind)
+    return {one.name: one.module for one in entry_points(group=group)} if group else {}
+
+
+def is_module(name: str) -> bool:
+    """Whether a name is that of a module in another package, installed or where one stands.
+
+    Nothing is imported. The working folder is searched last, so that it hides nothing.
+    """
+    top, *rest = name.split(".")
+    if not rest or top in _NOT_OWN or not all(part.isidentifier() for part in (top, *rest)):
+        return False
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.append(here)
+    spec = importlib.util.find_spec(top)
+    for i in range(len(rest)):
+        if spec is None or spec.submodule_search_locations is None:
+            return False
+        inner = ".".join((top, *rest[: i + 1]))
+        spec = PathFinder.find_spec(inner, list(spec.submodule_search_locations))
+    return spec is not None and spec.origin is not None
 
 
 def module_of(kind: str, name: str) -> str:
     """The dotted module that implements `name`, not imported; else `UnknownNameError`."""
     known = modules(kind)
+    if name not in known and is_module(name):
+        return name
     if name not in known:
         raise UnknownNameError(kind, name)
     return known[name]

@@ -9,6 +9,7 @@ from typing import Any
 
 from fedrepro.benchmark.commands._terminal import print_json
 from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.spec import names
 from fedrepro.benchmark.spec.problems import suggestion
 from fedrepro.methods import registry
 
@@ -27,6 +28,11 @@ def execute(given: argparse.Namespace) -> int:
     known = _known()
     if given.name is not None:
         chosen = [one for one in known if one["name"] == given.name]
+        if not chosen and registry.is_module(given.name):
+            kinds = [kind for kind in registry.kinds() if names.is_of(kind, given.name)]
+            chosen = [
+                _described(kind, given.name, registry.find(kind, given.name)) for kind in kinds
+            ]
         if not chosen:
             hint = suggestion(given.name, sorted({one["name"] for one in known}))
             raise SpecError(f"nothing is called '{given.name}'{hint}")
@@ -43,14 +49,15 @@ def execute(given: argparse.Namespace) -> int:
 
 def _known() -> list[dict[str, Any]]:
     from fedrepro.benchmark.data.base import DataSet
-    from fedrepro.benchmark.data.loading import module_of, names
+    from fedrepro.benchmark.data.loading import module_of
+    from fedrepro.benchmark.data.loading import names as names_of_sets
 
     found = [
         _described(kind, name, registry.find(kind, name))
         for kind in registry.kinds()
         for name in registry.names(kind)
     ]
-    sets = ((name, registry.class_in(module_of(name), DataSet)) for name in names())
+    sets = ((name, registry.class_in(module_of(name), DataSet)) for name in names_of_sets())
     return found + [_described("data set", name, cls) for name, cls in sets]
 
 

@@ -11,7 +11,7 @@ from fedrepro.benchmark.commands.new_table import PAPER
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.store.files import write_whole
 
-HELP = "make a working folder: a made-up paper with a table, a test, a workflow and a README"
+HELP = "make a working folder: a made-up paper, a method, a test, a workflow and a README"
 EXAMPLE = "fedrepro new-project my-paper"
 
 _ID = "mypaper"
@@ -40,6 +40,12 @@ label     = "FedProx"
 method    = "fedprox"
 published = [71.5, 75.0]
 
+[[rows]]
+label     = "My method"
+method    = "mypackage.my_method"
+published = [72.0, 75.5]
+training.keep = 0.5
+
 [margin]
 value  = 2.0
 reason = "made up: say here how close is close enough, and why"
@@ -49,11 +55,48 @@ id    = "a-proximal-term-helps"
 says  = "The proximal term improves accuracy with ten clients and with five."
 holds = "'FedProx' > 'FedAvg'"
 """
+_METHOD = '''"""Federated averaging that keeps a share of the old model; put your own here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from fedrepro.methods.federated.base import Message, Server, Task
+from fedrepro.methods.federated.supervised.fedavg import FedAvg
+
+
+@dataclass(frozen=True)
+class MyMethod(FedAvg):
+    """Options are fields: a spec sets them under `training`.
+
+    keep: share of the old global model that is kept in each round, in [0, 1).
+    """
+
+    keep: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.keep < 1:
+            raise ValueError(f"keep must be in [0, 1), not {self.keep}")
+
+    def aggregate(
+        self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
+    ) -> Server:
+        average = super().aggregate(task, server, upload, t, clients)
+        return {
+            name: self.keep * server[name] + (1 - self.keep) * value
+            for name, value in average.items()
+        }
+'''
 _TEST = '''"""The specs of this folder are well-formed, and a run of seconds comes to a report."""
 
 from pathlib import Path
 
+import pytest
+
 from fedrepro.benchmark.cli import main
+from mypackage.my_method import MyMethod
 
 SPECS = ["--specs", str(Path(__file__).parents[1] / "tables")]
 
@@ -62,10 +105,15 @@ def test_the_specs_pass_the_check() -> None:
     assert main(["check", "mypaper", *SPECS]) == 0
 
 
+def test_a_share_outside_its_range_is_refused() -> None:
+    with pytest.raises(ValueError, match="keep"):
+        MyMethod(keep=1.0)
+
+
 def test_a_smoke_run_fills_the_table(tmp_path: Path) -> None:
     places = ["--store", str(tmp_path / "store"), "--out", str(tmp_path / "report")]
     assert main(["run", "mypaper", "--profile", "smoke", "--jobs", "0", *SPECS, *places]) == 0
-    assert "FedProx" in (tmp_path / "report" / "report.md").read_text(encoding="utf-8")
+    assert "My method" in (tmp_path / "report" / "report.md").read_text(encoding="utf-8")
 '''
 _WORKFLOW = """\
 # The specs are checked and a run of seconds is made on every change.
@@ -99,7 +147,8 @@ _README = """\
 # A paper of my own, in fedrepro
 
 `tables/mypaper/` holds the specs of a made-up paper: `paper.toml` what holds for all its tables,
-`1.toml` one table. Replace both.
+`1.toml` one table. `mypackage/my_method.py` is a method of your own, which the table names by its
+path. Replace all three.
 
 ```bash
 fedrepro check mypaper                 # mistakes by file and line
@@ -121,6 +170,8 @@ def files() -> dict[str, str]:
         "requirements.txt": f"fedrepro=={__version__}\npytest\n",
         f"tables/{_ID}/paper.toml": PAPER.format(id=_ID),
         f"tables/{_ID}/1.toml": _TABLE,
+        "mypackage/__init__.py": "",
+        "mypackage/my_method.py": _METHOD,
         "tests/test_mypaper.py": _TEST,
         ".github/workflows/fedrepro.yml": _WORKFLOW,
         ".gitignore": _IGNORED,

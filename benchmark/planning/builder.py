@@ -13,7 +13,7 @@ from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.spec import settings
 from fedrepro.benchmark.spec.model import Experiment
-from fedrepro.benchmark.spec.names import NO_PART, NO_PRETRAINING, NO_PROTOCOL, known
+from fedrepro.benchmark.spec.names import NO_PART, NO_PRETRAINING, NO_PROTOCOL, exists
 from fedrepro.methods import declared
 
 _NONE: Mapping[str, Any] = {}
@@ -93,7 +93,7 @@ class Builder:
         if name == NO_PRETRAINING:
             return None
         loop = settings.section_classes()["pretraining"]
-        if name in known("method"):
+        if exists("method", name):
             given = self._given(declared.find("federated", name), "pretraining")
             # A key that central pre-training has too (`batch_size`, ...) is meant for that alone.
             central = settings.fields_of(loop)

@@ -94,7 +94,7 @@ class _Checker:
         if bound.metric is not None and getattr(bound, "kind", "empirical") == "empirical":
             used.append(("metric", bound.metric))
         for what, name in used:
-            if name not in names.known(what):
+            if not names.exists(what, name):
                 key = (what, name, name in self.declared)
                 self.missing.setdefault(key, {})[f"{self.paper.id} {table.id}"] = None
 
@@ -125,7 +125,7 @@ class _Checker:
         rounds, problems = settings.get(given, "training.rounds"), list[str | None]()
         for path, (what, kind, section) in BUILT.items():
             name = settings.get(given, path)
-            if name not in names.known(what) or (kind == "objective" and not _objective(name)):
+            if not names.exists(what, name) or (kind == "objective" and not _objective(name)):
                 continue
             built, problem = self._built(kind, name, given.get(section, {}))
             problems.append(problem)
@@ -189,7 +189,7 @@ def _bound(table: Table) -> Iterator[tuple[Cell | DrawnRun, Sequence[str]]]:
 
 def _objective(name: Any) -> bool:
     """Whether the name stands for an objective, not for a federated method or for nothing."""
-    return name != names.NO_PRETRAINING and name not in names.known("method")
+    return name != names.NO_PRETRAINING and not names.exists("method", name)
 
 
 def _row(report: Reporter, label: Sequence[str]) -> Path:

@@ -9,6 +9,7 @@ from typing import Any
 
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.results import Departure
+from fedrepro.benchmark.spec import names
 from fedrepro.benchmark.spec.model import Experiment, Override, Readout
 from fedrepro.benchmark.spec.settings import copied, get, known_options, leaves, put
 
@@ -45,8 +46,9 @@ class Overridden:
     @property
     def unread(self) -> list[str]:
         """Paths of settings that no option has; a run would silently ignore them."""
-        known = known_options()
-        return [path for path, _ in leaves(self.experiment) if path not in known]
+        known, used = known_options(), names.used(self.experiment)
+        own = {path for _, what, name in used for path in names.options(what, name)}
+        return [path for path, _ in leaves(self.experiment) if path not in known.keys() | own]
 
 
 def override(experiment: Experiment, read: Readout, overrides: Sequence[Override]) -> Overridden:

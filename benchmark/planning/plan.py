@@ -268,7 +268,7 @@ def _check_set(path: str, value: Any) -> None:
     except SpecError as error:
         raise SpecError(f"--set {path}: {error}") from error
     what = names.PATHS.get(path)
-    if what is not None and str(value) not in names.known(what):
+    if what is not None and not names.exists(what, str(value)):
         hint = suggestion(str(value), names.known(what))
         raise SpecError(f"--set {path}: unknown {what} '{value}'{hint}")
 

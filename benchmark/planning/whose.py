@@ -126,7 +126,7 @@ def _asked(path: str, bound: Cell | DrawnRun) -> str:
     section, _, option = path.partition(".")
     inner = f"pretraining.{option}"
     central = settings.fields_of(settings.section_classes()["pretraining"])
-    pretrains = settings.get(bound.experiment, "pretraining.method") in names.known("method")
+    pretrains = names.exists("method", settings.get(bound.experiment, "pretraining.method"))
     given = settings.get(bound.experiment, inner) is not None
     return (
         inner if section == "training" and pretrains and given and option not in central else path
@@ -218,14 +218,16 @@ def _module_with_default(cls: type, path: str) -> str:
     """The dotted module, without the project's name, of the class that declares an option."""
     option = path.rpartition(".")[2]
     above = [one for one in inspect.getmro(cls) if option in vars(one).get("__annotations__", {})]
-    return (above[0] if above else cls).__module__.partition(".")[2]
+    return (above[0] if above else cls).__module__.removeprefix("fedrepro.")
 
 
 @cache
 def source_of_defaults(module: str) -> str:
     """What a module's docstring names as its papers; empty where it names none."""
-    spec = registry.spec_of(f"fedrepro.{module}")
-    assert spec is not None
+    ours = module.startswith(("methods.", "benchmark."))
+    spec = registry.spec_of(f"fedrepro.{module}" if ours else module)
+    if spec is None:  # a module of another package, named without that
+        return ""
     text = ast.get_docstring(ast.parse(Path(str(spec.origin)).read_bytes())) or ""
     found = re.search(r"^Papers?: (.*?)(?:\.(?:\s+(?=[A-Z])|$))", text, re.DOTALL | re.MULTILINE)
     return " ".join(found[1].split()) if found else ""

@@ -127,7 +127,7 @@ _DECIDED: dict[tuple[str, ...], Decided] = {}
 
 def _decided(method: Any, training: Mapping[str, Any]) -> Decided:
     """As the method's options say; planning says later why options are refused."""
-    if method not in names.known("method"):
+    if not names.exists("method", method):
         return Decided()
     own = fields_of(declared.find("federated", method))
     key = (method, *(f"{name} = {training[name]!r}" for name in own if name in training))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
 from fedrepro.benchmark.spec.problems import nearest
-from fedrepro.benchmark.spec.settings import get
+from fedrepro.benchmark.spec.settings import SECTIONS, fields_of, get
 from fedrepro.methods import declared, registry
 
 NO_PRETRAINING = "none"
@@ -33,6 +34,7 @@ PATHS: Mapping[str, str] = {
 
 _KINDS = {"method": ("federated",), "objective": ("objective", "federated")}
 """Kinds of registered classes with names of that sort, where it is not the kind itself."""
+_REGISTERED = ("method", "objective", "encoder", "partition", "protocol")
 _NONE = {"objective": (NO_PRETRAINING,), "protocol": (NO_PROTOCOL,)}
 
 
@@ -51,9 +53,55 @@ def known(what: str) -> frozenset[str]:
     return frozenset(itertools.chain(_NONE.get(what, ()), *named))
 
 
+def exists(what: str, name: Any) -> bool:
+    """Whether a module implements `name`: one of ours, or one of another package by its path."""
+    return name in known(what) or (isinstance(name, str) and _own_kind(what, name) is not None)
+
+
+def is_of(kind: str, name: str) -> bool:
+    """Whether a module of another package defines a class of a registered kind."""
+    with contextlib.suppress(Exception):  # `unusable` says why
+        return registry.find(kind, name) is not None
+    return False
+
+
+def options(what: str, name: str) -> Iterator[str]:
+    """Paths of an experiment at which a module of another package that is named has options."""
+    kind = _own_kind(what, name)
+    if kind is not None:
+        own = fields_of(registry.find(kind, name))
+        yield from (f"{at}.{one}" for at, kinds in SECTIONS.items() if kind in kinds for one in own)
+
+
+def unusable(what: str, name: str) -> str | None:
+    """Why a module of another package that is there cannot stand for a name; None if it can."""
+    if name in known(what) or what not in _REGISTERED or not registry.is_module(name):
+        return None
+    said = ""
+    for kind in _KINDS.get(what, (what,)):
+        try:
+            registry.find(kind, name)
+        except Exception as error:  # whatever the code of a user raises when it is imported
+            said = said or f"{type(error).__name__}: {error}"
+        else:
+            return None
+    return said
+
+
+@cache
+def _own_kind(what: str, name: str) -> str | None:
+    """The kind of the class in a module of another package, imported for that; None for others."""
+    if what not in _REGISTERED or not registry.is_module(name):
+        return None
+    for kind in _KINDS.get(what, (what,)):
+        if is_of(kind, name):
+            return kind
+    return None
+
+
 def slip(what: str, name: str) -> str | None:
     """The name that was meant, if `name` is none that exists but resembles one; else None."""
-    return None if name in known(what) else nearest(name, known(what), cutoff=MISSPELT)
+    return None if exists(what, name) else nearest(name, known(what), cutoff=MISSPELT)
 
 
 def _metrics() -> Iterator[str]:

@@ -47,7 +47,7 @@ def check_paper(data: Toml, folder: str, report: Reporter) -> None:
 
 def check_table(data: Toml, paper: Toml, report: Reporter) -> None:
     """Rules of a table's file; `paper` is the raw paper.toml."""
-    rules = _Rules.of(paper, report)
+    rules = _Rules.of(paper, report, data)
     rows, columns = list(_tables(data, "rows")), list(_tables(data, "columns"))
     rules.experiment(_table(data.get("experiment")), ("experiment",))
     rules.profiles(data, ())
@@ -84,6 +84,16 @@ def readings_named_twice(files: Iterable[tuple[PathOf, Sequence[Unstated]]]) -> 
     return problems
 
 
+def _own_options(data: Any) -> Iterator[str]:
+    """Options of modules of one's own that are named anywhere in a file, as paths."""
+    if isinstance(data, dict):
+        for _, what, name in names.used(data):
+            yield from names.options(what, name)
+        data = list(data.values())
+    for inner in data if isinstance(data, list) else ():
+        yield from _own_options(inner)
+
+
 @dataclass(frozen=True)
 class _Rules:
     """Rules of settings and names.
@@ -97,11 +107,15 @@ class _Rules:
     report: Reporter
 
     @classmethod
-    def of(cls, paper: Toml, report: Reporter) -> _Rules:
-        """The rules of a raw paper.toml."""
+    def of(cls, paper: Toml, report: Reporter, table: Toml | None = None) -> _Rules:
+        """The rules of a raw paper.toml, and of one of its tables.
+
+        Options of modules of one's own that these name are admitted with the vocabulary.
+        """
         words = paper.get("vocabulary")
         words = [word for word in words if isinstance(word, str)] if isinstance(words, list) else []
-        return cls(frozenset(words), _table(paper.get("profiles")), report)
+        own = (one for data in (paper, table) for one in _own_options(data))
+        return cls(frozenset([*words, *own]), _table(paper.get("profiles")), report)
 
     def binding(self, binding: Toml, at: Path, fields: frozenset[str]) -> None:
         valid = fields | SECTIONS | {word.split(".")[0] for word in self.vocabulary}
@@ -147,7 +161,7 @@ class _Rules:
                 self._known_name(key.removesuffix("s"), name, (*at, key, i))
 
     def _known_name(self, what: str, name: Any, at: Path) -> None:
-        if isinstance(name, str) and name not in names.known(what):
+        if isinstance(name, str) and not names.exists(what, name):
             self.report.add(at, f"unknown {what} '{name}'{suggestion(name, names.known(what))}")
 
     def _setting_problem(self, path: str, value: Any) -> str | None:
@@ -169,7 +183,8 @@ class _Rules:
         near = None if name in self.vocabulary else names.slip(what, name)
         if problem is None and near is not None:
             return f"unknown {what} '{name}'; did you mean '{near}'?"
-        return problem
+        why = names.unusable(what, name) if problem is None else None
+        return problem if why is None else f"{what} '{name}' cannot be used: {why}"
 
     def _plain_keys(self, layer: Toml, at: Path) -> None:
         """Refuses `"training.rounds" = 3`, a key that no run would read."""

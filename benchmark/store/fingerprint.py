@@ -3,7 +3,8 @@
 The files are found by following import statements (anywhere in a file, so lazy imports count)
 from the modules that the run names: method or objective, encoder, partition, data set, and the
 harness's own `benchmark.training.training` and `benchmark.training.stages.<stage>`, which bring the
-engine and the metrics. Only `methods` and `benchmark` are followed. What only plans, judges or
+engine and the metrics. Only `methods` and `benchmark` are followed, and of another project the
+packages of the modules that the run names. What only plans, judges or
 shows results is reached from none of these modules, so editing it keeps results fresh.
 
 What is hashed is the parsed code without docstrings. Comments, layout and the version of Python
@@ -45,7 +46,18 @@ def source_of(config: RunConfig) -> Source:
 @cache
 def _hashes(modules: frozenset[str]) -> Source:
     """Cached, since most runs name the same modules."""
-    return closure(modules, package_folders())
+    others = {one.partition(".")[0] for one in modules if not one.startswith(_ROOT)}
+    return closure(modules, {**package_folders(), **{one: _place(one) for one in others}})
+
+
+def _place(package: str) -> Path:
+    """Where a package of another project lies; of a module alone, its file without the suffix."""
+    spec = find_spec(package)
+    if spec is None:  # it was found a moment ago, by its name in a run
+        raise ModuleNotFoundError(f"no package {package}", name=package)
+    if spec.submodule_search_locations:
+        return Path(spec.submodule_search_locations[0])
+    return Path(str(spec.origin)).with_suffix("")
 
 
 def digest(source: Source) -> str:
@@ -89,7 +101,8 @@ def _module(module: str, folder: Path) -> tuple[str, str | None, tuple[str, ...]
     file = next(filter(Path.is_file, files), None)
     if file is None:
         return "", None, ()
-    name = Path(package) / file.relative_to(folder)
+    inner = file.relative_to(folder) if file.is_relative_to(folder) else None
+    name = Path(file.name) if inner is None else Path(package) / inner
     return name.as_posix(), *_read(file, module)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,7 @@ def working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder, in which every test of this file stands."""
     monkeypatch.delenv("FEDREPRO_TABLES", raising=False)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])  # modules of a new project are found there
     return tmp_path
 
 

@@ -1,0 +1,162 @@
+"""Methods of one's own, in modules that specs name by their path."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from fedrepro.benchmark.cli import main
+from fedrepro.benchmark.config import RunConfig
+from fedrepro.benchmark.spec import names
+from fedrepro.benchmark.store import fingerprint
+from fedrepro.methods import registry
+from tests.benchmark.small_papers import write_papers
+
+MODULE = '''"""Federated averaging that keeps a share of the old model."""
+
+from dataclasses import dataclass
+
+from fedrepro.methods.federated.supervised.fedavg import FedAvg
+from ownpackage.shares import mixed
+
+
+@dataclass(frozen=True)
+class Kept(FedAvg):
+    keep: float = 0.0
+
+    def aggregate(self, task, server, upload, t, clients):
+        return mixed(server, super().aggregate(task, server, upload, t, clients), self.keep)
+'''
+HELPER = """
+def mixed(old, new, share):
+    return {name: share * old[name] + (1 - share) * new[name] for name in new}
+"""
+NAME = "ownpackage.kept"
+Said = pytest.CaptureFixture[str]
+
+
+def forget() -> None:
+    """What was found of modules of one's own in this process."""
+    for name in [one for one in sys.modules if one.partition(".")[0] == "ownpackage"]:
+        del sys.modules[name]
+    importlib.invalidate_caches()
+    for cached in (names._own_kind, fingerprint._module_of, fingerprint._module):
+        cached.cache_clear()
+    for cached in (fingerprint.source_of, fingerprint._hashes):
+        cached.cache_clear()
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A package with a method and what that imports, in the folder where one stands."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("FEDREPRO_TABLES", raising=False)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    forget()
+    folder = tmp_path / "ownpackage"
+    folder.mkdir()
+    (folder / "__init__.py").touch()
+    (folder / "kept.py").write_text(MODULE)
+    (folder / "shares.py").write_text(HELPER)
+    yield folder
+    forget()
+
+
+def write_paper(method: str, more: str = "") -> None:
+    """A paper of one's own with one row, run by `method`."""
+    Path("t.csv").write_text("Method,Accuracy\nOurs,70.0\n")
+    assert main(["new-table", "t.csv", "--paper", "mine", "--table", "1"]) == 0
+    spec = Path("tables/mine/1.toml")
+    text = spec.read_text("utf-8")
+    skipped = next(line for line in text.splitlines() if line.startswith("skip"))
+    spec.write_text(text.replace(skipped, f'method = "{method}"\n{more}'), "utf-8")
+
+
+def test_a_module_is_found_where_one_stands_and_hides_nothing(package: Path) -> None:
+    assert registry.is_module(NAME)
+    assert NAME not in sys.modules
+    assert registry.find("federated", NAME).__name__ == "Kept"
+    assert sys.path[-1] == str(package.parent)
+    for name in ("kept", "ownpackage.nothing", "nopackage.kept", "fedrepro.cli", "idlelib.idle"):
+        assert not registry.is_module(name)
+    with pytest.raises(registry.UnknownNameError, match=r"ownpackage\.nothing"):
+        registry.module_of("federated", "ownpackage.nothing")
+
+
+def test_names_of_this_project_are_not_replaced_by_entry_points(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Point:
+        module = NAME
+
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+    asked = []
+
+    def points(*, group: str) -> list[Point]:
+        asked.append(group)
+        return [Point("kept"), Point("fedavg")]
+
+    monkeypatch.syspath_prepend(str(package.parent))  # where one stands counts for paths alone
+    monkeypatch.setattr(registry, "entry_points", points)
+    registry._installed.cache_clear()
+    try:
+        assert registry.modules("federated")["kept"] == NAME
+        assert registry.modules("federated")["fedavg"].startswith("fedrepro.methods.")
+        assert registry.find("federated", "kept").__name__ == "Kept"
+    finally:
+        registry._installed.cache_clear()
+    assert set(asked) == {"fedrepro.federated"}
+    assert registry.GROUPS["partition"] == "fedrepro.partitions"
+
+
+def test_a_spec_names_it_with_its_options_and_it_trains(package: Path, capsys: Said) -> None:
+    write_paper(NAME, "training.keep = 0.5\n")
+    assert main(["check", "mine"]) == 0
+    small = ["--set", "clients.count=2", "--set", "clients.test_size=10", "--trials", "1"]
+    assert main(["run", "mine", "--profile", "smoke", "--jobs", "0", *small]) == 0
+    assert "1 trained" in capsys.readouterr().err
+
+
+def test_wrong_options_and_broken_modules_are_lines_of_the_check(
+    package: Path, capsys: Said
+) -> None:
+    write_paper(NAME, "training.keeps = 0.5\n")
+    assert main(["check", "mine"]) == 2
+    assert "1.toml:" in (said := capsys.readouterr().err)
+    assert "keeps" in said
+    (package / "kept.py").write_text("import nothing_of_that_name\n" + MODULE)
+    forget()
+    assert main(["check", "mine"]) == 2
+    said = capsys.readouterr().err
+    assert f"method '{NAME}' cannot be used: ModuleNotFoundError" in said
+
+
+def test_a_module_that_is_not_there_is_a_loud_line(package: Path, capsys: Said) -> None:
+    write_paper("ownpackage.later")
+    assert main(["check", "mine"]) == 1
+    assert "NOT IMPLEMENTED: method 'ownpackage.later'" in capsys.readouterr().out
+
+
+def test_its_sources_are_part_of_the_fingerprint(
+    package: Path, tiny_config: Callable[..., RunConfig]
+) -> None:
+    config = tiny_config({"method": NAME})
+    before = fingerprint.source_of(config)
+    assert {"ownpackage/kept.py", "ownpackage/shares.py", "methods/state.py"} <= set(before)
+    (package / "shares.py").write_text(HELPER.replace("1 - share", "1.0 - share"))
+    forget()
+    assert fingerprint.changed(before, fingerprint.source_of(config)) == ["ownpackage/shares.py"]
+
+
+def test_runs_of_our_own_methods_keep_their_fingerprint(
+    tiny_config: Callable[..., RunConfig], tmp_path: Path
+) -> None:
+    write_papers(tmp_path / "specs", ["other"])
+    found = fingerprint.source_of(tiny_config())
+    assert {name.partition("/")[0] for name in found} == {"methods", "benchmark"}
