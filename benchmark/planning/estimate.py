@@ -10,10 +10,10 @@ from __future__ import annotations
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.planning.calibration import Calibration, calibration
@@ -42,6 +42,11 @@ class TrialEstimate:
     seconds: float
     source: Source
     memory: Memory
+
+    def as_plain(self) -> dict[str, Any]:
+        """For a program: the parts of the memory and their sum under `total`."""
+        parts = {**asdict(self.memory), "total": self.memory.total}
+        return {"seconds": self.seconds, "source": self.source, "memory": parts}
 
 
 class TrialTimeEstimator:
