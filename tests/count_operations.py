@@ -84,8 +84,9 @@ def tiny(config: RunConfig, size: Size) -> RunConfig:
     ):  # fmt: skip
         if name in options:
             options[name] = value
-    if "max_restarts" in options:
-        options["max_restarts"] = 0
+    for name in ("max_restarts", "head_rounds"):  # no restart, and no round of heads alone
+        if name in options:
+            options[name] = 0
     if "server_epochs" in options:  # a second server's epochs stand for rounds, one step each
         options.update(server_epochs=size.rounds, server_batch_size=size.clients * size.steps * BATCH)
     clients = None

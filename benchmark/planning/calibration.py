@@ -2,7 +2,7 @@
 
 Measured are whole training steps (forward, backward, Adam) of networks in which one thing rules
 each: operators (tiny images), multiply-adds (many channels), bytes (few channels on large images),
-as a single model and as stacked ones, and views. Non-negative least squares on relative errors
+as a single model and as stacked ones, two tiny federated trials, and views. Non-negative least squares on relative errors
 gives what one of each costs. On a processor it is the processor's time that counts, not that of
 the wall, and the least of a few repetitions: other programs on the machine change it less.
 
@@ -17,6 +17,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -105,14 +106,16 @@ def _fitted(device: str) -> Calibration:
     import torch
     from scipy.optimize import nnls
 
-    from fedrepro.benchmark.planning.probe import STEPS, step_of, views_of
+    from fedrepro.benchmark.planning.probe import STEPS, TRIALS, step_of, trial_of, views_of
 
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
         rows, seconds = [], []
-        for probe in STEPS:
-            work, step = step_of(probe, device)
+        probes = [partial(step_of, probe) for probe in STEPS]
+        probes += [partial(trial_of, method) for method in TRIALS]
+        for probe in probes:
+            work, step = probe(device)
             rows.append([getattr(work, name) for name in _MEASURED])
             seconds.append(least(step, device))
         numbers, draw = views_of(_VIEWS, device)

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from fedrepro import __version__
 from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.data.sizes import images_of
+from fedrepro.benchmark.planning.sizes import images_of
 from fedrepro.benchmark.planning import kept
 
 UNKNOWN_IMAGES = 50_000

@@ -12,9 +12,14 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from fedrepro.benchmark.planning.work import PASSES, Work
 from fedrepro.methods import registry
 from fedrepro.methods.costs.model_costs import network_cost
+from fedrepro.methods.data.federation import Federation, ImageSet
 from fedrepro.methods.data.views.augment import Augmentation
+from fedrepro.methods.federated import loop
+from fedrepro.methods.federated.base import Task
+from fedrepro.methods.nn.classifier import Classifier, dense_head
 from fedrepro.methods.nn.layers import in_fast_layout, is_buffer
 from fedrepro.methods.optim.optimizers import make_optimizer
+from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import repeat
 from fedrepro.methods.training.probing import image_bytes
 
@@ -38,9 +43,7 @@ def _cnn(*widths: int, dim: int = 64) -> tuple[tuple[str, Any], ...]:
 _RESNET = (("stem", "cifar"), ("blocks", (1, 1)))
 STEPS = (
     Probe("cnn", _cnn(8, 16, dim=16), 1, 8, 4),
-    Probe("cnn", _cnn(8, 16, dim=16), 1, 8, 4, models=8),
     Probe("resnet", (*_RESNET, ("width", 4)), 1, 8, 8),
-    Probe("resnet", (*_RESNET, ("width", 4)), 1, 8, 8, models=8),
     Probe("cnn", _cnn(16, 32), 1, 28, 64),
     Probe("cnn", _cnn(16, 32), 1, 28, 32, models=6),
     Probe("resnet", (*_RESNET, ("width", 16)), 3, 16, 32),
@@ -49,7 +52,11 @@ STEPS = (
     Probe("resnet", (*_RESNET, ("width", 64)), 3, 32, 8),
     Probe("cnn", _cnn(32, dim=1024), 3, 32, 2),
 )
-"""A few are ruled by operators, a few by multiply-adds, bytes or weights, four are stacked."""
+"""A few are ruled by operators, a few by multiply-adds, bytes or weights, two are stacked."""
+
+
+TRIALS = ("fedavg", "fedsimclr")
+"""Whole tiny trials, in which everything is operators."""
 
 
 class _Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
@@ -103,6 +110,34 @@ def step_of(probe: Probe, device: str) -> tuple[Work, Callable[[], None]]:
         stacked_bytes=saved if stacked else 0.0,
         weights=sum(value.numel() for value in trained),
     ), step
+
+
+def trial_of(method: str, device: str) -> tuple[Work, Callable[[], object]]:
+    """What a tiny trial of a method does, evaluations and views included, and the trial."""
+    channels, size, clients, images = 1, 8, 5, 8
+    encoder = registry.make("encoder", "resnet", {**dict(_RESNET), "width": 4})
+    portion = ImageSet(
+        torch.randint(0, 256, (clients * images, channels, size, size), dtype=torch.uint8),
+        torch.arange(clients * images) % 2,
+    ).to(device)
+    own = torch.split(torch.arange(clients * images), images)
+    federation = Federation(portion, portion, own, own, torch.zeros(clients).long(), 2)
+    network, dim = encoder.build(channels, size), encoder.out_dim
+    task = Task(
+        federation=federation.to(device),
+        model=Classifier(network, dim, dense_head(dim, (), 2)),
+        seeds=Seeds(0),
+        device=torch.device(device),
+        objective=registry.make("objective", "simclr", {"projector_widths": (8, 8)}),
+        augmentation=Augmentation(),
+    )
+    options = {"rounds": 2, "local_epochs": 2, "batch_size": 4}
+    made = registry.make("federated", method, options)
+
+    def trial() -> object:
+        return loop.run(made, task)
+
+    return Work(stacked_operators=float(operators_of(trial))), trial
 
 
 def views_of(shape: tuple[int, ...], device: str) -> tuple[int, Callable[[], None]]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -30,9 +30,11 @@ _FEDAVG_COPIES = 10
 """How often a round copies or adds up the weights of each client (drawn, stacked, averaged)."""
 _HEAD_STEP, _NETWORK_STEP = 60, 150
 """Operators of a step that trains a dense layer, and a small network (counted on FedAvg's)."""
+_EMBEDDED = 400
+"""What t-SNE takes for an image, in operators: found on this project's own runs of 500."""
 _FIXED = 3_000
 """Operators of a trial besides: its data, its first weights, its record."""
-_COUNTED_WEIGHTS, _COUNTED_IMAGES = 150, 50
+_COUNTED_WEIGHTS, _COUNTED_IMAGES = 80, 50
 """Counting costs makes ten rounds with two to six images: so often it touches every weight, and so
 many images pass (15 images twice, and what checks them). Found on this project's own runs."""
 
@@ -188,10 +190,13 @@ def _trained(
     turns = weighed(rounds, epochs, {
         "": 1, "S": steps.in_turn, "P": clients, "SP": steps.of_clients or steps.in_turn,
     })  # fmt: skip
+    if dealt is not None:  # once is what all clients do: personal training, the last evaluation
+        every = sum(dealt.train) / BATCH
+        turns |= {"1S": every / max(1, len(dealt.train)), "1P": len(dealt.train), "1SP": every}
     tested = (dealt.distinct_test, sum(dealt.test)) if dealt is not None else (0, 0)
     usual = sum(sizes) / max(1, len(sizes))
     images = weighed(rounds, epochs, {
-        "": tested[0] / TEST, "S": usual / BATCH, "P": tested[1] / TEST / max(1, clients) * clients,
+        "": tested[0] / TEST, "S": usual / BATCH, "P": tested[1] / TEST,
         "SP": sum(sizes) / BATCH,
     })  # fmt: skip
     operators = _sum(counted.get("operations", {}), turns)
@@ -199,10 +204,11 @@ def _trained(
     server = options.get("server_epochs", 0)
     forward, back = counted.get("images", {}), counted.get("images_back", {})
     if server:
-        return _two_servers(config, network, sum(sizes), operators, counted)
+        return _two_servers(config, network, sum(sizes), operators)
     learning = 1.0
     if options.get("encoder_epochs") is not None and epochs:
         learning = min(options["encoder_epochs"], epochs) / epochs
+    learning *= 1 - min(1.0, options.get("head_rounds", 0) / rounds)
     through = _sum(forward, images)
     returned = learning * _sum(back, images)
     stepping = rounds * epochs * (steps.of_clients or steps.in_turn)
@@ -223,12 +229,12 @@ def _trained(
 
 
 def _two_servers(
-    config: RunConfig, network: Network, images: int, operators: float, counted: object
+    config: RunConfig, network: Network, images: int, operators: float
 ) -> Work:
     """MFCL: clients train a module and its mirror, a second server the rest on what they send."""
     options, shape = config.options, config.data
-    module, rest = network.module_multiply_adds, network.multiply_adds
-    rest -= module
+    module = network.module_multiply_adds
+    rest = network.multiply_adds - module
     share = module / network.multiply_adds
     first = 2.0 * images * options["rounds"] * options["local_epochs"]
     second = 2.0 * images * options["server_epochs"]
@@ -243,8 +249,8 @@ def _two_servers(
     )
 
 
-def _sum(coefficients: dict[str, float] | object, terms: dict[str, float]) -> float:
-    return sum(n * terms[term] for term, n in coefficients.items())  # type: ignore[attr-defined]
+def _sum(coefficients: Mapping[str, float], terms: Mapping[str, float]) -> float:
+    return sum(n * terms[term] for term, n in coefficients.items())
 
 
 def _measurement(config: RunConfig, facts: Facts, device: str) -> Work:
@@ -260,8 +266,13 @@ def _measurement(config: RunConfig, facts: Facts, device: str) -> Work:
         steps = round_steps(config, network, sizes, device)
         loops = options["rounds"] * options["local_epochs"]
         return once + _network_steps(network, loops, sum(sizes), steps)
+    if "perplexity" in options:
+        if options["of"] == "clients" and config.clients is not None:
+            own = facts.dealt(config).train
+            images = round(options["clients"] * sum(own) / max(1, len(own)))
+        return once + Work(operators=_EMBEDDED * min(options["images"], images))
     if "epochs" not in options:
-        return once + Work(operators=_NETWORK_STEP * options.get("attack_steps", 0) * 4)
+        return once + Work(operators=4 * _NETWORK_STEP * options.get("attack_steps", 0))
     if config.clients is not None:
         dealt = facts.dealt(config)
         longest = max(dealt.train, default=1)

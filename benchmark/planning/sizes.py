@@ -1,8 +1,9 @@
 """How many images each part of a release has, so that a plan need not read what may be absent.
 
-Nothing that trains imports this: trials read the data themselves. Sources are those that the sets'
-own modules name (`data/sets`); a part that is missing here is what is left of another.
-Evidence: `tests/data/test_sizes.py` (against the sets that are at hand).
+It stands here and not beside the sets, which need torch and are part of what every stored trial
+depends on: trials read the data themselves. Sources are those that the sets' own modules name
+(`data/sets`).
+Evidence: `tests/benchmark/test_sizes.py` (against the sets that are at hand).
 """
 
 from __future__ import annotations
