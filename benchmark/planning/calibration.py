@@ -25,12 +25,18 @@ from fedrepro.benchmark.planning import kept
 from fedrepro.benchmark.planning.work import Work
 
 MAX_AGE_DAYS = 90
-_FILE = "calibration.json"
+FILE = "calibration.json"
 _REPEATED_S, _MOST, _FEWEST = 0.25, 25, 4
 _DAY_S = 86_400
-_MEASURED = (
-    "operators", "stacked_operators", "multiply_adds", "bytes", "stacked_bytes", "weights",
-)  # fmt: skip
+_MEASURED = {
+    "operator": "operators",
+    "stacked_operator": "stacked_operators",
+    "multiply_add": "multiply_adds",
+    "byte": "bytes",
+    "stacked_byte": "stacked_bytes",
+    "weight": "weights",
+}
+"""What is fitted, and what of a work it is the price of."""
 _VIEWS = (64, 3, 32, 32)
 
 
@@ -66,16 +72,21 @@ USUAL = Calibration(1e-5, 5e-6, 2e-11, 1e-9, 2e-9, 2e-9, 1e-8)
 
 def calibration(device: str, device_name: str, precision: str = "float32") -> Calibration:
     """The device's speed, from the cache folder where it is known and not too old."""
-    key = f"{device_name}, torch {version('torch')}, {precision}"
-    held = kept.read(_FILE)
+    key = key_of(device_name, precision)
+    held = kept.read(FILE)
     entries: dict[str, Any] = held if isinstance(held, dict) else {}
     found = _usable(entries.get(key))
     if found is not None:
         return found
     measured, whole = _measured(device)
     if whole:
-        kept.write(_FILE, {**entries, key: {"measured": time.time(), "seconds": asdict(measured)}})
+        kept.write(FILE, {**entries, key: {"measured": time.time(), "seconds": asdict(measured)}})
     return measured
+
+
+def key_of(device_name: str, precision: str) -> str:
+    """The name of a device's entry; another version of torch has another."""
+    return f"{device_name}, torch {version('torch')}, {precision}"
 
 
 def _usable(entry: Any) -> Calibration | None:
@@ -116,14 +127,14 @@ def _fitted(device: str) -> Calibration:
         probes += [partial(trial_of, method) for method in TRIALS]
         for probe in probes:
             work, step = probe(device)
-            rows.append([getattr(work, name) for name in _MEASURED])
+            rows.append([getattr(work, name) for name in _MEASURED.values()])
             seconds.append(least(step, device))
         numbers, draw = views_of(_VIEWS, device)
         view = least(draw, device) / numbers
     finally:
         torch.set_num_threads(threads)
     found, _ = nnls(np.array(rows) / np.array(seconds)[:, None], np.ones(len(rows)))
-    return Calibration(*map(float, found), view)
+    return Calibration(**dict(zip(_MEASURED, map(float, found), strict=True)), view=view)
 
 
 def least(call: Callable[[], None], device: str) -> float:

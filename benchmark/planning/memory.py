@@ -1,7 +1,7 @@
 """How much memory a trial needs at its peak, as a sum of parts that are counted from its config.
 
 The parts are those that grow: what Python and torch take themselves is measured (`_PROCESS`).
-Evidence: `tests/benchmark/test_memory_estimate.py`; measured peaks are in `docs/estimates.md`.
+Evidence: `tests/benchmark/test_work.py`; measured peaks are in `docs/estimates.md`.
 """
 
 from __future__ import annotations
