@@ -2,12 +2,14 @@
 
 Measured are whole training steps (forward, backward, Adam) of networks in which one thing rules
 each: operators (tiny images), multiply-adds (many channels), bytes (few channels on large images),
-as a single model and as stacked ones, two tiny federated trials, and views. Non-negative least squares on relative errors
-gives what one of each costs. On a processor it is the processor's time that counts, not that of
-the wall, and the least of a few repetitions: other programs on the machine change it less.
+as a single model and as stacked ones, two tiny federated trials, and views. Non-negative least
+squares on relative errors gives what one of each costs. On a processor it is the processor's time
+that counts, not that of the wall, and the least of a few repetitions: other programs on the machine
+change it less.
 
 The file, `calibration.json` in the user's cache folder, holds an entry by device, version of torch
-and precision. It is measured anew after `MAX_AGE_DAYS`, for another version, and where it is damaged.
+and precision. It is measured anew after `MAX_AGE_DAYS`, for another version, and where it is
+damaged.
 Evidence: `tests/benchmark/test_calibration.py`.
 """
 

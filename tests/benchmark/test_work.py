@@ -157,7 +157,7 @@ def test_memory_has_the_data_and_the_weights_of_the_clients(tiny_config: Make) -
     few = memory_of(tiny_config(), Facts())
     more = memory_of(changed(tiny_config(), "data", image_size=32), Facts())
     assert few.data < more.data
-    assert few.total == few.process + few.data + few.weights + few.step + few.held
+    assert few.total == few.process + few.data + few.weights + few.step
 
 
 def test_counts_that_were_damaged_are_made_anew(tiny_config: Make) -> None:
