@@ -310,12 +310,13 @@ def test_several_plans_are_a_line_each_and_all_of_it(
     fcl, fedrlc = plans = json.loads(capsys.readouterr().out)
     assert (fcl["paper"], fedrlc["paper"]) == ("fcl", "fedrlc")
     assert main(selection) == 0
-    *lines, size, left = capsys.readouterr().out.splitlines()
+    *lines, size, left, longest = capsys.readouterr().out.splitlines()
     trials = sum(one["trials"] for one in plans)
     assert lines[0].startswith(f"fcl: {fcl['cells']} cells, {len(fcl['runs'])} unique runs")
     assert lines[1].startswith("fedrlc: ")
     assert size == f"2 papers: {fcl['cells'] + fedrlc['cells']} cells, {trials} trials"
     assert f" for {trials} trials with " in left
+    assert longest.startswith("longest trial: about ")
 
 
 def test_check_as_json_holds_problems_with_file_and_line(
