@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 Json = Any
+FULL_PRECISION = "float32"
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class RunConfig:
     redrawn: the one source of randomness that each trial draws anew, while all others are those of
     trial 0 (`methods.seeds.SOURCES`, and `pretraining` for the run that it starts from); None, as
     in every ordinary run, for all of them.
+    precision: in which numbers networks multiply (`methods.nn.precision`).
     """
 
     stage: Literal["pretraining", "federated", "measurement", "costs"]
@@ -44,6 +46,7 @@ class RunConfig:
     start: RunConfig | None = None
     start_trial: int | None = None
     redrawn: str | None = None
+    precision: str = FULL_PRECISION
 
     def as_dict(self) -> dict[str, Json]:
         """Plain data, the run that this one starts from included."""
@@ -51,6 +54,8 @@ class RunConfig:
         plain["start"] = None if self.start is None else self.start.as_dict()
         if self.redrawn is None:
             del plain["redrawn"]  # keys of ordinary runs are older than it
+        if self.precision == FULL_PRECISION:
+            del plain["precision"]  # and than this
         return plain
 
     @classmethod
@@ -79,6 +84,8 @@ class RunConfig:
             words += f", started from {self.start.description}"
         if self.redrawn is not None:
             words += f", only {self.redrawn} drawn anew"
+        if self.precision != FULL_PRECISION:
+            words += f", in {self.precision}"
         return words
 
     def __hash__(self) -> int:

@@ -11,6 +11,7 @@ import math
 import os
 import sys
 import tomllib
+import typing
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ from fedrepro.benchmark.spec.load import load_paper, paper_ids
 from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.spec.problems import InvalidSpecError, Problem
 from fedrepro.benchmark.spec.readings import under
+from fedrepro.benchmark.spec.settings import FIXED, PRECISION
 
 if TYPE_CHECKING:
     from fedrepro.benchmark.planning.summary import TimeEstimator
@@ -106,6 +108,12 @@ def add_profile(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="PATH=VALUE",
         help="change a setting of every run (training.rounds=3); listed as a departure",
+    )
+    parser.add_argument(
+        "--precision",
+        choices=typing.get_args(FIXED[PRECISION]),
+        help="in which numbers networks multiply, a reading where the paper does not say "
+        "(default: the paper's, else float32)",
     )
     add_readings(parser)
 
@@ -255,6 +263,12 @@ def parse_sets(pairs: list[str]) -> list[tuple[str, object]]:
     return parsed
 
 
+def changed_settings(given: argparse.Namespace) -> list[tuple[str, object]]:
+    """What `--set` and `--precision` change, as (path, value); raises as `parse_sets`."""
+    precision = [] if given.precision is None else [(PRECISION, given.precision)]
+    return [*parse_sets(given.sets), *precision]
+
+
 def papers_with_profile(given: argparse.Namespace, root: Folders) -> Iterator[Paper]:
     """One by one, the papers named, or of all those with the profile; says which are left out.
 
@@ -297,7 +311,7 @@ def chosen_plan(given: argparse.Namespace, paper: Paper) -> Plan:
         rows=given.rows,
         on=given.on,
         trials=given.trials,
-        sets=parse_sets(given.sets),
+        sets=changed_settings(given),
     )
 
 

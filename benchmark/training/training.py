@@ -25,6 +25,7 @@ from fedrepro import __version__
 from fedrepro.benchmark.training.checkout import commit
 from fedrepro.benchmark.training.stages.trial import Trial
 from fedrepro.methods.federated.base import Progress
+from fedrepro.methods.nn.precision import computing_in
 from fedrepro.methods.outcome import DivergedError, Outcome
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State
@@ -51,7 +52,8 @@ def train_trial(
     randomness that were drawn from (`methods.seeds.SOURCES`).
 
     Raises `methods.outcome.DivergedError` if a metric is not finite, `benchmark.errors.DataError`
-    if data are missing, and `ValueError` if the config cannot be built or nothing was measured.
+    if data are missing, and `ValueError` if the config cannot be built, if the device cannot
+    compute in its precision, or if nothing was measured.
     """
     if (config.start is None) != (encoder is None):
         raise ValueError("an encoder is needed exactly where a run starts from another")
@@ -60,7 +62,7 @@ def train_trial(
     seeds = Seeds(seed) if config.redrawn is None else Seeds(0, {config.redrawn: seed})
     trial = Trial(config, seeds, place, data_dir, encoder, progress)
     stage = importlib.import_module(f"fedrepro.benchmark.training.stages.{config.stage}")
-    with _deterministic():
+    with _deterministic(), computing_in(config.precision, place):
         outcome: Outcome = stage.run(trial)
     _check_numbers(outcome)
     return outcome, {
