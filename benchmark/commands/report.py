@@ -119,6 +119,7 @@ def report_on_many(
             root=root,
             profile=given.profile,
             trials=given.trials,
+            series=given.series,
             store=given.store,
             command=command_line(),
             sets=sets,
@@ -158,6 +159,7 @@ def _judge(
     root: Folders,
     profile: str,
     trials: int | None,
+    series: int | None,
     store: Path,
     command: str,
     sets: Sequence[tuple[str, object]],
@@ -167,8 +169,8 @@ def _judge(
     from fedrepro.benchmark.judging.judge import judge
 
     found = store_at(store)
-    plan = make_plan(load_paper(id, root), profile, trials=trials, sets=sets)
-    plan = as_stored(plan, found, trials)
+    chosen = make_plan(load_paper(id, root), profile, trials=trials, series=series, sets=sets)
+    plan = as_stored(chosen, found, trials)
     report = judge(plan, found, command=command, wall_s=time.time() - started)
     (papers / id).mkdir(parents=True)
     return scoreboard(report), publishing().render([report], papers / id)
