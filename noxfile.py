@@ -137,6 +137,13 @@ def curves(session: nox.Session) -> None:
 
 
 @nox.session
+def precision(session: nox.Session) -> None:
+    """Paired trials in float32 and bfloat16: are they the same? Writes docs/precision.md."""
+    install(session, "[test]")
+    session.run("python", "-m", "tests.benchmarks.precision", "docs", *session.posargs)
+
+
+@nox.session
 def licences(session: nox.Session) -> None:
     """The licence of all that fedrepro and its extras bring, and whether all of it is pinned."""
     install(session, "[test,lint,cluster,oracles]")
