@@ -96,14 +96,8 @@ def in_order(
     for first, last in ((0, FIRST), (FIRST, None)):
         left = [Wanted(one.run, one.seeds[first:last]) for one in wanted]
         while left:
-            lacking = [
-                [
-                    trial
-                    for trial in _lacking(one, is_done, has_weights)
-                    if _name(trial) not in chosen
-                ]
-                for one in left
-            ]
+            every = (_lacking(one, is_done, has_weights) for one in left)
+            lacking = [[one for one in trials if _name(one) not in chosen] for trials in every]
             costs = [sum(seconds(run) for run, _ in trials) for trials in lacking]
             cheapest = min(range(len(left)), key=lambda i: (costs[i], i))
             chosen |= {_name(trial): trial for trial in lacking[cheapest]}
