@@ -69,8 +69,8 @@ def trained_within(
         lambda run, seed: store.find(run, seed) is not None,
         seconds,
     )
-    # What failed before may fail again: it must not keep the others from their turn.
-    trials.sort(key=lambda trial: store.error(*trial) is not None)
+    # What is begun goes on first; what failed may fail again, and must not keep others waiting.
+    trials.sort(key=lambda one: (store.error(*one) is not None, not _is_begun(one, store)))
     if given.dry_run:
         names = {
             run: [f"{id}: {'|'.join(row)} @ {'|'.join(column)}" for id, row, column in cells]
@@ -92,6 +92,12 @@ def trained_within(
             **execution_options(given),
         )
     yield _outcome(trials, progress.begun, store, resumable)
+
+
+def _is_begun(trial: Trial, store: Store) -> bool:
+    """Whether a trial was interrupted and has saved itself."""
+    run, seed = trial
+    return (store.root / "checkpoints" / f"{run.key}-seed{seed}.checkpoint").is_file()
 
 
 def _outcome(

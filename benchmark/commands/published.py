@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_papers(parser)
     add_tables(parser)
     parser.add_argument("--rows", metavar="PATTERN", help="only rows such as 'CP-CFL|*'")
-    parser.set_defaults(profile="paper", on=None, trials=None, sets=[], readings=[])
+    parser.set_defaults(profile="paper", on=None, trials=None, sets=[], readings=[], precision=None)
     add_budget(parser)
     parser.add_argument(
         "--from",

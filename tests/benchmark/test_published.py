@@ -7,6 +7,7 @@ scaled; its printed numbers are made up.
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import signal
 import subprocess
@@ -22,6 +23,7 @@ import pytest
 from PIL import Image
 
 from fedrepro.benchmark.cli import main
+from fedrepro.benchmark.commands._published import _ending_after
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import StoreError
 from fedrepro.benchmark.execution.data_availability import DataAvailability
@@ -420,3 +422,37 @@ def test_data_at_hand_that_are_not_the_release_are_left_alone_with_the_reason(
         "cifar10/train is not the released files: "
         "cifar10 was read from an image folder, not from the release"
     )
+
+
+def test_a_trial_that_was_begun_goes_on_before_others_and_one_that_failed_comes_last(
+    here: Place, plan: Plan, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(here.words("--dry-run"))
+    order = listed(capsys.readouterr().out)
+    store = Store(here.root / "store")
+    with store.writing():
+        (failed,) = (one for one in plan.runs if one.key == order[0][0])
+        store.save_error(failed, order[0][1], "diverged at round 2")
+    run, seed = order[-1]
+    (store.root / "checkpoints").mkdir()
+    (store.root / "checkpoints" / f"{run}-seed{seed}.checkpoint").touch()
+    main(here.words("--dry-run"))
+    assert listed(capsys.readouterr().out) == [order[-1], *order[1:-1], order[0]]
+
+
+def listed(said: str) -> list[tuple[str, int]]:
+    """Runs and seeds of the trials that would be trained."""
+    found = re.findall(r"^  ([0-9a-f]{16}) trial (\d+):", said, re.MULTILINE)
+    return [(run, int(seed)) for run, seed in found]
+
+
+def test_training_ends_with_the_budget_where_trials_can_be_gone_on_with() -> None:
+    before = signal.getsignal(signal.SIGALRM)
+    with _ending_after(0.05):
+        time.sleep(60)
+    assert signal.getsignal(signal.SIGALRM) is before
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    with _ending_after(60):
+        done = True
+    assert done
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
