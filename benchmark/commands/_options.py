@@ -88,7 +88,18 @@ def add_cells(parser: argparse.ArgumentParser) -> None:
     )
     number = whole_number(1, limits.TRIALS)
     parser.add_argument("--trials", type=number, metavar="N", help="instead of the profile's")
+    add_series(parser)
     add_profile(parser)
+
+
+def add_series(parser: argparse.ArgumentParser) -> None:
+    """Which independent series of trials."""
+    parser.add_argument(
+        "--series",
+        type=whole_number(0, limits.TRIALS),
+        metavar="N",
+        help="trials of another series, which shares no random number with the profile's",
+    )
 
 
 def add_profile(parser: argparse.ArgumentParser) -> None:
@@ -297,6 +308,7 @@ def chosen_plan(given: argparse.Namespace, paper: Paper) -> Plan:
         rows=given.rows,
         on=given.on,
         trials=given.trials,
+        series=given.series,
         sets=parse_sets(given.sets),
     )
 

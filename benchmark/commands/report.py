@@ -111,6 +111,7 @@ def report_on_many(
             root=root,
             profile=given.profile,
             trials=given.trials,
+            series=given.series,
             store=given.store,
             command=command_line(),
             started=time.time(),
@@ -149,6 +150,7 @@ def _judge(
     root: Folders,
     profile: str,
     trials: int | None,
+    series: int | None,
     store: Path,
     command: str,
     started: float,
@@ -157,7 +159,8 @@ def _judge(
     from fedrepro.benchmark.judging.judge import judge
 
     found = store_at(store)
-    plan = as_stored(make_plan(load_paper(id, root), profile, trials=trials), found, trials)
+    chosen = make_plan(load_paper(id, root), profile, trials=trials, series=series)
+    plan = as_stored(chosen, found, trials)
     report = judge(plan, found, command=command, wall_s=time.time() - started)
     (papers / id).mkdir(parents=True)
     return scoreboard(report), publishing().render([report], papers / id)

@@ -110,6 +110,7 @@ def judge_evidence(
         ),
         address=plan.paper.address,
         compared=compare(evidence),
+        series=plan.profile.series,
     )
 
 
@@ -293,6 +294,8 @@ class _Judging:
             words += ["--on", self.plan.on]
         if self.plan.trials != self.plan.profile.trials:
             words += ["--trials", str(self.plan.trials)]
+        if self.plan.profile.series != paper.profiles[self.plan.profile.name].series:
+            words += ["--series", str(self.plan.profile.series)]
         for reading in paper.readings:
             words += ["--reading", reading]
         for path, value in self.plan.sets:

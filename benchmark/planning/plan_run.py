@@ -5,9 +5,8 @@ Cells that differ only in options of other methods, or in the round that they re
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fedrepro.benchmark.config import RunConfig
@@ -109,7 +108,10 @@ class Resolver:
         overrides = (*self._profile.overrides_for(bound, self._on), *self._sets)
         key = repr((bound.experiment, bound.read.at, apart, overrides))
         if key not in self._known:
-            self._known[key] = resolve(bound.experiment, bound.read, metric, overrides)
+            found = resolve(bound.experiment, bound.read, metric, overrides)
+            if found.config is not None and self._profile.series:
+                found = replace(found, config=found.config.in_series(self._profile.series))
+            self._known[key] = found
         return self._known[key]
 
 
@@ -125,7 +127,7 @@ def counting_run(cell: Cell, published: Resolver) -> RunConfig | None:
     if not is_counted or not isinstance(images, int):
         return None
     settings = {name: value for name, value in cell.experiment.items() if name != "costs"}
-    bound = dataclasses.replace(cell, experiment=settings, overrides={})
+    bound = replace(cell, experiment=settings, overrides={})
     found = published.resolve(bound, "accuracy").config
     if found is None:
         return None
@@ -136,4 +138,4 @@ def counting_run(cell: Cell, published: Resolver) -> RunConfig | None:
         "images": images,
         "code_rate": str(get(cell.experiment, "costs.code_rate")),
     }
-    return dataclasses.replace(trained, stage="costs", clients=clients)
+    return replace(trained, stage="costs", clients=clients)

@@ -104,6 +104,7 @@ class Summary:
         lines = [
             f"{plan.paper.id}, profile {plan.profile.name}"
             + (f" on {plan.on}" if plan.on else "")
+            + (f", series {plan.profile.series}" if plan.profile.series else "")
             + f": {len(plan.cells)} cells, {sum(self.sharing.values())} of them measured",
             f"{len(plan.runs)} unique runs ({', '.join(f'{n} {stage}' for stage, n in stages)}); "
             f"{sum(shared)} cells share {len(shared)} of them",
@@ -121,6 +122,7 @@ class Summary:
             "paper": plan.paper.id,
             "profile": plan.profile.name,
             "on": plan.on,
+            "series": plan.profile.series,
             "cells": len(plan.cells),
             "measured": sum(self.sharing.values()),
             "without_run": dict(self.reasons),

@@ -57,7 +57,8 @@ def train_trial(
         raise ValueError("an encoder is needed exactly where a run starts from another")
     started, clock = datetime.now(UTC), time.perf_counter()
     place = torch.device(device)
-    seeds = Seeds(seed) if config.redrawn is None else Seeds(0, {config.redrawn: seed})
+    redrawn = {} if config.redrawn is None else {config.redrawn: seed}
+    seeds = Seeds(0 if redrawn else seed, redrawn, config.series)
     trial = Trial(config, seeds, place, data_dir, encoder, progress)
     stage = importlib.import_module(f"fedrepro.benchmark.training.stages.{config.stage}")
     with _deterministic():
