@@ -17,18 +17,19 @@ from fedrepro.benchmark.commands._options import (
     add_papers,
     add_places,
     add_tables,
-    chosen_plan,
     folder,
     papers_with_profile,
     specs,
 )
 from fedrepro.benchmark.commands._published import add_budget, trained_within
 from fedrepro.benchmark.commands._terminal import complain
-from fedrepro.benchmark.planning.plan import Plan
+from fedrepro.benchmark.errors import FedreproError
+from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.store.published import FOLDER, PublishedTrials
 
 HELP = "run what can be judged here at full protocol within a budget, and report what was"
 EXAMPLE = "fedrepro published cpcfl --tables 5 --budget 3h --data-dir data"
+_PROFILE = "paper"
 _OUT = Path("results/reports/published")
 
 
@@ -37,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_papers(parser)
     add_tables(parser)
     parser.add_argument("--rows", metavar="PATTERN", help="only rows such as 'CP-CFL|*'")
-    parser.set_defaults(profile="paper", on=None, trials=None, sets=[], readings=[], precision=None)
+    parser.set_defaults(profile=_PROFILE)
     add_budget(parser)
     parser.add_argument(
         "--from",
@@ -69,7 +70,12 @@ def execute(given: argparse.Namespace) -> int:
     """Trains within the budget, takes what is finished, and reports on what is committed."""
     from fedrepro.benchmark.judging.committed import judge_committed, run_cells, unknown
 
-    plans = [chosen_plan(given, paper) for paper in papers_with_profile(given, specs(given))]
+    if len(given.papers) != 1 and (given.tables or given.rows):
+        raise FedreproError("--tables and --rows need one paper: name it")
+    plans = [
+        make_plan(paper, _PROFILE, tables=given.tables, rows=given.rows)
+        for paper in papers_with_profile(given, specs(given))
+    ]
     published = PublishedTrials(given.records)
     if given.dry_run:
         print("\n".join(trained_within(given, plans, store_at(given.store), published)))
