@@ -45,7 +45,7 @@ class Section:
 
     def refuse(self) -> None:
         """What was saved, here and in later sections, does not fit and is not used."""
-        self.saved = None
+        self.saved, self.state = None, lambda: None
         if self._checkpoint is not None:
             self._checkpoint.forget_from(self)
 
