@@ -207,6 +207,14 @@ def add_execution(parser: argparse.ArgumentParser) -> None:
         help="seconds after which a trial counts as hung; 0 for never "
         "(default: 20 times its estimate, at least 1800)",
     )
+    parser.add_argument(
+        "--checkpoint-every",
+        type=_seconds,
+        default=300.0,
+        metavar="S",
+        help="seconds between two times at which a trial saves itself, to go on from there when it "
+        "is interrupted; 0 for never (default: 300)",
+    )
 
 
 def folder(text: str) -> Path:
@@ -240,7 +248,7 @@ def _seconds(text: str) -> float:
 
 def execution_options(given: argparse.Namespace) -> dict[str, Any]:
     """What `execute` and `rehearse` of `benchmark.execution.run` take of them."""
-    names = ("data_dir", "device", "jobs", "executor", "cluster", "time_limit")
+    names = ("data_dir", "device", "jobs", "executor", "cluster", "time_limit", "checkpoint_every")
     return {name: getattr(given, name) for name in names}
 
 

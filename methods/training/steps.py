@@ -14,10 +14,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from fedrepro.methods.checkpoint import NEVER, Checkpoint
 from fedrepro.methods.nn.layers import in_fast_layout
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State, n_bytes, n_models, put, take
@@ -105,16 +107,33 @@ def train_steps(
     t: int,
     clients: Tensor,
     grouping: Grouping = ENGINES_CHOICE,
+    checkpoint: Checkpoint = NEVER,
 ) -> Trained:
     """The models of `clients` (int64, client numbers) after round `t`.
 
     start: one model for each client. client_state: what the loss needs of each besides its model,
     stacked. own_of: per client an int64 index into the training portion. Inputs stay as they are.
+    checkpoint: may save what is trained after each chunk of clients that share steps.
     """
-    trained = {name: torch.empty_like(value) for name, value in start.items()}
-    after = {name: torch.empty_like(value) for name, value in client_state.items()}
+    trained = {name: torch.zeros_like(value) for name, value in start.items()}
+    after = {name: torch.zeros_like(value) for name, value in client_state.items()}
     losses = torch.full((len(clients),), torch.nan)
-    for chunk in _chunks(local_loss, start, [len(own) for own in own_of], options, grouping):
+    chunks = _chunks(local_loss, start, [len(own) for own in own_of], options, grouping)
+    section, done = checkpoint.section(), list[list[int]]()
+
+    def so_far() -> dict[str, Any]:
+        state = {"trained": trained, "after": after, "losses": losses}
+        return {"chunks": list(done), "gathered": local_loss.gathered(), **state}
+
+    if section.saved is not None:
+        done = section.saved["chunks"]
+        if done == chunks[: len(done)]:
+            trained, after, losses = (section.saved[n] for n in ("trained", "after", "losses"))
+            local_loss.gather(section.saved["gathered"])
+        else:  # cut for another amount of memory
+            section.refuse()
+            done = []
+    for chunk in chunks[len(done) :]:
         state = in_fast_layout(take(start, chunk))
         theirs = in_fast_layout(take(client_state, chunk))
         streams = [seeds.generator("batches", t, client) for client in clients[chunk].tolist()]
@@ -127,6 +146,8 @@ def train_steps(
         losses[chunk] = loss.cpu()
         put(trained, chunk, state)
         put(after, chunk, theirs)
+        done.append(chunk)
+        section.offer(so_far)
     return Trained(trained, after, losses)
 
 
