@@ -18,7 +18,6 @@ from torch.optim.adamw import adamw
 
 from fedrepro.methods.optim.lars import LARS
 
-
 FUSED_ON = ("cpu", "cuda")
 """Kinds of devices for which torch has fused kernels."""
 
@@ -118,7 +117,7 @@ def moves_by_gradients_alone(name: str, weight_decay: float = 0.0) -> bool:
 
 
 def _suits_fused(weight: Tensor) -> bool:
-    """Whether torch's fused kernels take it: where there are any, floating, without gaps in memory."""
+    """Whether torch's fused kernels take it: floating, without gaps in memory."""
     strides = weight.stride()
     outermost_first = sorted(range(weight.dim()), key=lambda d: (-strides[d], d))
     known = weight.device.type in FUSED_ON and weight.is_floating_point()

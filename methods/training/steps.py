@@ -20,7 +20,7 @@ from torch import Tensor
 
 from fedrepro.methods.nn.layers import in_fast_layout
 from fedrepro.methods.seeds import Seeds
-from fedrepro.methods.state import State, n_bytes, n_models, put, take
+from fedrepro.methods.state import State, n_bytes, n_models, positions, put, take
 from fedrepro.methods.training.local_loss import LocalLoss, LocalOptions, Trained
 from fedrepro.methods.training.plain import train_client
 from fedrepro.methods.training.probing import step_bytes
@@ -113,10 +113,11 @@ def train_steps(
     """
     trained = {name: torch.empty_like(value) for name, value in start.items()}
     after = {name: torch.empty_like(value) for name, value in client_state.items()}
-    losses = torch.full((len(clients),), torch.nan)
+    losses, read = torch.full((len(clients),), torch.nan), list[tuple[list[int], Tensor]]()
     for chunk in _chunks(local_loss, start, [len(own) for own in own_of], options, grouping):
-        state = in_fast_layout(take(start, chunk))
-        theirs = in_fast_layout(take(client_state, chunk))
+        at = positions(start, chunk)
+        state = in_fast_layout(take(start, at))
+        theirs = in_fast_layout(take(client_state, at))
         streams = [seeds.generator("batches", t, client) for client in clients[chunk].tolist()]
         if len(chunk) == 1:
             (i,) = chunk
@@ -124,9 +125,14 @@ def train_steps(
         else:
             own = [own_of[i] for i in chunk]
             loss = train_stack(local_loss, state, theirs, chunk, own, options, streams)
-        losses[chunk] = loss.cpu()
-        put(trained, chunk, state)
-        put(after, chunk, theirs)
+        # Read together after the last chunk: the host need not wait for each.
+        read.append((chunk, loss))
+        put(trained, at, state)
+        put(after, at, theirs)
+    if read:
+        losses[[i for chunk, _ in read for i in chunk]] = torch.cat(
+            [loss for _, loss in read]
+        ).cpu()
     return Trained(trained, after, losses)
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import torch
@@ -47,7 +47,7 @@ class CardTensor(Tensor):
     __torch_function__ = torch._C._disabled_torch_function_impl
 
     @staticmethod
-    def __new__(cls, raw: Tensor, requires_grad: bool = False) -> CardTensor:  # noqa: PYI034
+    def __new__(cls, raw: Tensor, requires_grad: bool = False) -> CardTensor:
         made: CardTensor = torch.Tensor._make_wrapper_subclass(  # type: ignore[attr-defined]
             cls,
             raw.size(),
@@ -157,7 +157,7 @@ class _Schema:
     writes: tuple[tuple[int, str] | None, ...]
 
 
-@lru_cache(maxsize=None)
+@cache
 def _schema(func: Any) -> _Schema:
     name, writes, view = func.overloadpacket.__name__, [], False
     for result in func._schema.returns:
@@ -240,9 +240,8 @@ def _count(
             books.copy("to the card", waits=True)
         elif index.dtype in (torch.bool, torch.uint8):
             books.wait("rows by a mask")
-    if name in _WAITING:
-        books.wait(name)
-    elif name == "repeat_interleave" and kwargs.get("output_size") is None:
+    counting = name == "repeat_interleave" and kwargs.get("output_size") is None
+    if name in _WAITING or counting:
         books.wait(name)
 
 

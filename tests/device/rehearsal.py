@@ -57,19 +57,19 @@ def choices_of_a_card() -> Iterator[None]:
         mock.patch.object(probing, "_STEP_BYTES", {}),
         mock.patch.object(convolution, "_PATCH_BYTES", {}),
         mock.patch.object(augment, "_PIECE_BYTES", {}),
-        mock.patch.object(layers, "suits_kept_patches", lambda weight, pixels: False),
+        mock.patch.object(layers, "suits_kept_patches", return_value=False),
     ):
         yield
 
 
 def one_of_each_family(plans: Sequence[Plan]) -> list[tuple[str, tuple[str, ...]]]:
     """By paper the keys of the first run of every stage and kind, and of what they start from."""
-    seen, chosen = set[tuple[str, str]](), list[tuple[str, tuple[str, ...]]]()
+    seen, chosen = set[str](), list[tuple[str, tuple[str, ...]]]()
     for plan in plans:
         keys = dict[str, None]()
         for run in plan.runs:
-            if (run.stage, kind(run)) not in seen:
-                seen.add((run.stage, kind(run)))
+            if kind(run) not in seen:
+                seen.add(kind(run))
                 keys.update(dict.fromkeys(one.key for one in _chain(run)))
         if keys:
             chosen.append((plan.paper.id, tuple(keys)))
@@ -77,9 +77,9 @@ def one_of_each_family(plans: Sequence[Plan]) -> list[tuple[str, tuple[str, ...]
 
 
 def kind(run: RunConfig) -> str:
-    """The folder of a federated method; the name of another one."""
-    if run.stage not in ("federated", "costs"):
-        return run.method
+    """The folder of a federated method; another run's stage says enough."""
+    if run.stage != "federated":
+        return run.stage
     return registry.find("federated", run.method).__module__.rsplit(".", 2)[-2]
 
 
@@ -88,12 +88,13 @@ def _chain(run: RunConfig) -> list[RunConfig]:
 
 
 def rehearse(paper: str, keys: Sequence[str] | None, free: Sequence[int]) -> list[Rehearsed]:
-    """Each run of the smoke profile with a key among `keys` (None: all), in its first trial.
+    """Each run of the smoke profile with a key among `keys` (None: all), and what it starts from.
 
     free: what the card says of its memory; each value has to give the same numbers.
     """
     plan, told = make_plan(load_paper(paper), "smoke"), list[Rehearsed]()
-    wanted = [run for run in plan.runs if keys is None or run.key in keys]
+    asked = {one.key for run in plan.runs if keys is None or run.key in keys for one in _chain(run)}
+    wanted = [run for run in plan.runs if run.key in asked]
     encoders: dict[tuple[str, int], State | None] = {}
     for run, seed in _trials(plan, wanted):
         start = None
@@ -116,7 +117,7 @@ def rehearse(paper: str, keys: Sequence[str] | None, free: Sequence[int]) -> lis
             if failure is not None:
                 failure += f" [{bytes_free / 1e9:g} GB free]"
                 break
-        places = {place: n for place, n in (books.copies + books.waits).most_common(12)}
+        places = dict((books.copies + books.waits).most_common(12))
         step, what = books.typical_step(), f"{run.stage} {run.description}"
         told.append(Rehearsed(paper, run.key, what, seed, failure, books.totals(), step, places))
     return told

@@ -7,8 +7,9 @@ import warnings
 import numpy as np
 import torch
 
+from fedrepro.methods.transfer import all_to
 from tests.device import card
-from tests.device.counts import Books
+from tests.device.counts import Books, Totals
 from tests.device.expectations import ALLOWED, REFUSED, Tensors
 from tests.device.rehearsal import Rehearsed, rehearse
 
@@ -23,8 +24,8 @@ def install() -> None:
 
 
 def rehearsed(paper: str, keys: tuple[str, ...] | None) -> list[Rehearsed]:
-    """Runs of the smoke profile with these keys, None for all, at either amount of free memory."""
-    return rehearse(paper, keys, FREE)
+    """Runs of the smoke profile with these keys; None for all, at either amount of free memory."""
+    return rehearse(paper, keys, FREE if keys is None else FREE[:1])
 
 
 def tensors() -> Tensors:
@@ -74,3 +75,24 @@ def counted(name: str) -> Books:
     with card.counted() as books:
         {**REFUSED, **ALLOWED}[name](made)
     return books
+
+
+def packed() -> tuple[Totals, list[bool]]:
+    """What it takes to move unlike tensors together, and whether each arrives as it was."""
+    given = [
+        torch.tensor([True, False, True]),
+        torch.tensor(7),
+        torch.arange(6.0).view(2, 3).t(),
+        torch.empty(0, 4, dtype=torch.float64),
+        torch.arange(12)[::2],
+        torch.randn(2, 3, 4, 5).contiguous(memory_format=torch.channels_last),
+    ]
+    with card.counted() as books:
+        arrived = all_to(torch.device(card.NAME, 0), given)
+        totals = books.totals()
+        back = [one.cpu() for one in arrived]
+    same = [
+        bool(torch.equal(a, b)) and a.dtype == b.dtype and c.device.type == card.NAME
+        for a, b, c in zip(given, back, arrived, strict=True)
+    ]
+    return totals, [*same, arrived[5].stride() == given[5].stride()]
