@@ -71,7 +71,8 @@ class FederatedOrchestra(SelfSupervised):
     def _local(
         self, task: Task, client_state: State, position: int, filled: int, t: int, client: int
     ) -> Tensor:
-        """Centroids L x width of a client's `filled` queued projections; of none, what it received."""
+        """Centroids L x width of a client's queued projections, `filled` of them; of none, what it
+        received."""
         if filled == 0:
             return client_state[CENTROIDS][position, : self.n_local_clusters]
         z = client_state[f"{QUEUE}.features"][position, :filled]
