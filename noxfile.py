@@ -1,5 +1,5 @@
 """Sessions: `reproduce-<paper>` for each paper, `published`, `report`, `audit`, `docs`, `picture`,
-`tests`, `lint`, `slow`, `cluster`, `faults`, `fuzz`, `data`, `oracles`, `regress`, `bench`,
+`tests`, `lint`, `slow`, `cluster`, `device`, `faults`, `fuzz`, `data`, `oracles`, `regress`, `bench`,
 `bench-peers`, `licences`, `advisories`, `lock`, `sbom`.
 
 Sessions install the versions in `constraints.txt`, with which the suite was tried, and hold most of
@@ -61,7 +61,8 @@ for name in PAPERS:
 def tests(session: nox.Session) -> None:
     """The fast tests, on all cores."""
     install(session, "[test]")
-    arguments = session.posargs or ["-n", "auto", "-m", "not slow and not speed and not data"]
+    fast = "not slow and not speed and not data and not device"
+    arguments = session.posargs or ["-n", "auto", "-m", fast]
     session.run("pytest", *arguments, env={"OMP_NUM_THREADS": "1"})
 
 
@@ -92,6 +93,13 @@ def fuzz(session: nox.Session) -> None:
     """100,000 bad specs, records, data files, paths and names, each answered by one clear error."""
     install(session, "[test]")
     session.run("pytest", "-m", "fuzz", *session.posargs, env={"OMP_NUM_THREADS": "1"})
+
+
+@nox.session
+def device(session: nox.Session) -> None:
+    """Every run of the smoke profiles on a card that only pretends, beside the processor's."""
+    install(session, "[test]")
+    session.run("pytest", "-m", "device", "tests/device", *session.posargs)
 
 
 @nox.session

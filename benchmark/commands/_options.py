@@ -183,7 +183,7 @@ def add_execution(parser: argparse.ArgumentParser) -> None:
         "--jobs",
         type=whole_number(0),
         metavar="N",
-        help="worker processes; 0 trains in this one (default: cores)",
+        help="worker processes; 0 trains in this one (default: cores, or one for each GPU)",
     )
     parser.add_argument(
         "--device", default="auto", metavar="NAME", help="cpu, cuda, cuda:1 or auto (default)"
