@@ -1,6 +1,6 @@
 """Sessions: `reproduce-<paper>` for each paper, `published`, `report`, `audit`, `docs`, `picture`,
-`tests`, `lint`, `slow`, `cluster`, `device`, `faults`, `fuzz`, `data`, `oracles`, `regress`, `bench`,
-`bench-peers`, `licences`, `advisories`, `lock`, `sbom`.
+`tests`, `lint`, `slow`, `cluster`, `device`, `faults`, `fuzz`, `data`, `oracles`, `regress`,
+`bench`, `bench-peers`, `licences`, `advisories`, `lock`, `sbom`.
 
 Sessions install the versions in `constraints.txt`, with which the suite was tried, and hold most of
 them to the hashes in `hashes.txt`; pyproject.toml holds the ranges that fedrepro accepts. The

@@ -5,6 +5,7 @@ Evidence: `tests/methods/test_loop.py`.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from typing import Any
 
