@@ -162,7 +162,7 @@ def _statistics(task: Task, encoders: State, choice: Tensor, own_of: Sequence[Te
     encoded = features(task.model, encoders, choice, federation.train, own_of)
     # Which classes a client has is read for all clients at once.
     held = torch.split(labels[torch.cat(list(own_of))].cpu(), [len(own) for own in own_of])
-    present = all_to(labels.device, [own.unique() for own in held])
+    present = all_to(labels.device, [torch.unique(own) for own in held])
     found = [
         feature_statistics(h, labels[own], federation.n_classes, classes)
         for h, own, classes in zip(encoded, own_of, present, strict=True)
