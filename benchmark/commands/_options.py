@@ -336,14 +336,11 @@ def chosen_plan(given: argparse.Namespace, paper: Paper) -> Plan:
 
 
 def estimator_for(given: argparse.Namespace, store: Store) -> TimeEstimator:
-    """Learns from what is stored; imports torch, so it is asked for only if a trial is missing."""
-    from fedrepro.benchmark.execution.executors.base import ExecutorOptions
-    from fedrepro.benchmark.execution.executors.local import LocalExecutor
+    """Learns from what is stored; asked for only if a trial is missing, or estimates are shown."""
     from fedrepro.benchmark.planning.estimate import TrialTimeEstimator
+    from fedrepro.benchmark.execution.here import here
     from fedrepro.benchmark.planning.summary import TimeEstimator
-    from fedrepro.benchmark.training.training import device_name
 
-    here = LocalExecutor(ExecutorOptions(given.data_dir, given.device, given.jobs))
-    name = device_name(here.device)
-    trials = TrialTimeEstimator(here.device, name, store.records(), given.data_dir)
-    return TimeEstimator(trials, name, here.slots)
+    place = here(given.device, given.jobs)
+    trials = TrialTimeEstimator(place.device, place.name, store.records(), given.data_dir)
+    return TimeEstimator(trials, place.name, place.slots)
