@@ -68,8 +68,11 @@ def execute(given: argparse.Namespace) -> int:
     """
     if given.record and (given.json or given.badge):
         raise FedreproError("--record compares nothing: leave out --json and --badge")
-    if given.badge is not None:  # a badge of the last time must not outlive an error
+    # What the last comparison left must not outlive an error of this one.
+    if given.badge is not None:
         write_whole(given.badge, _shown().badge([]).encode())
+    for name in _shown().FILES if given.out is not None else ():
+        (given.out / name).unlink(missing_ok=True)
     papers = load_papers(specs(given), ids=given.papers)
     if not given.papers and not given.record:
         papers = _with_baseline(papers, given)
