@@ -26,10 +26,11 @@ Whole reports, each in one file. [Reports](reports.md) explains what is in them.
 |---|---|---|
 {rows}
 
-The [audit](gallery/audit/audit.html) holds the printed numbers of all papers against each other, and trains nothing ([how](audit.md)).
+The [audit](gallery/audit/audit.html) holds the printed numbers of all papers against each
+other, and trains nothing ([how](audit.md)).
 
-The [multiverse](gallery/multiverse/report.html) has the claims of one table of FedRLC under each reading of what the paper
-leaves open ([verdicts](verdicts.md)); {smoke}.
+The [multiverse](gallery/multiverse/report.html) has the claims of one table of FedRLC under each
+reading of what the paper leaves open ([results](results.md)); {smoke}.
 """
 
 

@@ -65,3 +65,8 @@ def _on_the_site(link: str, outside: bool) -> str:
     if target == "docs/tutorial.ipynb":
         return "tutorial.md"
     return OF_ROOT.get(target) or target.removeprefix("docs/")
+
+
+def on_post_build(config: Any) -> None:
+    """Removes the page for what is not found: its links are those of a host's top folder."""
+    (Path(config.site_dir) / "404.html").unlink(missing_ok=True)

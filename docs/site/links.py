@@ -24,7 +24,7 @@ class Page(HTMLParser):
     """The anchors of a page, the links that it shows, and the files that it loads."""
 
     text: str
-    anchors: set[str] = field(default_factory=set)
+    anchors: set[str] = field(default_factory=lambda: {""})
     links: list[str] = field(default_factory=list)
     loads: list[str] = field(default_factory=list)
 
@@ -56,9 +56,8 @@ def problems(root: Path) -> Iterator[str]:
                 yield f"{where} is loaded from elsewhere"
             elif not target.is_file():
                 yield f"{where} leads nowhere"
-            elif parts.fragment and target in pages:
-                if unquote(parts.fragment) not in pages[target].anchors:
-                    yield f"{where} names no place of that page"
+            elif target in pages and unquote(parts.fragment) not in pages[target].anchors:
+                yield f"{where} names no place of that page"
 
 
 def main(root: Path) -> int:
