@@ -244,16 +244,23 @@ def report(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """API pages from the docstrings, in results/api."""
-    install(session, "[docs]")
+    """The site, in results/site: guides, API, the tutorial run through, a gallery of reports.
+
+    Stores given after `--` fill the gallery; of papers that none of them holds, a smoke run does.
+    """
+    # mkdocstrings does not see where an editable install has its packages.
+    install(session, "[docs]", editable=False)
+    made = Path("results/site-made")
+    shutil.rmtree(made, ignore_errors=True)
+    made.mkdir(parents=True)
+    # A copy, since the notebook writes beside itself.
+    notebook = shutil.copy("docs/tutorial.ipynb", session.create_tmp())
     session.run(
-        "pdoc",
-        "--output-directory",
-        "results/api",
-        "fedrepro.benchmark",
-        "fedrepro.methods",
-        "fedrepro.reports",
+        *("jupyter-nbconvert", "--execute", "--to", "markdown", "--output-dir", str(made)), notebook
     )
+    session.run("python", "docs/site/gallery.py", str(made), *session.posargs)
+    session.run("mkdocs", "build", "--strict", "--clean")
+    session.run("python", "docs/site/links.py", "results/site")
 
 
 @nox.session
