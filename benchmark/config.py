@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 Json = Any
+FULL_PRECISION = "float32"
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class RunConfig:
     trial 0 (`methods.seeds.SOURCES`, and `pretraining` for the run that it starts from); None, as
     in every ordinary run, for all of them.
     series: which series its trials belong to; trials of two series share no random number.
+    precision: in which numbers networks multiply (`methods.nn.precision`).
     """
 
     stage: Literal["pretraining", "federated", "measurement", "costs"]
@@ -46,6 +48,7 @@ class RunConfig:
     start_trial: int | None = None
     redrawn: str | None = None
     series: int = 0
+    precision: str = FULL_PRECISION
 
     def in_series(self, series: int) -> RunConfig:
         """This run, and the one that it starts from, with trials of another series."""
@@ -56,11 +59,13 @@ class RunConfig:
         """Plain data, the run that this one starts from included."""
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
         plain["start"] = None if self.start is None else self.start.as_dict()
-        # Keys of ordinary runs are older than these two.
+        # Keys of ordinary runs are older than these three.
         if self.redrawn is None:
             del plain["redrawn"]
         if not self.series:
             del plain["series"]
+        if self.precision == FULL_PRECISION:
+            del plain["precision"]
         return plain
 
     @classmethod
@@ -91,6 +96,8 @@ class RunConfig:
             words += f", only {self.redrawn} drawn anew"
         if self.series and self.start is None:
             words += f", series {self.series}"
+        if self.precision != FULL_PRECISION and self.start is None:
+            words += f", in {self.precision}"
         return words
 
     def __hash__(self) -> int:

@@ -41,6 +41,7 @@ from fedrepro.benchmark.results import (
 )
 from fedrepro.benchmark.spec.folders import option_for
 from fedrepro.benchmark.spec.model import Table
+from fedrepro.benchmark.spec.settings import PRECISION
 from fedrepro.benchmark.stats.samples import mean_interval
 
 
@@ -299,6 +300,9 @@ class _Judging:
         for reading in paper.readings:
             words += ["--reading", reading]
         for path, value in self.plan.sets:
+            if path == PRECISION:
+                words += ["--precision", str(value)]
+                continue
             # JSON spells text, numbers, truth and flat lists as TOML does.
             words += ["--set", f"{path}={json.dumps(value, default=str, ensure_ascii=False)}"]
         return shlex.join(words)

@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fedrepro.benchmark.config import RunConfig
+from fedrepro.benchmark.config import FULL_PRECISION, RunConfig
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.planning.builder import Builder, NothingToMeasureError
 from fedrepro.benchmark.planning.overrides import override, shown
 from fedrepro.benchmark.results import Departure
 from fedrepro.benchmark.spec.model import Cell, DrawnRun, Experiment, Override, Profile, Readout
 from fedrepro.benchmark.spec.names import known
-from fedrepro.benchmark.spec.settings import get
+from fedrepro.benchmark.spec.settings import PRECISION, get
 from fedrepro.methods.registry import UnknownNameError
 
 MEASUREMENTS = ("relevance",)
@@ -67,6 +67,8 @@ def resolve(
         one
         for one in changed.departures
         if one.setting in builder.used or (one.setting == "at" and config.stage == "federated")
+        # What a paper does not state is a reading, told as one (`judging.other_readings`).
+        if one.setting != PRECISION or get(changed.before, PRECISION) is not None
     ]
     if config.stage == "measurement":
         return Resolved(config, None, Readout("final"), tuple(departures))
@@ -138,4 +140,4 @@ def counting_run(cell: Cell, published: Resolver) -> RunConfig | None:
         "images": images,
         "code_rate": str(get(cell.experiment, "costs.code_rate")),
     }
-    return replace(trained, stage="costs", clients=clients)
+    return replace(trained, stage="costs", clients=clients, precision=FULL_PRECISION)
