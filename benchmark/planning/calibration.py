@@ -80,7 +80,7 @@ def calibration(device: str, device_name: str, precision: str = "float32") -> Ca
     found = _usable(entries.get(key))
     if found is not None:
         return found
-    measured, whole = _measured(device)
+    measured, whole = _measured(device, precision)
     if whole:
         kept.write(FILE, {**entries, key: {"measured": time.time(), "seconds": asdict(measured)}})
     return measured
@@ -102,12 +102,17 @@ def _usable(entry: Any) -> Calibration | None:
     return found if sound and 0 <= age < MAX_AGE_DAYS * _DAY_S else None
 
 
-def _measured(device: str) -> tuple[Calibration, bool]:
+def _measured(device: str, precision: str) -> tuple[Calibration, bool]:
     """The numbers, and whether they were measured."""
     from fedrepro.benchmark.errors import is_out_of_memory
 
     try:
-        return _fitted(device), True
+        from fedrepro.methods.nn.precision import computing_in, refusal
+
+        # A trial may run elsewhere: a precision that this device lacks is not a reason to stop.
+        known = precision if refusal(precision, device) is None else "float32"
+        with computing_in(known, device):
+            return _fitted(device), True
     except Exception as error:
         if not is_out_of_memory(error):
             raise

@@ -23,7 +23,7 @@ def measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     devices: list[str] = []
 
-    def measure(device: str) -> tuple[calibrating.Calibration, bool]:
+    def measure(device: str, precision: str) -> tuple[calibrating.Calibration, bool]:
         devices.append(device)
         return SLOW, True
 
@@ -104,7 +104,7 @@ def test_seconds_are_the_sum_of_what_each_part_takes() -> None:
 
 @pytest.mark.slow
 def test_this_device_is_measured_to_be_no_miracle() -> None:
-    found, whole = calibrating._measured("cpu")
+    found, whole = calibrating._measured("cpu", "float32")
     assert whole
     # From an old processor to a fast one; timing decides nothing finer here.
     assert 1e-7 < found.operator < 1e-3
