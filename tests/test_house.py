@@ -11,8 +11,8 @@ ROOT = Path(__file__).parents[1]
 FLOORS = {
     "methods": (
         {"transfer"},
-        {"registry", "seeds", "state", "optim"},
-        {"data", "declared", "nn", "outcome"},
+        {"checkpoint_tree", "registry", "seeds", "state", "optim"},
+        {"checkpoint", "data", "declared", "nn", "outcome"},
         {"clusters"},
         {"objectives", "encoders"},
         {"training"},

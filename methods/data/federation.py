@@ -76,7 +76,7 @@ class Federation:
     def class_counts(self) -> Tensor:
         """Training images per client and class, int64, clients x classes."""
         assert self.train.labels is not None
-        held = self.train.labels[torch.cat(self.train_of)].cpu().split(self.sizes().tolist())
+        held = torch.split(self.train.labels[torch.cat(self.train_of)].cpu(), self.sizes().tolist())
         return torch.stack(
             [torch.bincount(own[own != UNLABELED], minlength=self.n_classes) for own in held]
         )

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import torch
 from torch import Tensor
 
+from fedrepro.methods.checkpoint import NEVER, Checkpoint
 from fedrepro.methods.data.federation import Federation, ImageSet
 from fedrepro.methods.federated.client_memory import ClientMemory
 from fedrepro.methods.metrics import Evaluation, classification
@@ -95,6 +96,7 @@ class Task:
     objective, augmentation: for methods that train without labels, else None.
     source: loads the images on which `encoder` was trained, where it was pre-trained centrally.
     at_width: makes the model with a share of the channels; see `narrowed_model`.
+    checkpoint: offers sections of a round that can be saved by themselves.
     """
 
     federation: Federation
@@ -107,6 +109,7 @@ class Task:
     augmentation: Augmentation | None = None
     source: Callable[[], ImageSet] | None = None
     at_width: Callable[[float], Classifier] | None = None
+    checkpoint: Checkpoint = NEVER
 
     def new_model(self, *names: str | int) -> State:
         """One model from the stream `names`: random weights, with the pre-trained encoder if any.
@@ -322,6 +325,7 @@ class FederatedMethod(ABC):
             t,
             clients,
             task.grouping,
+            task.checkpoint,
         )
 
 

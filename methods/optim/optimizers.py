@@ -33,6 +33,12 @@ class Optimizer(Protocol):
     def step(self) -> Any:
         """Moves every weight that has a gradient."""
 
+    def state_dict(self) -> dict[str, Any]:
+        """All that it keeps between steps but the weights."""
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Goes on from what `state_dict` gave."""
+
 
 class FusedAdam:
     """Adam, or AdamW, by torch's functional form, without the bookkeeping of `torch.optim.Adam`.
@@ -73,6 +79,18 @@ class FusedAdam:
         held = (weights, self._means, self._squares, self._steps)
         kept, means, squares, steps = ([each[k] for k in moving] for each in held)
         self._move(kept, grads, means, squares, [], steps, **settings)
+
+    def state_dict(self) -> dict[str, Any]:
+        """All that it keeps between steps but the weights."""
+        settings = {name: v for name, v in self.param_groups[0].items() if name != "params"}
+        held = {"means": self._means, "squares": self._squares, "steps": self._steps}
+        return {"settings": settings, **held}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Goes on from what `state_dict` gave."""
+        self.param_groups[0].update(state_dict["settings"])
+        self._means, self._squares = state_dict["means"], state_dict["squares"]
+        self._steps = state_dict["steps"]
 
 
 _KNOWN = ("adam", "adamw", "lars", "sgd")

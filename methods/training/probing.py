@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from fedrepro.methods.nn.layers import Layer, is_buffer
+from fedrepro.methods.nn.precision import computing_in
 
 # Steps that stay in the caches are the fastest on a CPU. Measured on one core, Adam, 32 MiB is at
 # or near the best at 8x8 (12 clients at once 4 times as fast as one), at 28x28 and 32x32 (7 at
@@ -59,8 +60,10 @@ def _saved_bytes(model: Layer, batch: int, shape: tuple[int, ...]) -> int:
         saved += tensor.numel() * tensor.element_size()
         return tensor
 
-    # With gradients switched off, as in evaluation, nothing would be saved.
-    with torch.enable_grad(), torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+    # With gradients switched off, as in evaluation, nothing would be saved. In float32, whatever a
+    # trial computes in: clients then share steps alike in every precision.
+    watched = torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor)
+    with computing_in("float32"), torch.enable_grad(), watched:
         model(state, torch.empty(2, batch, *shape, device="meta"), training=True)
     return saved
 
@@ -87,6 +90,8 @@ def is_batch_independent(model: Layer, *shape: int) -> bool:
     def of_first(x: torch.Tensor) -> torch.Tensor:
         return model({name: value.clone() for name, value in state.items()}, x, training=True)[:, 0]
 
-    before = of_first(one)
-    independent = torch.equal(before, of_first(others_changed))
-    return independent and not torch.equal(before, of_first(itself_changed))
+    # In float32: rounding could hide an influence.
+    with computing_in("float32"):
+        before = of_first(one)
+        independent = torch.equal(before, of_first(others_changed))
+        return independent and not torch.equal(before, of_first(itself_changed))

@@ -161,8 +161,8 @@ def _statistics(task: Task, encoders: State, choice: Tensor, own_of: Sequence[Te
     assert labels is not None
     encoded = features(task.model, encoders, choice, federation.train, own_of)
     # Which classes a client has is read for all clients at once.
-    held = labels[torch.cat(list(own_of))].cpu().split([len(own) for own in own_of])
-    present = all_to(labels.device, [own.unique() for own in held])
+    held = torch.split(labels[torch.cat(list(own_of))].cpu(), [len(own) for own in own_of])
+    present = all_to(labels.device, [torch.unique(own) for own in held])
     found = [
         feature_statistics(h, labels[own], federation.n_classes, classes)
         for h, own, classes in zip(encoded, own_of, present, strict=True)
