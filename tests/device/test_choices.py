@@ -38,11 +38,14 @@ def test_a_step_takes_the_same_memory_whatever_is_free(free: int) -> None:
     assert step_bytes(torch.device("cpu")) == 32 * 2**20
 
 
-def test_float32_means_float32_on_a_card_whatever_was_set_before() -> None:
+def test_float32_means_float32_on_a_card_whatever_was_set_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     cudnn, matmul = torch.backends.cudnn, torch.backends.cuda.matmul
-    with mock.patch.object(matmul, "allow_tf32", True), mock.patch.object(cudnn, "allow_tf32", True):
-        with computing_in("float32", "cuda"):
-            assert not cudnn.allow_tf32
-            assert not matmul.allow_tf32
-        assert cudnn.allow_tf32
-        assert matmul.allow_tf32
+    for products in (cudnn, matmul):
+        monkeypatch.setattr(products, "allow_tf32", True)
+    with computing_in("float32", "cuda"):
+        assert not cudnn.allow_tf32
+        assert not matmul.allow_tf32
+    assert cudnn.allow_tf32
+    assert matmul.allow_tf32
