@@ -38,14 +38,15 @@ def test_a_step_takes_the_same_memory_whatever_is_free(free: int) -> None:
     assert step_bytes(torch.device("cpu")) == 32 * 2**20
 
 
-def test_float32_means_float32_on_a_card_whatever_was_set_before(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_float32_means_float32_on_a_card_whatever_was_set_before() -> None:
     cudnn, matmul = torch.backends.cudnn, torch.backends.cuda.matmul
-    for products in (cudnn, matmul):
-        monkeypatch.setattr(products, "allow_tf32", True)
-    with computing_in("float32", "cuda"):
-        assert not cudnn.allow_tf32
-        assert not matmul.allow_tf32
-    assert cudnn.allow_tf32
-    assert matmul.allow_tf32
+    before = cudnn.allow_tf32, matmul.allow_tf32
+    try:
+        cudnn.allow_tf32 = matmul.allow_tf32 = True
+        with computing_in("float32", "cuda"):
+            assert not cudnn.allow_tf32
+            assert not matmul.allow_tf32
+        assert cudnn.allow_tf32
+        assert matmul.allow_tf32
+    finally:
+        cudnn.allow_tf32, matmul.allow_tf32 = before
