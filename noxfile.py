@@ -1,6 +1,6 @@
-"""Sessions: `reproduce-<paper>` for each paper, `report`, `audit`, `docs`, `picture`, `tests`,
-`lint`, `slow`, `cluster`, `faults`, `fuzz`, `data`, `oracles`, `regress`, `bench`, `bench-peers`,
-`licences`, `advisories`, `lock`, `sbom`.
+"""Sessions: `reproduce-<paper>` for each paper, `published`, `report`, `audit`, `docs`, `picture`,
+`tests`, `lint`, `slow`, `cluster`, `device`, `faults`, `fuzz`, `data`, `oracles`, `regress`,
+`bench`, `bench-peers`, `licences`, `advisories`, `lock`, `sbom`.
 
 Sessions install the versions in `constraints.txt`, with which the suite was tried, and hold most of
 them to the hashes in `hashes.txt`; pyproject.toml holds the ranges that fedrepro accepts. The
@@ -61,7 +61,8 @@ for name in PAPERS:
 def tests(session: nox.Session) -> None:
     """The fast tests, on all cores."""
     install(session, "[test]")
-    arguments = session.posargs or ["-n", "auto", "-m", "not slow and not speed and not data"]
+    fast = "not slow and not speed and not data and not device"
+    arguments = session.posargs or ["-n", "auto", "-m", fast]
     session.run("pytest", *arguments, env={"OMP_NUM_THREADS": "1"})
 
 
@@ -92,6 +93,13 @@ def fuzz(session: nox.Session) -> None:
     """100,000 bad specs, records, data files, paths and names, each answered by one clear error."""
     install(session, "[test]")
     session.run("pytest", "-m", "fuzz", *session.posargs, env={"OMP_NUM_THREADS": "1"})
+
+
+@nox.session
+def device(session: nox.Session) -> None:
+    """Every run of the smoke profiles on a card that only pretends, beside the processor's."""
+    install(session, "[test]")
+    session.run("pytest", "-m", "device", "tests/device", *session.posargs)
 
 
 @nox.session
@@ -134,6 +142,13 @@ def curves(session: nox.Session) -> None:
     """Supervised baselines at a shortened protocol on CIFAR-10; writes docs/learning-curves.md."""
     install(session, "[test]")
     session.run("python", "-m", "tests.benchmarks.curves", "docs", *session.posargs)
+
+
+@nox.session
+def precision(session: nox.Session) -> None:
+    """Paired trials in float32 and bfloat16: are they the same? Writes docs/precision.md."""
+    install(session, "[test]")
+    session.run("python", "-m", "tests.benchmarks.precision", "docs", *session.posargs)
 
 
 @nox.session
@@ -210,6 +225,14 @@ def audit(session: nox.Session) -> None:
     """The printed numbers against each other, as HTML and Markdown; nothing is trained."""
     install(session)
     session.run("fedrepro", "audit", "--out", "results/reports/audit", *session.posargs)
+
+
+@nox.session
+def published(session: nox.Session) -> None:
+    """What can be judged here at full protocol (`-- --budget 3h`); records, report and docs."""
+    install(session)
+    given = ["--docs", ".", *session.posargs]
+    session.run("fedrepro", "published", *given, success_codes=[0, 1, 2, 3])
 
 
 @nox.session
