@@ -16,7 +16,7 @@ import fedrepro
 from fedrepro.benchmark.cli import main as command
 
 MULTIVERSE = ["fedrlc", "--tables", "2", "--profile", "smoke"]
-SMOKE = "**smoke**: trained for seconds, to show what a report looks like; its numbers mean nothing"
+SMOKE = "**smoke**: seconds of training, to show the form; its numbers say nothing"
 PAGE = """\
 # Gallery
 
