@@ -183,7 +183,7 @@ def add_execution(parser: argparse.ArgumentParser) -> None:
         "--jobs",
         type=whole_number(0),
         metavar="N",
-        help="worker processes; 0 trains in this one (default: cores)",
+        help="worker processes; 0 trains in this one (default: cores, or one for each GPU)",
     )
     parser.add_argument(
         "--device", default="auto", metavar="NAME", help="cpu, cuda, cuda:1 or auto (default)"
@@ -206,6 +206,14 @@ def add_execution(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="seconds after which a trial counts as hung; 0 for never "
         "(default: 20 times its estimate, at least 1800)",
+    )
+    parser.add_argument(
+        "--checkpoint-every",
+        type=_seconds,
+        default=300.0,
+        metavar="S",
+        help="seconds between two times at which a trial saves itself, to go on from there when it "
+        "is interrupted; 0 for never (default: 300)",
     )
 
 
@@ -240,7 +248,7 @@ def _seconds(text: str) -> float:
 
 def execution_options(given: argparse.Namespace) -> dict[str, Any]:
     """What `execute` and `rehearse` of `benchmark.execution.run` take of them."""
-    names = ("data_dir", "device", "jobs", "executor", "cluster", "time_limit")
+    names = ("data_dir", "device", "jobs", "executor", "cluster", "time_limit", "checkpoint_every")
     return {name: getattr(given, name) for name in names}
 
 
@@ -328,14 +336,11 @@ def chosen_plan(given: argparse.Namespace, paper: Paper) -> Plan:
 
 
 def estimator_for(given: argparse.Namespace, store: Store) -> TimeEstimator:
-    """Learns from what is stored; imports torch, so it is asked for only if a trial is missing."""
-    from fedrepro.benchmark.execution.executors.base import ExecutorOptions
-    from fedrepro.benchmark.execution.executors.local import LocalExecutor
+    """Learns from what is stored; asked for only if a trial is missing, or estimates are shown."""
     from fedrepro.benchmark.planning.estimate import TrialTimeEstimator
+    from fedrepro.benchmark.execution.here import here
     from fedrepro.benchmark.planning.summary import TimeEstimator
-    from fedrepro.benchmark.training.training import device_name
 
-    here = LocalExecutor(ExecutorOptions(given.data_dir, given.device, given.jobs))
-    name = device_name(here.device)
-    trials = TrialTimeEstimator(here.device, name, store.records(), given.data_dir)
-    return TimeEstimator(trials, name, here.slots)
+    place = here(given.device, given.jobs)
+    trials = TrialTimeEstimator(place.device, place.name, store.records(), given.data_dir)
+    return TimeEstimator(trials, place.name, place.slots)

@@ -17,7 +17,7 @@ import torch
 from fedrepro.benchmark.errors import FedreproError, StoreError
 from fedrepro.benchmark.execution import executors
 from fedrepro.benchmark.execution.data_availability import DataAvailability
-from fedrepro.benchmark.execution.executors.base import Executor, ExecutorOptions
+from fedrepro.benchmark.execution.executors.base import Executor, ExecutorOptions, Saving
 from fedrepro.benchmark.execution.jobs import Dispatch, Done, Failed, Job, Listener, Queue, Result
 from fedrepro.benchmark.execution.progress import Progress
 from fedrepro.benchmark.planning.estimate import TrialTimeEstimator
@@ -77,6 +77,7 @@ def execute(
     executor: str = "local",
     cluster: Path | None = None,
     time_limit: float | None = None,
+    checkpoint_every: float = 0.0,
     trials: Sequence[Trial] | None = None,
     may_begin: Callable[[float], bool] = lambda seconds: True,
 ) -> Execution:
@@ -87,6 +88,8 @@ def execute(
     executor: where trials are trained (`benchmark.execution.executors`).
     time_limit: seconds of running after which a trial counts as hung; None for 20 times its
     estimate, 0 for never.
+    checkpoint_every: seconds between two times at which a trial saves itself in the store, to go on
+    from there when it is interrupted; 0 for never.
     trials: these alone and in this order, each after those that it starts from; None for all.
     may_begin: whether a trial of so many estimated seconds is still to be begun.
 
@@ -94,7 +97,9 @@ def execute(
     there.
     """
     shown, clock = progress or Progress(), time.perf_counter()
-    chosen = executors.find(executor)(ExecutorOptions(data_dir, device, jobs, cluster))
+    saving = Saving(store.root.absolute(), checkpoint_every) if checkpoint_every else None
+    options = ExecutorOptions(data_dir, device, jobs, cluster, saving)
+    chosen = executors.find(executor)(options)
     with store.writing():
         driver = _Driver(plan, store, data_dir, shown, trials, may_begin)
         driver.train(driver.sort_out(download), chosen, time_limit)
@@ -112,6 +117,7 @@ def rehearse(
     executor: str = "local",
     cluster: Path | None = None,
     time_limit: float | None = None,
+    checkpoint_every: float = 0.0,
     trials: Sequence[Trial] | None = None,
 ) -> list[str]:
     """Lines that say what `execute` would submit, where, and in which order; nothing is written."""
@@ -196,6 +202,7 @@ class _Driver:
             finished=finished,
             started=lambda job: shown.started(job.name, _label(job), self.seconds[job.name]),
             advanced=lambda job, done, total: shown.advanced(job.name, done, total),
+            said=lambda job, sentence: shown.say(f"{_label(job)}: {sentence}"),
             waiting=shown.say,
         )
         with shown:

@@ -20,15 +20,20 @@ from fedrepro.methods.nn.precision import computing_in
 # Steps that stay in the caches are the fastest on a CPU. Measured on one core, Adam, 32 MiB is at
 # or near the best at 8x8 (12 clients at once 4 times as fast as one), at 28x28 and 32x32 (7 at
 # once), and for single models at 96x96 (16 images at a time 1.3 times as fast as 256).
-CPU_STEP = 32 * 2**20
+_STEP_BYTES = {"cpu": 32 * 2**20}
+# A quarter of a card of 8 GB. The rest is for what is not counted: the weights of all clients,
+# patches (`methods.nn.convolution`: at most 1 GiB), views, gradients on their way, what the
+# allocator keeps. A larger card holds several trials (`--jobs`). Not measured: no card was at hand.
+_STEP_BYTES_ELSEWHERE = 2 * 2**30
 
 
 def step_bytes(device: torch.device) -> int:
-    """Bytes that the activations and weights of one batched step should take on `device`."""
-    if device.type == "cuda":
-        free, _ = torch.cuda.mem_get_info(device)
-        return int(free) // 2
-    return CPU_STEP
+    """Bytes that the activations and weights of one batched step should take on `device`.
+
+    One number for a kind of device: how many clients share a step decides the order of sums, so a
+    number of the memory that happens to be free would make results depend on it.
+    """
+    return _STEP_BYTES.get(device.type, _STEP_BYTES_ELSEWHERE)
 
 
 @lru_cache(maxsize=16)
