@@ -78,9 +78,11 @@ class Steps:
 
 def step_bytes(device: str) -> int:
     """Bytes that a step should take (`probing.step_bytes`), without importing torch."""
-    # A GPU's budget is a usual one where it is not asked.
-    cpu = int(declared.value("fedrepro.methods.training.probing", "CPU_STEP"))
-    return cpu if not device.startswith("cuda") else 16 << 30
+    of_kind, elsewhere = (
+        declared.value("fedrepro.methods.training.probing", name)
+        for name in ("_STEP_BYTES", "_STEP_BYTES_ELSEWHERE")
+    )
+    return int(of_kind.get(device.partition(":")[0], elsewhere))
 
 
 def steps_of(
