@@ -47,12 +47,10 @@ def complain(sentence: str) -> None:
         print(f"fedrepro: {printable(sentence)}", file=sys.stderr)
 
 
-class Output:
-    """A stream in the place of standard output, for what commands print.
+class Lasting:
+    """A stream in the place of standard output or error, which outlasts its reader.
 
-    Text from specs, paths and records is shown `printable`. A letter that the stream's encoding
-    lacks is written as JSON spells it, \\u00e9, so that JSON stays JSON. A reader who has left
-    (`| head`) does not end the command, which has an exit code to find.
+    A reader who has left (`2>&1 | head`) does not end the command, which has an exit code to find.
     """
 
     def __init__(self, stream: TextIO | None) -> None:
@@ -66,15 +64,8 @@ class Output:
         return self._stream.isatty()
 
     def write(self, text: str) -> int:
-        if self.isatty():
-            parts = _OWN.split(text)
-            parts[::2] = map(printable, parts[::2])
-            shown = "".join(parts)
-        else:
-            shown = printable(text)
-        shown = shown.encode(self.encoding, "json-escape").decode(self.encoding)
         try:
-            self._stream.write(shown)
+            self._stream.write(text)
         except BrokenPipeError:
             self.discard()
         return len(text)
@@ -89,6 +80,24 @@ class Output:
         """Sends what the stream still holds to nowhere, or Python would complain at exit."""
         with suppress(OSError, ValueError):  # no file behind the stream
             os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+
+
+class Output(Lasting):
+    """Standard output, for what commands print.
+
+    Text from specs, paths and records is shown `printable`. A letter that the stream's encoding
+    lacks is written as JSON spells it, \\u00e9, so that JSON stays JSON.
+    """
+
+    def write(self, text: str) -> int:
+        if self.isatty():
+            parts = _OWN.split(text)
+            parts[::2] = map(printable, parts[::2])
+            shown = "".join(parts)
+        else:
+            shown = printable(text)
+        super().write(shown.encode(self.encoding, "json-escape").decode(self.encoding))
+        return len(text)
 
 
 def _as_json_escapes(error: UnicodeError) -> tuple[str, int]:

@@ -20,7 +20,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """A paper, and the profile in which readings are counted."""
     add_paper(parser)
     parser.add_argument(
-        "--profile", default="reduced", help="where runs are counted (default: reduced)"
+        "--profile",
+        metavar="PROFILE",
+        default="reduced",
+        help="where runs are counted (default: reduced)",
     )
     parser.add_argument(
         "--all", action="store_true", help="also choices without another reading to select"
