@@ -6,7 +6,9 @@ import codecs
 import json
 import os
 import re
+import shutil
 import sys
+import textwrap
 from contextlib import suppress
 from typing import TextIO
 
@@ -34,6 +36,18 @@ def paint(word: str, as_word: str | None = None) -> str:
 def coloured() -> bool:
     """Whether standard output is a terminal and nobody asked for no colours."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+
+def folded(line: str, indent: int = 2) -> str:
+    """A line broken between words where standard output is a terminal that it does not fit.
+
+    indent: spaces before the lines that follow the first.
+    """
+    if not sys.stdout.isatty():
+        return line
+    width = max(shutil.get_terminal_size().columns, indent + 20)
+    whole = {"break_long_words": False, "break_on_hyphens": False}
+    return "\n".join(textwrap.wrap(line, width, subsequent_indent=" " * indent, **whole)) or line
 
 
 def print_json(plain: object) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 from textwrap import indent, wrap
 
 from fedrepro.benchmark.commands._options import add_paper, specs
@@ -83,7 +84,11 @@ def execute(given: argparse.Namespace) -> int:
 
 
 def _paragraph(text: str, margin: str = "    ") -> str:
-    return indent("\n".join(wrap(text, _WIDTH - len(margin))), margin)
+    return indent("\n".join(wrap(text, _width() - len(margin))), margin)
+
+
+def _width() -> int:
+    return min(shutil.get_terminal_size((_WIDTH, 24)).columns, _WIDTH)
 
 
 def _change(plan: Plan, name: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from fedrepro.benchmark.cli import main
-from fedrepro.benchmark.commands._terminal import Output
+from fedrepro.benchmark.commands._terminal import Output, folded
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.execution.executors import _work
 from fedrepro.benchmark.spec.folders import tables_root
@@ -127,6 +127,17 @@ def test_a_terminal_shows_colours_and_no_other_sequence(monkeypatch: pytest.Monk
     ):
         Output(stream).write("\x1b[31mERROR\x1b[0m \x1b[2J\x07\u202e\x9b")
         assert stream.getvalue() == f"{shown} \ufffd[2J\ufffd\ufffd\ufffd"
+
+
+def test_a_narrow_terminal_breaks_lines_between_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    line = "  cpcfl  " + "contrastive pre-training-based " * 9 + "https://example.org/" + "x" * 60
+    assert folded(line, 9) == line  # a pipe gets whole lines
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    shown = folded(line, 9).splitlines()
+    assert " ".join(" ".join(shown).split()) == " ".join(line.split())
+    assert [one for one in shown if len(one) > 60 and " " in one.strip()] == []
+    assert {len(one) - len(one.lstrip()) for one in shown[1:]} == {9}
 
 
 @pytest.mark.parametrize("profile", ["../../elsewhere", "a/b", "x" * 300])

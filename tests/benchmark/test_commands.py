@@ -179,7 +179,7 @@ def test_a_report_on_all_papers_leaves_out_what_lacks_the_profile(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     places = ["--store", str(tmp_path / "store"), "--out", str(tmp_path / "out")]
-    assert main(["report", "cpcfl", "mfcl", *places]) == 0
+    assert main(["report", "cpcfl", "mfcl", *places]) == 3
     found = json.loads((tmp_path / "out" / "report.json").read_text())
     assert [one["paper"] for one in found] == ["cpcfl", "mfcl"]
     assert main(["report", "--profile", "nonesuch", *places]) == 2
