@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import TextIO
 
 from fedrepro.benchmark.printable import printable
+from fedrepro.methods import registry
 
 _COLOURS = {
     "REPRODUCED": 32, "EXACT": 32, "HOLDS": 32, "supported": 32, "consistent": 32,
@@ -46,8 +47,14 @@ def folded(line: str, indent: int = 2) -> str:
     if not sys.stdout.isatty():
         return line
     width = max(shutil.get_terminal_size().columns, indent + 20)
-    whole = {"break_long_words": False, "break_on_hyphens": False}
-    return "\n".join(textwrap.wrap(line, width, subsequent_indent=" " * indent, **whole)) or line
+    lines = textwrap.wrap(
+        line,
+        width,
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return "\n".join(lines) or line
 
 
 def print_json(plain: object) -> None:
@@ -59,6 +66,13 @@ def complain(sentence: str) -> None:
     """One line on standard error, where there is one."""
     if sys.stderr is not None:
         print(f"fedrepro: {printable(sentence)}", file=sys.stderr)
+
+
+def complain_of_plugins() -> None:
+    """A line for each name that another package's entry points give in vain."""
+    for kind in registry.kinds():
+        for name, why in registry.left_out(kind).items():
+            complain(f"{kind} '{name}' is left out: {why}")
 
 
 class Lasting:

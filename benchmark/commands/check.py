@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from fedrepro.benchmark.commands._options import add_papers, specs
-from fedrepro.benchmark.commands._terminal import folded, print_json
+from fedrepro.benchmark.commands._terminal import complain_of_plugins, folded, print_json
 from fedrepro.benchmark.judging.narrow_margins import narrow_margins
 from fedrepro.benchmark.planning.check import check
 from fedrepro.benchmark.spec.load import load_papers
@@ -27,6 +27,7 @@ def execute(given: argparse.Namespace) -> int:
 
     2 if there are problems, else 1 if a name is neither implemented nor declared.
     """
+    complain_of_plugins()
     try:
         papers = load_papers(specs(given), ids=given.papers)
         problems, unimplemented, declared = check(papers)

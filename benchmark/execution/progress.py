@@ -6,7 +6,7 @@ A terminal gets bars. Anything else (a file, a log, a pipe) gets one clean line 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from rich.console import Console
@@ -121,7 +121,9 @@ class Progress:
 
     def _done(self) -> float:
         """Estimated seconds of what is done."""
-        parts = (one.fields["weight"] * one.percentage / 100 for one in self._trained())
+        parts: Iterator[float] = (
+            one.fields["weight"] * one.percentage / 100 for one in self._trained()
+        )
         return self._finished_weight + sum(parts)
 
     def _measure(self) -> None:
