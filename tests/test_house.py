@@ -10,8 +10,9 @@ from tests.house import arrows_of, drawn, reachable
 ROOT = Path(__file__).parents[1]
 FLOORS = {
     "methods": (
-        {"registry", "seeds", "state", "optim"},
-        {"data", "declared", "nn", "outcome"},
+        {"transfer"},
+        {"checkpoint_tree", "registry", "seeds", "state", "optim"},
+        {"checkpoint", "data", "declared", "nn", "outcome"},
         {"clusters"},
         {"objectives", "encoders"},
         {"training"},

@@ -133,6 +133,7 @@ class Listener:
     finished: takes a result, once for every job; says whether other trials can start from it.
     started: a job began.
     advanced: so many of so many rounds are done.
+    said: a job has something to say in one sentence.
     waiting: takes the reason why nothing is trained now.
     """
 
@@ -140,6 +141,7 @@ class Listener:
     finished: Callable[[Job, Result], bool]
     started: Callable[[Job], None] = lambda job: None
     advanced: Callable[[Job, int, int], None] = lambda job, done, total: None
+    said: Callable[[Job, str], None] = lambda job, sentence: None
     waiting: Callable[[str], None] = lambda why: None
 
 

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import torch
 
-from fedrepro.benchmark.errors import StoreError
+from fedrepro.benchmark.errors import FedreproError, StoreError
 from fedrepro.benchmark.execution import executors
 from fedrepro.benchmark.execution.data_availability import DataAvailability
-from fedrepro.benchmark.execution.executors.base import Executor, ExecutorOptions
+from fedrepro.benchmark.execution.executors.base import Executor, ExecutorOptions, Saving
 from fedrepro.benchmark.execution.jobs import Dispatch, Done, Failed, Job, Listener, Queue, Result
 from fedrepro.benchmark.execution.progress import Progress
 from fedrepro.benchmark.planning.estimate import TrialTimeEstimator
@@ -26,6 +26,7 @@ from fedrepro.benchmark.planning.summary import Trial, duration
 from fedrepro.benchmark.store import fingerprint
 from fedrepro.benchmark.store.store import Store
 from fedrepro.benchmark.training.training import device_name
+from fedrepro.methods.nn.precision import refusal, warning
 
 _GENEROUS = 20.0
 _LEAST_LIMIT_S = 1800.0
@@ -76,6 +77,7 @@ def execute(
     executor: str = "local",
     cluster: Path | None = None,
     time_limit: float | None = None,
+    checkpoint_every: float = 0.0,
     trials: Sequence[Trial] | None = None,
     may_begin: Callable[[float], bool] = lambda seconds: True,
 ) -> Execution:
@@ -86,6 +88,8 @@ def execute(
     executor: where trials are trained (`benchmark.execution.executors`).
     time_limit: seconds of running after which a trial counts as hung; None for 20 times its
     estimate, 0 for never.
+    checkpoint_every: seconds between two times at which a trial saves itself in the store, to go on
+    from there when it is interrupted; 0 for never.
     trials: these alone and in this order, each after those that it starts from; None for all.
     may_begin: whether a trial of so many estimated seconds is still to be begun.
 
@@ -93,7 +97,9 @@ def execute(
     there.
     """
     shown, clock = progress or Progress(), time.perf_counter()
-    chosen = executors.find(executor)(ExecutorOptions(data_dir, device, jobs, cluster))
+    saving = Saving(store.root.absolute(), checkpoint_every) if checkpoint_every else None
+    options = ExecutorOptions(data_dir, device, jobs, cluster, saving)
+    chosen = executors.find(executor)(options)
     with store.writing():
         driver = _Driver(plan, store, data_dir, shown, trials, may_begin)
         driver.train(driver.sort_out(download), chosen, time_limit)
@@ -111,6 +117,7 @@ def rehearse(
     executor: str = "local",
     cluster: Path | None = None,
     time_limit: float | None = None,
+    checkpoint_every: float = 0.0,
     trials: Sequence[Trial] | None = None,
 ) -> list[str]:
     """Lines that say what `execute` would submit, where, and in which order; nothing is written."""
@@ -195,15 +202,25 @@ class _Driver:
             finished=finished,
             started=lambda job: shown.started(job.name, _label(job), self.seconds[job.name]),
             advanced=lambda job, done, total: shown.advanced(job.name, done, total),
+            said=lambda job, sentence: shown.say(f"{_label(job)}: {sentence}"),
             waiting=shown.say,
         )
         with shown:
             queue = Queue(jobs, lambda job: self.may_begin(self.seconds[job.name]))
             executor.train(Dispatch(queue, listener))
 
+    def _check_precisions(self, todo: list[Job], device: str) -> None:
+        """Raises `FedreproError` for what the device cannot do, and says what it does slowly."""
+        for precision in sorted({job.config.precision for job in todo}):
+            if (refused := refusal(precision, device)) is not None:
+                raise FedreproError(refused)
+            if (warned := warning(precision, device)) is not None:
+                self.progress.say(warned)
+
     def weighted(self, todo: list[Job], executor: Executor, time_limit: float | None) -> list[Job]:
         """The jobs with limits, and weights: seconds of each and of the longest chain after it."""
         device = executor.device
+        self._check_precisions(todo, device)
         # A cluster's devices are not here: its trials are ordered as if they ran on this processor.
         here = device if torch.device(device).type == "cpu" or torch.cuda.is_available() else "cpu"
         known = TrialTimeEstimator(here, device_name(here), self.store.records(), self.data_dir)

@@ -24,13 +24,15 @@ DESCRIPTION = "store.json"
 LOCK = "lock"
 LOOKS, LOOKS_LOCK = "looks.json", "looks.lock"
 UNFINISHED = "unfinished"
-FOLDERS = ("trials", "errors", "quarantine", UNFINISHED)
+CHECKPOINTS = "checkpoints"
+FOLDERS = ("trials", "errors", "quarantine", CHECKPOINTS, UNFINISHED)
 
 RUN = re.compile(r"[0-9a-f]{16}")
 """The folder of a run's trials."""
 RECORD = re.compile(r"[0-9a-f]{12}-seed[0-9]+\.json")
 _PART = re.compile(
-    r"(store\.json|[0-9a-f]{12,16}-seed[0-9]+\.(json|npz|encoder\.npz))\.[0-9a-f]{8}\.part"
+    r"(store\.json|[0-9a-f]{12,16}-seed[0-9]+\.(json|npz|encoder\.npz|checkpoint))"
+    r"\.[0-9a-f]{8}\.part"
 )
 """A file of the store that is being written."""
 
@@ -148,6 +150,21 @@ def clear_unfinished(root: Path, pattern: re.Pattern[str] = _PART) -> None:
         for file in (root / UNFINISHED).iterdir():
             if _is_part(file, pattern):
                 file.unlink()
+
+
+def trial_name(run: str, seed: int) -> str:
+    """By which a trial's files are called where source does not matter."""
+    return f"{run}-seed{seed}"
+
+
+def forget_checkpoint(root: Path, trial: str) -> None:
+    """Removes where a trial would have gone on, now that its record is written.
+
+    Raises `OSError` if the disk refuses, `StoreError` if the folder is none of the store's own.
+    """
+    refuse_link(root / CHECKPOINTS)
+    for suffix in ("checkpoint", "lock"):
+        (root / CHECKPOINTS / f"{trial}.{suffix}").unlink(missing_ok=True)
 
 
 def _is_begun(path: Path) -> bool:

@@ -3,6 +3,7 @@
     store.json                                      schema
     trials/<run key>/<source digest>-seed<k>.json   a record, with its .npz and .encoder.npz
     errors/<run key>-seed<k>.json                   why a trial failed; never taken as a result
+    checkpoints/<run key>-seed<k>.checkpoint        where a trial goes on that was interrupted
     quarantine/                                     damaged files, for inspection
     unfinished/                                     what is being written; a kill leaves it there
     looks.json                                      how often claims were judged
@@ -44,10 +45,12 @@ from fedrepro.benchmark.store.folder import (
     RUN,
     UNFINISHED,
     clear_unfinished,
+    forget_checkpoint,
     object_in,
     only_writer,
     refuse_foreign,
     refuse_link,
+    trial_name,
 )
 from fedrepro.benchmark.store.looks import LookBook
 from fedrepro.benchmark.store.record import NOT_A_RECORD, SCHEMA, TrialRecord, check_schema
@@ -195,6 +198,7 @@ class Store:
         self._write(path, record.as_file())
         with disk(self.root):
             self._error_path(config, seed).unlink(missing_ok=True)
+            forget_checkpoint(self.root, trial_name(config.key, seed))
         return record
 
     def save_error(self, config: RunConfig, seed: int, message: str, details: str = "") -> None:
@@ -225,7 +229,7 @@ class Store:
         return self._folder(config.key) / f"{version}-seed{seed}.json"
 
     def _error_path(self, config: RunConfig, seed: int) -> Path:
-        return self.root / "errors" / f"{config.key}-seed{seed}.json"
+        return self.root / "errors" / f"{trial_name(config.key, seed)}.json"
 
     def _sound_record(self, path: Path) -> TrialRecord | None:
         """The record in a file, if it and its arrays are whole."""

@@ -10,7 +10,7 @@ import math
 import platform
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cache
@@ -24,7 +24,9 @@ import torch
 from fedrepro import __version__
 from fedrepro.benchmark.training.checkout import commit
 from fedrepro.benchmark.training.stages.trial import Trial
+from fedrepro.methods.checkpoint import Checkpoint
 from fedrepro.methods.federated.base import Progress
+from fedrepro.methods.nn.precision import computing_in
 from fedrepro.methods.outcome import DivergedError, Outcome
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from fedrepro.benchmark.config import RunConfig
 
 Provenance = dict[str, Any]
+_UNITS = {"federated": "round", "pretraining": "epoch"}
 
 
 def train_trial(
@@ -43,34 +46,67 @@ def train_trial(
     device: str,
     encoder: State | None = None,
     progress: Progress = lambda done, total: None,
+    saved: Any = None,
+    save: Callable[[Any], None] | None = None,
+    save_every_s: float = 0.0,
 ) -> tuple[Outcome, Provenance]:
     """One trial, and where its numbers come from.
 
     encoder: weights of the run that `config` starts from, one model; None for a random start.
-    provenance: device, versions, commit, started (UTC), wall_s, data by portion, and the sources of
-    randomness that were drawn from (`methods.seeds.SOURCES`).
+    provenance: device, versions, commit, started (UTC), wall_s, data by portion, the sources of
+    randomness that were drawn from (`methods.seeds.SOURCES`), and how often it was interrupted.
+    `started` is when its first part began, wall_s the seconds of all parts, without those whose
+    work was lost. save: called about every `save_every_s` seconds (0: never) with what `saved` may
+    be later on to go on from there; `StaleStateError` if that was made from other data.
 
     Raises `methods.outcome.DivergedError` if a metric is not finite, `benchmark.errors.DataError`
-    if data are missing, and `ValueError` if the config cannot be built or nothing was measured.
+    if data are missing, and `ValueError` if the config cannot be built, if the device cannot
+    compute in its precision, or if nothing was measured.
     """
     if (config.start is None) != (encoder is None):
         raise ValueError("an encoder is needed exactly where a run starts from another")
     started, clock = datetime.now(UTC), time.perf_counter()
     place = torch.device(device)
-    seeds = Seeds(seed) if config.redrawn is None else Seeds(0, {config.redrawn: seed})
-    trial = Trial(config, seeds, place, data_dir, encoder, progress)
+    redrawn = {} if config.redrawn is None else {config.redrawn: seed}
+    seeds = Seeds(0 if redrawn else seed, redrawn, config.series)
+    before = saved["trial"] if saved else {}
+    seeds.drawn.update(before.get("drawn", ()))
+    trained_s, interrupted = before.get("wall_s", 0.0), before.get("interrupted", -1) + 1
+    since = before.get("started", started.isoformat(timespec="seconds"))
+
+    def facts() -> dict[str, Any]:
+        return {
+            "started": since,
+            "wall_s": trained_s + time.perf_counter() - clock,
+            "interrupted": interrupted,
+            "data": dict(trial.used),
+            "drawn": sorted(seeds.drawn),
+        }
+
+    unit = _UNITS.get(config.stage, "step")
+    reached = f"{unit} 1"
+
+    def noted(done: int, total: int) -> None:
+        nonlocal reached
+        reached = f"{unit} {done + 1} of {total}"
+        progress(done, total)
+
+    def write(state: Mapping[str, Any]) -> None:
+        assert save is not None
+        save({**state, "trial": facts(), "at": reached})
+
+    checkpoint = Checkpoint(None if save is None else write, save_every_s, saved)
+    used = dict(before.get("data", {}))
+    trial = Trial(config, seeds, place, data_dir, encoder, noted, checkpoint, used)
     stage = importlib.import_module(f"fedrepro.benchmark.training.stages.{config.stage}")
-    with _deterministic():
+    with _deterministic(), computing_in(config.precision, place):
         outcome: Outcome = stage.run(trial)
     _check_numbers(outcome)
     return outcome, {
         "device": device_name(place),
         "versions": versions(),
         "commit": commit(),
-        "started": started.isoformat(timespec="seconds"),
-        "wall_s": time.perf_counter() - clock,
-        "data": dict(trial.used),
-        "drawn": sorted(seeds.drawn),
+        **facts(),
     }
 
 

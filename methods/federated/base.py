@@ -26,12 +26,13 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import torch
 from torch import Tensor
 
+from fedrepro.methods.checkpoint import NEVER, Checkpoint
 from fedrepro.methods.data.federation import Federation, ImageSet
 from fedrepro.methods.federated.client_memory import ClientMemory
 from fedrepro.methods.metrics import Evaluation, classification
 from fedrepro.methods.nn.classifier import Classifier
 from fedrepro.methods.seeds import Seeds
-from fedrepro.methods.state import State, n_bytes, weighted_average
+from fedrepro.methods.state import State, n_bytes, placed, weighted_average
 from fedrepro.methods.training.evaluate import probabilities
 from fedrepro.methods.training.local_loss import LocalLoss, LocalOptions, Trained
 from fedrepro.methods.training.steps import ENGINES_CHOICE, Grouping, train_steps
@@ -95,6 +96,7 @@ class Task:
     objective, augmentation: for methods that train without labels, else None.
     source: loads the images on which `encoder` was trained, where it was pre-trained centrally.
     at_width: makes the model with a share of the channels; see `narrowed_model`.
+    checkpoint: offers sections of a round that can be saved by themselves.
     """
 
     federation: Federation
@@ -107,6 +109,7 @@ class Task:
     augmentation: Augmentation | None = None
     source: Callable[[], ImageSet] | None = None
     at_width: Callable[[float], Classifier] | None = None
+    checkpoint: Checkpoint = NEVER
 
     def new_model(self, *names: str | int) -> State:
         """One model from the stream `names`: random weights, with the pre-trained encoder if any.
@@ -116,7 +119,7 @@ class Task:
         state = self.model.new(self.seeds.generator("weights", *names))
         if self.encoder is not None:
             state.update(self.encoder)
-        return {name: value.to(self.device) for name, value in state.items()}
+        return placed(state, self.device)
 
     def narrowed_model(self, share: float) -> Classifier:
         """The model with `share` of the channels of every layer, made once.
@@ -322,6 +325,7 @@ class FederatedMethod(ABC):
             t,
             clients,
             task.grouping,
+            task.checkpoint,
         )
 
 

@@ -5,9 +5,8 @@ Evidence: `tests/methods/test_loop.py`.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from dataclasses import dataclass, field, replace
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -15,12 +14,22 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from fedrepro.methods.checkpoint import NEVER, Checkpoint
 from fedrepro.methods.data.federation import Federation
-from fedrepro.methods.federated.base import FederatedMethod, Message, Progress, Server, Task
+from fedrepro.methods.federated.base import (
+    FederatedMethod,
+    Memory,
+    Message,
+    Progress,
+    Server,
+    Task,
+)
 from fedrepro.methods.metrics import Evaluation
 from fedrepro.methods.nn.layers import is_buffer
 from fedrepro.methods.outcome import Curve, DivergedError, Outcome
 from fedrepro.methods.state import n_parameters
+
+_DIRECTIONS = ("downloaded_bytes", "uploaded_bytes")
 
 
 @dataclass
@@ -28,33 +37,55 @@ class _History:
     """What one attempt has produced so far."""
 
     n_clients: int
-    curves: dict[str, list[tuple[int, float]]] = field(default_factory=lambda: defaultdict(list))
-    arrays: dict[str, list[NDArray[Any]]] = field(default_factory=lambda: defaultdict(list))
-    exchanged: Counter[str] = field(default_factory=Counter)
+    curves: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
+    arrays: dict[str, list[NDArray[Any]]] = field(default_factory=dict)
+    exchanged: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_DIRECTIONS, 0))
     counts: dict[str, float] = field(default_factory=dict)
 
     def add_message(self, direction: str, message: Message, clients: Tensor) -> None:
         """Counts the bytes in all and by payload; keeps the log, with gaps for absent clients."""
-        self.exchanged[f"{direction}_bytes"] += message.bytes_exchanged(len(clients))
+        self._exchange(f"{direction}_bytes", message.bytes_exchanged(len(clients)))
         for name, size in message.bytes_by_name(len(clients)).items():
-            self.exchanged[f"{direction}_bytes.{name}"] += size
+            self._exchange(f"{direction}_bytes.{name}", size)
         for name, values in message.log.items():
             logged = values.cpu().numpy()
             missing = np.nan if np.issubdtype(logged.dtype, np.floating) else -1
             row = np.full((self.n_clients, *logged.shape[1:]), missing, dtype=logged.dtype)
             row[clients.numpy()] = logged
-            self.arrays[name].append(row)
+            self.arrays.setdefault(name, []).append(row)
 
     def add_evaluation(self, round: int, evaluation: Evaluation) -> None:
         for name, value in evaluation.metrics.items():
-            self.curves[name].append((round, value))
+            self.curves.setdefault(name, []).append((round, value))
         for name, values in evaluation.per_client.items():
-            self.arrays[f"client_{name}"].append(values.cpu().numpy())
+            self.arrays.setdefault(f"client_{name}", []).append(values.cpu().numpy())
         self.counts.update(evaluation.counts)
+
+    def _exchange(self, name: str, size: int) -> None:
+        self.exchanged[name] = self.exchanged.get(name, 0) + size
+
+
+@dataclass
+class _Training:
+    """All that a training goes on from.
+
+    t: rounds of this attempt that are done. wasted: bytes that abandoned attempts exchanged.
+    """
+
+    attempt: int
+    t: int
+    wasted: int
+    history: _History
+    server: Server
+    memory: Memory
 
 
 def run(
-    method: FederatedMethod, task: Task, progress: Progress | None = None, evaluate_every: int = 1
+    method: FederatedMethod,
+    task: Task,
+    progress: Progress | None = None,
+    evaluate_every: int = 1,
+    checkpoint: Checkpoint = NEVER,
 ) -> Outcome:
     """Trains `method` on `task` to the end, from the start again wherever the method asks for it.
 
@@ -62,20 +93,21 @@ def run(
     no other is. Arrays of evaluations have one row for each evaluated round, arrays of logs one for
     each round. `downloaded_bytes` and `uploaded_bytes` are sums over clients and rounds of the
     attempt that was finished, also by payload (`uploaded_bytes.weights`); `wasted_bytes` is what
-    abandoned attempts exchanged.
+    abandoned attempts exchanged. checkpoint: saves the training, and may bring one to go on with.
 
     Raises `DivergedError` when weights that clients send or keep are no longer finite.
     """
     federation = method.prepare(task.federation).to(task.device)
-    task = replace(task, federation=federation)
-    wasted = 0
-    for attempt in count():
-        history = _History(federation.n_clients)
-        server, finished = _attempt(method, task, attempt, history, progress, evaluate_every)
-        if finished:
-            break
-        wasted += history.exchanged["downloaded_bytes"] + history.exchanged["uploaded_bytes"]
+    task = replace(task, federation=federation, checkpoint=checkpoint)
+    training: _Training = checkpoint.restored() or _begun(method, task, 0, 0)
+    if progress is not None and training.t:
+        progress(training.t, method.exchanges)
+    while not _finished(method, task, training, progress, evaluate_every):
+        exchanged = training.history.exchanged
+        wasted = training.wasted + sum(exchanged[name] for name in _DIRECTIONS)
+        training = _begun(method, task, training.attempt + 1, wasted)
 
+    history, server = training.history, training.server
     encoder, drawn = method.encoder(server), task.model.new(torch.Generator())
     weights = {name: value for name, value in drawn.items() if not is_buffer(name)}
     return Outcome(
@@ -86,8 +118,8 @@ def run(
         counts={
             "parameters": n_parameters(weights),
             "shared_images": federation.n_shared_images(),
-            "restarts": attempt,
-            "wasted_bytes": wasted,
+            "restarts": training.attempt,
+            "wasted_bytes": training.wasted,
             **history.exchanged,
             **history.counts,
             **method.counts(server),
@@ -98,44 +130,65 @@ def run(
     )
 
 
-def _attempt(
+def _begun(method: FederatedMethod, task: Task, attempt: int, wasted: int) -> _Training:
+    history = _History(task.federation.n_clients)
+    server = method.start(task, attempt)
+    return _Training(attempt, 0, wasted, history, server, method.new_memory(task))
+
+
+def _finished(
     method: FederatedMethod,
     task: Task,
-    attempt: int,
-    history: _History,
+    now: _Training,
     progress: Progress | None,
     evaluate_every: int,
-) -> tuple[Server, bool]:
-    """The server after the last round, or after the round in which the method gave up (False)."""
-    server, memory = method.start(task, attempt), method.new_memory(task)
-    for t in range(method.exchanges):
-        clients = method.participants(task, t)
-        download = method.broadcast(task, server, t, clients)
-        history.add_message("downloaded", download, clients)
-        upload = method.local_update(task, download, t, clients, memory)
-        history.add_message("uploaded", upload, clients)
-        if not _is_finite(*upload.tensors(), *memory.tensors()):
-            raise DivergedError(t + 1)
-        server = method.aggregate(task, server, upload, t, clients)
-        if method.failed(task, server, t, attempt):
-            return server, False
+) -> bool:
+    """Takes `now` to the end of the last round, or to that in which the method gave up (False).
 
-        final = t + 1 == method.exchanges
-        if final:
-            server = method.finish(task, server, memory)
-            if not _is_finite(*memory.tensors()):
-                raise DivergedError(t + 1)
-        if final or (evaluate_every > 0 and (t + 1) % evaluate_every == 0):
-            history.add_evaluation(t + 1, method.evaluate(task, server, memory, final))
+    `now` changes only between places at which it may be saved.
+    """
+    last = method.exchanges
+
+    def measured(final: bool) -> None:
+        evaluation = method.evaluate(task, now.server, now.memory, final)
+        now.history.add_evaluation(now.t, evaluation)
+
+    while now.t < last:
+        task.checkpoint.at(lambda: now)
+        t, clients = now.t, method.participants(task, now.t)
+        download = method.broadcast(task, now.server, t, clients)
+        upload = method.local_update(task, download, t, clients, now.memory)
+        if not _is_finite(*upload.tensors(), *now.memory.tensors()):
+            raise DivergedError(t + 1)
+        now.server = method.aggregate(task, now.server, upload, t, clients)
+        now.history.add_message("downloaded", download, clients)
+        now.history.add_message("uploaded", upload, clients)
+        if method.failed(task, now.server, t, now.attempt):
+            return False
+        now.t += 1
+        if now.t < last:
+            if evaluate_every > 0 and now.t % evaluate_every == 0:
+                measured(final=False)
+            if progress is not None:
+                progress(now.t, last)
+    if last:
+        task.checkpoint.at(lambda: now)
+        now.server = method.finish(task, now.server, now.memory)
+        if not _is_finite(*now.memory.tensors()):
+            raise DivergedError(last)
+        measured(final=True)
         if progress is not None:
-            progress(t + 1, method.exchanges)
-    return server, True
+            progress(last, last)
+    return True
 
 
 def _is_finite(*tensors: Tensor) -> bool:
-    """Whether every number is finite; a sum shows it in one pass."""
-    sums = [value.sum() for value in tensors if value.is_floating_point()]
-    return not sums or bool(torch.stack(sums).isfinite().all())
+    """Whether every number is finite; a sum shows it in one pass, and one look each device."""
+    sums = defaultdict[torch.device, list[Tensor]](list)
+    for value in tensors:
+        if value.is_floating_point():
+            sums[value.device].append(value.sum())
+    return all(bool(torch.stack(there).isfinite().all()) for there in sums.values())
 
 
 def _facts_of(federation: Federation) -> dict[str, NDArray[Any]]:

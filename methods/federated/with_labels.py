@@ -72,5 +72,6 @@ class WithLabels(FederatedMethod):
             t,
             encoder_epochs=encoder_epochs,
             grouping=task.grouping,
+            checkpoint=task.checkpoint,
             views=client_views(task, t, clients) if self.augments else None,
         )

@@ -18,6 +18,9 @@ from torch.optim.adamw import adamw
 
 from fedrepro.methods.optim.lars import LARS
 
+FUSED_ON = ("cpu", "cuda")
+"""Kinds of devices for which torch has fused kernels."""
+
 
 class Optimizer(Protocol):
     """What training loops use of an optimiser."""
@@ -29,6 +32,12 @@ class Optimizer(Protocol):
 
     def step(self) -> Any:
         """Moves every weight that has a gradient."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """All that it keeps between steps but the weights."""
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Goes on from what `state_dict` gave."""
 
 
 class FusedAdam:
@@ -70,6 +79,18 @@ class FusedAdam:
         held = (weights, self._means, self._squares, self._steps)
         kept, means, squares, steps = ([each[k] for k in moving] for each in held)
         self._move(kept, grads, means, squares, [], steps, **settings)
+
+    def state_dict(self) -> dict[str, Any]:
+        """All that it keeps between steps but the weights."""
+        settings = {name: v for name, v in self.param_groups[0].items() if name != "params"}
+        held = {"means": self._means, "squares": self._squares, "steps": self._steps}
+        return {"settings": settings, **held}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Goes on from what `state_dict` gave."""
+        self.param_groups[0].update(state_dict["settings"])
+        self._means, self._squares = state_dict["means"], state_dict["squares"]
+        self._steps = state_dict["steps"]
 
 
 _KNOWN = ("adam", "adamw", "lars", "sgd")
@@ -114,8 +135,8 @@ def moves_by_gradients_alone(name: str, weight_decay: float = 0.0) -> bool:
 
 
 def _suits_fused(weight: Tensor) -> bool:
-    """Whether torch's fused kernels take it: on CPU or CUDA, floating, without gaps in memory."""
+    """Whether torch's fused kernels take it: floating, without gaps in memory."""
     strides = weight.stride()
     outermost_first = sorted(range(weight.dim()), key=lambda d: (-strides[d], d))
-    known = weight.device.type in ("cpu", "cuda") and weight.is_floating_point()
+    known = weight.device.type in FUSED_ON and weight.is_floating_point()
     return known and weight.permute(outermost_first).is_contiguous()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from torch import Tensor
 
@@ -55,6 +56,7 @@ class Batch:
     at: int64, models x batch, the same images as positions in each client's own list.
     epoch: from 0.
     share: models x batch, each image's weight in the mean, 0 for padding; None where all are alike.
+    counts: how many images of each model are no padding, the first ones; None where all are.
     """
 
     members: tuple[int, ...]
@@ -62,10 +64,7 @@ class Batch:
     at: Tensor
     epoch: int
     share: Tensor | None = None
-
-    def counts(self) -> list[int] | None:
-        """How many images of each model are no padding, the first ones; None where all are."""
-        return None if self.share is None else self.share.count_nonzero(dim=1).tolist()
+    counts: Sequence[int] | None = None
 
     def mean(self, each: Tensor) -> Tensor:
         """Each model's mean over its own images, (models,); each: models x batch."""
@@ -117,6 +116,16 @@ class LocalLoss(ABC):
         self, state: State, client_state: State, members: Sequence[int], own: Tensor
     ) -> None:
         """Called once after the last epoch; may change both in place."""
+
+    def gathered(self) -> Any:
+        """What it has noted for the method besides, of the clients that have trained.
+
+        Plain enough to be saved (`methods.checkpoint_tree`); None for nothing.
+        """
+        return None
+
+    def gather(self, noted: Any) -> None:  # noqa: B027
+        """Takes back what `gathered` gave in a round that was interrupted."""
 
 
 @dataclass(frozen=True)

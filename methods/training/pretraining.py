@@ -16,6 +16,7 @@ from itertools import islice
 import torch
 from torch import Tensor
 
+from fedrepro.methods.checkpoint import NEVER, Checkpoint
 from fedrepro.methods.data.federation import ImageSet, to_float
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.encoders.base import Encoder
@@ -26,6 +27,7 @@ from fedrepro.methods.optim.optimizers import make_optimizer, moves_by_gradients
 from fedrepro.methods.outcome import Curve, DivergedError, Outcome
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State, clone, part
+from fedrepro.methods.training.epochs import Epochs
 
 # Views up to this size are drawn together: of 8x8 images the calls cost more than the numbers.
 _VIEWS_BYTES = 1 << 20
@@ -51,13 +53,15 @@ def pretrain(
     seeds: Seeds,
     device: torch.device | str = "cpu",
     progress: Callable[[int, int], None] | None = None,
+    checkpoint: Checkpoint = NEVER,
 ) -> Outcome:
     """Trains `encoder` on `portion` with `objective`.
 
     The outcome has the metric `loss` (mean over the images of each epoch, counted from 1), the
     counts `parameters` (trained ones of all networks) and `encoder_parameters`, and the encoder's
     weights on the CPU. Weights, order and views have streams of their own: every objective of a
-    trial starts from the same encoder and sees the same batches.
+    trial starts from the same encoder and sees the same batches. checkpoint: saves the training
+    after batches, and may bring one to go on with.
 
     Raises `ValueError` for fewer than two images or missing labels, `DivergedError`.
     """
@@ -75,39 +79,46 @@ def pretrain(
     places: Places = {}
     if moves_by_gradients_alone(options.optimizer):
         places = reached_places(network, fresh, to_float(portion.images[0]))
-    state = in_fast_layout(trimmed(fresh, places))
+    at: Epochs | None = checkpoint.restored()
+    state = in_fast_layout(trimmed(fresh, places)) if at is None else at.weights
     trained = [value.requires_grad_() for name, value in state.items() if not is_buffer(name)]
-    memory = learner.memory(state)
+    memory = learner.memory(state) if at is None else at.memory
     optimizer = make_optimizer(options.optimizer, trained, options.learning_rate)
     order = seeds.generator("pretraining", "order")
     view_stream = seeds.generator("pretraining", "views")
 
-    losses: list[float] = []
-    for epoch in range(1, options.epochs + 1):
-        total = torch.zeros((), device=device)
-        images = 0
-        drawn = batches(n, options.batch_size, order, device)
-        for batch, views in _with_views(
-            drawn, portion.images, objective, augmentation, view_stream
-        ):
-            labels = portion.labels[batch][None] if portion.labels is not None else None
-            loss = learner.loss(state, memory, [view[None] for view in views], labels).sum()
-            optimizer.zero_grad(set_to_none=True)
-            torch.autograd.backward(loss)
-            optimizer.step()
-            learner.update(state, memory)
-            total += loss.detach() * len(batch)
-            images += len(batch)
-        losses.append(float(total) / images)
+    at = at or Epochs(state, memory)
+    at.go_on([optimizer], order=order, views=view_stream)
+    if progress is not None and at.epoch:
+        progress(at.epoch, options.epochs)
+
+    def so_far() -> Epochs:
+        return at.so_far([optimizer], {"views": view_stream})
+
+    while at.epoch < options.epochs:
+        total = at.begin(order, device)
+        drawn = islice(batches(n, options.batch_size, order, device), at.batches, None)
+        for together in _with_views(drawn, portion.images, objective, augmentation, view_stream):
+            for batch, views in together:
+                labels = portion.labels[batch][None] if portion.labels is not None else None
+                loss = learner.loss(state, memory, [view[None] for view in views], labels).sum()
+                optimizer.zero_grad(set_to_none=True)
+                torch.autograd.backward(loss)
+                optimizer.step()
+                learner.update(state, memory)
+                total += loss.detach() * len(batch)
+                at.passed(len(batch))
+            checkpoint.at(so_far)
         # A finite loss can still have ended the epoch on weights that are not.
         if not all(bool(value.isfinite().all()) for value in (total, *trained)):
-            raise DivergedError(epoch)
+            raise DivergedError(at.epoch + 1)
+        at.end()
         if progress is not None:
-            progress(epoch, options.epochs)
+            progress(at.epoch, options.epochs)
 
     learnt = restored(part(clone(state), "encoder"), fresh, places)
     return Outcome(
-        metrics={"loss": Curve(tuple(range(1, options.epochs + 1)), tuple(losses))},
+        metrics={"loss": Curve(tuple(range(1, options.epochs + 1)), tuple(at.losses))},
         counts={"parameters": _weights(fresh), "encoder_parameters": _weights(learnt)},
         encoder={name: value.contiguous().cpu() for name, value in learnt.items()},
     )
@@ -123,21 +134,23 @@ def _with_views(
     objective: Objective,
     augmentation: Augmentation,
     view_stream: torch.Generator,
-) -> Iterator[tuple[Tensor, list[Tensor]]]:
-    """Each batch with its views; those of batches of small images are drawn together."""
+) -> Iterator[Iterator[tuple[Tensor, list[Tensor]]]]:
+    """Batches with their views; those of small images are drawn together, several batches at once.
+
+    No view of the next ones is drawn before they are asked for.
+    """
     for first in drawn:
         size = torch.float32.itemsize * objective.n_views * images[0].numel() * len(first)
         together = [first, *islice(drawn, _VIEWS_BYTES // size - 1 if size < _VIEWS_BYTES else 0)]
         raw = [images[batch] for batch in together]
         if objective.draws_views:
-            yield from zip(
-                together,
-                augmentation.views_of_batches(raw, objective.n_views, view_stream),
-                strict=True,
-            )
+            views = augmentation.views_of_batches(raw, objective.n_views, view_stream)
+            yield zip(together, views, strict=True)
         else:
-            for batch, own in zip(together, raw, strict=True):
-                yield batch, [to_float(own)] * objective.n_views
+            yield (
+                (batch, [to_float(own)] * objective.n_views)
+                for batch, own in zip(together, raw, strict=True)
+            )
 
 
 def batches(

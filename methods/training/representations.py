@@ -21,12 +21,14 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from fedrepro.methods.checkpoint import NEVER, Checkpoint
 from fedrepro.methods.data.views.augment import Augmentation, Parameters, apply
 from fedrepro.methods.nn.layers import is_buffer
 from fedrepro.methods.objectives.simclr import nt_xent
 from fedrepro.methods.optim.optimizers import make_optimizer
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State
+from fedrepro.methods.training.epochs import Epochs
 from fedrepro.methods.training.pretraining import batches
 
 Forward = Callable[[State, Tensor, bool], Tensor]
@@ -169,32 +171,41 @@ class RepresentationOptions:
 
 
 def contrastive_training(
-    network: Forward, state: State, z: Pairs, options: RepresentationOptions, seeds: Seeds
+    network: Forward,
+    state: State,
+    z: Pairs,
+    options: RepresentationOptions,
+    seeds: Seeds,
+    checkpoint: Checkpoint = NEVER,
 ) -> tuple[State, Sequence[float]]:
     """`state` (one model) after training on `z`, and the mean loss of each epoch.
 
-    A last batch of a single image is left out.
+    A last batch of a single image is left out. checkpoint: may save the training after each batch.
     """
-    trained = {name: value.clone() for name, value in state.items()}
-    weights = [v.requires_grad_() for name, v in trained.items() if not is_buffer(name)]
+    section = checkpoint.section()
+    fresh = {name: value.clone() for name, value in state.items()}
+    at = section.saved or Epochs(fresh)
+    weights = [v.requires_grad_() for name, v in at.weights.items() if not is_buffer(name)]
     optimizer = make_optimizer(options.optimizer, weights, options.learning_rate)
     stream = seeds.generator("representations", "order")
+    at.go_on([optimizer], order=stream)
     device, n = weights[0].device, len(z)
-    steps, done = options.epochs * math.ceil(n / options.batch_size), 0
-    losses = []
-    for _ in range(options.epochs):
+    steps = options.epochs * math.ceil(n / options.batch_size)
+    while at.epoch < options.epochs:
+        total = at.begin(stream, device)
         drawn = torch.randint(z.vectors, (n,), generator=stream)
-        total, images = torch.zeros((), device=device), 0
-        for batch in batches(n, options.batch_size, stream):
+        order = list(batches(n, options.batch_size, stream))
+        for batch in order[at.batches :]:
             for group in optimizer.param_groups:
-                group["lr"] = options.rate(done, steps)
+                group["lr"] = options.rate(at.epoch * len(order) + at.batches, steps)
             views = z.read(batch, drawn[batch]).transpose(0, 1).flatten(0, 1).unsqueeze(0)
-            first, second = network(trained, views, True).chunk(2, dim=1)
+            first, second = network(at.weights, views, True).chunk(2, dim=1)
             loss = nt_xent(first, second, options.temperature).sum()
             optimizer.zero_grad(set_to_none=True)
             torch.autograd.backward(loss)
             optimizer.step()
             total += loss.detach() * len(batch)
-            images, done = images + len(batch), done + 1
-        losses.append(float(total) / max(1, images))
-    return {name: value.detach() for name, value in trained.items()}, losses
+            at.passed(len(batch))
+            section.offer(lambda: at.so_far([optimizer]))
+        at.end()
+    return {name: value.detach() for name, value in at.weights.items()}, at.losses

@@ -14,13 +14,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from fedrepro.methods.checkpoint import NEVER, Checkpoint
 from fedrepro.methods.nn.layers import in_fast_layout
 from fedrepro.methods.seeds import Seeds
-from fedrepro.methods.state import State, n_bytes, n_models, put, take
+from fedrepro.methods.state import State, n_bytes, n_models, positions, put, take
 from fedrepro.methods.training.local_loss import LocalLoss, LocalOptions, Trained
 from fedrepro.methods.training.plain import train_client
 from fedrepro.methods.training.probing import step_bytes
@@ -105,18 +107,44 @@ def train_steps(
     t: int,
     clients: Tensor,
     grouping: Grouping = ENGINES_CHOICE,
+    checkpoint: Checkpoint = NEVER,
 ) -> Trained:
     """The models of `clients` (int64, client numbers) after round `t`.
 
     start: one model for each client. client_state: what the loss needs of each besides its model,
     stacked. own_of: per client an int64 index into the training portion. Inputs stay as they are.
+    checkpoint: may save what is trained after each chunk of clients that share steps.
     """
-    trained = {name: torch.empty_like(value) for name, value in start.items()}
-    after = {name: torch.empty_like(value) for name, value in client_state.items()}
-    losses = torch.full((len(clients),), torch.nan)
-    for chunk in _chunks(local_loss, start, [len(own) for own in own_of], options, grouping):
-        state = in_fast_layout(take(start, chunk))
-        theirs = in_fast_layout(take(client_state, chunk))
+    trained = {name: torch.zeros_like(value) for name, value in start.items()}
+    after = {name: torch.zeros_like(value) for name, value in client_state.items()}
+    losses, unread = torch.full((len(clients),), torch.nan), list[tuple[list[int], Tensor]]()
+    chunks = _chunks(local_loss, start, [len(own) for own in own_of], options, grouping)
+    section, done = checkpoint.section(), list[list[int]]()
+
+    def read() -> None:
+        """Losses of several chunks at once: the host need not wait for each."""
+        if unread:
+            where = [i for chunk, _ in unread for i in chunk]
+            losses[where] = torch.cat([loss for _, loss in unread]).cpu()
+            unread.clear()
+
+    def so_far() -> dict[str, Any]:
+        read()
+        state = {"trained": trained, "after": after, "losses": losses}
+        return {"chunks": list(done), "gathered": local_loss.gathered(), **state}
+
+    if section.saved is not None:
+        done = section.saved["chunks"]
+        if done == chunks[: len(done)]:
+            trained, after, losses = (section.saved[n] for n in ("trained", "after", "losses"))
+            local_loss.gather(section.saved["gathered"])
+        else:  # cut for another amount of memory
+            section.refuse()
+            done = []
+    for chunk in chunks[len(done) :]:
+        at = positions(start, chunk)
+        state = in_fast_layout(take(start, at))
+        theirs = in_fast_layout(take(client_state, at))
         streams = [seeds.generator("batches", t, client) for client in clients[chunk].tolist()]
         if len(chunk) == 1:
             (i,) = chunk
@@ -124,9 +152,12 @@ def train_steps(
         else:
             own = [own_of[i] for i in chunk]
             loss = train_stack(local_loss, state, theirs, chunk, own, options, streams)
-        losses[chunk] = loss.cpu()
-        put(trained, chunk, state)
-        put(after, chunk, theirs)
+        unread.append((chunk, loss))
+        put(trained, at, state)
+        put(after, at, theirs)
+        done.append(chunk)
+        section.offer(so_far)
+    read()
     return Trained(trained, after, losses)
 
 

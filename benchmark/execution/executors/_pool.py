@@ -28,6 +28,7 @@ from fedrepro.benchmark.execution.executors._work import (
     as_torch,
     perform,
 )
+from fedrepro.benchmark.execution.executors.base import Saving
 from fedrepro.benchmark.execution.jobs import Dispatch, Failed, Job
 from fedrepro.benchmark.execution.processes import (
     RunningClock,
@@ -70,6 +71,7 @@ class Pool:
     size: int
     data_dir: Path | None
     devices: tuple[str, ...]
+    saving: Saving | None = None
     _workers: list[_Worker] = field(default_factory=list, init=False)
     _failed_starts: int = field(default=0, init=False)
 
@@ -127,6 +129,9 @@ class Pool:
         assert worker.job is not None
         if kind == "progress":
             self.dispatch.listener.advanced(worker.job, *content)
+            return
+        if kind == "said":
+            self.dispatch.listener.said(worker.job, content)
             return
         job, worker.job = worker.job, None
         self._set_limit(worker)
@@ -186,7 +191,9 @@ class Pool:
         ours, theirs = context.Pipe()
         device = self.devices[slot % len(self.devices)]
         process = context.Process(
-            target=_work, args=(theirs, self.data_dir, device, os.getpid()), daemon=True
+            target=_work,
+            args=(theirs, self.data_dir, device, self.saving, os.getpid()),
+            daemon=True,
         )
         with environment_of_workers():
             process.start()
@@ -211,16 +218,23 @@ def _read(worker: _Worker, heard: SimpleQueue[tuple[_Worker, bytes | None]]) -> 
     heard.put((worker, None))
 
 
-def _work(pipe: Connection, data_dir: Path | None, device: str, driver: int) -> None:
+def _work(
+    pipe: Connection, data_dir: Path | None, device: str, saving: Saving | None, driver: int
+) -> None:
     """The loop of a worker: receives a trial, trains it, sends back what came of it."""
     end_with(driver)
     torch.set_num_threads(1)
     pipe.send(("ready", None))
     report = Reporter(lambda done, total: pipe.send(("progress", (done, total))))
+
+    def say(sentence: str) -> None:
+        pipe.send(("said", sentence))
+
     while True:
         try:
             plain, seed, encoder = pipe.recv()
         except EOFError:
             sys.exit(0)
-        result = perform(Job(RunConfig.from_dict(plain), seed), encoder, data_dir, device, report)
+        job = Job(RunConfig.from_dict(plain), seed)
+        result = perform(job, encoder, data_dir, device, report, saving, say)
         pipe.send(("result", as_numpy(result)))

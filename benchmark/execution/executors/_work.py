@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import gc
+import hashlib
 import time
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from fedrepro.benchmark.errors import FedreproError, is_out_of_memory
+from fedrepro.benchmark.execution.executors.base import Saving
 from fedrepro.benchmark.execution.jobs import Done, Failed, Job, Result
 from fedrepro.benchmark.store import fingerprint
+from fedrepro.benchmark.store.checkpoints import TrialFile
+from fedrepro.benchmark.store.folder import DESCRIPTION, trial_name
 from fedrepro.benchmark.store.store import read_encoder, weights_from
-from fedrepro.benchmark.training.training import train_trial
+from fedrepro.benchmark.training.stages.trial import StaleStateError
+from fedrepro.benchmark.training.training import device_name, train_trial, versions
 from fedrepro.methods.federated.base import Progress
-from fedrepro.methods.outcome import DivergedError
+from fedrepro.methods.outcome import DivergedError, Outcome
+from fedrepro.methods.registry import module_of
 from fedrepro.methods.state import State
 
 _REPORT_EVERY_S = 0.2
@@ -53,24 +60,33 @@ def perform(
     data_dir: Path | None,
     device: str,
     progress: Progress = lambda done, total: None,
+    saving: Saving | None = None,
+    say: Callable[[str], None] = lambda sentence: None,
 ) -> Result:
     """Trains a job; whatever training raises becomes a `Failed`.
 
-    encoder: file of the weights that it starts from, or the file's content.
+    encoder: file of the weights that it starts from, or the file's content. saving: where and how
+    often the trial saves itself. say: gets one sentence on where it goes on, or why it does not.
 
     A trial that ran out of memory is tried again unchanged, since another process may have taken
     it. Batches never become smaller: contrastive losses and batch statistics depend on all of it.
     """
     try:
-        outcome, provenance = train_trial(
+        source = fingerprint.digest(fingerprint.source_of(job.config))
+        weights = _weights(encoder)
+        train = partial(
+            train_trial,
             job.config,
             job.seed,
             data_dir=data_dir,
             device=device,
-            encoder=_weights(encoder),
+            encoder=weights,
             progress=progress,
         )
-        return Done(outcome, provenance, fingerprint.digest(fingerprint.source_of(job.config)))
+        if saving is None:
+            return Done(*train(), source)
+        with trial_file(saving, job, source, device, weights, say) as file:
+            return Done(*_interruptible(train, file, saving, say), source)
     except Exception as error:
         if not is_out_of_memory(error):
             return Failed(_one_line(error), traceback.format_exc())
@@ -81,6 +97,73 @@ def perform(
     if device.startswith("cuda"):
         torch.cuda.empty_cache()
     return failed
+
+
+def trial_file(
+    saving: Saving,
+    job: Job,
+    source: str,
+    device: str,
+    weights: State | None,
+    say: Callable[[str], None],
+) -> TrialFile:
+    """The checkpoint of a job, of which only the same trial makes use.
+
+    source: digest of the code. weights: those that it starts from.
+    """
+    identity = {
+        "run": job.config.key,
+        "seed": job.seed,
+        "source": source,
+        "device": [torch.device(device).type, device_name(device)],
+        "versions": {n: v for n, v in versions().items() if n not in ("python", "fedrepro")},
+        "encoder": None if weights is None else _digest(weights),
+    }
+    packages = ["fedrepro.methods"]
+    if job.config.stage == "federated":  # a method of another project keeps classes of its own
+        package = module_of("federated", job.config.method).partition(".")[0]
+        packages += [package] if package != "fedrepro" else []
+    name = trial_name(job.config.key, job.seed)
+    return TrialFile(saving.root, name, identity, packages, torch.device(device), say)
+
+
+def seen_here(saving: Saving | None) -> Saving | None:
+    """None on a node of a cluster that does not see the store."""
+    there = saving is not None and (saving.root / DESCRIPTION).is_file()
+    return saving if there else None
+
+
+def _interruptible(
+    train: Callable[..., tuple[Outcome, dict[str, Any]]],
+    file: TrialFile,
+    saving: Saving,
+    say: Callable[[str], None],
+) -> tuple[Outcome, dict[str, Any]]:
+    """Trains from where the trial was saved, or from the start."""
+    go_on = partial(train, save=file.write, save_every_s=saving.every_s)
+    saved = file.read()
+    try:
+        if saved is not None:
+            say(f"goes on from {saved['at']}")
+        return go_on(saved=saved)
+    except StaleStateError as error:
+        file.set_aside(f"was made before {error} changed")
+    except OverdueError:
+        raise
+    except Exception as error:
+        # What cannot be trained on would never end in a record; memory may be there another time.
+        if not is_out_of_memory(error):
+            file.discard()
+        raise
+    return go_on()
+
+
+def _digest(weights: State) -> str:
+    found = hashlib.sha256()
+    for name, value in sorted(weights.items()):
+        found.update(f"{name} {tuple(value.shape)}".encode())
+        found.update(value.contiguous().numpy().tobytes())
+    return found.hexdigest()
 
 
 def _weights(encoder: Path | bytes | None) -> State | None:

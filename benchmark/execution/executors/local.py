@@ -33,13 +33,17 @@ class LocalExecutor(Executor):
     def train(self, dispatch: Dispatch) -> None:
         options = self.options
         if self.workers:
-            Pool(dispatch, self.workers, options.data_dir, self.devices).run()
+            Pool(dispatch, self.workers, options.data_dir, self.devices, options.saving).run()
             return
         while (job := dispatch.queue.next()) is not None:
             dispatch.listener.started(job)
             report = Reporter(partial(dispatch.listener.advanced, job))
             encoder = dispatch.listener.encoder_of(job)
-            dispatch.settle(job, perform(job, encoder, options.data_dir, self.device, report))
+            said = partial(dispatch.listener.said, job)
+            result = perform(
+                job, encoder, options.data_dir, self.device, report, options.saving, said
+            )
+            dispatch.settle(job, result)
 
     @property
     def slots(self) -> int:

@@ -48,6 +48,7 @@ from fedrepro.benchmark.execution.executors._work import (
     as_numpy,
     as_torch,
     perform,
+    seen_here,
 )
 from fedrepro.benchmark.execution.executors.base import Executor, ExecutorOptions
 from fedrepro.benchmark.execution.jobs import Dispatch, Failed, Job, Result
@@ -150,6 +151,7 @@ class ParslExecutor(Executor):
             "encoder": None if encoder is None else encoder.read_bytes(),
             "data_dir": self.options.data_dir,
             "device": self.device,
+            "saving": self.options.saving,
         }
         submitted: Future[Result] = PythonApp(train_remotely, kernel)(task)  # type: ignore[no-untyped-call]
         return submitted
@@ -204,7 +206,9 @@ def train_remotely(task: dict[str, Any]) -> Result:
     torch.set_num_threads(1)
     job = Job(RunConfig.from_dict(task["plain"]), task["seed"], limit_s=task["limit_s"])
     with _ended_at(job):
-        return as_numpy(perform(job, task["encoder"], task["data_dir"], task["device"]))
+        saving = seen_here(task["saving"])
+        places = task["encoder"], task["data_dir"], task["device"]
+        return as_numpy(perform(job, *places, saving=saving))
 
 
 @contextmanager

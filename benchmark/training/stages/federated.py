@@ -19,7 +19,8 @@ def run(trial: Trial) -> Outcome:
     Raises `methods.outcome.DivergedError` if training leaves the finite numbers.
     """
     method = registry.make("federated", trial.config.method, trial.config.options)
-    return loop.run(method, task_of(trial, trial.federation()), trial.progress)
+    task = task_of(trial, trial.federation())
+    return loop.run(method, task, trial.progress, checkpoint=trial.checkpoint)
 
 
 def task_of(trial: Trial, federation: Federation) -> Task:

@@ -27,4 +27,5 @@ def run(trial: Trial) -> Outcome:
         trial.seeds,
         trial.device,
         trial.progress,
+        trial.checkpoint,
     )

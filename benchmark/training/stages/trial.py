@@ -12,6 +12,7 @@ import torch
 
 from fedrepro.benchmark import data
 from fedrepro.methods import registry
+from fedrepro.methods.checkpoint import NEVER, Checkpoint
 from fedrepro.methods.data.federation import Federation, ImageSet
 from fedrepro.methods.federated.base import Progress
 from fedrepro.methods.nn.layers import Layer
@@ -24,11 +25,16 @@ if TYPE_CHECKING:
     from fedrepro.methods.objectives.base import Objective
 
 
+class StaleStateError(RuntimeError):
+    """A trial was to go on, but its data have changed."""
+
+
 @dataclass(frozen=True)
 class Trial:
     """One trial of `config`: random streams, device, data folder, weights to start from.
 
-    used: filled with checksum, release and note of every portion that is read.
+    used: filled with checksum, release and note of every portion that is read; what an interrupted
+    trial had read is there already.
     """
 
     config: RunConfig
@@ -37,12 +43,14 @@ class Trial:
     data_dir: Path | None
     encoder: State | None
     progress: Progress
+    checkpoint: Checkpoint = NEVER
     used: dict[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def load(self, wanted: Mapping[str, Any], part: str, *, resized: bool = True) -> data.Loaded:
         """A part of the set that `wanted` (a config's `data`) names.
 
-        Raises `benchmark.errors.DataError` if the set is missing or damaged.
+        Raises `benchmark.errors.DataError` if the set is missing or damaged, `StaleStateError` if
+        the trial goes on from a state that was made from other data.
         """
         loaded = data.load(
             wanted["name"],
@@ -52,7 +60,10 @@ class Trial:
             data_dir=self.data_dir,
             images=wanted["images"] if part != wanted["test_part"] else None,
         )
-        self.used[f"{wanted['name']}/{part}"] = {
+        name = f"{wanted['name']}/{part}"
+        if self.used.get(name, {}).get("checksum", loaded.checksum) != loaded.checksum:
+            raise StaleStateError(name)
+        self.used[name] = {
             "checksum": loaded.checksum,
             "is_release": loaded.is_release,
             "note": loaded.note,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -174,3 +174,9 @@ class FusionLoss(SelfSupervisedLoss):
         features = batchwise(self.moco.project, client_state, views, self.options.batch_size)
         for place, member in enumerate(members):
             self.uploads[member], self.uploaded[member] = features[place], chosen[place]
+
+    def gathered(self) -> Any:
+        return [self.uploads, self.uploaded, self._ratio, self._steps]
+
+    def gather(self, noted: Any) -> None:
+        self.uploads, self.uploaded, self._ratio, self._steps = noted

@@ -1,0 +1,159 @@
+"""State of a training as plain JSON and tensors, and back: nothing in a file is ever executed.
+
+A tree is made of None, booleans, numbers, texts, tensors, arrays, lists, tuples, dictionaries (by
+texts or whole numbers) and dataclasses. A dataclass comes back as a class of the same name of a
+module that is loaded already and belongs to a named package; neither its constructor nor its
+`__post_init__` runs.
+
+A tensor comes back with its strides and its place between cache lines: kernels choose their way,
+and the order of their sums, by both.
+Evidence: `tests/methods/test_checkpoint_tree.py`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+Json = Any
+Tree = Any
+_LINE = 64
+"""Bytes between the places to which torch aligns the memory that it takes."""
+_DTYPES = {
+    str(dtype).removeprefix("torch."): dtype
+    for dtype in (
+        torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64,
+        torch.float16, torch.bfloat16, torch.float32, torch.float64,
+    )
+}  # fmt: skip
+DAMAGED = (KeyError, IndexError, TypeError, ValueError, AttributeError, RuntimeError, OverflowError)
+"""What `put_together` raises for what `taken_apart` did not give."""
+
+
+def taken_apart(tree: Tree) -> tuple[Json, list[Tensor]]:
+    """JSON, and the numbers of the tensors, each flat on the CPU; on the CPU nothing is copied.
+
+    Raises `TypeError` for anything that a tree cannot hold.
+    """
+    flat: list[Tensor] = []
+    return _plain(tree, flat), flat
+
+
+def put_together(
+    plain: Json, flat: Sequence[Tensor], packages: Sequence[str], device: torch.device
+) -> Tree:
+    """The tree of which `taken_apart` made `plain` and `flat`.
+
+    packages: those whose dataclasses may be made. device: for tensors that were on no CPU.
+
+    Raises one of `DAMAGED` for anything else.
+    """
+    if plain is None or isinstance(plain, bool | int | float | str):
+        return plain
+
+    def back(value: Json) -> Tree:
+        return put_together(value, flat, packages, device)
+
+    (kind, content), *others = plain.items()
+    if others:
+        raise ValueError("more than one kind")
+    if kind == "list":
+        return [back(value) for value in content]
+    if kind == "tuple":
+        return tuple(back(value) for value in content)
+    if kind == "dict":
+        return {back(name): back(value) for name, value in content}
+    if kind == "tensor":
+        return _tensor(content, flat, device)
+    if kind == "array":
+        return _tensor(content, flat, device).numpy()
+    if kind == "object":
+        return _object(content[0], content[1], {name: back(v) for name, v in content[2]}, packages)
+    raise ValueError(f"no kind {kind!r}")
+
+
+def n_bytes(tree: Tree) -> int:
+    """Bytes of the numbers of all tensors and arrays in a tree."""
+    return sum(value.nbytes for value in _numbers(tree))
+
+
+def _numbers(tree: Tree) -> Iterator[Any]:
+    if isinstance(tree, Tensor | np.ndarray):
+        yield tree
+    elif isinstance(tree, list | tuple):
+        for value in tree:
+            yield from _numbers(value)
+    elif isinstance(tree, dict):
+        yield from _numbers(list(tree.values()))
+    elif is_dataclass(tree):
+        yield from _numbers([getattr(tree, one.name) for one in fields(tree)])
+
+
+def _plain(tree: Tree, flat: list[Tensor]) -> Json:
+    if tree is None or type(tree) in (bool, int, float, str):
+        return tree
+    if isinstance(tree, Tensor):
+        return {"tensor": _numbered(tree.detach(), flat)}
+    if type(tree) is np.ndarray:
+        return {"array": _numbered(torch.from_numpy(np.ascontiguousarray(tree)), flat)}
+    if type(tree) is list:
+        return {"list": [_plain(value, flat) for value in tree]}
+    if type(tree) is tuple:
+        return {"tuple": [_plain(value, flat) for value in tree]}
+    if type(tree) is dict:
+        if not all(type(name) in (str, int) for name in tree):
+            raise TypeError("a dictionary is named by something that is neither text nor a number")
+        return {"dict": [[name, _plain(value, flat)] for name, value in tree.items()]}
+    kind = type(tree)
+    if is_dataclass(kind) and "<" not in kind.__qualname__:
+        held = [[one.name, _plain(getattr(tree, one.name), flat)] for one in fields(kind)]
+        return {"object": [kind.__module__, kind.__qualname__, held]}
+    raise TypeError(f"{kind.__module__}.{kind.__qualname__} cannot be saved")
+
+
+def _numbered(tensor: Tensor, flat: list[Tensor]) -> list[Json]:
+    """Describes a tensor; its numbers, with the gaps between them, join `flat`."""
+    if tensor.dtype not in _DTYPES.values() or tensor.layout != torch.strided:
+        raise TypeError(f"tensors of {tensor.dtype} ({tensor.layout}) cannot be saved")
+    shape, strides = list(tensor.shape), list(tensor.stride())
+    reach = sum((size - 1) * step for size, step in zip(shape, strides, strict=True)) + 1
+    numbers = tensor.as_strided((reach if tensor.numel() else 0,), (1,))
+    flat.append(numbers.cpu())
+    lead, odd = divmod(tensor.data_ptr() % _LINE, tensor.element_size())
+    dtype, is_here = str(tensor.dtype).removeprefix("torch."), tensor.device.type == "cpu"
+    return [len(flat) - 1, dtype, shape, strides, 0 if odd else lead, is_here]
+
+
+def _tensor(described: Json, flat: Sequence[Tensor], device: torch.device) -> Tensor:
+    number, dtype, shape, strides, lead, is_here = described
+    if number < 0 or not 0 <= lead < _LINE:
+        raise ValueError("no tensor")
+    numbers = flat[number]
+    place = torch.device("cpu") if is_here else device
+    held = torch.empty(lead + numbers.numel(), dtype=_DTYPES[dtype], device=place)
+    if numbers.dtype != held.dtype:
+        raise TypeError("a tensor of another type")
+    held[lead:] = numbers.to(place)
+    return held.as_strided(shape, strides, lead)
+
+
+def _object(module: str, name: str, values: dict[str, Tree], packages: Sequence[str]) -> Tree:
+    if not any(module == one or module.startswith(f"{one}.") for one in packages):
+        raise ValueError(f"{module} is of no package that may be used")
+    kind: Any = sys.modules[module]
+    for part in name.split("."):
+        kind = vars(kind)[part]
+    if not isinstance(kind, type) or not is_dataclass(kind) or kind.__module__ != module:
+        raise TypeError(f"{module}.{name} is no dataclass")
+    if [one.name for one in fields(kind)] != list(values):
+        raise ValueError(f"{module}.{name} has other fields")
+    made = object.__new__(kind)
+    for field, value in values.items():
+        object.__setattr__(made, field, value)
+    return made
