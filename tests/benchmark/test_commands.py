@@ -131,6 +131,12 @@ def test_completion_is_a_script_that_the_shell_takes_and_that_completes(
         ("run --prof", 2, "--profile"),
         ("run cp", 2, "cpcfl"),
         ("run cpcfl --out /et", 4, "/etc"),
+        ("run cpcfl --tables A.1", 4, "A.13"),
+        ("show cpcfl B.15", 3, "B.15"),
+        ("plan --profile re", 3, "reduced"),
+        ("run cpcfl --on photo", 4, "photo-patches"),
+        ("run cpcfl --executor pa", 4, "parsl"),
+        ("methods lg-", 2, "lg-fedavg"),
     ):
         done = subprocess.run(
             ["bash", "-c", script + ask.format(words, at, complete[1])],
@@ -139,21 +145,41 @@ def test_completion_is_a_script_that_the_shell_takes_and_that_completes(
         assert done.stdout.strip() == found
 
 
-@pytest.mark.parametrize("shell", ["zsh", "tcsh"])
+@pytest.mark.parametrize("shell", ["zsh", "fish", "tcsh"])
 def test_other_shells_have_a_script_with_all_commands(
     shell: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["completion", shell]) == 0
     script = capsys.readouterr().out
-    assert {verb for verb in VERBS if verb not in script} == set()
-    assert "cpcfl" in script
+    for words in (VERBS, ("cpcfl", "B.15", "photo-patches")):
+        assert {word for word in words if word not in script} == set()
+    checker = shutil.which(shell)
+    if checker is not None:
+        subprocess.run([checker, "-n"], input=script, text=True, check=True)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "tcsh"])
+def test_no_name_of_a_strangers_specs_reaches_a_shell(
+    shell: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for paper in ("mine", "$(touch planted)"):
+        folder = tmp_path / paper
+        folder.mkdir()
+        (folder / "paper.toml").write_text('profiles."`touch planted`" = 1\n[profiles.own]\n')
+        for table in ("1; touch planted", "Z.1"):
+            (folder / f"{table}.toml").touch()
+    (tmp_path / "mine" / "2.toml").write_text("not TOML")
+    assert main(["completion", shell, "--specs", str(tmp_path)]) == 0
+    script = capsys.readouterr().out
+    assert "planted" not in script
+    assert {name for name in ("mine", "own", "Z.1") if name not in script} == set()
 
 
 def test_a_report_on_all_papers_leaves_out_what_lacks_the_profile(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     places = ["--store", str(tmp_path / "store"), "--out", str(tmp_path / "out")]
-    assert main(["report", "cpcfl", "mfcl", *places]) == 0
+    assert main(["report", "cpcfl", "mfcl", *places]) == 3
     found = json.loads((tmp_path / "out" / "report.json").read_text())
     assert [one["paper"] for one in found] == ["cpcfl", "mfcl"]
     assert main(["report", "--profile", "nonesuch", *places]) == 2
