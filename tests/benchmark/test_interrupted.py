@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 
-from fedrepro.methods import checkpoint
+from fedrepro.methods import checkpoint, registry
+from fedrepro.methods.training.pretraining import PretrainingOptions
 from tests.benchmark.interruptions import TIMES, assert_same, disturbed, one_of_each, undisturbed
 
 RUNS = one_of_each()
@@ -28,3 +30,38 @@ def test_stopped_at_every_place(name: tuple[str, str], tmp_path: Path) -> None:
     assert {k: v for k, v in provenance.items() if k not in (*TIMES, "interrupted")} == {
         k: v for k, v in known.items() if k not in (*TIMES, "interrupted")
     }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("objective", registry.names("objective"))
+def test_every_objective_in_pretraining(objective: str, tmp_path: Path) -> None:
+    like = RUNS["pretraining", "simclr"]
+    made = registry.make("objective", objective, {})
+    options = {f.name: getattr(made, f.name) for f in fields(made)}
+    loop = {f.name: like.options[f.name] for f in fields(PretrainingOptions)}
+    config = replace(like, method=objective, options={**options, **loop, "epochs": 3})
+    expected, _ = undisturbed(config, 0)
+    found, _, stops = disturbed(config, 0, tmp_path)
+    assert_same(found, expected)
+    assert stops > 3
+
+
+def test_nothing_that_is_registered_is_left_out() -> None:
+    assert {m for s, m in RUNS if s == "federated"} >= set(registry.names("federated"))
+    assert {m for s, m in RUNS if s == "measurement"} >= set(registry.names("protocol"))
+
+
+@pytest.mark.parametrize(
+    ("name", "every"),
+    [
+        (("federated", "ifca"), 4),
+        (("federated", "ditto"), 4),
+        (("pretraining", "byol"), 1),
+        (("measurement", "linear-probe"), 2),
+    ],
+)
+def test_stopped_now_and_then(name: tuple[str, str], every: int, tmp_path: Path) -> None:
+    config = RUNS[name]
+    found, _, stops = disturbed(config, 0, tmp_path, every)
+    assert stops > 0
+    assert_same(found, undisturbed(config, 0)[0])
