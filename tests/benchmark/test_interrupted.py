@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from fedrepro.methods import checkpoint, registry
+from fedrepro.methods.training import pretraining
 from fedrepro.methods.training.pretraining import PretrainingOptions
 from tests.benchmark.interruptions import TIMES, assert_same, disturbed, one_of_each, undisturbed
 
@@ -34,16 +35,24 @@ def test_stopped_at_every_place(name: tuple[str, str], tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("objective", registry.names("objective"))
-def test_every_objective_in_pretraining(objective: str, tmp_path: Path) -> None:
-    like = RUNS["pretraining", "simclr"]
+@pytest.mark.parametrize("views_bytes", [1, 1 << 20])
+def test_every_objective_in_pretraining(
+    objective: str, views_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pretraining, "_VIEWS_BYTES", views_bytes)
+    like = RUNS["pretraining", "supervised" if objective == "supervised" else "simclr"]
     made = registry.make("objective", objective, {})
     options = {f.name: getattr(made, f.name) for f in fields(made)}
     loop = {f.name: like.options[f.name] for f in fields(PretrainingOptions)}
-    config = replace(like, method=objective, options={**options, **loop, "epochs": 3})
+    config = replace(
+        like,
+        method=objective,
+        options={**options, **loop, "epochs": 3, "batch_size": 20 + (views_bytes > 1)},
+    )
     expected, _ = undisturbed(config, 0)
     found, _, stops = disturbed(config, 0, tmp_path)
     assert_same(found, expected)
-    assert stops > 3
+    assert stops >= (5 if views_bytes == 1 else 2)
 
 
 def test_nothing_that_is_registered_is_left_out() -> None:

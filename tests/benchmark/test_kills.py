@@ -49,9 +49,7 @@ class Part:
         code = 1
         try:
             torch.manual_seed(os.getpid())
-            weights = place / "encoder.npz"
-            encoder = weights if weights.is_file() else None
-            result = perform(job, encoder, None, "cpu", saving=saving, say=self._say)
+            result = perform(job, None, None, "cpu", saving=saving, say=self._say)
             self.place.write_bytes(pickle.dumps(result))
             code = 0
         finally:
@@ -65,6 +63,7 @@ class Part:
         """Kills it some seconds after so many saves; False if it has ended by itself before."""
         seen = _written(kept)
         until = time.monotonic() + after_s
+        # A moment is chosen by what was saved, so that a slow machine gets on too.
         while saves or time.monotonic() < until:
             if os.waitpid(self.pid, os.WNOHANG)[0]:
                 return False
@@ -96,30 +95,34 @@ def test_twenty_kills_leave_no_trace(
     config, chance = longer(name), random.Random(os.urandom(8))
     expected, known = undisturbed(config, 0)
     assert encoder_for(config, 0) is None
-    store, job, kills, lost = Store(tmp_path / "store"), Job(config, 0), 0, list[float]()
-    with store.writing():
-        saving = Saving(store.root, EVERY_S)
-        kept = store.root / "checkpoints" / f"{config.key}-seed0.checkpoint"
-        while kills < KILLS:
-            part = Part(job, saving, tmp_path)
-            if not part.killed(kept, chance.choice((0, 1, 1, 2)), chance.uniform(0, 2 * EVERY_S)):
-                break
-            kills += 1
-            if kept.exists():
-                lost.append(time.time() - kept.stat().st_mtime)
-        else:
-            part = Part(job, saving, tmp_path)
-            part.ended()
-        result = pickle.loads(part.place.read_bytes())
-        assert isinstance(result, Done), result
-        assert_same(result.outcome, expected)
-        record = store.save(config, 0, result.outcome, result.provenance)
-        assert not kept.exists()
-    said = part.said.read_text().splitlines()
-    assert all(one.startswith("goes on from") for one in said)
-    assert kills >= KILLS // 2
-    assert 0 < record.provenance["interrupted"] <= len(said) <= kills
+    kills, trials, lost = 0, 0, list[float]()
+    while kills < KILLS:
+        place = tmp_path / str(trials)
+        place.mkdir()
+        store, job = Store(place / "store"), Job(config, 0)
+        with store.writing():
+            saving = Saving(store.root, EVERY_S)
+            kept = store.root / "checkpoints" / f"{config.key}-seed0.checkpoint"
+            part, before = Part(job, saving, place), kills
+            while kills < KILLS and part.killed(
+                kept, chance.choice((0, 1, 1, 2)), chance.uniform(0, 2 * EVERY_S)
+            ):
+                kills += 1
+                if kept.exists():
+                    lost.append(time.time() - kept.stat().st_mtime)
+                part = Part(job, saving, place)
+            if kills == KILLS:
+                part.ended()
+            result = pickle.loads(part.place.read_bytes())
+            assert isinstance(result, Done), result
+            assert_same(result.outcome, expected)
+            record = store.save(config, 0, result.outcome, result.provenance)
+            assert not kept.exists()
+        said = part.said.read_text().splitlines() if part.said.exists() else []
+        assert all(one.startswith("goes on from") for one in said)
+        assert record.provenance["interrupted"] <= len(said) <= kills - before
+        trials += 1
     record_property("kills", kills)
+    record_property("trials", trials)
     record_property("s at most from the last save to a kill", f"{max(lost):.2f}")
     record_property("s undisturbed", f"{known['wall_s']:.1f}")
-    record_property("s of the parts that count", f"{record.provenance['wall_s']:.1f}")
