@@ -1,6 +1,6 @@
-"""Sessions: `reproduce-<paper>` for each paper, `report`, `audit`, `docs`, `picture`, `tests`,
-`lint`, `slow`, `cluster`, `faults`, `fuzz`, `data`, `oracles`, `regress`, `bench`, `bench-peers`,
-`licences`, `advisories`, `lock`, `sbom`.
+"""Sessions: `reproduce-<paper>` for each paper, `published`, `report`, `audit`, `docs`, `picture`,
+`tests`, `lint`, `slow`, `cluster`, `device`, `faults`, `fuzz`, `data`, `oracles`, `regress`,
+`bench`, `bench-peers`, `licences`, `advisories`, `lock`, `sbom`.
 
 Sessions install the versions in `constraints.txt`, with which the suite was tried, and hold most of
 them to the hashes in `hashes.txt`; pyproject.toml holds the ranges that fedrepro accepts. The
@@ -61,7 +61,8 @@ for name in PAPERS:
 def tests(session: nox.Session) -> None:
     """The fast tests, on all cores."""
     install(session, "[test]")
-    arguments = session.posargs or ["-n", "auto", "-m", "not slow and not speed and not data"]
+    fast = "not slow and not speed and not data and not device"
+    arguments = session.posargs or ["-n", "auto", "-m", fast]
     session.run("pytest", *arguments, env={"OMP_NUM_THREADS": "1"})
 
 
@@ -92,6 +93,13 @@ def fuzz(session: nox.Session) -> None:
     """100,000 bad specs, records, data files, paths and names, each answered by one clear error."""
     install(session, "[test]")
     session.run("pytest", "-m", "fuzz", *session.posargs, env={"OMP_NUM_THREADS": "1"})
+
+
+@nox.session
+def device(session: nox.Session) -> None:
+    """Every run of the smoke profiles on a card that only pretends, beside the processor's."""
+    install(session, "[test]")
+    session.run("pytest", "-m", "device", "tests/device", *session.posargs)
 
 
 @nox.session
@@ -134,6 +142,13 @@ def curves(session: nox.Session) -> None:
     """Supervised baselines at a shortened protocol on CIFAR-10; writes docs/learning-curves.md."""
     install(session, "[test]")
     session.run("python", "-m", "tests.benchmarks.curves", "docs", *session.posargs)
+
+
+@nox.session
+def precision(session: nox.Session) -> None:
+    """Paired trials in float32 and bfloat16: are they the same? Writes docs/precision.md."""
+    install(session, "[test]")
+    session.run("python", "-m", "tests.benchmarks.precision", "docs", *session.posargs)
 
 
 @nox.session
@@ -213,6 +228,14 @@ def audit(session: nox.Session) -> None:
 
 
 @nox.session
+def published(session: nox.Session) -> None:
+    """What can be judged here at full protocol (`-- --budget 3h`); records, report and docs."""
+    install(session)
+    given = ["--docs", ".", *session.posargs]
+    session.run("fedrepro", "published", *given, success_codes=[0, 1, 2, 3])
+
+
+@nox.session
 def report(session: nox.Session) -> None:
     """One report on all papers from what is stored; nothing is trained."""
     install(session)
@@ -221,16 +244,23 @@ def report(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """API pages from the docstrings, in results/api."""
-    install(session, "[docs]")
+    """The site, in results/site: guides, API, the tutorial run through, a gallery of reports.
+
+    Stores given after `--` fill the gallery; of papers that none of them holds, a smoke run does.
+    """
+    # mkdocstrings does not see where an editable install has its packages.
+    install(session, "[docs]", editable=False)
+    made = Path("results/site-made")
+    shutil.rmtree(made, ignore_errors=True)
+    made.mkdir(parents=True)
+    # A copy, since the notebook writes beside itself.
+    notebook = shutil.copy("docs/tutorial.ipynb", session.create_tmp())
     session.run(
-        "pdoc",
-        "--output-directory",
-        "results/api",
-        "fedrepro.benchmark",
-        "fedrepro.methods",
-        "fedrepro.reports",
+        *("jupyter-nbconvert", "--execute", "--to", "markdown", "--output-dir", str(made)), notebook
     )
+    session.run("python", "docs/site/gallery.py", str(made), *session.posargs)
+    session.run("mkdocs", "build", "--strict", "--clean")
+    session.run("python", "docs/site/links.py", "results/site")
 
 
 @nox.session

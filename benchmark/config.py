@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
 Json = Any
+FULL_PRECISION = "float32"
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ class RunConfig:
     redrawn: the one source of randomness that each trial draws anew, while all others are those of
     trial 0 (`methods.seeds.SOURCES`, and `pretraining` for the run that it starts from); None, as
     in every ordinary run, for all of them.
+    series: which series its trials belong to; trials of two series share no random number.
+    precision: in which numbers networks multiply (`methods.nn.precision`).
     """
 
     stage: Literal["pretraining", "federated", "measurement", "costs"]
@@ -44,13 +47,25 @@ class RunConfig:
     start: RunConfig | None = None
     start_trial: int | None = None
     redrawn: str | None = None
+    series: int = 0
+    precision: str = FULL_PRECISION
+
+    def in_series(self, series: int) -> RunConfig:
+        """This run, and the one that it starts from, with trials of another series."""
+        start = None if self.start is None else self.start.in_series(series)
+        return replace(self, start=start, series=series)
 
     def as_dict(self) -> dict[str, Json]:
         """Plain data, the run that this one starts from included."""
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
         plain["start"] = None if self.start is None else self.start.as_dict()
+        # Keys of ordinary runs are older than these three.
         if self.redrawn is None:
-            del plain["redrawn"]  # keys of ordinary runs are older than it
+            del plain["redrawn"]
+        if not self.series:
+            del plain["series"]
+        if self.precision == FULL_PRECISION:
+            del plain["precision"]
         return plain
 
     @classmethod
@@ -79,6 +94,10 @@ class RunConfig:
             words += f", started from {self.start.description}"
         if self.redrawn is not None:
             words += f", only {self.redrawn} drawn anew"
+        if self.series and self.start is None:
+            words += f", series {self.series}"
+        if self.precision != FULL_PRECISION and self.start is None:
+            words += f", in {self.precision}"
         return words
 
     def __hash__(self) -> int:

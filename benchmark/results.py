@@ -339,6 +339,7 @@ class Report:
     choices: what the paper leaves open, with the alternatives.
     universes: the claims under other readings, those taken first.
     compared: methods over all tasks that they share, a comparison for each set of methods.
+    series: which independent series of trials it shows.
     """
 
     paper: str
@@ -358,6 +359,7 @@ class Report:
     address: str | None = None
     schema: int = 1
     external: External | None = None
+    series: int = 0
 
     def count_verdicts(self) -> dict[str, int]:
         """How many cells carry each verdict."""

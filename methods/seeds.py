@@ -34,19 +34,24 @@ _SOURCE_OF = {stream: source for source, streams in SOURCES.items() for stream i
 class Seeds:
     """The random streams of one trial.
 
+    series: which of the independent series of trials it belongs to.
     redrawn: by source, the trial whose streams are taken instead of those of `trial`.
     drawn: filled with the sources of which a stream was asked for.
     """
 
     trial: int
     redrawn: Mapping[str, int] = field(default_factory=dict, hash=False)
+    series: int = 0
     drawn: set[str] = field(default_factory=set, compare=False, repr=False)
 
     def number(self, *names: str | int) -> int:
-        """A 63-bit seed that depends on the trial of its source and on `names`, on nothing else."""
+        """A 63-bit seed of the series, the trial of its source and `names`, and of nothing else."""
         source = _SOURCE_OF.get(str(names[0]) if names else "", "batches")
         self.drawn.add(source)
-        text = "/".join(map(str, (self.redrawn.get(source, self.trial), *names)))
+        trial = self.redrawn.get(source, self.trial)
+        # Series 0 is older than the word: its numbers stay what they were.
+        own = f"series {self.series} trial {trial}" if self.series else trial
+        text = "/".join(map(str, (own, *names)))
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
 
     def generator(self, *names: str | int) -> torch.Generator:

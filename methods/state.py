@@ -12,6 +12,8 @@ from collections.abc import Iterable, Sequence
 import torch
 from torch import Tensor
 
+from fedrepro.methods.transfer import all_to
+
 State = dict[str, Tensor]
 
 _AVERAGED_AT_ONCE = 1 << 16
@@ -26,14 +28,14 @@ def take(state: State, index: Tensor | Sequence[int]) -> State:
     """Copies of the models at `index` (int64, any length, with repeats); {} of an empty state."""
     if not state:
         return {}
-    device = next(iter(state.values())).device
-    position = torch.as_tensor(index, dtype=torch.int64, device=device)
+    position = positions(state, index)
     return {name: value.index_select(0, position) for name, value in state.items()}
 
 
 def repeat(state: State, models: int) -> State:
     """`models` copies of a single model."""
-    return take(state, [0] * models)
+    first = next(iter(state.values()), torch.empty(0))
+    return take(state, torch.zeros(models, dtype=torch.int64, device=first.device))
 
 
 def concatenate(states: Iterable[State]) -> State:
@@ -44,9 +46,22 @@ def concatenate(states: Iterable[State]) -> State:
 
 def put(state: State, index: Tensor | Sequence[int], new: State) -> None:
     """Writes the models of `new`, in order, over those of `state` at `index`, in place."""
+    if not state:
+        return
+    position = positions(state, index)
     for name, value in state.items():
-        position = torch.as_tensor(index, dtype=torch.int64, device=value.device)
         value[position] = new[name].to(value.dtype)
+
+
+def positions(state: State, index: Tensor | Sequence[int]) -> Tensor:
+    """`index` (int64) where the models of `state` are, in one copy that nobody waits for."""
+    device = next(iter(state.values())).device
+    return torch.as_tensor(index, dtype=torch.int64).to(device, non_blocking=True)
+
+
+def placed(state: State, device: torch.device) -> State:
+    """The models on `device`, all tensors in one copy."""
+    return dict(zip(state, all_to(device, list(state.values())), strict=True))
 
 
 def part(state: State, prefix: str) -> State:

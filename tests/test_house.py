@@ -10,6 +10,7 @@ from tests.house import arrows_of, drawn, reachable
 ROOT = Path(__file__).parents[1]
 FLOORS = {
     "methods": (
+        {"transfer"},
         {"checkpoint_tree", "registry", "seeds", "state", "optim"},
         {"checkpoint", "data", "declared", "nn", "outcome"},
         {"clusters"},

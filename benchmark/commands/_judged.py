@@ -17,6 +17,7 @@ from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.judging.scoreboard import Scoreboard, answer, exit_code, scoreboard
 from fedrepro.benchmark.planning.plan import Plan
 from fedrepro.benchmark.results import Report
+from fedrepro.benchmark.spec.settings import PRECISION
 from fedrepro.benchmark.store.files import path_segment
 from fedrepro.benchmark.store.store import Store
 
@@ -91,7 +92,9 @@ def default_folder(plan: Plan, given: argparse.Namespace) -> Path:
     parts += ["reading", *plan.paper.readings] if plan.paper.readings else []
     parts += ["tables", *given.tables] if given.tables else []
     parts += ["some-rows"] if given.rows else []
-    parts += ["changed"] if plan.sets or plan.trials != plan.profile.trials else []
+    changes = dict(plan.sets)
+    parts += [str(changes.pop(PRECISION))] if PRECISION in changes else []
+    parts += ["changed"] if changes or plan.trials != plan.profile.trials else []
     return _ROOT / path_segment("-".join(parts))
 
 

@@ -11,6 +11,7 @@ import math
 import os
 import sys
 import tomllib
+import typing
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ from fedrepro.benchmark.spec.load import load_paper, paper_ids
 from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.spec.problems import InvalidSpecError, Problem
 from fedrepro.benchmark.spec.readings import under
+from fedrepro.benchmark.spec.settings import FIXED, PRECISION
 
 if TYPE_CHECKING:
     from fedrepro.benchmark.planning.summary import TimeEstimator
@@ -88,7 +90,18 @@ def add_cells(parser: argparse.ArgumentParser) -> None:
     )
     number = whole_number(1, limits.TRIALS)
     parser.add_argument("--trials", type=number, metavar="N", help="instead of the profile's")
+    add_series(parser)
     add_profile(parser)
+
+
+def add_series(parser: argparse.ArgumentParser) -> None:
+    """Which independent series of trials."""
+    parser.add_argument(
+        "--series",
+        type=whole_number(0, limits.TRIALS),
+        metavar="N",
+        help="trials of another series, which shares no random number with the profile's",
+    )
 
 
 def add_profile(parser: argparse.ArgumentParser) -> None:
@@ -106,6 +119,12 @@ def add_profile(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="PATH=VALUE",
         help="change a setting of every run (training.rounds=3); listed as a departure",
+    )
+    parser.add_argument(
+        "--precision",
+        choices=typing.get_args(FIXED[PRECISION]),
+        help="in which numbers networks multiply, a reading where the paper does not say "
+        "(default: the paper's, else float32)",
     )
     add_readings(parser)
 
@@ -164,7 +183,7 @@ def add_execution(parser: argparse.ArgumentParser) -> None:
         "--jobs",
         type=whole_number(0),
         metavar="N",
-        help="worker processes; 0 trains in this one (default: cores)",
+        help="worker processes; 0 trains in this one (default: cores, or one for each GPU)",
     )
     parser.add_argument(
         "--device", default="auto", metavar="NAME", help="cpu, cuda, cuda:1 or auto (default)"
@@ -263,6 +282,12 @@ def parse_sets(pairs: list[str]) -> list[tuple[str, object]]:
     return parsed
 
 
+def changed_settings(given: argparse.Namespace) -> list[tuple[str, object]]:
+    """What `--set` and `--precision` change, as (path, value); raises as `parse_sets`."""
+    precision = [] if given.precision is None else [(PRECISION, given.precision)]
+    return [*parse_sets(given.sets), *precision]
+
+
 def papers_with_profile(given: argparse.Namespace, root: Folders) -> Iterator[Paper]:
     """One by one, the papers named, or of all those with the profile; says which are left out.
 
@@ -305,19 +330,17 @@ def chosen_plan(given: argparse.Namespace, paper: Paper) -> Plan:
         rows=given.rows,
         on=given.on,
         trials=given.trials,
-        sets=parse_sets(given.sets),
+        series=given.series,
+        sets=changed_settings(given),
     )
 
 
 def estimator_for(given: argparse.Namespace, store: Store) -> TimeEstimator:
-    """Learns from what is stored; imports torch, so it is asked for only if a trial is missing."""
-    from fedrepro.benchmark.execution.executors.base import ExecutorOptions
-    from fedrepro.benchmark.execution.executors.local import LocalExecutor
+    """Learns from what is stored; asked for only if a trial is missing, or estimates are shown."""
     from fedrepro.benchmark.planning.estimate import TrialTimeEstimator
+    from fedrepro.benchmark.execution.here import here
     from fedrepro.benchmark.planning.summary import TimeEstimator
-    from fedrepro.benchmark.training.training import device_name
 
-    here = LocalExecutor(ExecutorOptions(given.data_dir, given.device, given.jobs))
-    name = device_name(here.device)
-    trials = TrialTimeEstimator(here.device, name, store.records(), given.data_dir)
-    return TimeEstimator(trials, name, here.slots)
+    place = here(given.device, given.jobs)
+    trials = TrialTimeEstimator(place.device, place.name, store.records(), given.data_dir)
+    return TimeEstimator(trials, place.name, place.slots)

@@ -27,7 +27,7 @@ def add_until_decided(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--budget",
-        type=_duration,
+        type=seconds_of,
         metavar="TIME",
         help="with --until-decided: no trial begins that would end later (15m, 900s, 2h)",
     )
@@ -87,7 +87,7 @@ def trained_until_decided(
     return reached, steps.done.not_run
 
 
-def _duration(text: str) -> float:
+def seconds_of(text: str) -> float:
     """Seconds of `15m`, `900s` or `2h`."""
     found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([smhd])", text.strip(), re.ASCII)
     seconds = float(found[1]) * _SECONDS[found[2]] if found else -1.0

@@ -55,7 +55,7 @@ def execute(given: argparse.Namespace) -> int:
         missing.update(dict.fromkeys(summary.missing))
         if given.json:
             judged = [one.as_plain() for one in chances.chances(summary.plan, store)]
-            plain.append({**summary.as_plain(), "judged": judged})
+            plain.append({**summary.as_plain(estimator().of_one), "judged": judged})
         else:
             _print(summary, given, store if alone else None)
     if given.json:
@@ -63,7 +63,8 @@ def execute(given: argparse.Namespace) -> int:
     elif not alone:
         left = estimator().of(missing) if missing else None
         print(f"{size['papers']} papers: {size['cells']} cells, {size['trials']} trials")
-        print("no trial is missing" if left is None else left.line())
+        lines = ["no trial is missing"] if left is None else [left.line(), left.longest_line()]
+        print(*lines, sep="\n")
     return 0 if size["trials"] else 3
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
+from typing import TYPE_CHECKING, Any
 
 from fedrepro.benchmark.commands._judged import command_line, store_at, trained, write_report
 from fedrepro.benchmark.commands._options import (
@@ -23,6 +25,10 @@ from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.results import Report
 from fedrepro.benchmark.spec.load import load_papers
 from fedrepro.benchmark.spec.model import Paper
+from fedrepro.benchmark.store.files import write_whole
+
+if TYPE_CHECKING:
+    from fedrepro.benchmark.judging.regressions import Comparison
 
 HELP = "run a profile and compare it with the recorded baseline"
 EXAMPLE = "fedrepro regress cpcfl --record"
@@ -43,6 +49,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--record", action="store_true", help="record these results as the new baseline"
     )
+    parser.add_argument(
+        "--json", action="store_true", help="print what moved as JSON, and the lines as errors are"
+    )
+    parser.add_argument(
+        "--badge", type=Path, metavar="FILE", help="write a badge for shields.io (docs/ci.md)"
+    )
     add_places(parser)
     add_execution(parser)
 
@@ -50,16 +62,42 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(given: argparse.Namespace) -> int:
     """1 if anything has regressed or a trial failed, 2 without a baseline, else 0.
 
-    With --out it writes a report as well.
+    With --out it writes a report as well, and what moved as JSON, JUnit XML and Markdown.
+
+    Raises `FedreproError` for --record with what only a comparison gives.
     """
+    if given.record and (given.json or given.badge):
+        raise FedreproError("--record compares nothing: leave out --json and --badge")
+    # What the last comparison left must not outlive an error of this one.
+    if given.badge is not None:
+        write_whole(given.badge, _shown().badge([]).encode())
+    for name in _shown().FILES if given.out is not None else ():
+        (given.out / name).unlink(missing_ok=True)
     papers = load_papers(specs(given), ids=given.papers)
     if not given.papers and not given.record:
         papers = _with_baseline(papers, given)
     found = [_one(paper, given) for paper in papers]
+    compared = [comparison for _, comparison, _ in found if comparison is not None]
     if given.out is not None:
-        write_report([report for report, _ in found], given.out)
-        print(f"report: {given.out / 'report.html'}")
-    return max(code for _, code in found)
+        write_report([report for report, _, _ in found], given.out)
+        for name, text in _shown().files(compared, command_line()).items() if compared else ():
+            write_whole(given.out / name, text.encode())
+        _say(f"report: {given.out / 'report.html'}", given)
+    if given.badge is not None:
+        write_whole(given.badge, _shown().badge(compared).encode())
+    if given.json:
+        print(_shown().json_text(compared), end="")
+    return max(code for _, _, code in found)
+
+
+def _shown() -> Any:
+    """The module `reports.regressions`, by name: the harness does not depend on reports."""
+    return importlib.import_module("fedrepro.reports.regressions")
+
+
+def _say(line: str, given: argparse.Namespace) -> None:
+    """Prints a line; where standard output is for a program, to standard error."""
+    print(line, file=sys.stderr if given.json else sys.stdout)
 
 
 def _with_baseline(papers: Sequence[Paper], given: argparse.Namespace) -> tuple[Paper, ...]:
@@ -81,9 +119,10 @@ def _with_baseline(papers: Sequence[Paper], given: argparse.Namespace) -> tuple[
     return tuple(found)
 
 
-def _one(paper: Paper, given: argparse.Namespace) -> tuple[Report, int]:
+def _one(paper: Paper, given: argparse.Namespace) -> tuple[Report, Comparison | None, int]:
     from fedrepro.benchmark.judging import baseline
     from fedrepro.benchmark.judging.judge import judge
+    from fedrepro.benchmark.judging.regressions import comparison
 
     clock = perf_counter()
     path = baseline.path_for(given.baselines, paper.id, given.profile, given.on)
@@ -101,12 +140,12 @@ def _one(paper: Paper, given: argparse.Namespace) -> tuple[Report, int]:
     )
     failed = scoreboard(report).failed
     for trial in failed:
-        print(f"{paper.id}: FAILED, {trial}")
+        _say(f"{paper.id}: FAILED, {trial}", given)
     if recorded is None:
         baseline.save(path, report)
         print(f"{paper.id}: baseline recorded in {path}")
-        return report, int(bool(failed))
-    movements = baseline.compare(recorded, report)
-    for line in baseline.lines(paper.id, movements, paint):
-        print(line)
-    return report, int(bool(failed) or any(movement.regression for movement in movements))
+        return report, None, int(bool(failed))
+    found = comparison(recorded, report)
+    for line in baseline.lines(paper.id, found.movements, paint):
+        _say(line, given)
+    return report, found, int(not found.passed)

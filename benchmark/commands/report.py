@@ -30,6 +30,7 @@ from fedrepro.benchmark.commands._options import (
     add_cells,
     add_papers,
     add_places,
+    changed_settings,
     chosen_plan,
     papers_with_profile,
     refuse_selection,
@@ -70,7 +71,9 @@ def execute(given: argparse.Namespace) -> int:
     root = specs(given)
     if len(set(given.papers or paper_ids(root))) > TOGETHER:
         folder = given.out or folder_of_all(given.profile)
-        return print_result(*report_on_many(given, folder, root=root), folder)
+        return print_result(
+            *report_on_many(given, folder, root=root, sets=changed_settings(given)), folder
+        )
     from fedrepro.benchmark.judging.judge import judge
 
     store, command = store_at(given.store), command_line()
@@ -90,12 +93,17 @@ def execute(given: argparse.Namespace) -> int:
 
 
 def report_on_many(
-    given: argparse.Namespace, folder: Path, *, root: Folders = None, jobs: int | None = None
+    given: argparse.Namespace,
+    folder: Path,
+    *,
+    root: Folders = None,
+    jobs: int | None = None,
+    sets: Sequence[tuple[str, object]] = (),
 ) -> tuple[list[Scoreboard], list[str]]:
     """Writes the report on many papers to `folder`: their counts, which files failed and why.
 
     given: papers, profile, trials and store. root: the folders of all specs. jobs: processes, None
-    for one a core.
+    for one a core. sets: changed settings of all papers, by path.
 
     Raises `InvalidSpecError` with all that is wrong in any spec, and other `FedreproError` as for
     one paper; there is no report then.
@@ -111,8 +119,10 @@ def report_on_many(
             root=root,
             profile=given.profile,
             trials=given.trials,
+            series=given.series,
             store=given.store,
             command=command_line(),
+            sets=sets,
             started=time.time(),
         )
         judged = _all_judged(judge_one, ids, jobs or min(cores(), _MOST))
@@ -149,15 +159,18 @@ def _judge(
     root: Folders,
     profile: str,
     trials: int | None,
+    series: int | None,
     store: Path,
     command: str,
+    sets: Sequence[tuple[str, object]],
     started: float,
 ) -> _Judged:
     """Judges a paper and writes its report to a new folder in `papers`."""
     from fedrepro.benchmark.judging.judge import judge
 
     found = store_at(store)
-    plan = as_stored(make_plan(load_paper(id, root), profile, trials=trials), found, trials)
+    chosen = make_plan(load_paper(id, root), profile, trials=trials, series=series, sets=sets)
+    plan = as_stored(chosen, found, trials)
     report = judge(plan, found, command=command, wall_s=time.time() - started)
     (papers / id).mkdir(parents=True)
     return scoreboard(report), publishing().render([report], papers / id)

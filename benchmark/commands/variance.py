@@ -12,8 +12,8 @@ from fedrepro.benchmark.commands._options import (
     add_paper,
     add_profile,
     add_store,
+    changed_settings,
     folder,
-    parse_sets,
     specs,
     whole_number,
 )
@@ -111,7 +111,7 @@ def _cell(given: argparse.Namespace) -> tuple[Plan, PlannedCell]:
         tables=[table],
         on=given.on,
         trials=given.draws,
-        sets=parse_sets(given.sets),
+        sets=changed_settings(given),
     )
     known = paper.table(table)
     place = (_label("row", row, known.rows), _label("column", column, known.columns))

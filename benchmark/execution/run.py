@@ -14,7 +14,7 @@ from pathlib import Path
 
 import torch
 
-from fedrepro.benchmark.errors import StoreError
+from fedrepro.benchmark.errors import FedreproError, StoreError
 from fedrepro.benchmark.execution import executors
 from fedrepro.benchmark.execution.data_availability import DataAvailability
 from fedrepro.benchmark.execution.executors.base import Executor, ExecutorOptions, Saving
@@ -27,6 +27,7 @@ from fedrepro.benchmark.store import fingerprint
 from fedrepro.benchmark.store.folder import saved_at, trial_name
 from fedrepro.benchmark.store.store import Store
 from fedrepro.benchmark.training.training import device_name
+from fedrepro.methods.nn.precision import refusal, warning
 
 _GENEROUS = 20.0
 _LEAST_LIMIT_S = 1800.0
@@ -210,9 +211,18 @@ class _Driver:
             queue = Queue(jobs, lambda job: self.may_begin(self.seconds[job.name]))
             executor.train(Dispatch(queue, listener))
 
+    def _check_precisions(self, todo: list[Job], device: str) -> None:
+        """Raises `FedreproError` for what the device cannot do, and says what it does slowly."""
+        for precision in sorted({job.config.precision for job in todo}):
+            if (refused := refusal(precision, device)) is not None:
+                raise FedreproError(refused)
+            if (warned := warning(precision, device)) is not None:
+                self.progress.say(warned)
+
     def weighted(self, todo: list[Job], executor: Executor, time_limit: float | None) -> list[Job]:
         """The jobs with limits, and weights: seconds of each and of the longest chain after it."""
         device = executor.device
+        self._check_precisions(todo, device)
         # A cluster's devices are not here: its trials are ordered as if they ran on this processor.
         here = device if torch.device(device).type == "cpu" or torch.cuda.is_available() else "cpu"
         known = TrialTimeEstimator(here, device_name(here), self.store.records(), self.data_dir)

@@ -62,14 +62,15 @@ def plan(
     rows: str | None = None,
     on: str | None = None,
     trials: int | None = None,
+    series: int | None = None,
     sets: Mapping[str, Any] | None = None,
     readings: Sequence[str] = (),
 ) -> Plan:
     """What a run would train: `.runs` are unique, `.cells` say which run each cell reads.
 
     paper: an id such as "cpcfl". profile: how much is run. tables: ids, None for all. rows: a
-    pattern such as "CP-CFL|*". on: a data set of the profile. trials: instead of the profile's.
-    sets: changed settings by dotted path. readings: of what the paper leaves open.
+    pattern such as "CP-CFL|*". on: a data set of the profile. trials, series: instead of
+    the profile's. sets: changed settings by dotted path. readings: of what the paper leaves open.
 
     Raises `SpecError` for a name or a setting that does not exist.
     """
@@ -81,6 +82,7 @@ def plan(
         rows=rows,
         on=on,
         trials=trials,
+        series=series,
         sets=sets or {},
     )
 

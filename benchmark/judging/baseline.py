@@ -178,6 +178,14 @@ def compare(baseline: Baseline, report: Report) -> list[Movement]:
     return movements
 
 
+def compared(baseline: Baseline, report: Report) -> tuple[str, ...]:
+    """The cells with trials and the claims that `compare` looks at, as in `Change.where`."""
+    now = _recorded(report)
+    cells = [place for place in now.cells if place in baseline.cells]
+    trained = [p for p in cells if baseline.cells[p].by_seed or now.cells[p].by_seed]
+    return (*trained, *(place for place in now.claims if place in baseline.claims))
+
+
 def _worse(before: str, after: str) -> bool:
     """Whether a claim's word is worse: no longer shown, or the opposite of more is shown.
 

@@ -41,6 +41,7 @@ from fedrepro.benchmark.results import (
 )
 from fedrepro.benchmark.spec.folders import option_for
 from fedrepro.benchmark.spec.model import Table
+from fedrepro.benchmark.spec.settings import PRECISION
 from fedrepro.benchmark.stats.samples import mean_interval
 
 
@@ -110,6 +111,7 @@ def judge_evidence(
         ),
         address=plan.paper.address,
         compared=compare(evidence),
+        series=plan.profile.series,
     )
 
 
@@ -293,9 +295,14 @@ class _Judging:
             words += ["--on", self.plan.on]
         if self.plan.trials != self.plan.profile.trials:
             words += ["--trials", str(self.plan.trials)]
+        if self.plan.profile.series != paper.profiles[self.plan.profile.name].series:
+            words += ["--series", str(self.plan.profile.series)]
         for reading in paper.readings:
             words += ["--reading", reading]
         for path, value in self.plan.sets:
+            if path == PRECISION:
+                words += ["--precision", str(value)]
+                continue
             # JSON spells text, numbers, truth and flat lists as TOML does.
             words += ["--set", f"{path}={json.dumps(value, default=str, ensure_ascii=False)}"]
         return shlex.join(words)

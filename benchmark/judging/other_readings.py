@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from fedrepro.benchmark.claims.bind_cells import bind
 from fedrepro.benchmark.claims.nodes import CellKey
+from fedrepro.benchmark.config import FULL_PRECISION
 from fedrepro.benchmark.open_choices import ChoiceResult, ReadingResult
 from fedrepro.benchmark.planning.plan import Plan, PlannedCell
 from fedrepro.benchmark.results import (
@@ -21,13 +22,18 @@ from fedrepro.benchmark.results import (
 from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.spec.readings import Reading, choices_of, free_readings
 
+_PRECISIONS = {
+    "bf16": "convolutions, dense layers and what lies between them in bfloat16; weights, "
+    "optimisers, statistics of normalisation, losses and averages in float32",
+    "tf32": "convolutions and dense layers in TF32, all else in float32",
+}
 _FALLS = ("<", "<=")
 """Relations that hold where left minus right is below zero."""
 
 
 def choices(plan: Plan) -> tuple[ChoiceResult, ...]:
     """What the paper leaves open with alternatives, of the tables that are shown."""
-    return tuple(
+    return _precisions(plan) + tuple(
         ChoiceResult(
             name=str(choice.name),
             table=table,
@@ -50,6 +56,31 @@ def choices(plan: Plan) -> tuple[ChoiceResult, ...]:
         for choice, table in choices_of(plan.paper)
         if choice.alternatives and table in (None, *plan.tables)
     )
+
+
+def _precisions(plan: Plan) -> tuple[ChoiceResult, ...]:
+    """The precision as a choice, where any run has another one than float32."""
+    taken = sorted({run.precision for run in plan.runs} - {FULL_PRECISION})
+    alternatives = tuple(
+        ReadingResult(
+            name=f"--precision {one}",
+            taken=_PRECISIONS[one],
+            why="it is faster where the device has it",
+            speaks="docs/precision.md: paired trials in this precision and in float32",
+            is_taken=True,
+            only_evaluates=False,
+        )
+        for one in taken
+    )
+    choice = ChoiceResult(
+        name="precision",
+        table=None,
+        setting="in which numbers networks multiply",
+        taken="float32",
+        why="what PyTorch and TensorFlow do on processors unless told otherwise",
+        alternatives=alternatives,
+    )
+    return (choice,) if alternatives else ()
 
 
 def _has_effect(plan: Plan, reading: str) -> bool:

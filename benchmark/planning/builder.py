@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from fedrepro.benchmark.config import RunConfig
+from fedrepro.benchmark.config import FULL_PRECISION, RunConfig
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.spec import settings
 from fedrepro.benchmark.spec.model import Experiment
@@ -60,6 +60,7 @@ class Builder:
             encoder=start.encoder,
             start=start,
             start_trial=0 if self._is_shared() else None,
+            precision=self._precision(),
         )
 
     def _evaluation(self, name: str, trained: RunConfig) -> RunConfig:
@@ -85,6 +86,7 @@ class Builder:
             clients=trained.clients if protocol.federated else None,
             augmentation=self._section("augmentation") if made.draws_views else None,
             start=trained,
+            precision=trained.precision,
         )
 
     def _start(self) -> RunConfig | None:
@@ -115,6 +117,7 @@ class Builder:
             },
             encoder=self._encoder(),
             augmentation=self._section("augmentation"),
+            precision=self._precision(),
         )
 
     def _clients_run(
@@ -148,6 +151,7 @@ class Builder:
             augmentation=self._section("augmentation") if made.draws_views else None,
             start=start,
             start_trial=trial,
+            precision=self._precision(),
         )
 
     def _client_data(self, learns_from_parts: bool = False) -> dict[str, Any]:
@@ -181,6 +185,9 @@ class Builder:
             )
         made = settings.declare("encoder", name, {**self._given(cls, "encoder"), **decided})
         return {"name": name, **_all_options(made)}
+
+    def _precision(self) -> str:
+        return str(self._get(settings.PRECISION, FULL_PRECISION))
 
     def _is_shared(self) -> bool:
         return bool(self._get("pretraining.shared", True))

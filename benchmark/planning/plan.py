@@ -116,6 +116,7 @@ class Plan:
             rows=self.rows,
             on=self.on,
             trials=self.trials,
+            series=self.profile.series,
             sets=self.sets,
         )
         other = replace(other, asked=self.asked)
@@ -145,6 +146,7 @@ def make_plan(
     rows: str | None = None,
     on: str | None = None,
     trials: int | None = None,
+    series: int | None = None,
     sets: Mapping[str, Any] | Iterable[tuple[str, Any]] = (),
 ) -> Plan:
     """The runs that `profile` needs for some or all cells of a paper.
@@ -152,7 +154,7 @@ def make_plan(
     tables: ids, None for all.
     rows: labels joined by `|`, each part a name or `*`; None for all.
     on: a data set of the profile's `on`.
-    trials: instead of the profile's number.
+    trials, series: instead of the profile's.
     sets: changes by dotted path.
 
     Raises `SpecError` for a profile, table, row, data set or path that does not exist, and for a
@@ -166,6 +168,8 @@ def make_plan(
     chosen = _one_of("profile", profile, paper.profiles, f"paper {paper.id}")
     if on is not None:
         _one_of("data set", on, chosen.on, f"--on under profile {profile}")
+    if series is not None:
+        chosen = replace(chosen, series=series)
     changes = dict(sets)
     for path, value in changes.items():
         _check_set(path, value)

@@ -5,19 +5,18 @@ Cells that differ only in options of other methods, or in the round that they re
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from fedrepro.benchmark.config import RunConfig
+from fedrepro.benchmark.config import FULL_PRECISION, RunConfig
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.planning.builder import Builder, NothingToMeasureError
 from fedrepro.benchmark.planning.overrides import override, shown
 from fedrepro.benchmark.results import Departure
 from fedrepro.benchmark.spec.model import Cell, DrawnRun, Experiment, Override, Profile, Readout
 from fedrepro.benchmark.spec.names import known
-from fedrepro.benchmark.spec.settings import get
+from fedrepro.benchmark.spec.settings import PRECISION, get
 from fedrepro.methods.registry import UnknownNameError
 
 MEASUREMENTS = ("relevance",)
@@ -68,6 +67,8 @@ def resolve(
         one
         for one in changed.departures
         if one.setting in builder.used or (one.setting == "at" and config.stage == "federated")
+        # What a paper does not state is a reading, told as one (`judging.other_readings`).
+        if one.setting != PRECISION or get(changed.before, PRECISION) is not None
     ]
     if config.stage == "measurement":
         return Resolved(config, None, Readout("final"), tuple(departures))
@@ -109,7 +110,10 @@ class Resolver:
         overrides = (*self._profile.overrides_for(bound, self._on), *self._sets)
         key = repr((bound.experiment, bound.read.at, apart, overrides))
         if key not in self._known:
-            self._known[key] = resolve(bound.experiment, bound.read, metric, overrides)
+            found = resolve(bound.experiment, bound.read, metric, overrides)
+            if found.config is not None and self._profile.series:
+                found = replace(found, config=found.config.in_series(self._profile.series))
+            self._known[key] = found
         return self._known[key]
 
 
@@ -125,7 +129,7 @@ def counting_run(cell: Cell, published: Resolver) -> RunConfig | None:
     if not is_counted or not isinstance(images, int):
         return None
     settings = {name: value for name, value in cell.experiment.items() if name != "costs"}
-    bound = dataclasses.replace(cell, experiment=settings, overrides={})
+    bound = replace(cell, experiment=settings, overrides={})
     found = published.resolve(bound, "accuracy").config
     if found is None:
         return None
@@ -136,4 +140,4 @@ def counting_run(cell: Cell, published: Resolver) -> RunConfig | None:
         "images": images,
         "code_rate": str(get(cell.experiment, "costs.code_rate")),
     }
-    return dataclasses.replace(trained, stage="costs", clients=clients)
+    return replace(trained, stage="costs", clients=clients, precision=FULL_PRECISION)

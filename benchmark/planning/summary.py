@@ -13,11 +13,16 @@ from fedrepro.benchmark.planning.plan import Plan
 from fedrepro.benchmark.store.store import Store
 
 if TYPE_CHECKING:
-    # Its measurements need torch, which a plan without missing trials does not.
+    # What a plan without missing trials does not need.
     from fedrepro.benchmark.planning.estimate import TrialTimeEstimator
 
 Trial = tuple[RunConfig, int]
 """A run and a seed."""
+
+
+UNCERTAINTY = (
+    "of 30 measured runs, two thirds took 0.7 to 1.5 times their estimate in processor time"
+)
 
 
 @dataclass(frozen=True)
@@ -25,7 +30,8 @@ class Estimate:
     """Seconds that the missing trials take with `workers` on `device`.
 
     trials: how many are missing.
-    learned: how many of them are estimated from stored trials, the others from a measured step.
+    learned: how many of them are estimated from stored trials, the others from counted operations.
+    longest: the missing run with the longest trial. memory: the most bytes that a trial needs.
     """
 
     seconds: float
@@ -33,15 +39,36 @@ class Estimate:
     learned: int
     workers: int
     device: str
+    longest: RunConfig
+    longest_s: float
+    memory: int
 
     def line(self) -> str:
         """For a reader."""
         slots = f"{self.workers} {'process' if self.workers == 1 else 'processes'} on {self.device}"
         return (
-            f"about {duration(self.seconds)} for {self.trials} trials with {slots} (rough: "
-            f"{self.learned} by the times of stored trials, the others by one measured step of "
-            "their network, which may be off by a factor of two or more)"
+            f"about {duration(self.seconds)} for {self.trials} trials with {slots} "
+            f"({self.learned} by the times of stored trials, the others by counted operations and "
+            f"this device's speed: {UNCERTAINTY}; what else the machine does comes on top)"
         )
+
+    def longest_line(self) -> str:
+        """The longest trial and the memory of a trial, for a reader."""
+        run = self.longest
+        return (
+            f"longest trial: about {duration(self.longest_s)}, {run.key} ({run.description}); "
+            f"a trial needs up to about {self.memory / 2**20:,.0f} MiB"
+        )
+
+    def as_plain(self) -> dict[str, Any]:
+        """For a program."""
+        names = ("seconds", "trials", "learned", "workers", "device")
+        longest = {"key": self.longest.key, "seconds": self.longest_s}
+        return {
+            **{name: getattr(self, name) for name in names},
+            "longest": longest,
+            "memory": self.memory,
+        }
 
 
 @dataclass(frozen=True)
@@ -57,12 +84,17 @@ class TimeEstimator:
         runs = [run for run, _ in dict.fromkeys(missing)]
         if not runs:
             return None
+        each = {run: self.of_one.of(run) for run in dict.fromkeys(runs)}
+        longest = max(each, key=lambda run: each[run].seconds)
         return Estimate(
-            seconds=elapsed([(run, self.of_one.seconds(run)) for run in runs], self.workers),
+            seconds=elapsed([(run, each[run].seconds) for run in runs], self.workers),
             trials=len(runs),
-            learned=sum(map(self.of_one.has_learned, runs)),
+            learned=sum(each[run].source != "calibrated" for run in runs),
             workers=self.workers,
             device=self.device,
+            longest=longest,
+            longest_s=each[longest].seconds,
+            memory=max(one.memory.total for one in each.values()),
         )
 
 
@@ -104,6 +136,7 @@ class Summary:
         lines = [
             f"{plan.paper.id}, profile {plan.profile.name}"
             + (f" on {plan.on}" if plan.on else "")
+            + (f", series {plan.profile.series}" if plan.profile.series else "")
             + f": {len(plan.cells)} cells, {sum(self.sharing.values())} of them measured",
             f"{len(plan.runs)} unique runs ({', '.join(f'{n} {stage}' for stage, n in stages)}); "
             f"{sum(shared)} cells share {len(shared)} of them",
@@ -112,22 +145,24 @@ class Summary:
         if plan.drawings:
             lines.insert(1, f"{len(plan.drawings)} runs drawn in figures without printed values")
         lines += [f"{n} cells without a run: {reason}" for reason, n in self.reasons.items()]
-        return lines if self.estimate is None else [*lines, self.estimate.line()]
+        left = self.estimate
+        return lines if left is None else [*lines, left.line(), left.longest_line()]
 
-    def as_plain(self) -> dict[str, Any]:
-        """For a program: the same, and every run with its cells, seeds and config."""
+    def as_plain(self, of_one: TrialTimeEstimator) -> dict[str, Any]:
+        """For a program: the same, and every run with its cells, seeds, config and estimate."""
         plan, left = self.plan, self.estimate
         return {
             "paper": plan.paper.id,
             "profile": plan.profile.name,
             "on": plan.on,
+            "series": plan.profile.series,
             "cells": len(plan.cells),
             "measured": sum(self.sharing.values()),
             "without_run": dict(self.reasons),
             "drawn": len(plan.drawings),
             "trials": self.trials,
             "stored": self.stored,
-            "estimate": None if left is None else vars(left),
+            "estimate": None if left is None else left.as_plain(),
             "runs": [
                 {
                     "key": run.key,
@@ -136,6 +171,7 @@ class Summary:
                     "cells": self.sharing.get(run, 0),
                     "seeds": list(plan.seeds(run)),
                     "start": None if run.start is None else run.start.key,
+                    "estimate": of_one.of(run).as_plain(),
                     "config": run.as_dict(),
                 }
                 for run in plan.runs

@@ -40,6 +40,7 @@ def expand_paper(raw: RawPaper, tables: tuple[Table, ...], file: Path) -> Paper:
             {data_set: tuple(changes) for data_set, changes in profile.on.items()},
             tuple(profile.omit),
             tuple(profile.looks or ()),
+            profile.series,
         )
         for name, profile in raw.profiles.items()
     }

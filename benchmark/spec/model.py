@@ -272,7 +272,7 @@ class Profile:
 
     on: per data-set name of `--on`, the overrides that put the profile on that set. omit: cells
     that it does not run. looks: with how many trials claims may be looked at, rising; none means
-    once, with `trials`.
+    once, with `trials`. series: which independent series its trials are.
     """
 
     name: str
@@ -281,6 +281,7 @@ class Profile:
     on: Mapping[str, tuple[Override, ...]] = field(default_factory=dict)
     omit: tuple[Omission, ...] = ()
     looks: tuple[int, ...] = ()
+    series: int = 0
 
     @property
     def declared(self) -> int:

@@ -102,6 +102,7 @@ class RawProfile(RawLocalProfile):
 
     trials: Annotated[int, Field(ge=1, le=limits.TRIALS)]
     looks: list[Annotated[int, Field(ge=2, le=limits.TRIALS)]] | None = None
+    series: Annotated[int, Field(ge=0, le=limits.TRIALS)] = 0
     omit: list[Omission] = Field(default_factory=list)
     on: dict[Name, list[Override]] = Field(default_factory=dict)
 

@@ -33,6 +33,7 @@ FIXED: Mapping[str, Any] = {
     "clients.partition": str,
     "encoder.name": str,
     "head.widths": tuple[int, ...],
+    "training.precision": typing.Literal["float32", "bf16", "tf32"],
     "pretraining.method": str,
     "pretraining.data": str,
     "pretraining.part": str,
@@ -44,6 +45,9 @@ FIXED: Mapping[str, Any] = {
     "evaluation.test_part": str,
 }
 """Paths that every paper may use, with their types; all others are options of some class."""
+
+PRECISION = "training.precision"
+"""The path of the precision in which networks multiply, of pre-training and evaluation as well."""
 
 SECTIONS: Mapping[str, tuple[str, ...]] = {
     "clients": ("partition",),

@@ -26,6 +26,7 @@ from fedrepro.benchmark.training.checkout import commit
 from fedrepro.benchmark.training.stages.trial import Trial
 from fedrepro.methods.checkpoint import Checkpoint
 from fedrepro.methods.federated.base import Progress
+from fedrepro.methods.nn.precision import computing_in
 from fedrepro.methods.outcome import DivergedError, Outcome
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State
@@ -59,13 +60,15 @@ def train_trial(
     be later on to go on from there; `StaleStateError` if that was made from other data.
 
     Raises `methods.outcome.DivergedError` if a metric is not finite, `benchmark.errors.DataError`
-    if data are missing, and `ValueError` if the config cannot be built or nothing was measured.
+    if data are missing, and `ValueError` if the config cannot be built, if the device cannot
+    compute in its precision, or if nothing was measured.
     """
     if (config.start is None) != (encoder is None):
         raise ValueError("an encoder is needed exactly where a run starts from another")
     started, clock = datetime.now(UTC), time.perf_counter()
     place = torch.device(device)
-    seeds = Seeds(seed) if config.redrawn is None else Seeds(0, {config.redrawn: seed})
+    redrawn = {} if config.redrawn is None else {config.redrawn: seed}
+    seeds = Seeds(0 if redrawn else seed, redrawn, config.series)
     before = saved["trial"] if saved else {}
     seeds.drawn.update(before.get("drawn", ()))
     trained_s, interrupted = before.get("wall_s", 0.0), before.get("interrupted", -1) + 1
@@ -96,7 +99,7 @@ def train_trial(
     used = dict(before.get("data", {}))
     trial = Trial(config, seeds, place, data_dir, encoder, noted, checkpoint, used)
     stage = importlib.import_module(f"fedrepro.benchmark.training.stages.{config.stage}")
-    with _deterministic():
+    with _deterministic(), computing_in(config.precision, place):
         outcome: Outcome = stage.run(trial)
     _check_numbers(outcome)
     return outcome, {

@@ -54,7 +54,7 @@ def balanced_centroids(
     if centroids is None:
         order = torch.randperm(n, generator=generator)
         chosen = order[torch.arange(n_clusters) % n]
-        centroids = z[chosen.to(z.device)]
+        centroids = z[chosen.to(z.device, non_blocking=True)]
     for _ in range(steps):
         shares = assignments(z, centroids, epsilon)
         centroids = F.normalize(shares.t() @ z, dim=1)

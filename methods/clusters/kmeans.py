@@ -16,6 +16,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+_LOOK = 20
+
 
 @torch.no_grad()
 def kmeans(
@@ -32,7 +34,7 @@ def kmeans(
     """
     points = x.shape[1]
     drawn = torch.stack([torch.randperm(points, generator=g) for g in generators])
-    first = drawn[:, torch.arange(n_clusters) % points].to(x.device)
+    first = drawn[:, torch.arange(n_clusters) % points].to(x.device, non_blocking=True)
     centres = torch.stack([own[index] for own, index in zip(x, first, strict=True)])
     return lloyd(x, centres, iterations, spherical)
 
@@ -47,8 +49,12 @@ def best_kmeans(
 ) -> tuple[Tensor, Tensor]:
     """As `kmeans`: per model, of `restarts` runs from k-means++ the one of least inertia."""
     best: tuple[Tensor, Tensor, Tensor] | None = None
+    # First centres are drawn one after the other by the processor's generators, where points are
+    # few and each draw has to wait for the one before: there all of it, with one copy each way.
+    here = x.cpu()
     for _ in range(restarts):
-        centres, choice = lloyd(x, plus_plus(x, n_clusters, generators), iterations)
+        first = plus_plus(here, n_clusters, generators).to(x.device, non_blocking=True)
+        centres, choice = lloyd(x, first, iterations)
         inertia = (x - _chosen(centres, choice)).square().sum((1, 2))
         if best is None:
             best = centres, choice, inertia
@@ -67,14 +73,19 @@ def best_kmeans(
 def lloyd(
     x: Tensor, centres: Tensor, iterations: int, spherical: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """`kmeans` from given centres; ends early when no point changes its centre."""
+    """`kmeans` from given centres; ends early when no point changes its centre.
+
+    Further iterations would then change nothing, so elsewhere than on the processor, where a look
+    stops the host, only every `_LOOK`th iteration looks.
+    """
     choice = nearest(x, centres, spherical)
-    for _ in range(iterations):
+    look = 1 if x.device.type == "cpu" else _LOOK
+    for i in range(iterations):
         centres = _means(x, choice, centres)
         if spherical:
             centres = F.normalize(centres, dim=2)
         before, choice = choice, nearest(x, centres, spherical)
-        if torch.equal(before, choice):
+        if (i + 1) % look == 0 and torch.equal(before, choice):
             break
     return centres, choice
 
@@ -82,6 +93,8 @@ def lloyd(
 @torch.no_grad()
 def plus_plus(x: Tensor, n_clusters: int, generators: Sequence[torch.Generator]) -> Tensor:
     """Centres models x n_clusters x width: points drawn by squared distance to the nearest before.
+
+    x: on the processor, as the generators are.
 
     Raises `ValueError` if there are fewer points than clusters.
     """
@@ -92,7 +105,7 @@ def plus_plus(x: Tensor, n_clusters: int, generators: Sequence[torch.Generator])
     mass = x.new_ones(models, points)
     centres: list[Tensor] = []
     for k in range(n_clusters):
-        centres.append(x[rows, _drawn(mass, generators).to(x.device)])
+        centres.append(x[rows, _drawn(mass, generators)])
         away = (x - centres[-1].unsqueeze(1)).square().sum(2)
         mass = away if k == 0 else torch.minimum(mass, away)
     return torch.stack(centres, dim=1)
@@ -118,7 +131,7 @@ def _chosen(centres: Tensor, choice: Tensor) -> Tensor:
 
 def _drawn(mass: Tensor, generators: Sequence[torch.Generator]) -> Tensor:
     """One point of each model, drawn by `mass`; any of them where it is zero throughout."""
-    mass = mass.cpu().double()
+    mass = mass.double()
     mass = torch.where(mass.sum(1, keepdim=True) > 0, mass, torch.ones_like(mass))
     drawn = [torch.multinomial(m, 1, generator=g) for m, g in zip(mass, generators, strict=True)]
     return torch.cat(drawn)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from fedrepro.methods.seeds import Seeds
+from fedrepro.methods.transfer import all_to
 
 UNLABELED = -1
 """Label of an image that has none, among images that have."""
@@ -75,14 +76,14 @@ class Federation:
     def class_counts(self) -> Tensor:
         """Training images per client and class, int64, clients x classes."""
         assert self.train.labels is not None
-        held = [self.train.labels[index].cpu() for index in self.train_of]
+        held = torch.split(self.train.labels[torch.cat(self.train_of)].cpu(), self.sizes().tolist())
         return torch.stack(
             [torch.bincount(own[own != UNLABELED], minlength=self.n_classes) for own in held]
         )
 
     def n_shared_images(self) -> int:
         """Training images that more than one client holds."""
-        counts = torch.bincount(torch.cat([i.cpu() for i in self.train_of]))
+        counts = torch.bincount(torch.cat(self.train_of).cpu())
         return int((counts > 1).sum())
 
     def with_unlabeled(self, images: Tensor, seeds: Seeds) -> Federation:
@@ -109,15 +110,18 @@ class Federation:
 
     def to(self, device: torch.device | str) -> Federation:
         """The same federation on `device`."""
+        indices = {id(i): i for i in (*self.train_of, *self.test_of, *self.unlabeled_of)}
+        moved = all_to(torch.device(device), list(indices.values()))
+        there = dict(zip(indices, moved, strict=True))
         return Federation(
             self.train.to(device),
             self.test.to(device),
-            each_once(lambda index: index.to(device), self.train_of),
-            each_once(lambda index: index.to(device), self.test_of),
+            tuple(there[id(index)] for index in self.train_of),
+            tuple(there[id(index)] for index in self.test_of),
             self.group.to(device),
             self.n_classes,
             self.novel,
-            tuple(index.to(device) for index in self.unlabeled_of),
+            tuple(there[id(index)] for index in self.unlabeled_of),
         )
 
 

@@ -32,7 +32,7 @@ from fedrepro.methods.federated.client_memory import ClientMemory
 from fedrepro.methods.metrics import Evaluation, classification
 from fedrepro.methods.nn.classifier import Classifier
 from fedrepro.methods.seeds import Seeds
-from fedrepro.methods.state import State, n_bytes, weighted_average
+from fedrepro.methods.state import State, n_bytes, placed, weighted_average
 from fedrepro.methods.training.evaluate import probabilities
 from fedrepro.methods.training.local_loss import LocalLoss, LocalOptions, Trained
 from fedrepro.methods.training.steps import ENGINES_CHOICE, Grouping, train_steps
@@ -119,7 +119,7 @@ class Task:
         state = self.model.new(self.seeds.generator("weights", *names))
         if self.encoder is not None:
             state.update(self.encoder)
-        return {name: value.to(self.device) for name, value in state.items()}
+        return placed(state, self.device)
 
     def narrowed_model(self, share: float) -> Classifier:
         """The model with `share` of the channels of every layer, made once.

@@ -5,6 +5,7 @@ Evidence: `tests/methods/test_loop.py`.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -182,9 +183,12 @@ def _finished(
 
 
 def _is_finite(*tensors: Tensor) -> bool:
-    """Whether every number is finite; a sum shows it in one pass."""
-    sums = [value.sum() for value in tensors if value.is_floating_point()]
-    return not sums or bool(torch.stack(sums).isfinite().all())
+    """Whether every number is finite; a sum shows it in one pass, and one look each device."""
+    sums = defaultdict[torch.device, list[Tensor]](list)
+    for value in tensors:
+        if value.is_floating_point():
+            sums[value.device].append(value.sum())
+    return all(bool(torch.stack(there).isfinite().all()) for there in sums.values())
 
 
 def _facts_of(federation: Federation) -> dict[str, NDArray[Any]]:

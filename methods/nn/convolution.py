@@ -28,6 +28,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from fedrepro.methods.nn.precision import is_tf32, products
+
 _PATCH_BYTES = {"cpu": 1 << 20}
 _PATCH_BYTES_ELSEWHERE = 1 << 30
 # From these on a single model's convolution is a product over patches that autograd saves.
@@ -36,6 +38,13 @@ _FEW_PIXELS, _MANY_WEIGHTS = 4, 1 << 18
 
 def dense(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """x W^T + b per model: models x batch x inputs, models x outputs x inputs, models x outputs."""
+    if is_tf32():
+        result: Tensor = _DenseInTF32.apply(x, weight, bias)  # type: ignore[no-untyped-call]
+        return result
+    return _dense(x, weight, bias)
+
+
+def _dense(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     if len(x) == len(weight) == 1:
         only = None if bias is None else bias.squeeze(0)
         return F.linear(x.squeeze(0), weight.squeeze(0), only).unsqueeze(0)
@@ -141,13 +150,15 @@ class _StackedConv2d(torch.autograd.Function):
         at_once = max(1, _PATCH_BYTES.get(x.device.type, _PATCH_BYTES_ELSEWHERE) // max(size, 1))
         kernels = weight.reshape(models, outputs, -1)
         out = x.new_empty(models, outputs, height * width * batch)
-        for m in range(0, models, at_once):
-            now = slice(m, m + at_once)
-            patches = _patches(x[now], kernel, stride, height, width)
-            if bias is None:
-                torch.bmm(kernels[now], patches, out=out[now])
-            else:
-                torch.baddbmm(bias[now].unsqueeze(2), kernels[now], patches, out=out[now])
+        ctx.in_tf32 = is_tf32()
+        with products(ctx.in_tf32):
+            for m in range(0, models, at_once):
+                now = slice(m, m + at_once)
+                patches = _patches(x[now], kernel, stride, height, width)
+                if bias is None:
+                    torch.bmm(kernels[now], patches, out=out[now])
+                else:
+                    torch.baddbmm(bias[now].unsqueeze(2), kernels[now], patches, out=out[now])
         ctx.save_for_backward(x, weight)
         ctx.stride, ctx.padding, ctx.at_once = stride, padding, at_once
         return out.view(models, outputs, height, width, batch)
@@ -165,16 +176,17 @@ class _StackedConv2d(torch.autograd.Function):
         pixels = kernel == ctx.stride == 1
         grad_x = (torch.empty_like(x) if pixels else torch.zeros_like(x)) if of_x else None
         grad_kernels = torch.empty_like(kernels) if of_weight else None
-        for m in range(0, models, ctx.at_once):
-            now = slice(m, m + ctx.at_once)
-            if grad_kernels is not None:
-                patches = _patches(x[now], kernel, ctx.stride, height, width)
-                torch.bmm(flat[now], patches.transpose(1, 2), out=grad_kernels[now])
-            if grad_x is not None and pixels:
-                torch.bmm(kernels[now].transpose(1, 2), flat[now], out=grad_x[now].flatten(2))
-            elif grad_x is not None:
-                back = torch.bmm(kernels[now].transpose(1, 2), flat[now])
-                _add_patches(grad_x[now], back, kernel, ctx.stride, (height, width))
+        with products(ctx.in_tf32):
+            for m in range(0, models, ctx.at_once):
+                now = slice(m, m + ctx.at_once)
+                if grad_kernels is not None:
+                    patches = _patches(x[now], kernel, ctx.stride, height, width)
+                    torch.bmm(flat[now], patches.transpose(1, 2), out=grad_kernels[now])
+                if grad_x is not None and pixels:
+                    torch.bmm(kernels[now].transpose(1, 2), flat[now], out=grad_x[now].flatten(2))
+                elif grad_x is not None:
+                    back = torch.bmm(kernels[now].transpose(1, 2), flat[now])
+                    _add_patches(grad_x[now], back, kernel, ctx.stride, (height, width))
         if grad_x is not None and ctx.padding:
             inside = slice(ctx.padding, -ctx.padding)
             grad_x = grad_x[:, :, inside, inside]
@@ -185,6 +197,28 @@ class _StackedConv2d(torch.autograd.Function):
             None,
             None,
         )
+
+
+class _DenseInTF32(torch.autograd.Function):
+    """`dense` with all products in TF32, the backward ones too."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        ctx.save_for_backward(x, weight)
+        with products(in_tf32=True):
+            return _dense(x, weight, bias)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        x, weight = ctx.saved_tensors
+        of_x, of_weight, of_bias = ctx.needs_input_grad
+        with products(in_tf32=True):
+            return (
+                torch.bmm(grad, weight) if of_x else None,
+                torch.bmm(grad.transpose(1, 2), x) if of_weight else None,
+                grad.sum(dim=1) if of_bias else None,
+            )
 
 
 class _KernelPart(torch.autograd.Function):

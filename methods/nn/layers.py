@@ -29,6 +29,7 @@ from fedrepro.methods.nn.convolution import (
     stacked_conv2d,
     suits_kept_patches,
 )
+from fedrepro.methods.nn.precision import narrowed, widened
 from fedrepro.methods.state import State
 
 REACHED: ContextVar[dict[str, set[tuple[int, int, int] | None]] | None] = ContextVar(
@@ -73,7 +74,11 @@ def _only(value: Tensor | None) -> Tensor | None:
 
 
 class Layer:
-    """A layer or network without weights: `new` draws them, `__call__` reads them from a state."""
+    """A layer or network without weights: `new` draws them, `__call__` reads them from a state.
+
+    What comes out has the type of numbers that went in, whatever it is computed in
+    (`methods.nn.precision`).
+    """
 
     def new(self, generator: torch.Generator) -> State:
         """Fresh weights of one model (leading dimension 1); empty for layers without weights."""
@@ -100,8 +105,10 @@ class Linear(Layer):
         return state
 
     def __call__(self, state: State, x: Tensor, training: bool = False) -> Tensor:
-        bias = state[f"{self.name}.bias"] if self.bias else None
-        return dense(x, state[f"{self.name}.weight"], bias)
+        weight, bias = narrowed(state[f"{self.name}.weight"]), None
+        if self.bias:
+            bias = narrowed(state[f"{self.name}.bias"])
+        return dense(narrowed(x), weight, bias).to(x.dtype)
 
 
 class Conv2d(Layer):
@@ -134,8 +141,11 @@ class Conv2d(Layer):
         return (side + 2 * self.padding - self.kernel) // self.stride + 1
 
     def __call__(self, state: State, x: Tensor, training: bool = False) -> Tensor:
-        weight = state[f"{self.name}.weight"]
-        bias = state[f"{self.name}.bias"] if self.bias else None
+        weight = narrowed(state[f"{self.name}.weight"])
+        bias = narrowed(state[f"{self.name}.bias"]) if self.bias else None
+        return self._convolved(narrowed(x), weight, bias).to(x.dtype)
+
+    def _convolved(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         height, width = (self.size(side) for side in x.shape[3:])
         # On `meta` a network's operations are counted: those of an ordinary convolution.
         counted = x.device.type == "meta"
@@ -185,6 +195,9 @@ class BatchNorm(Layer):
         return state
 
     def __call__(self, state: State, x: Tensor, training: bool = False) -> Tensor:
+        return self._normalised(state, widened(x), training).to(x.dtype)
+
+    def _normalised(self, state: State, x: Tensor, training: bool) -> Tensor:
         models, _, channels = x.shape[:3]
         if training and x.numel() == models * channels:
             return self._lone(state, x)
@@ -246,7 +259,7 @@ class MaxPool2d(Layer):
 
 
 class Sequential(Layer):
-    """Layers one after the other."""
+    """Layers one after the other; what lies between them is in the declared precision."""
 
     def __init__(self, *layers: Layer) -> None:
         self.layers = layers
@@ -261,9 +274,10 @@ class Sequential(Layer):
         return state
 
     def __call__(self, state: State, x: Tensor, training: bool = False) -> Tensor:
+        inner = narrowed(x)
         for layer in self.layers:
-            x = layer(state, x, training)
-        return x
+            inner = layer(state, inner, training)
+        return inner.to(x.dtype)
 
 
 def is_buffer(name: str) -> bool:

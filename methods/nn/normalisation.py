@@ -23,6 +23,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from fedrepro.methods.nn.layers import BatchNorm, Layer
+from fedrepro.methods.nn.precision import widened
 from fedrepro.methods.state import State
 
 Norm = Literal["batch", "group", "twin"]
@@ -52,6 +53,9 @@ class GroupNorm(Layer):
         }
 
     def __call__(self, state: State, x: Tensor, training: bool = False) -> Tensor:
+        return self._scaled(state, widened(x), training).to(x.dtype)
+
+    def _scaled(self, state: State, x: Tensor, training: bool) -> Tensor:
         whole = self.channels // self.group_channels * self.group_channels
         parts = [part for part in (x[:, :, :whole], x[:, :, whole:]) if part.shape[2]]
         groups = (whole // self.group_channels, 1)

@@ -129,7 +129,9 @@ class PastNegativesLearner(ContrastiveClusteringLearner):
     ) -> list[Tensor]:
         """Soft labels of both views: the past model's, or `current` where there is none."""
         known = memory[KNOWN]
-        if not bool(known.any()):
+        # Only the processor looks: on a card every step would wait for the answer, and the past
+        # model's labels, of which none is then taken, cost less.
+        if known.device.type == "cpu" and not bool(known.any()):
             return list(current)
         past = {name.removeprefix(f"{PAST}."): v for name, v in part(memory, PAST).items()}
         chosen = []

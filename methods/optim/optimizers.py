@@ -18,6 +18,9 @@ from torch.optim.adamw import adamw
 
 from fedrepro.methods.optim.lars import LARS
 
+FUSED_ON = ("cpu", "cuda")
+"""Kinds of devices for which torch has fused kernels."""
+
 
 class Optimizer(Protocol):
     """What training loops use of an optimiser."""
@@ -132,8 +135,8 @@ def moves_by_gradients_alone(name: str, weight_decay: float = 0.0) -> bool:
 
 
 def _suits_fused(weight: Tensor) -> bool:
-    """Whether torch's fused kernels take it: on CPU or CUDA, floating, without gaps in memory."""
+    """Whether torch's fused kernels take it: floating, without gaps in memory."""
     strides = weight.stride()
     outermost_first = sorted(range(weight.dim()), key=lambda d: (-strides[d], d))
-    known = weight.device.type in ("cpu", "cuda") and weight.is_floating_point()
+    known = weight.device.type in FUSED_ON and weight.is_floating_point()
     return known and weight.permute(outermost_first).is_contiguous()

@@ -19,7 +19,7 @@ from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.nn.layers import Layer
 from fedrepro.methods.outcome import Curve, Outcome
 from fedrepro.methods.seeds import Seeds
-from fedrepro.methods.state import State, part
+from fedrepro.methods.state import State, part, placed
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Subject:
     def on_device(self, prefix: str | None = None) -> State:
         """The weights on `device`; those below `prefix` alone if there is one."""
         chosen = self.weights if prefix is None else part(self.weights, prefix)
-        return {name: value.to(self.device) for name, value in chosen.items()}
+        return placed(chosen, self.device)
 
     def held_out(self) -> ImageSet:
         """The test images. Raises `ValueError` if there are none."""

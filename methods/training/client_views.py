@@ -32,4 +32,4 @@ class ClientViews:
         """`n_views` views of the batch in [0, 1], each models x batch x C x H x W."""
         streams = [self._streams[member] for member in batch.members]
         images = self.portion.images[batch.index]
-        return self.augmentation.stacked_views(images, n_views, streams, batch.counts())
+        return self.augmentation.stacked_views(images, n_views, streams, batch.counts)

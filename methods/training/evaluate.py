@@ -15,7 +15,7 @@ from torch import Tensor
 
 from fedrepro.methods.data.federation import Federation, ImageSet, to_float
 from fedrepro.methods.nn.classifier import ENCODER, HEAD, Classifier
-from fedrepro.methods.state import State, n_models, part, take
+from fedrepro.methods.state import State, n_models, part, positions, take
 from fedrepro.methods.training.probing import image_bytes, step_bytes
 
 
@@ -31,7 +31,7 @@ def features(
 
     def encode(chosen: int, members: list[int]) -> Tensor:
         index = torch.cat([index_of[member] for member in members])
-        return _encode(model, take(encoders, [chosen]), portion, index)
+        return _encode(model, _one(encoders, chosen), portion, index)
 
     same = _first_equal(encoders)[choice.cpu()]
     return _by_model(same, index_of, encode)
@@ -47,7 +47,7 @@ def probabilities(
 
     def classify(chosen: int, members: list[int]) -> Tensor:
         h = torch.cat([encoded[member] for member in members])
-        return model.logits(take(heads, [chosen]), h.unsqueeze(0))[0].softmax(dim=1)
+        return model.logits(_one(heads, chosen), h.unsqueeze(0))[0].softmax(dim=1)
 
     return _by_model(choice.cpu(), encoded, classify)
 
@@ -66,13 +66,20 @@ def client_losses(
     losses = torch.empty(n_models(pool), len(index), device=index.device)
     for encoder in torch.unique(same).tolist():
         models = (same == encoder).nonzero().flatten()
-        h = _encode(model, take(encoders, [encoder]), federation.train, index)  # images x dim
+        h = _encode(model, _one(encoders, encoder), federation.train, index)  # images x dim
+        models = positions(pool, models)
         # models x images x classes
         logits = model.logits(take(heads, models), h.expand(len(models), *h.shape))
         each = F.cross_entropy(logits.flatten(0, 1), labels.repeat(len(models)), reduction="none")
-        losses[models.to(losses.device)] = each.reshape(len(models), -1)
+        losses[models] = each.reshape(len(models), -1)
     per_client = torch.split(losses, [len(own) for own in index_of], dim=1)
     return torch.stack([loss.mean(dim=1) for loss in per_client]).cpu()
+
+
+def _one(pool: State, chosen: int) -> State:
+    """A copy of one model of `pool`."""
+    device = next(iter(pool.values())).device
+    return take(pool, torch.full((1,), chosen, device=device))
 
 
 def _encode(model: Classifier, encoder: State, portion: ImageSet, index: Tensor) -> Tensor:
@@ -88,15 +95,27 @@ def _encode(model: Classifier, encoder: State, portion: ImageSet, index: Tensor)
 
 
 def _first_equal(state: State) -> Tensor:
-    """For each model the first of `state` that equals it, int64, (models,)."""
-    models = n_models(state)
-    first = list(range(models))
-    for i in range(models):
-        for j in range(i):
-            if first[j] == j and all(torch.equal(value[i], value[j]) for value in state.values()):
-                first[i] = j
-                break
-    return torch.tensor(first)
+    """For each model the first of `state` that equals it, int64, (models,), on the processor.
+
+    Models whose bits have equal sums in every tensor are compared number by number, each with the
+    first of them: one pass and one answer, however many models there are. (Unequal models of equal
+    sums only lose the company of later ones.)
+    """
+    if n_models(state) == 1:
+        return torch.zeros(1, dtype=torch.int64)
+    values = [value.flatten(1) for value in state.values()]
+    sums = torch.stack([_bits(value).sum(1) for value in values], dim=1)  # models x tensors
+    alike = (sums.unsqueeze(0) == sums.unsqueeze(1)).all(2)  # models x models
+    first = alike.byte().argmax(1)
+    equal = torch.stack([(value == value[first]).all(1) for value in values]).all(0)
+    return torch.where(equal, first, torch.arange(len(first), device=first.device)).cpu()
+
+
+def _bits(value: Tensor) -> Tensor:
+    """Floats as the integers of their bits, the two zeros as one; integers as they are."""
+    if not value.is_floating_point():
+        return value
+    return (value + 0.0).view(torch.int32 if value.element_size() == 4 else torch.int64)
 
 
 def _by_model(

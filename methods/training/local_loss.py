@@ -56,6 +56,7 @@ class Batch:
     at: int64, models x batch, the same images as positions in each client's own list.
     epoch: from 0.
     share: models x batch, each image's weight in the mean, 0 for padding; None where all are alike.
+    counts: how many images of each model are no padding, the first ones; None where all are.
     """
 
     members: tuple[int, ...]
@@ -63,10 +64,7 @@ class Batch:
     at: Tensor
     epoch: int
     share: Tensor | None = None
-
-    def counts(self) -> list[int] | None:
-        """How many images of each model are no padding, the first ones; None where all are."""
-        return None if self.share is None else self.share.count_nonzero(dim=1).tolist()
+    counts: Sequence[int] | None = None
 
     def mean(self, each: Tensor) -> Tensor:
         """Each model's mean over its own images, (models,); each: models x batch."""

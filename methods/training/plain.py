@@ -42,7 +42,7 @@ def train_client(
             value.requires_grad_(local_loss.learns(name, epoch))
         local_loss.begin_epoch(state, client_state, members, images, epoch)
         total, seen = torch.zeros_like(total), torch.zeros_like(seen)
-        order = torch.randperm(len(own), generator=stream).to(own.device)
+        order = torch.randperm(len(own), generator=stream).to(own.device, non_blocking=True)
         order = order[: options.images_of_epoch(len(own))]
         for at in torch.split(order, options.batch_size):
             if len(at) < max(1, local_loss.smallest_batch):

@@ -15,19 +15,25 @@ import torch
 from torch import Tensor
 
 from fedrepro.methods.nn.layers import Layer, is_buffer
+from fedrepro.methods.nn.precision import computing_in
 
 # Steps that stay in the caches are the fastest on a CPU. Measured on one core, Adam, 32 MiB is at
 # or near the best at 8x8 (12 clients at once 4 times as fast as one), at 28x28 and 32x32 (7 at
 # once), and for single models at 96x96 (16 images at a time 1.3 times as fast as 256).
-CPU_STEP = 32 * 2**20
+_STEP_BYTES = {"cpu": 32 * 2**20}
+# A quarter of a card of 8 GB. The rest is for what is not counted: the weights of all clients,
+# patches (`methods.nn.convolution`: at most 1 GiB), views, gradients on their way, what the
+# allocator keeps. A larger card holds several trials (`--jobs`). Not measured: no card was at hand.
+_STEP_BYTES_ELSEWHERE = 2 * 2**30
 
 
 def step_bytes(device: torch.device) -> int:
-    """Bytes that the activations and weights of one batched step should take on `device`."""
-    if device.type == "cuda":
-        free, _ = torch.cuda.mem_get_info(device)
-        return int(free) // 2
-    return CPU_STEP
+    """Bytes that the activations and weights of one batched step should take on `device`.
+
+    One number for a kind of device: how many clients share a step decides the order of sums, so a
+    number of the memory that happens to be free would make results depend on it.
+    """
+    return _STEP_BYTES.get(device.type, _STEP_BYTES_ELSEWHERE)
 
 
 @lru_cache(maxsize=16)
@@ -54,8 +60,10 @@ def _saved_bytes(model: Layer, batch: int, shape: tuple[int, ...]) -> int:
         saved += tensor.numel() * tensor.element_size()
         return tensor
 
-    # With gradients switched off, as in evaluation, nothing would be saved.
-    with torch.enable_grad(), torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+    # With gradients switched off, as in evaluation, nothing would be saved. In float32, whatever a
+    # trial computes in: clients then share steps alike in every precision.
+    watched = torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor)
+    with computing_in("float32"), torch.enable_grad(), watched:
         model(state, torch.empty(2, batch, *shape, device="meta"), training=True)
     return saved
 
@@ -82,6 +90,8 @@ def is_batch_independent(model: Layer, *shape: int) -> bool:
     def of_first(x: torch.Tensor) -> torch.Tensor:
         return model({name: value.clone() for name, value in state.items()}, x, training=True)[:, 0]
 
-    before = of_first(one)
-    independent = torch.equal(before, of_first(others_changed))
-    return independent and not torch.equal(before, of_first(itself_changed))
+    # In float32: rounding could hide an influence.
+    with computing_in("float32"):
+        before = of_first(one)
+        independent = torch.equal(before, of_first(others_changed))
+        return independent and not torch.equal(before, of_first(itself_changed))

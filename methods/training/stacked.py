@@ -22,6 +22,7 @@ from fedrepro.methods.nn.layers import is_buffer
 from fedrepro.methods.optim.optimizers import Optimizer
 from fedrepro.methods.state import State
 from fedrepro.methods.training.local_loss import Batch, LocalLoss, LocalOptions
+from fedrepro.methods.transfer import all_to
 
 
 def train_stack(
@@ -87,13 +88,13 @@ class _Images:
         self.ends = [i + 1 for i, n in enumerate(batches) if i == last or n != batches[i + 1]]
         self._rows = torch.arange(len(members), device=self.own.device).unsqueeze(1)
         starts = range(0, self.sizes[0], batch_size)
-        self._counts = [self._images_from(start) for start in starts]
-        self._shares = [_shares(counts) for counts in self._counts]
+        self._filled = [self._images_from(start) for start in starts]
+        self._counts = all_to(self.own.device, [torch.tensor(filled) for filled in self._filled])
+        self._shares = all_to(self.own.device, [_shares(filled) for filled in self._filled])
 
-    def _images_from(self, start: int) -> Tensor:
-        """How many images each client with any from `start` on has in that batch, (clients,)."""
-        left = [min(size - start, self.batch_size) for size in self.sizes if size > start]
-        return torch.tensor(left, device=self.own.device)
+    def _images_from(self, start: int) -> list[int]:
+        """How many images each client with any from `start` on has in that batch."""
+        return [min(size - start, self.batch_size) for size in self.sizes if size > start]
 
     def epoch(self, epoch: int) -> Iterator[tuple[Batch, Tensor]]:
         """Batches, and how many images of each client are in them; only the first ones have any."""
@@ -101,20 +102,23 @@ class _Images:
             torch.randperm(held, generator=stream)[:size]
             for held, size, stream in zip(self.held, self.sizes, self.streams, strict=True)
         ]
-        order = pad_sequence(drawn, batch_first=True).to(self.own.device)
+        order = pad_sequence(drawn, batch_first=True).to(self.own.device, non_blocking=True)
         parts = torch.split(order, self.batch_size, dim=1)
-        for at, counts, share in zip(parts, self._counts, self._shares, strict=False):
-            n = len(counts)
+        for at, filled, counts, share in zip(
+            parts, self._filled, self._counts, self._shares, strict=False
+        ):
+            n = len(filled)
             index = self.own[self._rows[:n], at[:n]]  # n x batch
-            yield Batch(self.members[:n], index, at[:n], epoch, share), counts
+            if filled[0] == filled[-1]:
+                yield Batch(self.members[:n], index, at[:n], epoch), counts
+            else:
+                yield Batch(self.members[:n], index, at[:n], epoch, share, filled), counts
 
 
-def _shares(counts: Tensor) -> Tensor | None:
+def _shares(filled: Sequence[int]) -> Tensor:
     """`Batch.share` of clients with so many images, the most first."""
-    if counts[0] == counts[-1]:
-        return None
-    filled = torch.arange(int(counts[0]), device=counts.device) < counts.unsqueeze(1)
-    return filled / counts.double().unsqueeze(1)
+    counts = torch.tensor(filled).unsqueeze(1)
+    return (torch.arange(filled[0]) < counts) / counts.double()
 
 
 class _Stack:

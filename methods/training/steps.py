@@ -22,7 +22,7 @@ from torch import Tensor
 from fedrepro.methods.checkpoint import NEVER, Checkpoint
 from fedrepro.methods.nn.layers import in_fast_layout
 from fedrepro.methods.seeds import Seeds
-from fedrepro.methods.state import State, n_bytes, n_models, put, take
+from fedrepro.methods.state import State, n_bytes, n_models, positions, put, take
 from fedrepro.methods.training.local_loss import LocalLoss, LocalOptions, Trained
 from fedrepro.methods.training.plain import train_client
 from fedrepro.methods.training.probing import step_bytes
@@ -117,11 +117,19 @@ def train_steps(
     """
     trained = {name: torch.zeros_like(value) for name, value in start.items()}
     after = {name: torch.zeros_like(value) for name, value in client_state.items()}
-    losses = torch.full((len(clients),), torch.nan)
+    losses, unread = torch.full((len(clients),), torch.nan), list[tuple[list[int], Tensor]]()
     chunks = _chunks(local_loss, start, [len(own) for own in own_of], options, grouping)
     section, done = checkpoint.section(), list[list[int]]()
 
+    def read() -> None:
+        """Losses of several chunks at once: the host need not wait for each."""
+        if unread:
+            where = [i for chunk, _ in unread for i in chunk]
+            losses[where] = torch.cat([loss for _, loss in unread]).cpu()
+            unread.clear()
+
     def so_far() -> dict[str, Any]:
+        read()
         state = {"trained": trained, "after": after, "losses": losses}
         return {"chunks": list(done), "gathered": local_loss.gathered(), **state}
 
@@ -134,8 +142,9 @@ def train_steps(
             section.refuse()
             done = []
     for chunk in chunks[len(done) :]:
-        state = in_fast_layout(take(start, chunk))
-        theirs = in_fast_layout(take(client_state, chunk))
+        at = positions(start, chunk)
+        state = in_fast_layout(take(start, at))
+        theirs = in_fast_layout(take(client_state, at))
         streams = [seeds.generator("batches", t, client) for client in clients[chunk].tolist()]
         if len(chunk) == 1:
             (i,) = chunk
@@ -143,11 +152,12 @@ def train_steps(
         else:
             own = [own_of[i] for i in chunk]
             loss = train_stack(local_loss, state, theirs, chunk, own, options, streams)
-        losses[chunk] = loss.cpu()
-        put(trained, chunk, state)
-        put(after, chunk, theirs)
+        unread.append((chunk, loss))
+        put(trained, at, state)
+        put(after, at, theirs)
         done.append(chunk)
         section.offer(so_far)
+    read()
     return Trained(trained, after, losses)
 
 

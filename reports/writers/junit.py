@@ -13,72 +13,46 @@ from xml.etree import ElementTree
 from fedrepro.benchmark.judging.scoreboard import Scoreboard
 from fedrepro.benchmark.printable import printable
 from fedrepro.benchmark.results import CellResult, Report, TableResult
-from fedrepro.reports import evidence, layout
+from fedrepro.reports import evidence, junit_xml, layout
 
 FILE = "report.junit.xml"
 
 _PASSED = ("REPRODUCED", "EXACT", "COMPATIBLE", "HOLDS")
-_BEGIN = "<?xml version='1.0' encoding='utf-8'?>\n<testsuites name=\"fedrepro\">\n"
-_END = "</testsuites>\n"
 
 
 def render(reports: Sequence[Report]) -> str:
-    """The whole document; a suite is a table.
-
-    Texts are `printable`, since XML 1.0 cannot hold others; `ElementTree` escapes the rest.
-    """
-    root = ElementTree.Element("testsuites")
-    for report in reports:
-        for table in report.tables:
-            _add_suite(root, report, table)
-    ElementTree.indent(root, " ")
-    suites = (ElementTree.tostring(suite, encoding="unicode").rstrip() for suite in root)
-    return _BEGIN + "".join(f" {suite}\n" for suite in suites) + _END
+    """The whole document; a suite is a table."""
+    return junit_xml.document(_suite(one, table) for one in reports for table in one.tables)
 
 
 def join(boards: Sequence[Scoreboard], files: Iterable[str]) -> Iterator[str]:
     """The suites of all papers in one document."""
-    yield _BEGIN
+    yield junit_xml.BEGIN
     for file in files:
-        yield file.removeprefix(_BEGIN).removesuffix(_END)
-    yield _END
+        yield file.removeprefix(junit_xml.BEGIN).removesuffix(junit_xml.END)
+    yield junit_xml.END
 
 
-def _add_suite(root: ElementTree.Element, report: Report, table: TableResult) -> None:
+def _suite(report: Report, table: TableResult) -> ElementTree.Element:
     name = f"{report.paper}.{report.profile}.{table.id.replace('.', '-')}"
-    suite = ElementTree.SubElement(
-        root, "testsuite", name=printable(name), timestamp=report.provenance.created[:19], time="0"
-    )
+    suite = junit_xml.suite(name, report.provenance.created)
     if report.external is not None:
         said = ElementTree.SubElement(suite, "properties")
         statement = printable(report.external.statement)
         ElementTree.SubElement(said, "property", name="external", value=statement)
     for cell in table.cells:
-        case = _case(suite, name, layout.cell_name(cell))
-        _outcome(case, cell.verdict.word, _reason(cell), cell.verdict.word == "DISCREPANT")
+        word = cell.verdict.word
+        _add(suite, layout.cell_name(cell), word, _reason(cell), word == "DISCREPANT")
     for claim in table.claims:
-        case = _case(suite, name, f"claim {claim.id}")
         refuted = claim.word in ("REVERSED", "PARTLY") and not table.departures
         why = " ".join(filter(None, (claim.says, claim.reason, evidence.line(claim))))
-        _outcome(case, claim.word, why, refuted)
-    suite.set("tests", str(len(suite.findall("testcase"))))
-    for tag, count in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
-        suite.set(count, str(len(suite.findall(f"testcase/{tag}"))))
+        _add(suite, f"claim {claim.id}", claim.word, why, refuted)
+    return suite
 
 
-def _case(suite: ElementTree.Element, classname: str, name: str) -> ElementTree.Element:
-    return ElementTree.SubElement(
-        suite, "testcase", classname=printable(classname), name=printable(name), time="0"
-    )
-
-
-def _outcome(case: ElementTree.Element, word: str, why: str, failed: bool) -> None:
-    if word in _PASSED:
-        return
-    tag = "failure" if failed else "error" if word == "ERROR" else "skipped"
-    outcome = ElementTree.SubElement(case, tag, message=printable(f"{word}: {why}"))
-    if tag != "skipped":
-        outcome.set("type", word)
+def _add(suite: ElementTree.Element, name: str, word: str, why: str, failed: bool) -> None:
+    tag: junit_xml.Tag = "failure" if failed else "error" if word == "ERROR" else "skipped"
+    junit_xml.add_case(suite, name, None if word in _PASSED else tag, f"{word}: {why}", word)
 
 
 def _reason(cell: CellResult) -> str:

@@ -78,7 +78,8 @@ def _paper(report: Report, depth: str) -> list[str]:
         f"{md.escape(report.authors)} ({report.year}) · "
         + (f"{md.address(report.address)} · " if report.address else "")
         + f"{md.code(report.paper)} · profile {md.code(report.profile)}"
-        + (f" on {md.code(report.on)}" if report.on else ""),
+        + (f" on {md.code(report.on)}" if report.on else "")
+        + (f", series {report.series}" if report.series else ""),
         md.escape(overview.headline([board])),
     ]
     if depth == "overview":

@@ -49,3 +49,15 @@ def test_a_run_that_draws_one_source_anew_is_never_the_ordinary_one(tiny_config:
     assert len({ordinary.key, varied.key, replace(ordinary, redrawn="weights").key}) == 3
     assert RunConfig.from_dict(json.loads(json.dumps(varied.as_dict()))) == varied
     assert varied.description == f"{ordinary.description}, only partition drawn anew"
+
+
+def test_a_run_of_another_series_starts_from_one_of_that_series(tiny_config: Make) -> None:
+    ordinary = tiny_config({"pretraining": {"method": "simclr"}})
+    assert "series" not in ordinary.canonical
+    assert ordinary.in_series(0) == ordinary
+    other = ordinary.in_series(2)
+    assert other.start is not None
+    assert other.start.series == 2
+    assert len({ordinary.key, other.key, ordinary.in_series(1).key}) == 3
+    assert RunConfig.from_dict(json.loads(json.dumps(other.as_dict()))) == other
+    assert other.description == "fedavg on digits, started from simclr on digits, series 2"

@@ -49,6 +49,18 @@ def test_trials_can_be_chosen(tiny_paper: MakePaper) -> None:
     assert plan.seeds(plan.runs[0]) == (0, 1, 2, 3)
 
 
+def test_another_series_is_other_runs_of_the_same_cells(tiny_paper: MakePaper) -> None:
+    paper = tiny_paper({"a": SHARED, "b": OWN})
+    series = make_plan(paper, "smoke", series=3)
+    expected = [run.in_series(3) for run in make_plan(paper, "smoke").runs]
+    assert list(series.runs) == expected
+    assert series.under(()).runs == series.runs
+    profile = replace(paper.profiles["smoke"], series=3)
+    declared = replace(paper, profiles={"smoke": profile})
+    assert list(make_plan(declared, "smoke").runs) == expected
+    assert make_plan(declared, "smoke", series=0).runs == make_plan(paper, "smoke").runs
+
+
 @pytest.mark.parametrize(
     ("change", "reason"),
     [

@@ -134,6 +134,12 @@ def test_only_the_redrawn_source_of_a_trial_moves(tiny_config: Make) -> None:
         assert varied.metrics not in [one.metrics for one in ordinary]
 
 
+def test_nothing_of_a_trial_is_that_of_its_namesake_in_another_series(tiny_config: Make) -> None:
+    ordinary, other = (train(tiny_config().in_series(series))[0] for series in (0, 1))
+    assert ordinary.metrics == train(tiny_config())[0].metrics != other.metrics
+    assert not np.array_equal(ordinary.arrays["class_counts"], other.arrays["class_counts"])
+
+
 @pytest.mark.parametrize("source", ["pretraining", "partition", "weights", "batches", "clusters"])
 def test_trial_0_is_the_ordinary_one_whatever_is_redrawn(tiny_config: Make, source: str) -> None:
     varied, _ = train(replace(tiny_config(), redrawn=source))

@@ -14,6 +14,7 @@ from torch import Tensor
 from fedrepro.methods.data.federation import to_float
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.nn.layers import in_fast_layout, is_buffer
+from fedrepro.methods.nn.precision import computing_in
 from fedrepro.methods.objectives.simclr import SimCLR
 from fedrepro.methods.optim.optimizers import make_optimizer
 from fedrepro.methods.state import State, repeat
@@ -49,6 +50,30 @@ def rounds(shape: Shape, clients: int | None = None) -> Group:
     calls["engine, one after the other"] = engine_round(shape, data, Grouping(1))
     calls["engine, ten as one step"] = engine_round(shape, data, Grouping(10))
     return Group(f"a round, {n} clients, {shape.name}", calls)
+
+
+def precisions(shape: Shape, clients: int | None = None) -> Group:
+    """A round in float32 and in bfloat16: by the engine, and centrally with the channels last."""
+    n = clients or shape.clients
+    data = federation(shape, [IMAGES] * n)
+    central = dict(central_rounds(shape, data))["channels last"]
+    engine = engine_round(shape, data)
+
+    def in_bf16() -> None:
+        with computing_in("bf16"):
+            engine()
+
+    def central_in_bf16() -> None:
+        with torch.autocast("cpu", torch.bfloat16):
+            central()
+
+    calls: dict[str, Call] = {
+        "engine, float32": engine,
+        "engine, bf16": in_bf16,
+        "channels last, float32": central,
+        "channels last, bf16 (autocast)": central_in_bf16,
+    }
+    return Group(f"a round in two precisions, {n} clients, {shape.name}", calls)
 
 
 def unlike_rounds(shape: Shape) -> Group:

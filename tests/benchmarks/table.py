@@ -129,11 +129,13 @@ def main(argv: list[str] | None = None) -> int:
         cases.growth_with_models,
     ]
     unlike = [partial(cases.unlike_rounds, SHAPES[name]) for name in UNLIKE]
+    precisions = [partial(cases.precisions, SHAPES[name], chosen.clients) for name in chosen.shapes]
     spread = [
         partial(cases.rounds_on_two_cores, SHAPES[name], clients)
         for name, clients in TWO_CORES.items()
     ]
     others: list[tuple[str, list[Callable[[], cases.Group]]]] = [
+        ("Precision", list(precisions)),
         ("Unlike clients", list(unlike)),
         ("Two cores", list(spread)),
         ("Self-supervised steps", [cases.views, cases.parts_of_views, cases.simclr_steps]),

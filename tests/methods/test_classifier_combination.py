@@ -75,7 +75,7 @@ def test_a_client_without_variance_relies_on_itself() -> None:
 
 def test_statistics_by_hand() -> None:
     h = torch.tensor([[1.0, 0.0], [3.0, 0.0], [0.0, 2.0], [0.0, 2.0]])
-    variance, means = feature_statistics(h, torch.tensor([0, 0, 2, 2]), 3)
+    variance, means = feature_statistics(h, torch.tensor([0, 0, 2, 2]), 3, torch.tensor([0, 2]))
     torch.testing.assert_close(means, torch.tensor([[1.0, 0], [0, 0], [0, 1.0]]).double())
     # Σ_y P(y) E|h|² - P(y)² |E h|² = (1 + 9 + 4 + 4) / 4 - 1 - 1, over n = 4.
     assert float(variance) == pytest.approx((18 / 4 - 2) / 4)

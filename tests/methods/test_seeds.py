@@ -77,3 +77,14 @@ def test_sources_that_were_drawn_from_are_noted() -> None:
     assert seeds.drawn == {"partition", "batches"}
     assert seeds == Seeds(3)
     assert hash(seeds) == hash(Seeds(3))
+
+
+def test_no_stream_of_a_series_is_one_of_another() -> None:
+    numbers = [
+        Seeds(trial, {"weights": other}, series).number(stream, 3)
+        for series in range(4)
+        for trial, other in ((0, 0), (1, 11), (2, 12))
+        for stream in ("weights", "batches", "partition")
+    ]
+    assert len(set(numbers)) == len(numbers)
+    assert Seeds(1, series=0).number("batches", 3) == 6513698346353964663

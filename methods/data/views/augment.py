@@ -32,12 +32,13 @@ from fedrepro.methods.data.federation import to_float
 from fedrepro.methods.data.views.pixels import (
     HUE,
     HUE_RANKS,
+    Jitter,
     blur,
     blur_radius,
     column_shares,
     crop,
     hue_rank,
-    jitter,
+    jitter_steps,
     luma,
     of_all,
     places,
@@ -45,6 +46,7 @@ from fedrepro.methods.data.views.pixels import (
     seen,
     shares_through,
 )
+from fedrepro.methods.transfer import all_to
 
 _TRIES = 10
 _NUMBERS = 2 * _TRIES + 15
@@ -231,30 +233,39 @@ def apply(images: Tensor, parameters: Parameters) -> Tensor:
     rank = hue_rank(parameters.factors, parameters.order, colour)
     at = (rank + HUE_RANKS * sharp).argsort()
     p, rank = parameters.take(at), rank[at]
-    colours = jitter(rank, p.factors, p.order, colour, device)
+    n, n_blurred = len(at), len(at) - int(sharp.sum())
+    out = torch.empty(n, channels, height * width, device=device)
+    pieces = (*_pieces(0, n_blurred, out), *_pieces(n_blurred, n, out))
     columns = places(p.left, p.width, width)
-    columns = torch.where(p.flip.unsqueeze(1), columns.flip(1), columns).to(device)
+    columns, lines, image, place, sigma, shift, mirrored, *of_colour = all_to(
+        device,
+        (
+            torch.where(p.flip.unsqueeze(1), columns.flip(1), columns),
+            *(places(p.top, p.height, height), at % n_images, at, p.sigma, p.shift, p.mirrored),
+            *jitter_steps(p.factors, p.order, colour),
+            *(p.grey[now].nonzero()[:, 0] for now in pieces if colour),
+        ),
+    )
+    colours, greys = Jitter(rank, *of_colour[:3]), of_colour[3:]
     columns = column_shares(columns)
-    rows, shares = row_pairs(places(p.top, p.height, height).to(device))
+    rows, shares = row_pairs(lines)
     if p.shift.any():
-        (down, right), mirrored = p.shift.to(device).unbind(1), p.mirrored.to(device)
+        down, right = shift.unbind(1)
         rows, inside = seen(rows, down, mirrored, height)
         shares = shares * inside
         columns = shares_through(columns, right, mirrored)
-    pairs, shares = of_all(rows, shares, (at % n_images).to(device), channels, height)
+    pairs, shares = of_all(rows, shares, image, channels, height)
     images = to_float(images) if images.dtype == torch.uint8 else images.contiguous()
-    n, n_blurred = len(at), len(at) - int(sharp.sum())
-    out = torch.empty(n, channels, height * width, device=device)
-    for now in (*_pieces(0, n_blurred, out), *_pieces(n_blurred, n, out)):
+    for i, now in enumerate(pieces):
         x = crop(images, pairs[now], shares[now], columns[now]).flatten(2)
         colours.piece(now).apply(x)
         if colour:
-            grey = p.grey[now].nonzero()[:, 0].to(device)
+            grey = greys[i]
             x.index_copy_(0, grey, luma(x.index_select(0, grey)).expand(-1, channels, -1))
         if now.stop <= n_blurred:
             x = x.view(-1, channels, height, width)
-            x = blur(x, p.sigma[now].to(device), radius).flatten(2)
-        out.index_copy_(0, at[now].to(device), x.clamp_(0, 1))
+            x = blur(x, sigma[now], radius).flatten(2)
+        out.index_copy_(0, place[now], x.clamp_(0, 1))
     return out.view(n, channels, height, width)
 
 

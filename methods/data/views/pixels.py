@@ -18,6 +18,7 @@ Evidence: `tests/methods/test_augment.py` holds every operation against torchvis
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import torch
 import torch.nn.functional as F
@@ -135,7 +136,13 @@ def _mirror(at: Tensor, side: int) -> Tensor:
 
 def luma(x: Tensor) -> Tensor:
     """Grey versions, n x 1 x P, of colour images n x 3 x P."""
-    return torch.bmm(x.new_tensor(_GREY).expand(len(x), 1, 3), x)
+    return torch.bmm(_numbers(_GREY, x.dtype, x.device).expand(len(x), 1, 3), x)
+
+
+@lru_cache(maxsize=16)
+def _numbers(values: tuple[float, ...], dtype: torch.dtype, device: torch.device) -> Tensor:
+    """Constants, which go to a device once."""
+    return torch.tensor(values, dtype=dtype, device=device)
 
 
 @dataclass(frozen=True)
@@ -143,23 +150,18 @@ class Jitter:
     """What happens to the colours of n images that are sorted by `rank`.
 
     rank: int64, n, on the CPU; when the hue is turned, before step 0, 1, ... or after all, and one
-    more for images without jitter. For each step, matrices: n x C x C; greyness: n x C, times the
-    mean colour is added. turns: n, of the hue.
+    more for images without jitter. matrices, greyness, turns: of `jitter_steps`, where the images
+    are.
     """
 
     rank: Tensor
-    matrices: tuple[Tensor, ...]
-    greyness: tuple[Tensor, ...]
+    matrices: Tensor
+    greyness: Tensor
     turns: Tensor
 
     def piece(self, now: slice) -> Jitter:
         """The part for the images `now`."""
-        return Jitter(
-            self.rank[now],
-            tuple(matrix[now] for matrix in self.matrices),
-            tuple(grey[now] for grey in self.greyness),
-            self.turns[now],
-        )
+        return Jitter(self.rank[now], self.matrices[:, now], self.greyness[:, now], self.turns[now])
 
     def apply(self, x: Tensor) -> None:
         """Changes the images n x C x P in place."""
@@ -191,11 +193,10 @@ def hue_rank(factors: Tensor, order: Tensor, colour: bool) -> Tensor:
     return torch.where(jittered, hue_at, HUE_RANKS - 1)
 
 
-def jitter(
-    rank: Tensor, factors: Tensor, order: Tensor, colour: bool, device: torch.device
-) -> Jitter:
-    """The steps of n images that are sorted by `rank`, with all that is large on `device`.
+def jitter_steps(factors: Tensor, order: Tensor, colour: bool) -> tuple[Tensor, Tensor, Tensor]:
+    """For each step matrices: n x C x C; greyness: n x C, times the mean colour is added.
 
+    Both have the steps before n. Last: turns of the hue, n.
     factors: n x 4, as of `augment.Parameters`. order: int64, n x 4, which comes first, second, ...
     """
     channels, kept = (3, HUE) if colour else (1, SATURATION)
@@ -207,13 +208,7 @@ def jitter(
         (rest * (steps == operation)).unsqueeze(2) * grey for operation in (SATURATION, CONTRAST)
     )
     itself = torch.diag_embed(share.unsqueeze(2).expand(-1, -1, channels))
-    matrices = itself + grey_version.unsqueeze(2)
-    return Jitter(
-        rank,
-        matrices.to(device).unbind(0),
-        mean_grey.to(device).unbind(0),
-        factors[:, HUE].to(device),
-    )
+    return itself + grey_version.unsqueeze(2), mean_grey, factors[:, HUE]
 
 
 def turn_hue(x: Tensor, turns: Tensor) -> None:
@@ -229,7 +224,7 @@ def turn_hue(x: Tensor, turns: Tensor) -> None:
     hue.copysign_(torch.sub(green, blue))
     torch.add((turns + 1).unsqueeze(1), hue, alpha=1 / 6, out=hue)
     hue.frac_()
-    torch.sub(hue.unsqueeze(1), x.new_tensor(_MIDDLES).view(1, 3, 1), out=x)
+    torch.sub(hue.unsqueeze(1), _numbers(_MIDDLES, x.dtype, x.device).view(1, 3, 1), out=x)
     x.abs_().clamp_(1 / 6, 2 / 6)
     torch.addcmul(darkest.sub_(chroma), chroma, red, value=6, out=red)
     brightest.add_(chroma)

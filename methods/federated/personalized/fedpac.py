@@ -37,6 +37,7 @@ from fedrepro.methods.state import State, part, put, repeat, take, weighted_aver
 from fedrepro.methods.training.evaluate import features
 from fedrepro.methods.training.local import Supervised, cross_entropies
 from fedrepro.methods.training.local_loss import Batch, LocalOptions
+from fedrepro.methods.transfer import all_to
 
 SMALLEST = 1e-3
 
@@ -159,9 +160,12 @@ def _statistics(task: Task, encoders: State, choice: Tensor, own_of: Sequence[Te
     labels = federation.train.labels
     assert labels is not None
     encoded = features(task.model, encoders, choice, federation.train, own_of)
+    # Which classes a client has is read for all clients at once.
+    held = torch.split(labels[torch.cat(list(own_of))].cpu(), [len(own) for own in own_of])
+    present = all_to(labels.device, [torch.unique(own) for own in held])
     found = [
-        feature_statistics(h, labels[own], federation.n_classes)
-        for h, own in zip(encoded, own_of, strict=True)
+        feature_statistics(h, labels[own], federation.n_classes, classes)
+        for h, own, classes in zip(encoded, own_of, present, strict=True)
     ]
     return {
         "variance": torch.stack([variance for variance, _ in found]).float(),
@@ -169,14 +173,18 @@ def _statistics(task: Task, encoders: State, choice: Tensor, own_of: Sequence[Te
     }
 
 
-def feature_statistics(h: Tensor, labels: Tensor, n_classes: int) -> tuple[Tensor, Tensor]:
-    """V (a number) and P(y) E[h | y] (classes x dim) of one client's features, n x dim, float64."""
+def feature_statistics(
+    h: Tensor, labels: Tensor, n_classes: int, present: Tensor
+) -> tuple[Tensor, Tensor]:
+    """V (a number) and P(y) E[h | y] (classes x dim) of one client's features, n x dim, float64.
+
+    present: int64, the classes among `labels`, rising.
+    """
     h, n = h.double(), len(h)
     member = F.one_hot(labels, n_classes).double()
     weighted = member.t() @ h / n
-    share = member.mean(0)
     # |P(y) E[h | y]|² is what the paper writes as P(y)² |E[h | y]|².
-    spread = h.square().sum(1).mean() - weighted[share > 0].square().sum()
+    spread = h.square().sum(1).mean() - weighted[present].square().sum()
     return spread / n, weighted
 
 

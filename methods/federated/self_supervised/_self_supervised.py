@@ -29,7 +29,7 @@ from fedrepro.methods.metrics import Evaluation
 from fedrepro.methods.metrics.collapse import first_images, representation_std
 from fedrepro.methods.nn.classifier import Classifier
 from fedrepro.methods.objectives.base import Learner, Objective
-from fedrepro.methods.state import State, repeat
+from fedrepro.methods.state import State, placed, repeat
 from fedrepro.methods.training.local_loss import LocalLoss, LocalOptions
 from fedrepro.methods.training.pretraining import encode
 from fedrepro.methods.training.self_supervised import SelfSupervisedLoss
@@ -84,7 +84,7 @@ class SelfSupervised(FederatedMethod):
     def start(self, task: Task, attempt: int) -> Server:
         state = self.learner(task).new(task.seeds.generator("weights", "model", attempt, 0))
         state.update(task.encoder or {})
-        return {name: value.to(task.device) for name, value in state.items()}
+        return placed(state, task.device)
 
     def new_memory(self, task: Task) -> ClientMemory:
         if not self.keeps_memory:

@@ -28,7 +28,7 @@ from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupe
 from fedrepro.methods.federated.views import client_views
 from fedrepro.methods.nn.classifier import ENCODER
 from fedrepro.methods.objectives.base import Learner
-from fedrepro.methods.state import State, concatenate, part, pool_average, take
+from fedrepro.methods.state import State, concatenate, part, placed, pool_average, take
 from fedrepro.methods.training.client_views import ClientViews
 from fedrepro.methods.training.evaluate import features
 from fedrepro.methods.training.local_loss import Batch
@@ -103,8 +103,7 @@ class FeatARC(SelfSupervised):
             learner.new(task.seeds.generator("weights", "model", attempt, i))
             for i in range(self.n_models)
         )
-        placed = {name: value.to(task.device) for name, value in models.items()}
-        return Groups(placed)
+        return Groups(placed(models, task.device))
 
     def new_memory(self, task: Task) -> FeatARCMemory:
         return FeatARCMemory(ClientStates.of(task.federation.n_clients))

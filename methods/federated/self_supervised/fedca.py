@@ -35,7 +35,7 @@ from fedrepro.methods.federated.views import client_views
 from fedrepro.methods.nn.layers import is_buffer
 from fedrepro.methods.objectives._memory import unit
 from fedrepro.methods.objectives.simclr import SimCLR, SimCLRLearner
-from fedrepro.methods.state import State, repeat
+from fedrepro.methods.state import State, placed, repeat
 from fedrepro.methods.training.local_loss import Batch
 from fedrepro.methods.training.self_supervised import SelfSupervisedLoss
 
@@ -78,7 +78,7 @@ class DictionaryLoss(SelfSupervisedLoss):
         self.simclr, self.method, self.dictionary = method.learner(task), method, dictionary
         super().__init__(self.simclr, task.model.encoder, task.federation.train, views)
         self.public = task.source().images.to(task.device)
-        self.trained_on_it = {name: v.to(task.device) for name, v in task.encoder.items()}
+        self.trained_on_it = placed(task.encoder, task.device)
         self._drawn = [task.seeds.generator("public", t, c) for c in clients.tolist()]
         self._chosen = [task.seeds.generator("uploads", t, c) for c in clients.tolist()]
         self.uploads: dict[int, Tensor] = {}
@@ -102,7 +102,7 @@ class DictionaryLoss(SelfSupervisedLoss):
         n, size = len(self.public), batch.index.shape[1]
         streams = [self._drawn[member] for member in batch.members]
         index = torch.stack([torch.randint(n, (size,), generator=stream) for stream in streams])
-        x = to_float(self.public[index.to(batch.index.device)])
+        x = to_float(self.public[index.to(batch.index.device, non_blocking=True)])
         with torch.no_grad():
             target = self.encoder(self.trained_on_it, x.flatten(0, 1).unsqueeze(0))
         # Public images pass with their own statistics and leave the client's running ones alone.

@@ -58,8 +58,9 @@ class FederatedOrchestra(SelfSupervised):
         client_state.update(repeat(download.shared["centroids"], len(clients)))
         loss = self.local_loss(task, t, clients)
         trained = self.train(task, loss, start, t, clients, client_state)
+        filled = trained.client_state[f"{QUEUE}.filled"].tolist()
         centroids = [
-            self._local(task, trained.client_state, position, t, client)
+            self._local(task, trained.client_state, position, int(filled[position]), t, client)
             for position, client in enumerate(clients.tolist())
         ]
         return Message(
@@ -67,9 +68,11 @@ class FederatedOrchestra(SelfSupervised):
             log={"loss": trained.loss},
         )
 
-    def _local(self, task: Task, client_state: State, position: int, t: int, client: int) -> Tensor:
-        """Centroids L x width of a client's queued projections; of none, what it received."""
-        filled = int(client_state[f"{QUEUE}.filled"][position])
+    def _local(
+        self, task: Task, client_state: State, position: int, filled: int, t: int, client: int
+    ) -> Tensor:
+        """Centroids L x width of a client's queued projections, `filled` of them; of none, what it
+        received."""
         if filled == 0:
             return client_state[CENTROIDS][position, : self.n_local_clusters]
         z = client_state[f"{QUEUE}.features"][position, :filled]

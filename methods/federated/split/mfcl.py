@@ -45,7 +45,7 @@ from fedrepro.methods.nn.normalisation import Norm, TwinVariance
 from fedrepro.methods.outcome import DivergedError
 from fedrepro.methods.privacy.datamix import Mixed, draw_mixture, joined
 from fedrepro.methods.privacy.secure_aggregation import masked, unmasked_sum
-from fedrepro.methods.state import State, part, repeat
+from fedrepro.methods.state import State, part, placed, repeat
 from fedrepro.methods.training.client_views import ClientViews
 from fedrepro.methods.training.local_loss import Batch, LocalLoss
 from fedrepro.methods.training.probing import image_bytes
@@ -180,7 +180,7 @@ class MFCL(FederatedMethod):
     def start(self, task: Task, attempt: int) -> Server:
         stream = task.seeds.generator("weights", "model", attempt, 0)
         drawn = {**task.model.encoder.new(stream), **self._autoencoder(task).decoder.new(stream)}
-        state = {name: value.to(task.device) for name, value in drawn.items()}
+        state = placed(drawn, task.device)
         first = {**part(state, MODULE), **part(state, DECODER)}
         return Servers(first, {k: v for k, v in state.items() if k not in first})
 

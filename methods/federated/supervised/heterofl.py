@@ -30,10 +30,11 @@ class PresentClasses(Supervised):
 
     def __init__(self, task: Task, share: float, clients: Tensor) -> None:
         super().__init__(task.narrowed_model(share), task.federation.train, None)
-        self.present = (task.federation.class_counts()[clients] > 0).to(task.device)
+        # One tensor for each client: members of a batch are then looked up without an index.
+        self.lacking = (task.federation.class_counts()[clients] == 0).to(task.device).unbind()
 
     def logits(self, state: State, client_state: State, batch: Batch) -> Tensor:
-        lacking = ~self.present[list(batch.members)].unsqueeze(1)
+        lacking = torch.stack([self.lacking[member] for member in batch.members]).unsqueeze(1)
         return super().logits(state, client_state, batch).masked_fill(lacking, 0.0)
 
 

@@ -43,6 +43,15 @@ def test_proof_names_no_inequality_that_it_can_do_without() -> None:
     assert proof.left == -1
 
 
+def test_what_only_rounding_makes_impossible_is_possible() -> None:
+    """x and y up to 1 can add up to more than 2 - 10^-5, by less than a solver tells apart."""
+    sum_of_both = Form(Fraction(2) - Fraction(1, 100_000), {0: Fraction(-1), 1: Fraction(-1)})
+    boxes = [row([1, 0], 1), row([0, 1], 1), row([-1, 0], 0), row([0, -1], 0)]
+    assert contradiction([*boxes, Inequality(sum_of_both, strict=True)]) is None
+    beyond = Inequality(sum_of_both + Form(Fraction(1, 100_000), {}), strict=True)
+    assert contradiction([*boxes, beyond]) is not None
+
+
 @settings(deadline=None)
 @given(
     st.lists(

@@ -167,6 +167,18 @@ def test_single_runs_among_their_trials_are_in_order(cell: Make, paper: Make) ->
     assert found.status == "consistent"
 
 
+def test_two_methods_above_five_trials_are_no_finding_as_both_might_be_below(
+    cell: Make, paper: Make
+) -> None:
+    """One direction alone has (1/6)^2 = 0.028, either of the two 0.056."""
+    texts = ("43.7", "41.5", "43.0", "42.7", "42.6")
+    singles = [cell("44.1", row=row) for row in "AB"]
+    made = paper(*singles, *(one for row in "AB" for one in trials(cell, row, *texts)))
+    (found,) = beyond_trials.check(made)
+    assert found.status == "consistent"
+    assert "probability 0.056" in found.computed
+
+
 @pytest.mark.parametrize(
     ("hits", "of", "each", "chance"), [(0, 5, 5, 1.0), (1, 1, 4, 0.2), (2, 2, 5, 1 / 36)]
 )

@@ -21,6 +21,7 @@ import torch
 
 SIMULATORS = {
     "fedrepro": "this engine",
+    "fedrepro_bf16": "this engine, bf16",
     "pfl_research": "apple/pfl-research",
     "fedlab": "FedLab",
     "flower": "Flower (Ray)",
@@ -100,7 +101,8 @@ def main(argv: list[str] | None = None) -> int:
         f"round and start-up that are not counted; one thread. torch {torch.__version__}, "
         f"{platform.machine()}, {os.cpu_count()} cores; when it began, {os.getloadavg()[0]:.0f} "
         "processes wanted a core. Only ratios mean something elsewhere. Accuracy: the last "
-        "model's on all training images. Simulators draw batches from streams of their own, so it "
+        "model's on all training images. All work in float32 but where bf16 is said. Simulators "
+        "draw batches from streams of their own, so it "
         f"is called the same within {100 * TOLERANCE:.0f} points.",
         "",
     ]

@@ -1,0 +1,106 @@
+"""Takes finished trials of an ordinary store among those that are committed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from numpy.typing import NDArray
+
+from fedrepro.benchmark.config import RunConfig
+from fedrepro.benchmark.planning.looks_reached import with_starts
+from fedrepro.benchmark.planning.plan import Plan
+from fedrepro.benchmark.planning.summary import Trial
+from fedrepro.benchmark.store.published import Name, PublishedTrials
+from fedrepro.benchmark.store.record import TrialRecord
+from fedrepro.benchmark.store.store import Store
+from fedrepro.methods import declared
+from fedrepro.methods.registry import UnknownNameError
+
+
+@dataclass
+class Taken:
+    """What taking came to. new, known: trials; left: why others were not taken, how many each."""
+
+    new: int = 0
+    known: int = 0
+    left: Counter[str] = field(default_factory=Counter)
+
+    def line(self, root: object) -> str:
+        words = [f"{self.new} trials taken from {root}", f"{self.known} published already"]
+        words += [f"{n} left: {reason}" for reason, n in self.left.items()]
+        return "; ".join(words)
+
+
+def take(plans: Iterable[Plan], store: Store, published: PublishedTrials) -> Taken:
+    """Publishes the finished trials of the cells that these plans can judge, and their starts.
+
+    Trials of code that has been edited since are taken too: they say which commit made them. Of one
+    trial made by several versions that which was begun last counts. Trials of other data than the
+    release are left, as nothing could be judged by them.
+
+    Raises `StoreError` if a store cannot be read or written.
+    """
+    stored = _stored(store)
+    taken = Taken()
+    for run, seed in dict.fromkeys(_wanted(plans)):
+        record = stored.get((run.key, seed))
+        if record is None:
+            continue
+        problem = _problem(run, seed, stored)
+        if problem is not None:
+            taken.left[problem] += 1
+        elif published.add(record, _arrays(run, record, store)):
+            taken.new += 1
+        else:
+            taken.known += 1
+    return taken
+
+
+def _stored(store: Store) -> Mapping[Name, TrialRecord]:
+    """Every sound trial, the last begun of those that several versions of the code made."""
+    found: dict[Name, TrialRecord] = {}
+    for record in store.records():
+        name = record.run, record.seed
+        if name not in found or _started(found[name]) < _started(record):
+            found[name] = record
+    return found
+
+
+def _started(record: TrialRecord) -> str:
+    return str(record.provenance.get("started", ""))
+
+
+def _wanted(plans: Iterable[Plan]) -> Iterator[Trial]:
+    for plan in plans:
+        for one in plan.cells:
+            judged = one.cell.kind == "empirical" and one.cell.printed.value is not None
+            if one.config is None or one.departures or not judged:
+                continue
+            for seed in plan.seeds(one.config):
+                yield from with_starts(one.config, seed)
+
+
+def _problem(run: RunConfig, seed: int, stored: Mapping[Name, TrialRecord]) -> str | None:
+    """Why nothing could be judged by a trial: it, or what it starts from, read other files."""
+    for before, own in with_starts(run, seed):
+        record = stored.get((before.key, own))
+        if record is None:
+            return "the trial that it starts from is not stored"
+        for part, used in record.provenance.get("data", {}).items():
+            if not used.get("is_release", False):
+                return f"{part} is not the released files"
+    return None
+
+
+def _arrays(run: RunConfig, record: TrialRecord, store: Store) -> Mapping[str, NDArray[Any]]:
+    """What `judging.controllers` reads; arrays that only figures draw stay in the store."""
+    try:
+        kind = declared.find("federated", run.method) if run.stage == "federated" else None
+    except UnknownNameError:  # its trials may be stored still
+        kind = None
+    names = getattr(kind, "controllers", ())
+    arrays = store.load_arrays(record) if names else {}
+    return {name: arrays[name] for name in names if name in arrays}

@@ -1,0 +1,89 @@
+"""Makes the gallery of reports: one of each paper, the audit, and one multiverse.
+
+`python docs/site/gallery.py OUT [STORE ...]` writes OUT/gallery.md and OUT/gallery/*. A paper that
+a store holds under the reduced profile is judged from there, and nothing is trained. Any other one
+is trained under the smoke profile, for seconds, and the page says so beside it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import fedrepro
+from fedrepro.benchmark.cli import main as command
+
+MULTIVERSE = ["fedrlc", "--tables", "2", "--profile", "smoke"]
+SMOKE = "**smoke**: trained for seconds, to show what a report looks like; its numbers mean nothing"
+PAGE = """\
+# Gallery
+
+Whole reports, each in one file. [Reports](reports.md) explains what is in them.
+
+| paper | profile | what the report says first |
+|---|---|---|
+{rows}
+
+The [audit](gallery/audit/audit.html) holds the printed numbers of all papers against each
+other, and trains nothing ([how](audit.md)).
+
+The [multiverse](gallery/multiverse/report.html) has the claims of one table of FedRLC under each
+reading of what the paper leaves open ([results](results.md)); {smoke}.
+"""
+
+
+def results_of(paper: str, stores: Sequence[Path], trained: Path) -> fedrepro.Results:
+    """The results of a paper from the first store that has any, else of a smoke run."""
+    for store in stores:
+        found = fedrepro.stored(paper, "reduced", store=store)
+        if found.cells["mean"].count():
+            return found
+    return fedrepro.run(paper, "smoke", store=trained, progress=False)
+
+
+def row_of(found: fedrepro.Results, title: str) -> str:
+    """The line of one paper."""
+    report = found.report
+    said = SMOKE if report.profile == "smoke" else report.profile
+    place = f"gallery/{report.paper}/report.html"
+    answer = found.answer.replace("|", "\\|")
+    return f"| [{title}]({place}) | {said} | {answer} |"
+
+
+def make(out: Path, stores: Sequence[Path]) -> None:
+    """Writes all of the gallery to `out`.
+
+    Raises `FedreproError` for a folder that is no store or cannot be written, and `RuntimeError`
+    if the audit or the multiverse has come to no report.
+    """
+    rows = []
+    with TemporaryDirectory() as name:
+        trained = Path(name) / "store"
+        for paper, known in fedrepro.papers().iterrows():
+            found = results_of(str(paper), stores, trained)
+            fedrepro.report(found, out / "gallery" / str(paper))
+            rows.append(row_of(found, known["title"]))
+            print(rows[-1], flush=True)
+        wanted = (
+            (["audit"], out / "gallery" / "audit", "audit.html"),
+            (
+                ["multiverse", *MULTIVERSE, "--store", str(trained)],
+                out / "gallery" / "multiverse",
+                "report.html",
+            ),
+        )
+        for words, folder, file in wanted:
+            code = command([*words, "--out", str(folder)])
+            if code not in (0, 1, 3) or not (folder / file).is_file():
+                raise RuntimeError(f"fedrepro {words[0]} ended with {code}")
+    for unshown in (out / "gallery").rglob("*"):
+        if unshown.is_file() and unshown.suffix != ".html":
+            unshown.unlink()
+    page = PAGE.format(rows="\n".join(rows), smoke=SMOKE)
+    (out / "gallery.md").write_text(page, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    make(Path(sys.argv[1]), [Path(store) for store in sys.argv[2:]])

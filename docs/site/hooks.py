@@ -1,0 +1,72 @@
+"""What the site has besides docs/*.md: pages of the repository's root, the API, what was made.
+
+MkDocs calls `on_files` and `on_page_markdown`. What is made lies in `MADE`: the tutorial with its
+outputs, the gallery's page and its reports (`docs/site/gallery.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import File, Files
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+MADE = ROOT / "results" / "site-made"
+OF_ROOT = {
+    "README.md": "index.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
+    "CHANGELOG.md": "changelog.md",
+    "CITATION.cff": "CITATION.cff",
+}
+"""Files of the repository's root, and what each is called on the site."""
+LINK = re.compile(r"(?<=\]\()(?!https?://|#)([^)#\s]+)")
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Adds what does not lie in docs/.
+
+    Raises `PluginError` if the gallery or the tutorial has not been made.
+    """
+    for name, shown in OF_ROOT.items():
+        files.append(_file(config, shown, ROOT / name))
+    for path in sorted((HERE / "pages").iterdir()):
+        files.append(_file(config, path.name, path))
+    for path in sorted((HERE / "assets").iterdir()):
+        files.append(_file(config, f"assets/{path.name}", path))
+    for name in ("gallery.md", "tutorial.md"):
+        if not (MADE / name).is_file():
+            raise PluginError(f"{MADE / name} is missing: `nox -s docs` makes it")
+    for path in sorted(one for one in MADE.rglob("*") if one.is_file()):
+        files.append(_file(config, path.relative_to(MADE).as_posix(), path))
+    return files
+
+
+def _file(config: Any, shown: str, path: Path) -> File:
+    """A file of the site. Pages are text, so that a link in them can be followed."""
+    if shown.endswith(".md"):
+        return File.generated(config, shown, content=path.read_text("utf-8"))
+    return File.generated(config, shown, abs_src_path=str(path))
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """The text with links that lead where the files lie on the site."""
+    outside = page.file.src_uri in OF_ROOT.values()
+    return LINK.sub(lambda found: _on_the_site(found[1], outside), markdown)
+
+
+def _on_the_site(link: str, outside: bool) -> str:
+    """Where a link leads on the site. outside: it stands in a file of the repository's root."""
+    target = link if outside else f"docs/{link}" if not link.startswith("../") else link[3:]
+    if target == "docs/tutorial.ipynb":
+        return "tutorial.md"
+    return OF_ROOT.get(target) or target.removeprefix("docs/")
+
+
+def on_post_build(config: Any) -> None:
+    """Removes the page for what is not found: its links are those of a host's top folder."""
+    (Path(config.site_dir) / "404.html").unlink(missing_ok=True)

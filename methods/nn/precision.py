@@ -1,0 +1,105 @@
+"""The declared precision of a trial: in which numbers its networks multiply.
+
+`float32`: all 24 bits of the mantissa, also on GPUs, where the library's convolutions would drop to
+TF32 by themselves. `tf32`: float32 numbers whose products keep 11 bits, on GPUs. `bf16`: numbers of
+8 bits, summed up in float32 by the processor.
+
+Only networks ask: convolutions and dense layers cast what they read, and what lies between them
+stays in bf16. Weights, their gradients and moments, statistics of normalisation, losses, clusters,
+averages and what is sent are float32 in each of the three.
+
+Papers do not say theirs, so it is a reading; docs/precision.md has what was measured.
+Evidence: `tests/methods/test_precision.py` (torch.nn under autocast).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor
+
+Precision = Literal["float32", "bf16", "tf32"]
+PRECISIONS: tuple[Precision, ...] = get_args(Precision)
+
+_CURRENT: ContextVar[Precision] = ContextVar("_CURRENT", default="float32")
+
+
+def refusal(precision: str, device: torch.device | str) -> str | None:
+    """Why nothing can be trained in `precision` on `device`, or None."""
+    kind = torch.device(device).type
+    if precision not in PRECISIONS:
+        return f"precision '{precision}' is not known (known: {', '.join(PRECISIONS)})"
+    if precision == "tf32" and kind != "cuda":
+        return f"precision tf32 is one of NVIDIA's cards; the device is '{kind}'"
+    return None
+
+
+def warning(precision: str, device: torch.device | str) -> str | None:
+    """What is to be said of `precision` on `device` before hours are spent on it, or None."""
+    if precision == "bf16" and torch.device(device).type == "cpu" and not _has_bf16():
+        return (
+            "precision bf16: this processor has neither avx512_bf16 nor AMX nor ARM's bf16, so "
+            "it is slower than float32 here"
+        )
+    return None
+
+
+def _has_bf16() -> bool:
+    """Also where torch is too old to say."""
+    capabilities = getattr(torch.cpu, "get_capabilities", None)
+    if capabilities is None:
+        return True
+    has = capabilities()
+    return any(has.get(name) for name in ("avx512_bf16", "amx_bf16", "bf16", "sve_bf16"))
+
+
+@contextmanager
+def computing_in(precision: str, device: torch.device | str = "cpu") -> Iterator[None]:
+    """For a block: the networks of a trial on `device` compute in `precision`.
+
+    Raises `ValueError` as `refusal` says.
+    """
+    if (why := refusal(precision, device)) is not None:
+        raise ValueError(why)
+    token = _CURRENT.set(precision)  # type: ignore[arg-type]
+    before = torch.backends.cudnn.allow_tf32
+    torch.backends.cudnn.allow_tf32 = precision == "tf32"
+    try:
+        yield
+    finally:
+        torch.backends.cudnn.allow_tf32 = before
+        _CURRENT.reset(token)
+
+
+def is_tf32() -> bool:
+    """Whether networks multiply in TF32."""
+    return _CURRENT.get() == "tf32"
+
+
+@contextmanager
+def products(in_tf32: bool) -> Iterator[None]:
+    """For a block of one network: its matrix products on a card, which losses share, in TF32."""
+    if not in_tf32:
+        yield
+        return
+    matmul = torch.backends.cuda.matmul
+    before = matmul.allow_tf32
+    matmul.allow_tf32 = True
+    try:
+        yield
+    finally:
+        matmul.allow_tf32 = before
+
+
+def narrowed(x: Tensor) -> Tensor:
+    """`x` as networks read it: rounded to bfloat16 where that is declared, else as it is."""
+    return x.to(torch.bfloat16) if _CURRENT.get() == "bf16" else x
+
+
+def widened(x: Tensor) -> Tensor:
+    """`x` as normalisation reads it: float32 instead of bfloat16, else as it is."""
+    return x.float() if x.dtype == torch.bfloat16 else x

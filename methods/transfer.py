@@ -1,0 +1,32 @@
+"""Many small tensors to a device in one copy, for which the host does not wait.
+
+To a GPU a copy of a few numbers costs as much host time as several operators, and one that waits
+stops the host until all that was asked of the GPU before is done.
+Evidence: `tests/methods/test_transfer.py`, `tests/device/test_counts.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+
+def all_to(device: torch.device, tensors: Sequence[Tensor]) -> list[Tensor]:
+    """The tensors on `device`, in the layout they have; those that all lie there are given back.
+
+    Otherwise their bytes travel as one tensor: nothing is converted.
+    """
+    if all(tensor.device == device for tensor in tensors):
+        return list(tensors)
+    # Without gaps in memory; wide numbers first, so that each begins at a multiple of its size.
+    dense = [tensor.clone() for tensor in tensors]
+    order = sorted(range(len(dense)), key=lambda i: -dense[i].element_size())
+    raw = [dense[i].as_strided((dense[i].numel(),), (1,)).view(torch.uint8) for i in order]
+    arrived = torch.split(torch.cat(raw).to(device, non_blocking=True), [len(one) for one in raw])
+    found = list(dense)
+    for i, one in zip(order, arrived, strict=True):
+        numbers = one.view(dense[i].dtype)
+        found[i] = numbers.as_strided(dense[i].shape, dense[i].stride(), numbers.storage_offset())
+    return found

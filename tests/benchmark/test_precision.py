@@ -1,0 +1,130 @@
+"""Precision in plans, keys, reports and commands: a reading, and part of the key if not float32."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from fedrepro.benchmark.cli import main
+from fedrepro.benchmark.config import FULL_PRECISION, RunConfig
+from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.judging.judge import judge
+from fedrepro.benchmark.judging.other_readings import choices
+from fedrepro.benchmark.planning.plan import Plan, make_plan
+from fedrepro.benchmark.planning.plan_run import Resolver
+from fedrepro.benchmark.spec.load import load_paper
+from fedrepro.benchmark.spec.model import Profile
+from fedrepro.benchmark.spec.settings import FIXED, PRECISION, merge
+from fedrepro.benchmark.store.store import Store
+from fedrepro.methods.nn.precision import PRECISIONS
+
+
+def planned(*precision: str, profile: str = "smoke") -> Plan:
+    sets = [(PRECISION, one) for one in precision]
+    return make_plan(load_paper("cpcfl"), profile, tables=["3"], sets=sets)
+
+
+def chain(config: RunConfig | None) -> list[RunConfig]:
+    return [] if config is None else [config, *chain(config.start)]
+
+
+def test_keys_of_float32_are_those_of_before_there_was_a_choice() -> None:
+    for run in planned().runs:
+        assert "precision" not in run.canonical
+        older = {**run.as_dict()}
+        assert RunConfig.from_dict(older).key == run.key
+    assert planned("float32").runs == planned().runs
+
+
+def test_other_precisions_have_keys_of_their_own_from_the_start_on() -> None:
+    runs, others = planned().runs, planned("bf16").runs
+    assert len(runs) == len(others)
+    assert not {run.key for run in runs} & {run.key for run in others}
+    assert len({one.key for run in (*others, *planned("tf32").runs) for one in [run]}) == 2 * len(
+        runs
+    )
+    for run in others:
+        assert {one.precision for one in chain(run)} == {"bf16"}
+        assert RunConfig.from_dict(run.as_dict()) == run
+        assert run.description.endswith(", in bf16")
+
+
+def test_what_the_paper_does_not_state_is_a_reading_and_no_departure() -> None:
+    plan, usual = planned("bf16", profile="paper"), planned(profile="paper")
+    assert [one.departures for one in plan.cells] == [one.departures for one in usual.cells]
+    (choice,) = (one for one in choices(plan) if one.name == "precision")
+    assert [one.name for one in choice.alternatives if one.is_taken] == ["--precision bf16"]
+    assert "precision" not in {one.name for one in choices(usual)}
+
+
+def test_what_a_paper_states_is_departed_from() -> None:
+    cell = load_paper("cpcfl").tables[2].cells[0]
+    stated = dataclasses.replace(
+        cell, experiment=merge(cell.experiment, {"training": {"precision": "bf16"}})
+    )
+    profile = Profile("as published", 1, ())
+    kept = Resolver(profile).resolve(stated, "accuracy")
+    assert kept.config is not None
+    assert kept.config.precision == "bf16"
+    changed = Resolver(profile, sets={PRECISION: "float32"}).resolve(stated, "accuracy")
+    assert [(one.setting, one.paper, one.here) for one in changed.departures] == [
+        (PRECISION, "bf16", "float32")
+    ]
+
+
+def test_a_report_says_which_precision_and_how_to_run_it_again(tmp_path: Path) -> None:
+    plan, store = planned("bf16"), Store(tmp_path)
+    report = judge(plan, store, command="", wall_s=0)
+    assert "bf16" in str(report.choices[0].alternatives[0])
+    commands = {cell.command for table in report.tables for cell in table.cells if cell.command}
+    assert commands
+    for command in commands:
+        words = shlex.split(command)
+        assert words[words.index("--precision") + 1] == "bf16"
+        assert "--set" not in words
+
+
+def test_costs_are_counted_by_formula_in_whatever_precision() -> None:
+    def counted(*precision: str) -> set[str]:
+        sets = [(PRECISION, one) for one in precision]
+        runs = make_plan(load_paper("mfcl"), "smoke", sets=sets).runs
+        return {run.key for run in runs if run.stage == "costs"}
+
+    assert counted()
+    assert counted() == counted("bf16")
+
+
+def test_specs_and_networks_know_the_same_precisions() -> None:
+    assert get_args(FIXED[PRECISION]) == PRECISIONS
+    assert PRECISIONS[0] == FULL_PRECISION
+    with pytest.raises(SpecError, match=r"training\.precision.*must be one of 'float32', 'bf16'"):
+        planned("fp8")
+
+
+def test_tf32_is_refused_on_a_processor_before_anything_is_trained(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = "run cpcfl --profile smoke --tables 3 --jobs 0 --device cpu --precision tf32"
+    status = main([*words.split(), "--store", str(tmp_path / "s"), "--out", str(tmp_path / "o")])
+    said = capsys.readouterr().err
+    assert status == 2
+    assert "precision tf32 is one of NVIDIA's cards; the device is 'cpu'" in said
+    assert not (tmp_path / "o").exists()
+
+
+def test_plan_takes_it_and_a_setting_means_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["plan", "cpcfl", "--profile", "smoke", "--tables", "3", "--runs"]
+    listed = []
+    for more in (["--precision", "bf16"], ["--set", "training.precision=bf16"], []):
+        assert main([*words, *more]) == 0
+        out = capsys.readouterr().out.splitlines()
+        listed.append([line for line in out if " cells  " in line and line.startswith("  ")])
+    by_option, by_setting, usual = listed
+    assert by_option == by_setting
+    assert by_option
+    assert all(line.endswith(", in bf16") for line in by_option)
+    assert not any("bf16" in line for line in usual)

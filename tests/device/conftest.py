@@ -1,0 +1,19 @@
+"""The pretended card, in a process of its own: PyTorch cannot forget a device that it has met."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
+
+import pytest
+
+from tests.device import worker
+
+
+@pytest.fixture(scope="session")
+def card() -> Iterator[Executor]:
+    """Runs functions of `tests.device` where the card is installed."""
+    fresh = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=fresh, initializer=worker.install) as pool:
+        yield pool

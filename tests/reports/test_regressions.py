@@ -1,0 +1,164 @@
+"""What CI reads of a comparison with a baseline: JUnit, JSON, Markdown and a badge."""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from fedrepro.benchmark.cli import main
+from fedrepro.benchmark.judging.baseline import Movement
+from fedrepro.benchmark.judging.regressions import Comparison
+from fedrepro.reports import regressions
+
+ROOT = Path(__file__).parents[2]
+CELL, OTHER, CLAIM = "3: A|x & <y> @ T = 100", "3: B @ T = 100", "4.1: beats"
+DROP = Movement(
+    "value", CELL, "95.5", "71.2", -24.3, regression=True, tolerance=1.2, files=("methods/a.py",)
+)
+WITHIN = Movement("value", OTHER, "70", "70.1", 0.1, tolerance=1.0)
+LOST = Movement("claim", CLAIM, "HOLDS", "UNRESOLVED", regression=True)
+FOUND = Comparison(
+    "cpcfl", "reduced", None, "2026-11-01T10:00:00+00:00", "abc", "cpu",
+    (CELL, OTHER, CLAIM), (WITHIN, DROP, LOST), (),
+)  # fmt: skip
+SOUND = replace(FOUND, movements=(WITHIN,))
+
+
+def cases(*found: Comparison) -> dict[str, list[ElementTree.Element]]:
+    root = ElementTree.fromstring(regressions.junit(found, "fedrepro regress cpcfl"))
+    return {f"{one.get('classname')} {one.get('name')}": list(one) for one in root.iter("testcase")}
+
+
+def test_what_regressed_is_a_failure_with_its_sentence_and_the_rest_passes() -> None:
+    found = cases(FOUND)
+    (failure,) = found["cpcfl.reduced.regress.3 A|x & <y> @ T = 100"]
+    said = failure.get("message", "")
+    assert failure.tag == "failure"
+    assert said.startswith(DROP.sentence)
+    assert "edited since the baseline: methods/a.py" in said
+    assert said.endswith("again: fedrepro regress cpcfl")
+    assert found["cpcfl.reduced.regress.3 B @ T = 100"] == []
+    (claim,) = found["cpcfl.reduced.regress.4-1 claim beats"]
+    assert claim.get("message", "").startswith("4.1: beats: claim HOLDS -> UNRESOLVED")
+
+
+def test_suites_count_their_failures() -> None:
+    root = ElementTree.fromstring(regressions.junit([FOUND], ""))
+    counts = [(one.get("tests"), one.get("failures"), one.get("errors")) for one in root]
+    assert counts == [("2", "1", "0"), ("1", "1", "0")]
+
+
+def test_a_failed_trial_is_an_error_and_never_green() -> None:
+    failed = replace(SOUND, failed=("fedavg on digits, trial 3: diverged at round 7",))
+    (error,) = cases(failed)["cpcfl.reduced.regress.trials fedavg on digits, trial 3"]
+    assert (error.tag, error.get("message")) == ("error", failed.failed[0])
+    assert json.loads(regressions.badge([failed]))["color"] == "red"
+    assert json.loads(regressions.json_text([failed]))["passed"] is False
+
+
+@pytest.mark.parametrize(
+    ("found", "message", "colour"),
+    [
+        ([], "not compared", "lightgrey"),
+        ([SOUND, SOUND], "nothing regressed", "brightgreen"),
+        ([SOUND, FOUND], "2 regressed", "red"),
+    ],
+)
+def test_a_badge_is_green_only_after_a_comparison_without_regression(
+    found: list[Comparison], message: str, colour: str
+) -> None:
+    badge = json.loads(regressions.badge(found))
+    assert (badge["schemaVersion"], badge["message"], badge["color"]) == (1, message, colour)
+
+
+def test_json_holds_every_movement_with_its_sentence() -> None:
+    told = json.loads(regressions.json_text([FOUND]))
+    (paper,) = told["papers"]
+    assert told["passed"] is False
+    assert (paper["compared"], paper["regressed"]) == (3, 2)
+    assert [one["sentence"] for one in paper["movements"]] == [
+        one.sentence for one in FOUND.movements
+    ]
+
+
+def test_markdown_says_what_regressed_and_escapes_it() -> None:
+    told = regressions.markdown([FOUND])
+    assert "**REGRESSED** 3: A\\|x \\& \\<y\\> &#64; T = 100: value 95.5 -\\> 71.2" in told
+    assert "Edited since the baseline, and behind how many movements: methods/a.py (1)" in told
+
+
+def step(name: str) -> str:
+    """The shell lines of one step of the workflow that other repositories call."""
+    text = (ROOT / ".github/workflows/regress-papers.yml").read_text("utf-8")
+    found = re.search(rf"- name: {name}\n(?:(?! +- ).*\n)*? +run: \|\n((?: {{10}}.*\n)+)", text)
+    assert found is not None
+    return textwrap.dedent(found[1])
+
+
+def test_the_action_and_the_workflow_compare_by_the_same_lines() -> None:
+    action = (ROOT / ".github/actions/regress/action.yml").read_text("utf-8")
+    for name in ("Compare with the baselines", "Post the summary"):
+        assert textwrap.indent(step(name), " " * 8) in action
+
+
+@pytest.mark.parametrize("file", [".github/actions/regress/action.yml", *(
+    f".github/workflows/{path.name}" for path in (ROOT / ".github/workflows").iterdir()
+)])  # fmt: skip
+def test_actions_are_pinned_and_inputs_never_become_shell(file: str) -> None:
+    text = (ROOT / file).read_text("utf-8")
+    used = re.findall(r"uses: (\S+)", text.replace("`uses: ", ""))
+    assert used
+    assert all(re.fullmatch(r"actions/[\w-]+@[0-9a-f]{40}", one) for one in used)
+    assert file.endswith("action.yml") or "\npermissions:\n  contents: read\n" in text
+    assert ": write" not in text
+    scripts = re.findall(r" +run: (?:\|\n((?: {8,}.*\n)+)|(.*)\n)", text)
+    assert scripts
+    assert not any("${{" in "".join(one) for one in scripts)
+
+
+def test_a_planted_regression_turns_the_steps_of_the_workflow_red(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As another repository's job would run them, with the command called in this process."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("FEDREPRO_TABLES", raising=False)
+    assert main(["new-project", "."]) == 0
+    line = ["regress", "mypaper", "--profile", "smoke", "--jobs", "0"]
+    for spec in Path("tables/mypaper").glob("1.toml"):  # one of three methods is enough
+        head, _, rest = spec.read_text("utf-8").partition('[[rows]]\nlabel     = "FedProx"')
+        spec.write_text(head + rest[rest.index("[margin]") : rest.index("[[claims]]")], "utf-8")
+    assert main([*line, "--record"]) == 0
+    words = step("Compare with the baselines")
+    assert '"$OUT" --badge "$OUT/badge.json"' in words
+    outputs = ["--out", "out", "--badge", "out/badge.json", "--json"]
+    capsys.readouterr()
+    assert main([*line, *outputs]) == 0
+    assert json.loads(capsys.readouterr().out)["passed"] is True
+    assert json.loads(Path("out/badge.json").read_text())["message"] == "nothing regressed"
+
+    recorded = Path("results/baselines/mypaper-smoke.json")
+    plain = json.loads(recorded.read_text("utf-8"))
+    place = "1: FedAvg @ 10 clients"
+    plain["cells"][place]["trials"] = [one + 40 for one in plain["cells"][place]["trials"]]
+    recorded.write_text(json.dumps(plain), "utf-8")
+    assert main([*line, *outputs]) == 1
+    said = capsys.readouterr()
+    (moved,) = json.loads(said.out)["papers"][0]["movements"]
+    assert moved["difference"] == pytest.approx(-40)
+    assert f"REGRESSED mypaper {moved['sentence']}" in said.err
+    junit = ElementTree.parse("out/regress.junit.xml").getroot()
+    (failure,) = junit.iter("failure")
+    assert failure.get("message", "").startswith(moved["sentence"])
+    assert "**REGRESSED** 1: FedAvg" in Path("out/regress.md").read_text("utf-8")
+    assert json.loads(Path("out/badge.json").read_text())["color"] == "red"
+
+    recorded.unlink()
+    assert main([*line, *outputs]) == 2
+    assert not Path("out/regress.junit.xml").exists()
+    assert json.loads(Path("out/badge.json").read_text())["message"] == "not compared"
