@@ -78,9 +78,9 @@ class Steps:
 
 def step_bytes(device: str) -> int:
     """Bytes that a step should take (`probing.step_bytes`), without importing torch."""
-    # A GPU's budget is a usual one where it is not asked.
-    cpu = int(declared.value("fedrepro.methods.training.probing", "CPU_STEP"))
-    return cpu if not device.startswith("cuda") else 16 << 30
+    where = "fedrepro.methods.training.probing"
+    known = declared.value(where, "_STEP_BYTES")
+    return int(known.get(device.partition(":")[0], declared.value(where, "_STEP_BYTES_ELSEWHERE")))
 
 
 def steps_of(
