@@ -148,11 +148,11 @@ def _interruptible(
         return go_on(saved=saved)
     except StaleStateError as error:
         file.set_aside(f"was made before {error} changed")
-    except OverdueError:
-        raise
     except Exception as error:
-        # What cannot be trained on would never end in a record; memory may be there another time.
-        if not is_out_of_memory(error):
+        # A checkpoint that cannot be gone on with would never let the trial end. But time, memory,
+        # the disk and the driver (whose end breaks the pipe of progress) may be there next time.
+        passing = isinstance(error, OverdueError | OSError | MemoryError) or is_out_of_memory(error)
+        if saved is not None and not passing:
             file.discard()
         raise
     return go_on()
