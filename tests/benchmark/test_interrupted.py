@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import multiprocessing
 from dataclasses import fields, replace
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from fedrepro.benchmark.config import RunConfig
+from fedrepro.benchmark.execution.executors._work import as_numpy, as_torch, perform
+from fedrepro.benchmark.execution.executors.base import Saving
+from fedrepro.benchmark.execution.jobs import Done, Job
 from fedrepro.methods import checkpoint, registry
 from fedrepro.methods.training import pretraining
 from fedrepro.methods.training.pretraining import PretrainingOptions
@@ -74,3 +81,30 @@ def test_stopped_now_and_then(name: tuple[str, str], every: int, tmp_path: Path)
     found, _, stops = disturbed(config, 0, tmp_path, every)
     assert stops > 0
     assert_same(found, undisturbed(config, 0)[0])
+
+
+def _goes_on(pipe: Connection, config: dict[str, Any], store: Path) -> None:
+    said: list[str] = []
+    job = Job(RunConfig.from_dict(config), 0)
+    result = perform(job, None, None, "cpu", saving=Saving(store, 1e9), say=said.append)
+    pipe.send((said, as_numpy(result)))
+
+
+@pytest.mark.parametrize(
+    "name", [("federated", "ditto"), ("federated", "mfcl"), ("pretraining", "byol")], ids="-".join
+)
+def test_a_fresh_process_goes_on(name: tuple[str, str], tmp_path: Path) -> None:
+    config = RUNS[name]
+    disturbed(config, 0, tmp_path)  # its last checkpoint stays: nobody has written a record
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_goes_on, args=(theirs, config.as_dict(), tmp_path))
+    process.start()
+    theirs.close()
+    said, result = ours.recv()
+    process.join()
+    assert len(said) == 1
+    assert said[0].startswith("goes on from")
+    found = as_torch(result)
+    assert isinstance(found, Done)
+    assert_same(found.outcome, undisturbed(config, 0)[0])
