@@ -337,8 +337,8 @@ def chosen_plan(given: argparse.Namespace, paper: Paper) -> Plan:
 
 def estimator_for(given: argparse.Namespace, store: Store) -> TimeEstimator:
     """Learns from what is stored; asked for only if a trial is missing, or estimates are shown."""
-    from fedrepro.benchmark.planning.estimate import TrialTimeEstimator
     from fedrepro.benchmark.execution.here import here
+    from fedrepro.benchmark.planning.estimate import TrialTimeEstimator
     from fedrepro.benchmark.planning.summary import TimeEstimator
 
     place = here(given.device, given.jobs)

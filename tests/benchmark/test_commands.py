@@ -290,7 +290,16 @@ def test_plan_as_json_lists_the_runs_that_the_text_counts(
     assert {run["start"] for run in plain["runs"]} - {None} <= {run["key"] for run in plain["runs"]}
     for run in plain["runs"]:
         assert RunConfig.from_dict(run["config"]).key == run["key"]
-    assert plain["estimate"]["seconds"] > 0
+        assert run["estimate"]["seconds"] > 0
+        assert run["estimate"]["source"] in ("stored", "learned", "calibrated")
+        parts = dict(run["estimate"]["memory"])
+        assert parts.pop("total") == sum(parts.values()) > 0
+    estimates = {run["key"]: run["estimate"] for run in plain["runs"]}
+    left = plain["estimate"]
+    assert left["seconds"] > 0
+    assert left["longest"]["seconds"] == max(one["seconds"] for one in estimates.values())
+    assert estimates[left["longest"]["key"]]["seconds"] == left["longest"]["seconds"]
+    assert left["memory"] == max(one["memory"]["total"] for one in estimates.values())
 
 
 def test_several_plans_are_a_line_each_and_all_of_it(
@@ -301,12 +310,13 @@ def test_several_plans_are_a_line_each_and_all_of_it(
     fcl, fedrlc = plans = json.loads(capsys.readouterr().out)
     assert (fcl["paper"], fedrlc["paper"]) == ("fcl", "fedrlc")
     assert main(selection) == 0
-    *lines, size, left = capsys.readouterr().out.splitlines()
+    *lines, size, left, longest = capsys.readouterr().out.splitlines()
     trials = sum(one["trials"] for one in plans)
     assert lines[0].startswith(f"fcl: {fcl['cells']} cells, {len(fcl['runs'])} unique runs")
     assert lines[1].startswith("fedrlc: ")
     assert size == f"2 papers: {fcl['cells'] + fedrlc['cells']} cells, {trials} trials"
     assert f" for {trials} trials with " in left
+    assert longest.startswith("longest trial: about ")
 
 
 def test_check_as_json_holds_problems_with_file_and_line(
