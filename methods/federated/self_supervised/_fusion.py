@@ -88,7 +88,7 @@ class FusionLoss(SelfSupervisedLoss):
         steps = torch.zeros_like(total)
         if self._measured:
             read = torch.cat([ratio for _, ratio in self._measured]).cpu()
-            each = read.split([len(members) for members, _ in self._measured])
+            each = torch.split(read, [len(members) for members, _ in self._measured])
             for (members, _), ratio in zip(self._measured, each, strict=True):
                 steps[list(members)] += ratio.isfinite()
                 total[list(members)] += ratio.nan_to_num()
