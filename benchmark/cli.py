@@ -13,11 +13,16 @@ import importlib
 import pkgutil
 import sys
 from collections.abc import Sequence
-from contextlib import redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 
 from fedrepro import __version__
 from fedrepro.benchmark import commands
-from fedrepro.benchmark.commands._terminal import Output, complain, open_standard_streams
+from fedrepro.benchmark.commands._terminal import (
+    Lasting,
+    Output,
+    complain,
+    open_standard_streams,
+)
 from fedrepro.benchmark.errors import FedreproError
 
 _NEW_OBJECTS = 50_000
@@ -60,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     gc.set_threshold(_NEW_OBJECTS)
     open_standard_streams()
     output = Output(sys.stdout)
-    with redirect_stdout(output):
+    with redirect_stdout(output), redirect_stderr(Lasting(sys.stderr)):
         try:
             words = sys.argv[1:] if arguments is None else arguments
             given = build_parser("".join(words[:1])).parse_args(words)

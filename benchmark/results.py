@@ -361,6 +361,12 @@ class Report:
     external: External | None = None
     series: int = 0
 
+    def seeded(self, cell: CellResult) -> list[tuple[int, float]]:
+        """The trials of a cell that are there, each with its seed."""
+        seeds = range(len(cell.trials)) if self.external is None else self.external.seeds
+        pairs = zip(seeds, cell.trials, strict=False)
+        return [(seed, value) for seed, value in pairs if value is not None]
+
     def count_verdicts(self) -> dict[str, int]:
         """How many cells carry each verdict."""
         return Counter(cell.verdict.word for table in self.tables for cell in table.cells)

@@ -131,14 +131,43 @@ def names(kind: str) -> list[str]:
 
 def modules(kind: str) -> dict[str, str]:
     """The dotted modules of a kind by registered name, sorted and not imported."""
-    return dict(sorted({**_installed(kind), **modules_in(_BASES[kind][0])}.items()))
+    return dict(sorted({**_installed(kind)[0], **modules_in(_BASES[kind][0])}.items()))
+
+
+def left_out(kind: str) -> dict[str, str]:
+    """Names that other packages' entry points give in vain, each with the reason."""
+    return _installed(kind)[1]
 
 
 @cache
-def _installed(kind: str) -> dict[str, str]:
-    """The modules that other packages name in their entry points."""
-    group = GROUPS.get(kind)
-    return {one.name: one.module for one in entry_points(group=group)} if group else {}
+def _installed(kind: str) -> tuple[dict[str, str], dict[str, str]]:
+    """The modules that other packages name in their entry points, and why others are left out.
+
+    They are imported: a package that is broken must not end commands that never need it. Of a name
+    that two packages give, nobody could say which one a spec means.
+    """
+    group, own = GROUPS.get(kind), modules_in(_BASES[kind][0])
+    points = sorted({(one.name, one.module) for one in entry_points(group=group)} if group else ())
+    found, refused = dict[str, str](), dict[str, str]()
+    for name, module in points:
+        others = [other for one, other in points if one == name and other != module]
+        if name in own:
+            refused[name] = f"{module}: the name is one of fedrepro's own"
+        elif others:
+            refused[name] = f"{', '.join(sorted([module, *others]))}: two packages give the name"
+        elif (why := _why_unusable(module, kind)) is not None:
+            refused[name] = f"{module}: {why}"
+        else:
+            found[name] = module
+    return found, refused
+
+
+def _why_unusable(module: str, kind: str) -> str | None:
+    try:
+        class_in(module, base(kind))
+    except (Exception, SystemExit) as error:  # whatever a stranger's code raises
+        return f"{type(error).__name__}: {error}"
+    return None
 
 
 def is_module(name: str) -> bool:

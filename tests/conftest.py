@@ -1,16 +1,32 @@
-"""For every test: one torch thread, no verdict from a clock, and what was counted is told."""
+"""For every test: one torch thread, no verdict from a clock, a cache of its own, counts told."""
 
+import time
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict
 
 import pytest
 import torch
 from hypothesis import HealthCheck, settings
+
+from fedrepro.benchmark.execution.here import processor
+from fedrepro.benchmark.planning import calibration, kept
 
 torch.set_num_threads(1)
 settings.register_profile(
     "untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=False
 )
 settings.load_profile("untimed")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _usual_speed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A cache folder of the tests' own, in which a usual speed of this device is known."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        entry = {"measured": time.time(), "seconds": asdict(calibration.USUAL)}
+        kept.write(calibration.FILE, {calibration.key_of(processor(), "float32"): entry})
+        yield
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

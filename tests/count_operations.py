@@ -39,8 +39,9 @@ from fedrepro.methods.seeds import Seeds
 TABLES = Path(__file__).parents[1] / "tables"
 STAGES = {"federated": federated, "pretraining": pretraining}
 CLASSES = 10
-FIRST = ("encoder.conv0", "encoder.conv1", "encoder.features.0", "encoder.module.0")
-"""The first convolutions of the encoders."""
+FIRST = {"cnn": "encoder.conv0", "resnet": "encoder.conv1", "vgg": "encoder.features.0"}
+MODULE = "encoder.module.0"
+"""The first convolutions of the encoders, and of those in two modules."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +67,9 @@ CENTRAL = [Size(1, e, s, 1) for e, s in ((1, 1), (1, 2), (2, 1), (2, 3), (3, 2))
 
 @dataclass
 class Counts:
-    """operations: of torch. calls, back: of the encoder, forward and backward, and of images."""
+    """operations: of torch. images, images_back: through the encoder, forward and backward."""
 
     operations: int = 0
-    calls: int = 0
-    back: int = 0
     images: int = 0
     images_back: int = 0
 
@@ -88,7 +87,9 @@ def tiny(config: RunConfig, size: Size) -> RunConfig:
         if name in options:
             options[name] = 0
     if "server_epochs" in options:  # a second server's epochs stand for rounds, one step each
-        options.update(server_epochs=size.rounds, server_batch_size=size.clients * size.steps * BATCH)
+        options.update(
+            server_epochs=size.rounds, server_batch_size=size.clients * size.steps * BATCH
+        )
     clients = None
     if config.clients is not None:
         clients = {"partition": "iid", "count": size.clients}
@@ -107,9 +108,7 @@ class _Noise(Trial):
         images = torch.randint(
             0, 256, (n, channels, size, size), dtype=torch.uint8, generator=stream
         )
-        return Loaded(
-            ImageSet(images, torch.arange(n) % CLASSES), CLASSES, "", True, None, "noise"
-        )
+        return Loaded(ImageSet(images, torch.arange(n) % CLASSES), CLASSES, "", True, None, "noise")
 
 
 class _Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
@@ -125,20 +124,18 @@ class _Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 @contextmanager
-def counted() -> Iterator[Counts]:
-    """Counts within the block."""
+def counted(first: str) -> Iterator[Counts]:
+    """Counts within the block; first: the name of the encoder's first convolution."""
     counts, whole = Counts(), Conv2d.__call__
 
     def call(self: Conv2d, state: Any, x: Tensor, training: bool = False) -> Tensor:
         y = whole(self, state, x, training)
-        if self.name in FIRST:
+        if self.name in (first, MODULE):
             n = x.shape[0] * x.shape[1]
-            counts.calls += 1
             counts.images += n
             if y.requires_grad:
 
                 def back(grad: Tensor) -> None:
-                    counts.back += 1
                     counts.images_back += n
 
                 y.register_hook(back)
@@ -161,7 +158,7 @@ def counts_of(config: RunConfig, size: Size) -> Counts:
     )
     if config.start is not None and config.stage == "federated":
         trial = replace(trial, encoder=trial.network()[0].new(torch.Generator().manual_seed(2)))
-    with counted() as counts:
+    with counted(FIRST[config.encoder["name"]]) as counts:
         STAGES[config.stage].run(trial)
     return counts
 
@@ -173,9 +170,7 @@ def fitted(sizes: Sequence[Size], totals: Sequence[float]) -> dict[str, float]:
     matrix = np.array([[row[name] for name in names] for row in rows], dtype=float)
     weight = 1 / np.maximum(np.array(totals, dtype=float), 1)
     found, _ = nnls(matrix * weight[:, None], np.array(totals) * weight)
-    return {
-        name: round(float(v), 3) for name, v in zip(names, found, strict=True) if v > 1e-3
-    }
+    return {name: round(float(v), 3) for name, v in zip(names, found, strict=True) if v > 1e-3}
 
 
 def main() -> None:

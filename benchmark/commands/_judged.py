@@ -12,7 +12,7 @@ from textwrap import shorten
 from types import ModuleType
 
 from fedrepro.benchmark.commands._options import execution_options
-from fedrepro.benchmark.commands._terminal import complain, paint
+from fedrepro.benchmark.commands._terminal import complain, folded, paint
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.judging.scoreboard import Scoreboard, answer, exit_code, scoreboard
 from fedrepro.benchmark.planning.plan import Plan
@@ -106,21 +106,23 @@ def folder_of_all(profile: str) -> Path:
 def _print_scoreboard(board: Scoreboard) -> None:
     """The answer, counts by word, why cells were not run, and what a scaled run cannot say."""
     print(f"{board.paper}, profile {board.profile}" + (f" on {board.on}" if board.on else ""))
-    print(f"  {answer([board])}")
+    print(folded(f"  {answer([board])}", 4))
     if board.external:
-        print(f"  {board.external}")
-    print("  cells:  " + _counted(board.verdicts))
-    print("  claims: " + (_counted(board.claims) or "none"))
+        print(folded(f"  {board.external}", 4))
+    print(folded("  cells:  " + _counted(board.verdicts), 10))
+    print(folded("  claims: " + (_counted(board.claims) or "none"), 10))
     for reason, n in list(board.reasons.items())[:_REASONS]:
-        print(f"  NOT RUN, {n} cell{'' if n == 1 else 's'}: {shorten(reason, _SENTENCE)}")
+        print(
+            folded(f"  NOT RUN, {n} cell{'' if n == 1 else 's'}: {shorten(reason, _SENTENCE)}", 4)
+        )
     if len(board.reasons) > _REASONS:
-        print(f"  NOT RUN, {len(board.reasons) - _REASONS} more reasons: see the report")
+        print(folded(f"  NOT RUN, {len(board.reasons) - _REASONS} more reasons: see the report", 4))
     for failed in board.failed[:_REASONS]:
-        print(f"  FAILED, {shorten(failed, _SENTENCE)}")
+        print(folded(f"  FAILED, {shorten(failed, _SENTENCE)}", 4))
     if len(board.failed) > _REASONS:
-        print(f"  FAILED, {len(board.failed) - _REASONS} more trials: see the report")
+        print(folded(f"  FAILED, {len(board.failed) - _REASONS} more trials: see the report", 4))
     if board.scaled and not board.external:
-        print("  scaled numbers are shown for comparison and never count as reproduced")
+        print(folded("  scaled numbers are shown for comparison and never count as reproduced", 4))
 
 
 def _counted(words: Mapping[str, int]) -> str:

@@ -76,15 +76,19 @@ def add_tables(parser: argparse.ArgumentParser, default: str = "all") -> None:
     """Which tables; `default` says which are taken where none is named."""
     parser.add_argument(
         "--tables",
-        metavar="LIST",
+        metavar="TABLES",
         type=comma_separated,
         help=f"tables and figures, comma-separated (3,A.13,figure-4); default: {default}",
     )
 
 
-def add_cells(parser: argparse.ArgumentParser) -> None:
-    """Which cells, how many trials, and under which profile."""
-    add_tables(parser)
+def add_cells(parser: argparse.ArgumentParser, tables: bool = True) -> None:
+    """Which cells, how many trials, and under which profile.
+
+    tables: with `--tables`; a command that is given its table in another way has it not.
+    """
+    if tables:
+        add_tables(parser)
     parser.add_argument(
         "--rows", metavar="PATTERN", help="only rows such as 'CP-CFL|*' (labels joined by |)"
     )
@@ -108,8 +112,10 @@ def add_profile(parser: argparse.ArgumentParser) -> None:
     """Under which profile, and with which changes of settings."""
     parser.add_argument(
         "--profile",
+        metavar="PROFILE",
         default="reduced",
-        help="how much is run: reduced (minutes), paper (the published protocol), smoke (seconds)",
+        help="how much is run: reduced (minutes; the default), paper (the published protocol), "
+        "smoke (seconds)",
     )
     parser.add_argument("--on", metavar="SET", help="put the profile on this data set (mnist, ...)")
     parser.add_argument(
@@ -137,7 +143,7 @@ def add_readings(parser: argparse.ArgumentParser) -> None:
         action="extend",
         type=comma_separated,
         default=[],
-        metavar="NAME",
+        metavar="READING",
         help="take another reading of what the paper leaves open (see fedrepro readings PAPER)",
     )
 
@@ -186,7 +192,7 @@ def add_execution(parser: argparse.ArgumentParser) -> None:
         help="worker processes; 0 trains in this one (default: cores, or one for each GPU)",
     )
     parser.add_argument(
-        "--device", default="auto", metavar="NAME", help="cpu, cuda, cuda:1 or auto (default)"
+        "--device", default="auto", metavar="DEVICE", help="cpu, cuda, cuda:1 or auto (default)"
     )
     parser.add_argument(
         "--download", action="store_true", help="fetch missing data sets into --data-dir"
@@ -194,7 +200,7 @@ def add_execution(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--executor",
         default="local",
-        metavar="NAME",
+        metavar="EXECUTOR",
         help="where trials are trained: local (default) or parsl, for clusters (docs/cluster.md)",
     )
     parser.add_argument(
@@ -337,8 +343,8 @@ def chosen_plan(given: argparse.Namespace, paper: Paper) -> Plan:
 
 def estimator_for(given: argparse.Namespace, store: Store) -> TimeEstimator:
     """Learns from what is stored; asked for only if a trial is missing, or estimates are shown."""
-    from fedrepro.benchmark.planning.estimate import TrialTimeEstimator
     from fedrepro.benchmark.execution.here import here
+    from fedrepro.benchmark.planning.estimate import TrialTimeEstimator
     from fedrepro.benchmark.planning.summary import TimeEstimator
 
     place = here(given.device, given.jobs)

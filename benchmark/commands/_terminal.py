@@ -6,11 +6,14 @@ import codecs
 import json
 import os
 import re
+import shutil
 import sys
+import textwrap
 from contextlib import suppress
 from typing import TextIO
 
 from fedrepro.benchmark.printable import printable
+from fedrepro.methods import registry
 
 _COLOURS = {
     "REPRODUCED": 32, "EXACT": 32, "HOLDS": 32, "supported": 32, "consistent": 32,
@@ -36,6 +39,24 @@ def coloured() -> bool:
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
+def folded(line: str, indent: int = 2) -> str:
+    """A line broken between words where standard output is a terminal that it does not fit.
+
+    indent: spaces before the lines that follow the first.
+    """
+    if not sys.stdout.isatty():
+        return line
+    width = max(shutil.get_terminal_size().columns, indent + 20)
+    lines = textwrap.wrap(
+        line,
+        width,
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return "\n".join(lines) or line
+
+
 def print_json(plain: object) -> None:
     """Prints plain data as JSON, a value a line."""
     print(json.dumps(plain, indent=1, ensure_ascii=False))
@@ -47,12 +68,17 @@ def complain(sentence: str) -> None:
         print(f"fedrepro: {printable(sentence)}", file=sys.stderr)
 
 
-class Output:
-    """A stream in the place of standard output, for what commands print.
+def complain_of_plugins() -> None:
+    """A line for each name that another package's entry points give in vain."""
+    for kind in registry.kinds():
+        for name, why in registry.left_out(kind).items():
+            complain(f"{kind} '{name}' is left out: {why}")
 
-    Text from specs, paths and records is shown `printable`. A letter that the stream's encoding
-    lacks is written as JSON spells it, \\u00e9, so that JSON stays JSON. A reader who has left
-    (`| head`) does not end the command, which has an exit code to find.
+
+class Lasting:
+    """A stream in the place of standard output or error, which outlasts its reader.
+
+    A reader who has left (`2>&1 | head`) does not end the command, which has an exit code to find.
     """
 
     def __init__(self, stream: TextIO | None) -> None:
@@ -66,15 +92,8 @@ class Output:
         return self._stream.isatty()
 
     def write(self, text: str) -> int:
-        if self.isatty():
-            parts = _OWN.split(text)
-            parts[::2] = map(printable, parts[::2])
-            shown = "".join(parts)
-        else:
-            shown = printable(text)
-        shown = shown.encode(self.encoding, "json-escape").decode(self.encoding)
         try:
-            self._stream.write(shown)
+            self._stream.write(text)
         except BrokenPipeError:
             self.discard()
         return len(text)
@@ -89,6 +108,24 @@ class Output:
         """Sends what the stream still holds to nowhere, or Python would complain at exit."""
         with suppress(OSError, ValueError):  # no file behind the stream
             os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+
+
+class Output(Lasting):
+    """Standard output, for what commands print.
+
+    Text from specs, paths and records is shown `printable`. A letter that the stream's encoding
+    lacks is written as JSON spells it, \\u00e9, so that JSON stays JSON.
+    """
+
+    def write(self, text: str) -> int:
+        if self.isatty():
+            parts = _OWN.split(text)
+            parts[::2] = map(printable, parts[::2])
+            shown = "".join(parts)
+        else:
+            shown = printable(text)
+        super().write(shown.encode(self.encoding, "json-escape").decode(self.encoding))
+        return len(text)
 
 
 def _as_json_escapes(error: UnicodeError) -> tuple[str, int]:

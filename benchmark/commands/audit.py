@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from fedrepro.benchmark.audit.findings import STATUSES, Finding, findings_for
 from fedrepro.benchmark.commands._judged import publishing
 from fedrepro.benchmark.commands._options import add_papers, folder, specs
-from fedrepro.benchmark.commands._terminal import print_json
+from fedrepro.benchmark.commands._terminal import folded, print_json
 from fedrepro.benchmark.spec.load import load_papers
 from fedrepro.benchmark.spec.model import Paper
 
@@ -59,7 +59,7 @@ def _print(paper: Paper, findings: Sequence[Finding]) -> None:
         for one in findings:
             if one.status == status:
                 print(f"\n  {status.upper()}  {one.id}")
-                print(f"    {one.statement}")
-                print(f"    published: {one.published}")
-                print(f"    computed:  {one.computed}")
+                print(folded(f"    {one.statement}", 4))
+                print(folded(f"    published: {one.published}", 15))
+                print(folded(f"    computed:  {one.computed}", 15))
     print()

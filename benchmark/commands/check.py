@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from fedrepro.benchmark.commands._options import add_papers, specs
-from fedrepro.benchmark.commands._terminal import print_json
+from fedrepro.benchmark.commands._terminal import complain_of_plugins, folded, print_json
 from fedrepro.benchmark.judging.narrow_margins import narrow_margins
 from fedrepro.benchmark.planning.check import check
 from fedrepro.benchmark.spec.load import load_papers
@@ -27,6 +27,7 @@ def execute(given: argparse.Namespace) -> int:
 
     2 if there are problems, else 1 if a name is neither implemented nor declared.
     """
+    complain_of_plugins()
     try:
         papers = load_papers(specs(given), ids=given.papers)
         problems, unimplemented, declared = check(papers)
@@ -52,11 +53,12 @@ def execute(given: argparse.Namespace) -> int:
     for problem in problems:
         print(problem)
     for missing in unimplemented:
-        print(f"NOT IMPLEMENTED: {missing}; its cells cannot run (to be written? {_DECLARE})")
+        said = f"NOT IMPLEMENTED: {missing}; its cells cannot run (to be written? {_DECLARE})"
+        print(folded(said))
     for missing in declared:
-        print(f"declared, not implemented yet: {missing}")
+        print(folded(f"declared, not implemented yet: {missing}"))
     for warning in narrow_margins(papers):
-        print(f"warning: {warning}")
+        print(folded(f"warning: {warning}"))
     totals = ", ".join(
         f"{sum(one[what] for one in counts.values())} {what}"
         for what in ("tables", "cells", "claims")

@@ -8,7 +8,7 @@ from collections import Counter
 from fedrepro.benchmark.claims.bind_cells import bind
 from fedrepro.benchmark.claims.printed import support
 from fedrepro.benchmark.commands._options import add_papers, specs
-from fedrepro.benchmark.commands._terminal import paint, print_json
+from fedrepro.benchmark.commands._terminal import folded, paint, print_json
 from fedrepro.benchmark.spec.load import load_papers
 from fedrepro.benchmark.spec.model import Paper
 
@@ -35,8 +35,8 @@ def execute(given: argparse.Namespace) -> int:
         return 0
     for one in shown:
         word = paint(f"{one['support']:<13}", one["support"])
-        print(f"{word} {one['paper']} {one['table']}: {one['says']}")
-        print(f"{'':<13} {one['holds']}: {one['reason']}")
+        print(folded(f"{word} {one['paper']} {one['table']}: {one['says']}", 14))
+        print(folded(f"{'':<13} {one['holds']}: {one['reason']}", 14))
     for paper in papers:
         counts = Counter(one["support"] for one in found if one["paper"] == paper.id)
         summary = ", ".join(f"{n} {word}" for word, n in counts.most_common())

@@ -29,10 +29,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             name, type=Path, metavar=name.upper(), help="a report.json, its folder, or a store"
         )
-    parser.add_argument("--profile", default="reduced", help="under which stores are judged")
+    parser.add_argument(
+        "--profile", metavar="PROFILE", default="reduced", help="under which stores are judged"
+    )
     parser.add_argument(
         "--papers",
-        metavar="LIST",
+        metavar="PAPERS",
         type=comma_separated,
         default=[],
         help="papers judged in stores, comma-separated (default: all)",

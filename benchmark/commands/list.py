@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from fedrepro.benchmark.commands._options import add_papers, specs
-from fedrepro.benchmark.commands._terminal import print_json
+from fedrepro.benchmark.commands._terminal import folded, print_json
 from fedrepro.benchmark.spec.export import export
 from fedrepro.benchmark.spec.load import load_papers
 
@@ -28,10 +28,11 @@ def execute(given: argparse.Namespace) -> int:
         print_json(export(papers))
         return 0
     for paper in papers:
-        print(f"{paper.id}: {paper.title}")
+        print(folded(f"{paper.id}: {paper.title}"))
         print(f"  profiles: {', '.join(paper.profiles)}")
         width = max(len(table.id) for table in paper.tables)
         for table in paper.tables:
             counts = f"{len(table.cells):>4} cells {len(table.claims):>3} claims"
-            print(f"  {table.id:<{width}}  {table.kind:<11}  {counts}  {table.title}")
+            place = f"  {table.id:<{width}}  {table.kind:<11}  {counts}  "
+            print(folded(f"{place}{table.title}", min(len(place), 20)))
     return 0

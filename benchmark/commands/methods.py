@@ -7,7 +7,7 @@ import dataclasses
 import sys
 from typing import Any
 
-from fedrepro.benchmark.commands._terminal import print_json
+from fedrepro.benchmark.commands._terminal import complain_of_plugins, folded, print_json
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.spec import names
 from fedrepro.benchmark.spec.problems import suggestion
@@ -25,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(given: argparse.Namespace) -> int:
     """Prints one line a contribution, or one contribution whole."""
+    complain_of_plugins()
     known = _known()
     if given.name is not None:
         chosen = [one for one in known if one["name"] == given.name]
@@ -84,7 +85,7 @@ def _print_list(known: list[dict[str, Any]]) -> None:
         print(f"{heading}:")
         for one in known:
             if _heading(one) == heading:
-                print(f"  {one['name']:<{width}}  {one['summary']}")
+                print(folded(f"  {one['name']:<{width}}  {one['summary']}", width + 4))
 
 
 def _heading(one: dict[str, Any]) -> str:

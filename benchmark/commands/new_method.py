@@ -99,7 +99,7 @@ def test_a_share_outside_its_range_is_refused() -> None:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The name, and where the module goes."""
-    parser.add_argument("name", metavar="NAME", help="as specs will say it: fedmomentum, my-method")
+    parser.add_argument("name", metavar="NEW", help="as specs will say it: fedmomentum, my-method")
     parser.add_argument(
         "--family",
         default="supervised",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 from textwrap import indent, wrap
 
 from fedrepro.benchmark.commands._options import add_paper, specs
@@ -20,7 +21,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """A paper, and the profile in which readings are counted."""
     add_paper(parser)
     parser.add_argument(
-        "--profile", default="reduced", help="where runs are counted (default: reduced)"
+        "--profile",
+        metavar="PROFILE",
+        default="reduced",
+        help="where runs are counted (default: reduced)",
     )
     parser.add_argument(
         "--all", action="store_true", help="also choices without another reading to select"
@@ -80,7 +84,11 @@ def execute(given: argparse.Namespace) -> int:
 
 
 def _paragraph(text: str, margin: str = "    ") -> str:
-    return indent("\n".join(wrap(text, _WIDTH - len(margin))), margin)
+    return indent("\n".join(wrap(text, _width() - len(margin))), margin)
+
+
+def _width() -> int:
+    return min(shutil.get_terminal_size((_WIDTH, 24)).columns, _WIDTH)
 
 
 def _change(plan: Plan, name: str) -> str:

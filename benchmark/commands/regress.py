@@ -37,7 +37,7 @@ EXAMPLE = "fedrepro regress cpcfl --record"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Papers, profile, where baselines lie, and whether to record."""
     add_papers(parser)
-    parser.add_argument("--profile", default="reduced", help="default: reduced")
+    parser.add_argument("--profile", metavar="PROFILE", default="reduced", help="default: reduced")
     parser.add_argument("--on", metavar="SET", help="put the profile on this data set")
     parser.add_argument(
         "--baselines",

@@ -36,6 +36,7 @@ from fedrepro.benchmark.commands._options import (
     refuse_selection,
     specs,
 )
+from fedrepro.benchmark.commands._stored_profile import add_default, choose_profile
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.execution.processes import cores, end_with, environment_of_workers
 from fedrepro.benchmark.judging.scoreboard import Scoreboard, scoreboard
@@ -60,6 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_papers(parser)
     add_cells(parser)
     add_places(parser)
+    add_default(parser)
 
 
 def execute(given: argparse.Namespace) -> int:
@@ -68,15 +70,17 @@ def execute(given: argparse.Namespace) -> int:
     alone = len(given.papers) == 1
     if not alone:
         refuse_selection(given)
-    root = specs(given)
-    if len(set(given.papers or paper_ids(root))) > TOGETHER:
+    root, store = specs(given), store_at(given.store)
+    ids = list(dict.fromkeys(given.papers or paper_ids(root)))
+    choose_profile(given, ids, root, store)
+    if len(ids) > TOGETHER:
         folder = given.out or folder_of_all(given.profile)
         return print_result(
             *report_on_many(given, folder, root=root, sets=changed_settings(given)), folder
         )
     from fedrepro.benchmark.judging.judge import judge
 
-    store, command = store_at(given.store), command_line()
+    command = command_line()
     plans = [
         as_stored(chosen_plan(given, paper), store, given.trials)
         for paper in papers_with_profile(given, root)

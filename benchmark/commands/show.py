@@ -7,6 +7,7 @@ import importlib
 
 from fedrepro.benchmark.commands._judged import command_line, store_at
 from fedrepro.benchmark.commands._options import add_cells, add_paper, add_store, chosen_plan, specs
+from fedrepro.benchmark.commands._stored_profile import add_default, choose_profile
 from fedrepro.benchmark.commands._terminal import paint, print_json
 from fedrepro.benchmark.plain import as_plain
 from fedrepro.benchmark.planning.looks_reached import as_stored
@@ -21,8 +22,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """A paper, a table, the profile, and the format."""
     add_paper(parser)
     parser.add_argument("table", metavar="TABLE", help="table or figure, for example 3 or figure-4")
-    add_cells(parser)
+    add_cells(parser, tables=False)
     add_store(parser)
+    add_default(parser)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--format", choices=_FORMATS, default="text", help="default: text")
     form.add_argument("--json", action="store_true", help="the judged table as JSON")
@@ -33,8 +35,10 @@ def execute(given: argparse.Namespace) -> int:
     from fedrepro.benchmark.judging.judge import judge
 
     given.tables = [given.table]
-    store = store_at(given.store)
-    plan = as_stored(chosen_plan(given, load_paper(given.paper, specs(given))), store, given.trials)
+    root, store = specs(given), store_at(given.store)
+    paper = load_paper(given.paper, root)
+    choose_profile(given, [paper.id], root, store)
+    plan = as_stored(chosen_plan(given, paper), store, given.trials)
     text = given.format == "text"
     report = judge(plan, store, command=command_line(), audit=text)
     if given.json:

@@ -1,6 +1,6 @@
 """The device that this machine would train on, told without torch where there can be no other.
 
-Evidence: `tests/benchmark/test_here.py` holds it to what executors and trials say.
+Evidence: `tests/benchmark/test_work.py` holds it to what executors and trials say.
 """
 
 from __future__ import annotations

@@ -14,7 +14,8 @@ from fedrepro.benchmark.config import RunConfig
 from fedrepro.methods.outcome import Outcome
 
 ATTEMPTS = 2
-"""How often a trial is tried when its worker is killed or memory runs out."""
+"""How often a trial is tried when its worker is killed or memory runs out; anew for each time that
+it has saved itself since."""
 
 
 @dataclass(frozen=True)
@@ -134,6 +135,7 @@ class Listener:
     started: a job began.
     advanced: so many of so many rounds are done.
     said: a job has something to say in one sentence.
+    saved: when a job saved itself last, in any measure of time; None for never.
     waiting: takes the reason why nothing is trained now.
     """
 
@@ -142,6 +144,7 @@ class Listener:
     started: Callable[[Job], None] = lambda job: None
     advanced: Callable[[Job, int, int], None] = lambda job, done, total: None
     said: Callable[[Job, str], None] = lambda job, sentence: None
+    saved: Callable[[Job], float | None] = lambda job: None
     waiting: Callable[[str], None] = lambda why: None
 
 
@@ -151,13 +154,14 @@ class Dispatch:
 
     queue: Queue
     listener: Listener
-    _tried: Counter[tuple[str, int]] = field(default_factory=Counter)
+    _tried: Counter[tuple[tuple[str, int], float | None]] = field(default_factory=Counter)
 
     def settle(self, job: Job, result: Result) -> None:
         """Reports a result, and the failure of all that needs it; or queues the job again."""
         if isinstance(result, Failed) and result.again:
-            self._tried[job.name] += 1
-            if self._tried[job.name] < ATTEMPTS:
+            tried = job.name, self.listener.saved(job)
+            self._tried[tried] += 1
+            if self._tried[tried] < ATTEMPTS:
                 self.queue.put_back(job)
                 return
         if self.listener.finished(job, result):

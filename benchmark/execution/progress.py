@@ -6,7 +6,7 @@ A terminal gets bars. Anything else (a file, a log, a pipe) gets one clean line 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from rich.console import Console
@@ -15,7 +15,10 @@ from rich.progress import Progress as Bars
 
 from fedrepro.benchmark.planning.summary import duration
 
-_LINE_EVERY_S = 10.0
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 1.0, 10.0
+"""Between lines; each pause is twice the one before, so that the first seconds are not silent."""
+_BELIEVED = 0.04
+"""The share of the work after which times measured here count as much as the estimates."""
 _NAMED, _DRAWN = 4, 16
 """Trials that a line names and a terminal draws; a cluster trains hundreds at a time."""
 
@@ -49,7 +52,8 @@ class Progress:
         self._trials, self._weight, self._workers = trials, weight, max(workers, 1)
         self._finished = self._failures = 0
         self._finished_weight = 0.0
-        self._began = self._last_line = self.clock()
+        self._measured_from: tuple[float, float] | None = None
+        self._next_line, self._pause = self.clock(), _FIRST_PAUSE_S
 
     def started(self, name: tuple[str, int], label: str, weight: float) -> None:
         """A trial began; a trial that is tried again begins anew."""
@@ -65,6 +69,7 @@ class Progress:
         if name in self._running:
             bar, counted = self._running[name], f"{done}/{total or '?'}"
             self._bars.update(bar, completed=done, total=total or None, counted=counted)
+            self._measure()
         self._show()
 
     def ended(self, name: tuple[str, int], weight: float, failed: bool) -> None:
@@ -73,22 +78,26 @@ class Progress:
         self._finished += 1
         self._failures += failed
         self._finished_weight += weight
+        self._measure()
         self._show()
 
     def seconds_left(self) -> float | None:
         """Estimated seconds until the end; None while nothing can be said.
 
-        Until a trial has ended they follow from the weights: time only shows how workers start.
+        They move from what the weights say to the pace that is seen, as far as there is evidence,
+        so that a wrong estimate shows itself step by step. Time before the first round that is done
+        shows only how workers start, and is left out.
         """
         if self._weight <= 0:
             return None
-        done = self._finished_weight
-        for trial in self._trained():
-            done += trial.fields["weight"] * trial.percentage / 100
+        done = self._done()
         left = max(self._weight - done, 0.0)
-        if self._finished_weight <= 0:
+        if self._measured_from is None:
             return left / self._workers
-        return left * (self.clock() - self._began) / done
+        began, done_then = self._measured_from
+        believed = _BELIEVED * self._weight
+        seconds = believed / self._workers + self.clock() - began
+        return left * seconds / (believed + done - done_then)
 
     def line(self) -> str:
         """The state in one line."""
@@ -110,6 +119,18 @@ class Progress:
         if self._bars.disable and self._trials and kind is None:
             self.say(self.line())
 
+    def _done(self) -> float:
+        """Estimated seconds of what is done."""
+        parts: Iterator[float] = (
+            one.fields["weight"] * one.percentage / 100 for one in self._trained()
+        )
+        return self._finished_weight + sum(parts)
+
+    def _measure(self) -> None:
+        """Begins to measure with the first round or trial that is done."""
+        if self._measured_from is None:
+            self._measured_from = self.clock(), self._done()
+
     def _forget(self, name: tuple[str, int]) -> None:
         if name in self._running:
             self._bars.remove_task(self._running.pop(name))
@@ -124,8 +145,9 @@ class Progress:
 
     def _show(self) -> None:
         if self._bars.disable:
-            if self.clock() - self._last_line >= _LINE_EVERY_S:
-                self._last_line = self.clock()
+            if self.clock() >= self._next_line:
+                self._next_line = self.clock() + self._pause
+                self._pause = min(2 * self._pause, _LONGEST_PAUSE_S)
                 self.say(self.line())
             return
         for place, trial in enumerate(self._running.values()):

@@ -24,6 +24,7 @@ from fedrepro.benchmark.planning.estimate import TrialTimeEstimator
 from fedrepro.benchmark.planning.plan import Plan
 from fedrepro.benchmark.planning.summary import Trial, duration
 from fedrepro.benchmark.store import fingerprint
+from fedrepro.benchmark.store.folder import saved_at, trial_name
 from fedrepro.benchmark.store.store import Store
 from fedrepro.benchmark.training.training import device_name
 from fedrepro.methods.nn.precision import refusal, warning
@@ -203,6 +204,7 @@ class _Driver:
             started=lambda job: shown.started(job.name, _label(job), self.seconds[job.name]),
             advanced=lambda job, done, total: shown.advanced(job.name, done, total),
             said=lambda job, sentence: shown.say(f"{_label(job)}: {sentence}"),
+            saved=lambda job: saved_at(self.store.root, trial_name(*job.name)),
             waiting=shown.say,
         )
         with shown:

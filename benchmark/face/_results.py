@@ -37,16 +37,10 @@ class Results:
     @cached_property
     def trials(self) -> pd.DataFrame:
         """A row for each cell and seed that has a value."""
-        external = self.report.external
         rows = [
             {**place, "metric": cell.metric, "unit": cell.unit, "seed": seed, "value": value}
             for place, cell in self._cells()
-            for seed, value in zip(
-                range(len(cell.trials)) if external is None else external.seeds,
-                cell.trials,
-                strict=False,
-            )
-            if value is not None
+            for seed, value in self.report.seeded(cell)
         ]
         names = ("paper", "profile", "table", "row", "column", "metric", "unit", "seed", "value")
         return _frame(rows, names)

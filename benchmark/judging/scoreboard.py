@@ -29,6 +29,7 @@ class Scoreboard:
     reasons: why cells were not run, with how many each, the commonest first.
     has_results: whether anything of ours is shown.
     recomputed: how many printed numbers were computed again and held against the print.
+    waiting: how many cells would show a result if their run had a finished trial.
     external: what must be said of numbers that were made elsewhere, empty where fedrepro made them.
     failed: every failed trial, such as `fedavg on digits, trial 3: diverged at round 7`.
     """
@@ -45,6 +46,7 @@ class Scoreboard:
     has_results: bool
     failed: tuple[str, ...] = ()
     recomputed: int = 0
+    waiting: int = 0
     external: str = ""
 
 
@@ -66,6 +68,7 @@ def scoreboard(report: Report) -> Scoreboard:
         has_results=drawn or any(cell.mean is not None for cell in cells),
         failed=tuple(f"{run.description}, {error}" for run in report.runs for error in run.errors),
         recomputed=sum(one.kind == "analytic" and one.verdict.word in _COMPUTED for one in cells),
+        waiting=sum(one.run is not None and one.mean is None for one in cells),
         external="" if report.external is None else report.external.statement,
     )
 
@@ -130,13 +133,16 @@ def why_not_run(tables: Iterable[TableResult]) -> list[tuple[str, int]]:
 def exit_code(boards: Sequence[Scoreboard]) -> int:
     """0 nothing discrepant, 1 something is or a trial failed, 2 a cell has no trial, 3 nothing run.
 
-    2 is for cells whose trials all failed.
+    2 is for cells whose trials all failed. Numbers that are recomputed without training are a
+    result only where nothing waits for a run.
     """
     words = {word for board in boards for word in board.verdicts}
     if "ERROR" in words:
         return 2
     if "DISCREPANT" in words or any(board.failed for board in boards):
         return 1
-    shown = any(board.has_results for board in boards)
+    if any(board.has_results for board in boards):
+        return 0
     # Of cells without a result of ours, those with these words were recomputed.
-    return 0 if shown or words & {"EXACT", "MISPRINT?", "INCONCLUSIVE"} else 3
+    recomputed = words & {"EXACT", "MISPRINT?", "INCONCLUSIVE"}
+    return 0 if recomputed and not any(board.waiting for board in boards) else 3

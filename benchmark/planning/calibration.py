@@ -2,12 +2,14 @@
 
 Measured are whole training steps (forward, backward, Adam) of networks in which one thing rules
 each: operators (tiny images), multiply-adds (many channels), bytes (few channels on large images),
-as a single model and as stacked ones, two tiny federated trials, and views. Non-negative least squares on relative errors
-gives what one of each costs. On a processor it is the processor's time that counts, not that of
-the wall, and the least of a few repetitions: other programs on the machine change it less.
+as a single model and as stacked ones, two tiny federated trials, and views. Non-negative least
+squares on relative errors gives what one of each costs. On a processor it is the processor's time
+that counts, not that of the wall, and the least of a few repetitions: other programs on the machine
+change it less.
 
 The file, `calibration.json` in the user's cache folder, holds an entry by device, version of torch
-and precision. It is measured anew after `MAX_AGE_DAYS`, for another version, and where it is damaged.
+and precision. It is measured anew after `MAX_AGE_DAYS`, for another version, and where it is
+damaged.
 Evidence: `tests/benchmark/test_calibration.py`.
 """
 
@@ -25,12 +27,18 @@ from fedrepro.benchmark.planning import kept
 from fedrepro.benchmark.planning.work import Work
 
 MAX_AGE_DAYS = 90
-_FILE = "calibration.json"
+FILE = "calibration.json"
 _REPEATED_S, _MOST, _FEWEST = 0.25, 25, 4
 _DAY_S = 86_400
-_MEASURED = (
-    "operators", "stacked_operators", "multiply_adds", "bytes", "stacked_bytes", "weights",
-)  # fmt: skip
+_MEASURED = {
+    "operator": "operators",
+    "stacked_operator": "stacked_operators",
+    "multiply_add": "multiply_adds",
+    "byte": "bytes",
+    "stacked_byte": "stacked_bytes",
+    "weight": "weights",
+}
+"""What is fitted, and what of a work it is the price of."""
 _VIEWS = (64, 3, 32, 32)
 
 
@@ -66,16 +74,21 @@ USUAL = Calibration(1e-5, 5e-6, 2e-11, 1e-9, 2e-9, 2e-9, 1e-8)
 
 def calibration(device: str, device_name: str, precision: str = "float32") -> Calibration:
     """The device's speed, from the cache folder where it is known and not too old."""
-    key = f"{device_name}, torch {version('torch')}, {precision}"
-    held = kept.read(_FILE)
+    key = key_of(device_name, precision)
+    held = kept.read(FILE)
     entries: dict[str, Any] = held if isinstance(held, dict) else {}
     found = _usable(entries.get(key))
     if found is not None:
         return found
-    measured, whole = _measured(device)
+    measured, whole = _measured(device, precision)
     if whole:
-        kept.write(_FILE, {**entries, key: {"measured": time.time(), "seconds": asdict(measured)}})
+        kept.write(FILE, {**entries, key: {"measured": time.time(), "seconds": asdict(measured)}})
     return measured
+
+
+def key_of(device_name: str, precision: str) -> str:
+    """The name of a device's entry; another version of torch has another."""
+    return f"{device_name}, torch {version('torch')}, {precision}"
 
 
 def _usable(entry: Any) -> Calibration | None:
@@ -89,12 +102,17 @@ def _usable(entry: Any) -> Calibration | None:
     return found if sound and 0 <= age < MAX_AGE_DAYS * _DAY_S else None
 
 
-def _measured(device: str) -> tuple[Calibration, bool]:
+def _measured(device: str, precision: str) -> tuple[Calibration, bool]:
     """The numbers, and whether they were measured."""
     from fedrepro.benchmark.errors import is_out_of_memory
 
     try:
-        return _fitted(device), True
+        from fedrepro.methods.nn.precision import computing_in, refusal
+
+        # A trial may run elsewhere: a precision that this device lacks is not a reason to stop.
+        known = precision if refusal(precision, device) is None else "float32"
+        with computing_in(known, device):
+            return _fitted(device), True
     except Exception as error:
         if not is_out_of_memory(error):
             raise
@@ -116,14 +134,14 @@ def _fitted(device: str) -> Calibration:
         probes += [partial(trial_of, method) for method in TRIALS]
         for probe in probes:
             work, step = probe(device)
-            rows.append([getattr(work, name) for name in _MEASURED])
+            rows.append([getattr(work, name) for name in _MEASURED.values()])
             seconds.append(least(step, device))
         numbers, draw = views_of(_VIEWS, device)
         view = least(draw, device) / numbers
     finally:
         torch.set_num_threads(threads)
     found, _ = nnls(np.array(rows) / np.array(seconds)[:, None], np.ones(len(rows)))
-    return Calibration(*map(float, found), view)
+    return Calibration(**dict(zip(_MEASURED, map(float, found), strict=True)), view=view)
 
 
 def least(call: Callable[[], None], device: str) -> float:

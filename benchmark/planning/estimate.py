@@ -140,7 +140,7 @@ class TrialTimeEstimator:
     def _counted(self, config: RunConfig) -> float:
         if config.key not in self._counts:
             work = work_of(config, self._facts, self._device)
-            speed = self._speed(_PRECISION)
+            speed = self._speed(config.precision)
             self._counts[config.key] = _OVERHEAD_S + speed.seconds(work)
         return self._counts[config.key]
 
@@ -148,9 +148,6 @@ class TrialTimeEstimator:
         if precision not in self._speeds:
             self._speeds[precision] = calibration(self._device, self._device_name, precision)
         return self._speeds[precision]
-
-
-_PRECISION = "float32"
 
 
 def _shape(config: RunConfig) -> Shape:

@@ -2,7 +2,7 @@
 
 Counting needs torch (networks on its `meta` device, partitions on labels without images), so counts
 are kept in the user's cache folder; they hold for the sources that they were made with.
-Evidence: `tests/benchmark/test_facts.py`.
+Evidence: `tests/benchmark/test_work.py`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 
 from fedrepro import __version__
 from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.planning.sizes import images_of
 from fedrepro.benchmark.planning import kept
+from fedrepro.benchmark.planning.sizes import images_of
 
 UNKNOWN_IMAGES = 50_000
 _FILE = "counted.json"
@@ -174,7 +174,7 @@ def _dealt(clients: Mapping[str, Any], name: str, train: int, test: int) -> Deal
     except ValueError:
         each = [_CLIENT_IMAGES] * clients["count"]
         return Dealt(each, each, sum(each), 0)
-    distinct = len(torch.cat(list(dealt.test_of)).unique()) if dealt.test_of else 0
+    distinct = len(set(torch.cat(list(dealt.test_of)).tolist())) if dealt.test_of else 0
     return Dealt(dealt.sizes().tolist(), [len(i) for i in dealt.test_of], distinct, dealt.novel)
 
 

@@ -1,7 +1,7 @@
 """How much memory a trial needs at its peak, as a sum of parts that are counted from its config.
 
 The parts are those that grow: what Python and torch take themselves is measured (`_PROCESS`).
-Evidence: `tests/benchmark/test_memory_estimate.py`; measured peaks are in `docs/estimates.md`.
+Evidence: `tests/benchmark/test_work.py`; measured peaks are in `docs/estimates.md`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ _PROCESS = 330 << 20
 _FLOAT = 4
 _STATES = 4
 """Of each participant at once: what it starts from, what it trained, what is averaged, a spare."""
+_ONCE = 0.5
+"""Two layers save most tensors, as output and as input: such a one is held once."""
 _STEP_STATES = 4
 """Weights, gradients and two moments."""
 
@@ -26,15 +28,13 @@ class Memory:
     """Bytes of a trial at its peak.
 
     process: the interpreter and torch. data: images. weights: of the participants' models. step:
-    the activations, gradients and moments of a training step. held: representations and views that
-    a second server's training keeps.
+    the activations, gradients and moments of a training step.
     """
 
     process: int
     data: int
     weights: int
     step: int
-    held: int = 0
 
     @property
     def total(self) -> int:
@@ -54,18 +54,22 @@ def memory_of(config: RunConfig, facts: Facts, device: str = "cpu") -> Memory:
     if config.stage != "federated":
         batch = min(options.get("batch_size", 500), max(1, facts.images(data, "part")))
         views = views_of(config) if config.stage == "pretraining" else 1
-        step = views * batch * network.image_bytes + _STEP_STATES * network.bytes
+        step = round(_ONCE * views * batch * network.image_bytes) + _STEP_STATES * network.bytes
         return Memory(_PROCESS, stored, network.bytes, step)
     dealt = facts.dealt(config)
     n, sizes = participants(config, dealt)
     views = views_of(config)
     steps = round_steps(config, network, sizes, device)
     batch = min(options["batch_size"], max(sizes, default=1))
-    one = views * batch * network.image_bytes + _STEP_STATES * network.bytes
+    saved_once = round(_ONCE * network.image_bytes)
+    one = views * batch * saved_once + _STEP_STATES * network.bytes
     step = max(one * steps.at_once, min(step_bytes(device), images * network.image_bytes))
-    held = 0
     if "server_epochs" in options:
         every = sum(dealt.training)
         batch = min(options["server_batch_size"], every)
-        step = max(step, 2 * batch * network.image_bytes + _STEP_STATES * network.bytes)
-    return Memory(_PROCESS, stored, _STATES * n * network.bytes, step, held)
+        share = network.module_multiply_adds / network.multiply_adds
+        saved = round(network.image_bytes * _ONCE * (1 - share))
+        # The clients' module is only run, and keeps nothing for a backward pass.
+        step = max(step, 2 * batch * saved + _STEP_STATES * network.bytes)
+        n = 1  # clients have modules only
+    return Memory(_PROCESS, stored, _STATES * n * network.bytes, step)

@@ -2,7 +2,7 @@
 
 `operations.json` beside this file is written by `python -m tests.count_operations`, which trains
 tiny versions on noise and counts; nothing in it is timed, and reading it needs no torch.
-Evidence: `tests/benchmark/test_operations.py` counts two kinds anew.
+Evidence: `tests/benchmark/test_operations_table.py` counts two kinds anew.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ TRIALS = ("fedavg", "fedsimclr")
 class _Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.seen = 0
+        self.seen: int = 0
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
@@ -75,7 +75,7 @@ def operators_of(call: Callable[[], object]) -> int:
     """How many of torch's operators a call runs, backward passes included."""
     with _Operators() as operators:
         call()
-    return operators.seen
+    return int(operators.seen)
 
 
 def step_of(probe: Probe, device: str) -> tuple[Work, Callable[[], None]]:
@@ -112,7 +112,7 @@ def step_of(probe: Probe, device: str) -> tuple[Work, Callable[[], None]]:
     ), step
 
 
-def trial_of(method: str, device: str) -> tuple[Work, Callable[[], object]]:
+def trial_of(method: str, device: str) -> tuple[Work, Callable[[], None]]:
     """What a tiny trial of a method does, evaluations and views included, and the trial."""
     channels, size, clients, images = 1, 8, 5, 8
     encoder = registry.make("encoder", "resnet", {**dict(_RESNET), "width": 4})
@@ -134,8 +134,8 @@ def trial_of(method: str, device: str) -> tuple[Work, Callable[[], object]]:
     options = {"rounds": 2, "local_epochs": 2, "batch_size": 4}
     made = registry.make("federated", method, options)
 
-    def trial() -> object:
-        return loop.run(made, task)
+    def trial() -> None:
+        loop.run(made, task)
 
     return Work(stacked_operators=float(operators_of(trial))), trial
 

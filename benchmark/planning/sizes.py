@@ -3,7 +3,7 @@
 It stands here and not beside the sets, which need torch and are part of what every stored trial
 depends on: trials read the data themselves. Sources are those that the sets' own modules name
 (`data/sets`).
-Evidence: `tests/benchmark/test_sizes.py` (against the sets that are at hand).
+Evidence: `tests/benchmark/test_work.py` (against the sets that are at hand).
 """
 
 from __future__ import annotations

@@ -78,9 +78,9 @@ class Steps:
 
 def step_bytes(device: str) -> int:
     """Bytes that a step should take (`probing.step_bytes`), without importing torch."""
-    # A GPU's budget is a usual one where it is not asked.
-    cpu = int(declared.value("fedrepro.methods.training.probing", "CPU_STEP"))
-    return cpu if not device.startswith("cuda") else 16 << 30
+    module = "fedrepro.methods.training.probing"
+    known = declared.value(module, "_STEP_BYTES")
+    return int(known.get(device.partition(":")[0], declared.value(module, "_STEP_BYTES_ELSEWHERE")))
 
 
 def steps_of(
@@ -156,9 +156,7 @@ def participants(config: RunConfig, dealt: Dealt) -> tuple[int, list[int]]:
     return n, [training[min(len(training) - 1, int((i + 0.5) * every))] for i in range(n)]
 
 
-def round_steps(
-    config: RunConfig, network: Network, sizes: Sequence[int], device: str
-) -> Steps:
+def round_steps(config: RunConfig, network: Network, sizes: Sequence[int], device: str) -> Steps:
     """How the engine would let the clients of a round share steps."""
     views, batch_size = views_of(config), config.options["batch_size"]
     images = min(batch_size, max(sizes, default=1))
@@ -228,9 +226,7 @@ def _trained(
     )  # fmt: skip
 
 
-def _two_servers(
-    config: RunConfig, network: Network, images: int, operators: float
-) -> Work:
+def _two_servers(config: RunConfig, network: Network, images: int, operators: float) -> Work:
     """MFCL: clients train a module and its mirror, a second server the rest on what they send."""
     options, shape = config.options, config.data
     module = network.module_multiply_adds
@@ -243,7 +239,8 @@ def _two_servers(
     return Work(
         stacked_operators=operators + max(0, steps - options["rounds"]) * per_epoch,
         multiply_adds=first * PASSES * 2 * module + second * (module + PASSES * rest),
-        bytes=network.image_bytes * (first * 2 * share + second * (1 - share * (PASSES - 1) / PASSES)),
+        bytes=network.image_bytes
+        * (first * 2 * share + second * (1 - share * (PASSES - 1) / PASSES)),
         weights=steps * network.weights,
         view_numbers=(first + second) * shape["channels"] * shape["image_size"] ** 2,
     )
@@ -261,7 +258,7 @@ def _measurement(config: RunConfig, facts: Facts, device: str) -> Work:
     share = options.get("label_share", 1.0)
     if "local_epochs" in options and config.clients is not None:
         dealt = facts.dealt(config)
-        n, sizes = participants(config, dealt)
+        _, sizes = participants(config, dealt)
         sizes = [max(1, round(share * size)) for size in sizes]
         steps = round_steps(config, network, sizes, device)
         loops = options["rounds"] * options["local_epochs"]

@@ -62,6 +62,7 @@ def load_paper(id: str, root: Folders = None) -> Paper:
     if data is not None:
         raw = validate(RawPaper, data, report)
         rules.check_paper(data, id, report)
+    admitted = rules.vocabulary(data or {})
     problems = list(report.problems)
     tables: dict[str, tuple[Path, RawTable]] = {}
     for table_file in sorted(file.parent.glob("*.toml")):
@@ -71,7 +72,7 @@ def load_paper(id: str, root: Folders = None) -> Paper:
         table_data = toml_file.parse(table_report)
         table = None if table_data is None else validate(RawTable, table_data, table_report)
         if table_data is not None:
-            rules.check_table(table_data, data or {}, table_report)
+            rules.check_table(table_data, data or {}, admitted, table_report)
         if table is not None:
             if table.table in tables:
                 other = tables[table.table][0].name

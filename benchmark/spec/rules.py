@@ -30,7 +30,7 @@ def check_paper(data: Toml, folder: str, report: Reporter) -> None:
     """Rules of paper.toml, in a folder of that name."""
     if isinstance(data.get("id"), str) and data["id"] != folder:
         report.add(("id",), f"'{data['id']}' must be the name of the folder, '{folder}'")
-    rules = _Rules.of(data, report)
+    rules = _Rules.of(data, vocabulary(data), report)
     rules.experiment(_table(data.get("experiment")), ("experiment",))
     rules.choices(data)
     for name, profile in _table(data.get("profiles")).items():
@@ -45,9 +45,19 @@ def check_paper(data: Toml, folder: str, report: Reporter) -> None:
             rules.name("data set", data_set, (*here, "on", data_set))
 
 
-def check_table(data: Toml, paper: Toml, report: Reporter) -> None:
-    """Rules of a table's file; `paper` is the raw paper.toml."""
-    rules = _Rules.of(paper, report, data)
+def vocabulary(paper: Toml) -> frozenset[str]:
+    """What a raw paper.toml admits: its words, and options of modules of one's own that it names.
+
+    Tables share it, and it takes a walk through all of the file.
+    """
+    words = paper.get("vocabulary")
+    words = [word for word in words if isinstance(word, str)] if isinstance(words, list) else []
+    return frozenset([*words, *_own_options(paper)])
+
+
+def check_table(data: Toml, paper: Toml, admitted: frozenset[str], report: Reporter) -> None:
+    """Rules of a table's file; `paper` is the raw paper.toml, `admitted` its `vocabulary`."""
+    rules = _Rules.of(paper, admitted.union(_own_options(data)), report)
     rows, columns = list(_tables(data, "rows")), list(_tables(data, "columns"))
     rules.experiment(_table(data.get("experiment")), ("experiment",))
     rules.profiles(data, ())
@@ -107,15 +117,9 @@ class _Rules:
     report: Reporter
 
     @classmethod
-    def of(cls, paper: Toml, report: Reporter, table: Toml | None = None) -> _Rules:
-        """The rules of a raw paper.toml, and of one of its tables.
-
-        Options of modules of one's own that these name are admitted with the vocabulary.
-        """
-        words = paper.get("vocabulary")
-        words = [word for word in words if isinstance(word, str)] if isinstance(words, list) else []
-        own = (one for data in (paper, table) for one in _own_options(data))
-        return cls(frozenset([*words, *own]), _table(paper.get("profiles")), report)
+    def of(cls, paper: Toml, admitted: frozenset[str], report: Reporter) -> _Rules:
+        """The rules of a raw paper.toml, where also `admitted` names may stand."""
+        return cls(admitted, _table(paper.get("profiles")), report)
 
     def binding(self, binding: Toml, at: Path, fields: frozenset[str]) -> None:
         valid = fields | SECTIONS | {word.split(".")[0] for word in self.vocabulary}

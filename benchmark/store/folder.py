@@ -157,6 +157,14 @@ def trial_name(run: str, seed: int) -> str:
     return f"{run}-seed{seed}"
 
 
+def saved_at(root: Path, trial: str) -> float | None:
+    """When a trial saved itself last, in seconds of the disk's clock; None where it has not."""
+    try:
+        return (root / CHECKPOINTS / f"{trial}.checkpoint").lstat().st_mtime
+    except OSError:
+        return None
+
+
 def forget_checkpoint(root: Path, trial: str) -> None:
     """Removes where a trial would have gone on, now that its record is written.
 

@@ -66,12 +66,14 @@ def computing_in(precision: str, device: torch.device | str = "cpu") -> Iterator
     if (why := refusal(precision, device)) is not None:
         raise ValueError(why)
     token = _CURRENT.set(precision)  # type: ignore[arg-type]
-    before = torch.backends.cudnn.allow_tf32
-    torch.backends.cudnn.allow_tf32 = precision == "tf32"
+    cudnn, matmul = torch.backends.cudnn, torch.backends.cuda.matmul
+    before = cudnn.allow_tf32, matmul.allow_tf32
+    # Of matrix products only those of networks are in TF32 (`products`), whatever was set before.
+    cudnn.allow_tf32, matmul.allow_tf32 = precision == "tf32", False
     try:
         yield
     finally:
-        torch.backends.cudnn.allow_tf32 = before
+        cudnn.allow_tf32, matmul.allow_tf32 = before
         _CURRENT.reset(token)
 
 

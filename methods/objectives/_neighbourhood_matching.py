@@ -26,7 +26,7 @@ def draw_candidates(valid: Tensor, n: int, generators: Sequence[torch.Generator]
     """
     entries = valid.shape[1]
     keys = torch.stack([torch.rand(entries, generator=generator) for generator in generators])
-    keys = keys.to(valid.device).masked_fill(~valid, 2.0)
+    keys = keys.to(valid.device, non_blocking=True).masked_fill(~valid, 2.0)
     return keys.topk(min(n, entries), dim=1, largest=False).indices
 
 

@@ -17,6 +17,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from fedrepro.methods.transfer import all_to
+
 LARGEST = 0.65
 
 
@@ -26,9 +28,13 @@ def instahide(images: Tensor, mixed: int, generator: torch.Generator) -> Tensor:
     mixed: k, images in each mixture, the image itself included; 1 flips signs only.
     """
     n = images.shape[0]
-    share = coefficients(n, mixed, generator).to(images)
-    index = partners(n, mixed, generator).to(images.device)
-    sign = torch.randint(0, 2, images.shape, generator=generator).to(images) * 2 - 1
+    drawn = (
+        coefficients(n, mixed, generator).to(images.dtype),
+        partners(n, mixed, generator),
+        torch.randint(0, 2, images.shape, generator=generator).to(images.dtype),
+    )
+    share, index, coin = all_to(images.device, drawn)
+    sign = coin * 2 - 1
     offsets = images * 2 - 1
     mixture = torch.einsum("nk,nkchw->nchw", share, offsets[index])
     return (sign * mixture + 1) / 2

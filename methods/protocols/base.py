@@ -13,6 +13,7 @@ from typing import ClassVar
 
 import torch
 
+from fedrepro.methods.checkpoint import NEVER, Checkpoint
 from fedrepro.methods.data.federation import Federation, ImageSet
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.nn.layers import Layer
@@ -28,7 +29,8 @@ class Subject:
     network: the encoder's architecture, `dim` wide. weights: one model, all that the training
     saved. train, test: images to learn from and to measure on (None without `tests`). federation:
     who holds which, for protocols with `federated`. source: loads the images on which the weights
-    were trained. augmentation: for protocols with `draws_views`.
+    were trained. augmentation: for protocols with `draws_views`. checkpoint: offers sections of the
+    measurement that can be saved by themselves.
     """
 
     network: Layer
@@ -43,6 +45,7 @@ class Subject:
     federation: Federation | None = None
     augmentation: Augmentation | None = None
     progress: Callable[[int, int], None] = lambda done, total: None
+    checkpoint: Checkpoint = NEVER
 
     def on_device(self, prefix: str | None = None) -> State:
         """The weights on `device`; those below `prefix` alone if there is one."""
@@ -62,6 +65,8 @@ class Protocol(ABC):
 
     tests: ClassVar[bool] = True
     federated: ClassVar[bool] = False
+    in_rounds: ClassVar[bool] = False
+    """Whether it trains in rounds, between which it can be interrupted."""
 
     @property
     def draws_views(self) -> bool:

@@ -29,6 +29,7 @@ class FederatedFineTuning(FedAvg, Protocol):
     """Options of FedAvg; label_share: share of each client's images whose labels are used."""
 
     federated: ClassVar[bool] = True
+    in_rounds: ClassVar[bool] = True
 
     label_share: float = 1.0
 
@@ -49,7 +50,9 @@ class FederatedFineTuning(FedAvg, Protocol):
             augmentation=subject.augmentation,
         )
         method = FedAvg(**{f.name: getattr(self, f.name) for f in fields(FedAvg)})
-        outcome = loop.run(method, task, subject.progress, evaluate_every=0)
+        outcome = loop.run(
+            method, task, subject.progress, evaluate_every=0, checkpoint=subject.checkpoint
+        )
         return replace(outcome, encoder=None)
 
 

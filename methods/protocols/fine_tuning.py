@@ -25,6 +25,7 @@ from fedrepro.methods.protocols.base import Protocol, Subject, once
 from fedrepro.methods.protocols.linear_probe import HeadOptions
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State, part
+from fedrepro.methods.training.epochs import Epochs
 from fedrepro.methods.training.pretraining import batches, encode
 
 
@@ -54,34 +55,42 @@ class FineTuning(HeadOptions, Protocol):
         state = model.new(subject.seeds.generator("weights", "fine-tuning"))
         state.update(part(subject.weights, ENCODER))
         state = {name: value.to(subject.device).clone() for name, value in state.items()}
-        self._train(model, state, train, subject)
+        state = self._train(model, state, train, subject)
         with torch.no_grad():
             h = encode(model.encoder, state, test.images)
             predicted = model.logits(state, h[None])[0].argmax(dim=1)
         accuracy = float((predicted == wanted).double().mean())
         return Outcome(metrics=once({"accuracy": accuracy}), counts={"labels": len(train)})
 
-    def _train(self, model: Classifier, state: State, train: ImageSet, subject: Subject) -> None:
-        """Changes `state` in place."""
+    def _train(self, model: Classifier, fresh: State, train: ImageSet, subject: Subject) -> State:
+        """The weights after training, from `fresh`."""
+        section = subject.checkpoint.section()
+        at: Epochs = section.saved or Epochs(fresh)
+        state = at.weights
         labels = train.known_labels("fine-tuning")
         rates = {ENCODER: 1.0, HEAD: (self.head_learning_rate or self.learning_rate)}
         rates[HEAD] /= self.learning_rate
         steps = {name: self.optimizer_over(_trained(part(state, name))) for name in (ENCODER, HEAD)}
         order = subject.seeds.generator("fine-tuning", "order")
-        for epoch in range(self.epochs):
+        optimizers = list(steps.values())
+        at.go_on(optimizers, order=order)
+        while at.epoch < self.epochs:
             for name, optimizer in steps.items():
                 for group in optimizer.param_groups:
-                    group["lr"] = self.rate(epoch) * rates[name]
+                    group["lr"] = self.rate(at.epoch) * rates[name]
             for batch in batches(len(train), self.batch_size, order, subject.device):
                 logits = model(state, to_float(train.images[batch])[None], training=True)[0]
-                for optimizer in steps.values():
+                for optimizer in optimizers:
                     optimizer.zero_grad(set_to_none=True)
                 torch.autograd.backward(F.cross_entropy(logits, labels[batch]))
-                for optimizer in steps.values():
+                for optimizer in optimizers:
                     optimizer.step()
             if not all(bool(value.isfinite().all()) for value in state.values()):
-                raise DivergedError(epoch + 1)
-            subject.progress(epoch + 1, self.epochs)
+                raise DivergedError(at.epoch + 1)
+            at.epoch, at.order = at.epoch + 1, order.get_state()
+            section.offer(lambda: at.so_far(optimizers))
+            subject.progress(at.epoch, self.epochs)
+        return state
 
 
 def labelled_share(portion: ImageSet, share: float, seeds: Seeds) -> ImageSet:

@@ -21,12 +21,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from fedrepro.methods.checkpoint import NEVER, Checkpoint
 from fedrepro.methods.nn.layers import Linear
 from fedrepro.methods.optim.optimizers import Optimizer, make_optimizer
 from fedrepro.methods.outcome import DivergedError, Outcome
 from fedrepro.methods.protocols.base import Protocol, Subject, once
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State
+from fedrepro.methods.training.epochs import Epochs
 from fedrepro.methods.training.pretraining import batches, encode
 
 
@@ -79,24 +81,31 @@ def train_head(
     options: HeadOptions,
     seeds: Seeds,
     progress: Callable[[int, int], None] = lambda done, total: None,
+    checkpoint: Checkpoint = NEVER,
 ) -> tuple[Linear, State]:
     """A linear layer (`head.*`) trained on `features` (n x dim); may raise `DivergedError`."""
     layer = Linear("head", features.shape[1], n_classes)
-    fresh = layer.new(seeds.generator("weights", "linear evaluation"))
-    head = {name: value.to(features.device).requires_grad_() for name, value in fresh.items()}
+    drawn = layer.new(seeds.generator("weights", "linear evaluation"))
+    fresh = {name: value.to(features.device) for name, value in drawn.items()}
+    section = checkpoint.section()
+    at: Epochs = section.saved or Epochs(fresh)
+    head = {name: value.requires_grad_() for name, value in at.weights.items()}
     steps = options.optimizer_over(list(head.values()))
     order = seeds.generator("linear evaluation", "order")
-    for epoch in range(options.epochs):
+    at.go_on([steps], order=order)
+    while at.epoch < options.epochs:
         for group in steps.param_groups:
-            group["lr"] = options.rate(epoch)
+            group["lr"] = options.rate(at.epoch)
         for batch in batches(len(features), options.batch_size, order, features.device):
             steps.zero_grad(set_to_none=True)
             loss = F.cross_entropy(layer(head, features[batch][None])[0], labels[batch])
             torch.autograd.backward(loss)
             steps.step()
         if not all(bool(value.isfinite().all()) for value in head.values()):
-            raise DivergedError(epoch + 1)
-        progress(epoch + 1, options.epochs)
+            raise DivergedError(at.epoch + 1)
+        at.epoch, at.order = at.epoch + 1, order.get_state()
+        section.offer(lambda: at.so_far([steps]))
+        progress(at.epoch, options.epochs)
     return layer, {name: value.detach() for name, value in head.items()}
 
 
@@ -120,7 +129,13 @@ class LinearProbe(HeadOptions, Protocol):
         if self.standardised:
             features, unseen = standardised(features, unseen)
         layer, head = train_head(
-            features, known, subject.n_classes, self, subject.seeds, subject.progress
+            features,
+            known,
+            subject.n_classes,
+            self,
+            subject.seeds,
+            subject.progress,
+            subject.checkpoint,
         )
         with torch.no_grad():
             predicted = layer(head, unseen[None])[0].argmax(dim=1)

@@ -49,7 +49,9 @@ class PersonalizedHead(Protocol):
         heads = {name: value.to(subject.device) for name, value in first.items()}
         start = repeat({**subject.on_device(ENCODER), **heads}, federation.n_clients)
         options = LocalOptions(self.epochs, self.batch_size, self.learning_rate, self.optimizer)
-        adapted = adapted_heads(model, start, federation, options, subject.seeds, 0)
+        adapted = adapted_heads(
+            model, start, federation, options, subject.seeds, 0, subject.checkpoint
+        )
         everyone = torch.arange(federation.n_clients)
         predicted = probabilities(model, adapted, everyone, federation.test, federation.test_of)
         evaluation = fairness.evaluate(predicted, federation)

@@ -13,7 +13,8 @@ from pathlib import Path
 Make = Callable[[Path], str]
 FOREIGN = "somebody's own"
 OWN_NAMES = (
-    "store.json", "lock", "report.json", "report.html", "report.md", "report.csv", ".report.lock",
+    "store.json", "lock", "report.json", "report.html", "report.md", "report.csv",
+    "report.trials.csv", ".report.lock",
     "audit.html", "audit.md", "paper.toml", "1.toml", "2.toml", "toy-smoke.json", "papers",
     "train", "methods", "tests",
 )  # fmt: skip

@@ -11,9 +11,15 @@ from typing import Any
 import pytest
 import torch
 
+from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import FedreproError
+from fedrepro.benchmark.execution.executors._work import OverdueError, _interruptible
+from fedrepro.benchmark.execution.executors.base import Saving
+from fedrepro.benchmark.execution.jobs import Job
 from fedrepro.benchmark.store.checkpoints import TrialFile
 from fedrepro.benchmark.store.folder import clear_unfinished, forget_checkpoint, trial_name
+from fedrepro.benchmark.training.stages.trial import StaleStateError
+from fedrepro.methods.outcome import DivergedError
 
 IDENTITY = {"run": "0123456789abcdef", "seed": 3, "source": "abc", "versions": {"torch": "2"}}
 NAME = trial_name("0123456789abcdef", 3)
@@ -169,3 +175,64 @@ def test_what_a_killed_writer_left_is_cleared_by_the_next_driver(file: TrialFile
     clear_unfinished(file.root)
     assert not left.exists()
     assert file.path.exists()
+
+
+NOTHING = RunConfig("costs", "fedavg", {}, {"name": "digits"}, {"name": "cnn"})
+
+
+class EndedError(Exception):
+    """Whatever else a training may raise."""
+
+
+@pytest.mark.parametrize(
+    ("error", "stays"),
+    [
+        (BrokenPipeError(), True),  # the driver was killed while progress was told
+        (MemoryError(), True),
+        (OverdueError(Job(NOTHING, 0, limit_s=1.0)), True),
+        (EndedError(), False),
+        (DivergedError(3), False),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_checkpoint_goes_only_with_a_failure_that_would_come_again(
+    file: TrialFile, error: Exception, stays: bool
+) -> None:
+    file.write({"at": "round 2"})
+    saving = Saving(file.root, 1.0)
+
+    def train(**given: Any) -> Any:
+        assert given["saved"] == {"at": "round 2"}
+        raise error
+
+    with pytest.raises(type(error)):
+        _interruptible(train, again(file), saving, lambda sentence: None)
+    assert file.path.exists() == stays
+
+
+def test_a_failure_from_the_start_keeps_what_was_saved_since(file: TrialFile) -> None:
+    def train(**given: Any) -> Any:
+        given["save"]({"at": "round 2"})
+        raise EndedError
+
+    with pytest.raises(EndedError):
+        _interruptible(train, file, Saving(file.root, 1.0), lambda sentence: None)
+    assert file.path.exists()
+
+
+def test_data_that_have_changed_begin_a_trial_anew(file: TrialFile, said: list[str]) -> None:
+    file.write({"at": "round 2"})
+    begun: list[Any] = []
+
+    def train(**given: Any) -> Any:
+        begun.append(given.get("saved"))
+        if given.get("saved") is not None:
+            raise StaleStateError("digits/train")
+        return "outcome", {}
+
+    found = _interruptible(train, again(file), Saving(file.root, 1.0), said.append)
+    assert found == ("outcome", {})
+    assert begun == [{"at": "round 2"}, None]
+    assert said[0] == "goes on from round 2"
+    assert "digits/train changed" in said[1]
+    assert not file.path.exists()

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from fedrepro.benchmark.cli import main
-from fedrepro.benchmark.commands._terminal import Output
+from fedrepro.benchmark.commands._terminal import Output, folded
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.execution.executors import _work
 from fedrepro.benchmark.spec.folders import tables_root
@@ -85,6 +85,9 @@ def in_shell(command: str) -> subprocess.CompletedProcess[bytes]:
         ("fedrepro list nonesuch 2>&-", 2),
         ("fedrepro audit fedrlc --strict | head -1; exit ${PIPESTATUS[0]}", 1),
         ("fedrepro list --json | head -1; exit ${PIPESTATUS[0]}", 0),
+        ("(sleep .3; fedrepro list nonesuch) 2>&1 | true; exit ${PIPESTATUS[0]}", 2),
+        ("(sleep .3; fedrepro nonesuch) 2>&1 | true; exit ${PIPESTATUS[0]}", 2),
+        ("(sleep .3; fedrepro audit fedrlc --strict) 2>&1 | true; exit ${PIPESTATUS[0]}", 1),
         ("PYTHONIOENCODING=ascii fedrepro list cpcfl", 0),
         ("fedrepro list $'caf\\xe9'", 2),
     ],
@@ -124,6 +127,17 @@ def test_a_terminal_shows_colours_and_no_other_sequence(monkeypatch: pytest.Monk
     ):
         Output(stream).write("\x1b[31mERROR\x1b[0m \x1b[2J\x07\u202e\x9b")
         assert stream.getvalue() == f"{shown} \ufffd[2J\ufffd\ufffd\ufffd"
+
+
+def test_a_narrow_terminal_breaks_lines_between_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    line = "  cpcfl  " + "contrastive pre-training-based " * 9 + "https://example.org/" + "x" * 60
+    assert folded(line, 9) == line  # a pipe gets whole lines
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    shown = folded(line, 9).splitlines()
+    assert " ".join(" ".join(shown).split()) == " ".join(line.split())
+    assert [one for one in shown if len(one) > 60 and " " in one.strip()] == []
+    assert {len(one) - len(one.lstrip()) for one in shown[1:]} == {9}
 
 
 @pytest.mark.parametrize("profile", ["../../elsewhere", "a/b", "x" * 300])
@@ -209,6 +223,46 @@ def test_a_report_without_any_trial_says_that_nothing_was_run(
     assert main([*arguments, "--out", str(tmp_path / "out")]) == 3
     assert "NOT RUN" in capsys.readouterr().out
     assert "NOT RUN" in (tmp_path / "out" / "report.md").read_text()
+
+
+def test_recomputed_numbers_are_no_result_where_others_wait_for_a_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    places = ["--store", str(tmp_path / "store"), "--out", str(tmp_path / "out")]
+    assert main(["report", "cpcfl", "--tables", "text-3.5,3", *places]) == 3
+    assert "EXACT" in capsys.readouterr().out
+    assert main(["report", "cpcfl", "--tables", "text-3.5", *places]) == 0
+
+
+def test_what_is_stored_is_found_under_whichever_profile_it_was_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store, out = ["--store", str(tmp_path / "store")], ["--out", str(tmp_path / "out")]
+    chosen = ["--tables", "3", "--rows", "FedAvg|None"]
+    assert main(["run", "cpcfl", "--profile", "smoke", *chosen, *store, *out, "--jobs", "0"]) == 0
+    capsys.readouterr()
+    said = "nothing is stored under the profile 'reduced': this is 'smoke'"
+    for papers in (["cpcfl"], ["cpcfl", "fcl"], ["cpcfl", *chosen]):
+        assert main(["report", *papers, *store, *out]) == 0
+        shown = capsys.readouterr()
+        assert "cpcfl, profile smoke" in shown.out
+        assert said in shown.err
+    assert main(["show", "cpcfl", "3", *store]) == 0
+    shown = capsys.readouterr()
+    assert "SCALED" in shown.out
+    assert said in shown.err
+    for asked in (["cpcfl", "--profile", "reduced"], ["fcl"]):
+        assert main(["report", *asked, *store, *out]) == 3
+        shown = capsys.readouterr()
+        assert "profile reduced" in shown.out
+        assert said not in shown.err
+
+
+def test_a_table_that_is_shown_is_named_once(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["show", "cpcfl", "3", "--tables", "5"])
+    assert ended.value.code == 2
+    assert "unrecognized arguments: --tables 5" in capsys.readouterr().err
 
 
 def test_the_smoke_profile_goes_from_tables_to_a_report_and_is_never_called_reproduced(

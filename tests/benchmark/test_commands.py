@@ -28,8 +28,8 @@ VERBS: dict[str, argparse.ArgumentParser] = next(
 def test_every_command_that_is_promised_is_there() -> None:
     assert set(VERBS) == {
         "audit", "baselines", "check", "claims", "completion", "diff", "doctor", "judge", "list",
-        "methods", "multiverse", "new-method", "new-project", "new-table", "plan", "readings",
-        "regress", "report", "run", "show", "tables", "template", "variance",
+        "methods", "multiverse", "new-method", "new-project", "new-table", "plan", "published",
+        "readings", "regress", "report", "run", "show", "tables", "template", "variance",
     }  # fmt: skip
 
 
@@ -131,6 +131,12 @@ def test_completion_is_a_script_that_the_shell_takes_and_that_completes(
         ("run --prof", 2, "--profile"),
         ("run cp", 2, "cpcfl"),
         ("run cpcfl --out /et", 4, "/etc"),
+        ("run cpcfl --tables A.1", 4, "A.13"),
+        ("show cpcfl B.15", 3, "B.15"),
+        ("plan --profile re", 3, "reduced"),
+        ("run cpcfl --on photo", 4, "photo-patches"),
+        ("run cpcfl --executor pa", 4, "parsl"),
+        ("methods lg-", 2, "lg-fedavg"),
     ):
         done = subprocess.run(
             ["bash", "-c", script + ask.format(words, at, complete[1])],
@@ -139,21 +145,41 @@ def test_completion_is_a_script_that_the_shell_takes_and_that_completes(
         assert done.stdout.strip() == found
 
 
-@pytest.mark.parametrize("shell", ["zsh", "tcsh"])
+@pytest.mark.parametrize("shell", ["zsh", "fish", "tcsh"])
 def test_other_shells_have_a_script_with_all_commands(
     shell: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["completion", shell]) == 0
     script = capsys.readouterr().out
-    assert {verb for verb in VERBS if verb not in script} == set()
-    assert "cpcfl" in script
+    for words in (VERBS, ("cpcfl", "B.15", "photo-patches")):
+        assert {word for word in words if word not in script} == set()
+    checker = shutil.which(shell)
+    if checker is not None:
+        subprocess.run([checker, "-n"], input=script, text=True, check=True)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "tcsh"])
+def test_no_name_of_a_strangers_specs_reaches_a_shell(
+    shell: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for paper in ("mine", "$(touch planted)"):
+        folder = tmp_path / paper
+        folder.mkdir()
+        (folder / "paper.toml").write_text('profiles."`touch planted`" = 1\n[profiles.own]\n')
+        for table in ("1; touch planted", "Z.1"):
+            (folder / f"{table}.toml").touch()
+    (tmp_path / "mine" / "2.toml").write_text("not TOML")
+    assert main(["completion", shell, "--specs", str(tmp_path)]) == 0
+    script = capsys.readouterr().out
+    assert "planted" not in script
+    assert {name for name in ("mine", "own", "Z.1") if name not in script} == set()
 
 
 def test_a_report_on_all_papers_leaves_out_what_lacks_the_profile(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     places = ["--store", str(tmp_path / "store"), "--out", str(tmp_path / "out")]
-    assert main(["report", "cpcfl", "mfcl", *places]) == 0
+    assert main(["report", "cpcfl", "mfcl", *places]) == 3
     found = json.loads((tmp_path / "out" / "report.json").read_text())
     assert [one["paper"] for one in found] == ["cpcfl", "mfcl"]
     assert main(["report", "--profile", "nonesuch", *places]) == 2
@@ -290,7 +316,16 @@ def test_plan_as_json_lists_the_runs_that_the_text_counts(
     assert {run["start"] for run in plain["runs"]} - {None} <= {run["key"] for run in plain["runs"]}
     for run in plain["runs"]:
         assert RunConfig.from_dict(run["config"]).key == run["key"]
-    assert plain["estimate"]["seconds"] > 0
+        assert run["estimate"]["seconds"] > 0
+        assert run["estimate"]["source"] in ("stored", "learned", "calibrated")
+        parts = dict(run["estimate"]["memory"])
+        assert parts.pop("total") == sum(parts.values()) > 0
+    estimates = {run["key"]: run["estimate"] for run in plain["runs"]}
+    left = plain["estimate"]
+    assert left["seconds"] > 0
+    assert left["longest"]["seconds"] == max(one["seconds"] for one in estimates.values())
+    assert estimates[left["longest"]["key"]]["seconds"] == left["longest"]["seconds"]
+    assert left["memory"] == max(one["memory"]["total"] for one in estimates.values())
 
 
 def test_several_plans_are_a_line_each_and_all_of_it(
@@ -301,12 +336,13 @@ def test_several_plans_are_a_line_each_and_all_of_it(
     fcl, fedrlc = plans = json.loads(capsys.readouterr().out)
     assert (fcl["paper"], fedrlc["paper"]) == ("fcl", "fedrlc")
     assert main(selection) == 0
-    *lines, size, left = capsys.readouterr().out.splitlines()
+    *lines, size, left, longest = capsys.readouterr().out.splitlines()
     trials = sum(one["trials"] for one in plans)
     assert lines[0].startswith(f"fcl: {fcl['cells']} cells, {len(fcl['runs'])} unique runs")
     assert lines[1].startswith("fedrlc: ")
     assert size == f"2 papers: {fcl['cells'] + fedrlc['cells']} cells, {trials} trials"
     assert f" for {trials} trials with " in left
+    assert longest.startswith("longest trial: about ")
 
 
 def test_check_as_json_holds_problems_with_file_and_line(

@@ -5,13 +5,14 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable, Iterator
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
 
 from fedrepro.benchmark.cli import main
 from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.spec import names
+from fedrepro.benchmark.spec import authors, names, settings
 from fedrepro.benchmark.store import fingerprint
 from fedrepro.methods import registry
 from tests.benchmark.small_papers import write_papers
@@ -113,6 +114,50 @@ def test_names_of_this_project_are_not_replaced_by_entry_points(
         registry._installed.cache_clear()
     assert set(asked) == {"fedrepro.federated"}
     assert registry.GROUPS["partition"] == "fedrepro.partitions"
+
+
+def test_a_broken_package_ends_no_command_and_is_named(
+    package: Path, capsys: Said, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = {
+        "raises": "ownpackage.raises",
+        "leaves": "ownpackage.leaves",
+        "gone": "ownpackage.gone.further",
+        "empty": "ownpackage.shares",
+        "fedavg": NAME,
+        "kept": NAME,
+        "twice": NAME,
+    }
+    (package / "raises.py").write_text("raise RuntimeError('\\x1b[2J boom')")
+    (package / "leaves.py").write_text("raise SystemExit(7)")
+    points = [EntryPoint(name, at, "fedrepro.federated") for name, at in given.items()]
+    points.append(EntryPoint("twice", "ownpackage.other", "fedrepro.federated"))
+
+    def found(*, group: str) -> list[EntryPoint]:
+        return [one for one in points if one.group == group]
+
+    monkeypatch.syspath_prepend(str(package.parent))
+    monkeypatch.setattr(registry, "entry_points", found)
+    registry._installed.cache_clear()
+    settings.known_options.cache_clear()
+    authors.files.cache_clear()
+    try:
+        assert main(["check", "fcl"]) == 0
+        said = capsys.readouterr().err
+        assert main(["methods", "kept"]) == 0
+        shown = capsys.readouterr()
+    finally:
+        registry._installed.cache_clear()
+        settings.known_options.cache_clear()
+        authors.files.cache_clear()
+    assert "ownpackage/kept.py" in shown.out
+    assert shown.err == said
+    assert [line.split("'")[1] for line in said.splitlines()] == [
+        "empty", "fedavg", "gone", "leaves", "raises", "twice",
+    ]  # fmt: skip
+    assert "'fedavg' is left out: ownpackage.kept: the name is one of fedrepro's own" in said
+    assert "ownpackage.kept, ownpackage.other: two packages give the name" in said
+    assert "RuntimeError: \ufffd[2J boom" in said
 
 
 def test_a_spec_names_it_with_its_options_and_it_trains(package: Path, capsys: Said) -> None:

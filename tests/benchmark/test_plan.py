@@ -140,8 +140,10 @@ def test_description_counts_runs_sharing_and_time(tiny_paper: MakePaper, tmp_pat
     assert "4 cells, 4 of them measured" in text
     assert "3 unique runs (2 federated, 1 pretraining); 4 cells share 2 of them" in text
     assert "5 trials, 0 of them in" in text
-    assert lines[-1].startswith("about ")
-    assert "rough" in lines[-1]
+    assert lines[-2].startswith("about ")
+    assert lines[-1].startswith("longest trial: about ")
+    assert "MiB" in lines[-1]
+    assert "within a factor of 1.5 of their estimate" in lines[-2]
 
 
 @pytest.mark.parametrize("profile", ["paper", "reduced", "smoke"])

@@ -355,7 +355,11 @@ def test_no_wrong_shape_anywhere_is_more_than_a_complaint() -> None:
     paper = tomllib.loads(PAPER, parse_float=Decimal)
     for text, model, check in [
         (PAPER, RawPaper, lambda data, report: rules.check_paper(data, "made-up", report)),
-        (TABLE, RawTable, lambda data, to: rules.check_table(data, paper, to)),
+        (
+            TABLE,
+            RawTable,
+            lambda data, to: rules.check_table(data, paper, rules.vocabulary(paper), to),
+        ),
     ]:
         original = tomllib.loads(text, parse_float=Decimal)
         for path in find_lines(text):

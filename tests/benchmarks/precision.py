@@ -15,13 +15,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fedrepro import Plan, Store, execute, load_paper, make_plan
+from fedrepro import Store, execute, load_paper, make_plan
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.execution.progress import Progress
 from fedrepro.benchmark.planning.plan import PlannedCell
 from fedrepro.benchmark.spec.settings import PRECISION
 from fedrepro.benchmark.stats.equivalence import Equivalence, paired_equivalence
 
+PRECISIONS = ("float32", "bf16")
 FIRST_SEED = 100
 SMALLEST_MARGIN = 1.0
 """Points; half of a cell's own margin where that is smaller."""
@@ -85,11 +86,10 @@ float32 stays the default for every paper.
 
 @dataclass(frozen=True)
 class Pair:
-    """A run in both precisions. values, seconds: by precision, of each trial."""
+    """A run in both precisions. values, seconds: by precision, of trials of the same seeds."""
 
     paper: str
     cell: PlannedCell
-    runs: dict[str, RunConfig]
     values: dict[str, list[float]]
     seconds: dict[str, list[float]]
 
@@ -120,38 +120,42 @@ def chain(run: RunConfig | None) -> list[RunConfig]:
     return [] if run is None else [*chain(run.start), run]
 
 
-def pairs_of(paper: str, store: Store, seeds: Sequence[int]) -> list[Pair]:
-    """The pairs of a paper; what the store lacks is trained, all runs of a seed after another."""
-    cells = {one: planned(paper, one) for one in ("float32", "bf16")}
+def trained(paper: str, store: Store, seeds: Sequence[int]) -> None:
+    """Trains what the store lacks, one cell after the other and both precisions of a seed."""
+    cells = [planned(paper, one) for one in PRECISIONS]
     order = dict.fromkeys(
         (run, seed)
+        for both in zip(*cells, strict=True)
         for seed in seeds
-        for precision in cells
-        for one in cells[precision]
+        for one in both
         for run in chain(one.config)
     )
-    plan: Plan = make_plan(load_paper(paper), "reduced", tables=[str(CELLS[paper][0])])
+    plan = make_plan(load_paper(paper), "reduced", tables=[str(CELLS[paper][0])])
     plan = replace(plan, runs=tuple(dict.fromkeys(run for run, _ in order)))
     execute(plan, store, jobs=0, trials=list(order), time_limit=0, progress=Progress())
+
+
+def pairs_of(paper: str, store: Store, seeds: Sequence[int]) -> list[Pair]:
+    """The cells of which two seeds or more are stored in both precisions, with these seeds."""
     pairs = []
-    for k, cell in enumerate(cells["float32"]):
-        runs = {precision: cells[precision][k].config for precision in cells}
-        values: dict[str, list[float]] = {}
-        seconds: dict[str, list[float]] = {}
-        for precision, run in runs.items():
-            assert run is not None
-            for seed in seeds:
-                record = store.find(run, seed)
-                if record is None:
-                    raise SystemExit(f"{paper}, {run.description}: {store.error(run, seed)}")
-                metric = record.metrics[str(cell.cell.metric)]
-                scale = 100.0 if cell.cell.unit == "%" else 1.0
-                values.setdefault(precision, []).append(scale * metric.read(cell.read.at))
-                # What a measurement starts from is most of it.
-                whole = record if run.stage != "measurement" else store.find(chain(run)[-2], seed)
-                assert whole is not None
-                seconds.setdefault(precision, []).append(float(whole.provenance["wall_s"]))
-        pairs.append(Pair(paper, cell, runs, values, seconds))  # type: ignore[arg-type]
+    for both in zip(*(planned(paper, one) for one in PRECISIONS), strict=True):
+        runs = [chain(one.config) for one in both]
+        found = [[store.find(run[-1], seed) for run in runs] for seed in seeds]
+        whole = [k for k, records in enumerate(found) if None not in records]
+        if len(whole) < 2:
+            continue
+        cell, pair = both[0].cell, Pair(paper, both[0], {}, {})
+        scale = 100.0 if cell.unit == "%" else 1.0
+        for precision, run, records in zip(PRECISIONS, runs, zip(*found, strict=True), strict=True):
+            kept = [record for k in whole if (record := records[k]) is not None]
+            pair.values[precision] = [
+                scale * record.metrics[str(cell.metric)].read(both[0].read.at) for record in kept
+            ]
+            if run[-1].stage == "measurement":  # what it starts from is most of it
+                starts = (store.find(run[-2], seeds[k]) for k in whole)
+                kept = [record for record in starts if record is not None]
+            pair.seconds[precision] = [float(one.provenance["wall_s"]) for one in kept]
+        pairs.append(pair)
     return pairs
 
 
@@ -185,16 +189,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--store", type=Path, default=Path("results/precision"))
     parser.add_argument("--papers", default=",".join(CELLS))
     parser.add_argument("--trials", type=int, default=8)
+    parser.add_argument("--stored", action="store_true", help="train nothing")
     given = parser.parse_args(argv)
     seeds = range(FIRST_SEED, FIRST_SEED + given.trials)
     pairs: list[Pair] = []
     for paper in given.papers.split(","):
-        pairs += pairs_of(paper, Store(given.store), seeds)
+        store = Store(given.store)
+        if not given.stored:
+            trained(paper, store, seeds)
+        pairs += pairs_of(paper, store, seeds)
         shown = sum(pair.found.is_shown for pair in pairs)
-        left = [one for one in CELLS if one not in {pair.paper for pair in pairs}]
-        summary = f"Shown for {shown} of {len(pairs)} runs."
-        if left:
-            summary += f" Not tried yet: {', '.join(left)}."
+        summary = (
+            f"Shown for {shown} of {len(pairs)} runs; three of each of {len(CELLS)} papers are"
+        )
+        summary += " foreseen."
         text = PAGE.format(
             seeds=f"{seeds[0]} to {seeds[-1]}", rows="\n".join(map(row, pairs)), summary=summary
         )

@@ -137,6 +137,7 @@ def test_a_hostile_text_is_text_in_every_format(
     found = rendered(filled(drawn, text))
     assert found.keys() == {
         "report.csv", "report.html", "report.json", "report.junit.xml", "report.md", "report.tex",
+        "report.trials.csv",
     }  # fmt: skip
     page = Structure(found["report.html"])
     assert page.tags == Structure(expected["report.html"]).tags
@@ -160,6 +161,12 @@ def test_a_hostile_text_is_text_in_every_format(
     assert {len(line) for line in lines} == {18}
     trials = lines[0].index("trials")
     for field in (one for line in lines for i, one in enumerate(line) if i != trials):
+        assert not re.match(r"[\t\r\n]|\s*[=+@＝＋－＠-]", field) or is_number(field)
+        assert not unseen(field)
+
+    trials = list(csv.reader(io.StringIO(found["report.trials.csv"], newline="")))
+    assert len(trials) == len(list(csv.reader(io.StringIO(expected["report.trials.csv"]))))
+    for field in (one for line in trials for one in line):
         assert not re.match(r"[\t\r\n]|\s*[=+@＝＋－＠-]", field) or is_number(field)
         assert not unseen(field)
 

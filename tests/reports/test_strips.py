@@ -1,5 +1,6 @@
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -40,6 +41,15 @@ def test_a_drawing_holds_each_trial_the_interval_and_the_print(
     (tick,) = places(drawn, "tick")
     assert tick < low < first < second < high
     assert (first + second) / 2 == pytest.approx((low + high) / 2, abs=0.1)
+
+
+def test_however_many_dots_leave_their_interval_in_sight() -> None:
+    style = (Path(strips.__file__).parent / "templates" / "report.css").read_text("utf-8")
+    bar, dot = (
+        float(re.search(rf"^svg{one} \{{[^}}]*stroke-width: ([\d.]+)", style, re.MULTILINE)[1])  # type: ignore[index]
+        for one in (r"\.dots \.bar", r" \.dot")
+    )
+    assert 2 * dot < bar < strips.HEIGHT  # it stands out above and below a row of dots
 
 
 def test_a_cell_without_trials_draws_nothing(table: TableResult) -> None:

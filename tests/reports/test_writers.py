@@ -15,7 +15,7 @@ from fedrepro.methods.registry import names_in
 from fedrepro.reports import overview
 from fedrepro.reports.writers import csv as csv_format
 from fedrepro.reports.writers import json as json_format
-from fedrepro.reports.writers import junit, latex
+from fedrepro.reports.writers import junit, latex, trials
 
 ROOT = Path(__file__).parents[2]
 
@@ -44,7 +44,18 @@ def test_every_format_is_written_under_a_name_of_its_own() -> None:
         __import__(f"fedrepro.reports.writers.{name}", fromlist=["FILE"]).FILE
         for name in names_in("fedrepro.reports.writers")
     ]
-    assert len(files) == len(set(files)) == 6
+    assert len(files) == len(set(files)) == 7
+
+
+def test_every_trial_is_a_line_with_its_seed(report: Report) -> None:
+    cell = replace(report.tables[0].cells[0], trials=(80.0, None, 81.0625))
+    known = replace(report, tables=(replace(report.tables[0], cells=(cell,)),))
+    lines = list(csv.DictReader(io.StringIO(trials.render([known]))))
+    assert [(line["seed"], line["value"]) for line in lines] == [("0", "80.0"), ("2", "81.0625")]
+    assert {(line["row"], line["column"]) for line in lines} == {
+        ("|".join(cell.row), "|".join(cell.column))
+    }
+    assert [*lines[0]] == list(trials.COLUMNS)
 
 
 def test_junit_fails_what_is_discrepant_and_skips_what_decides_nothing(report: Report) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import hashlib
+import importlib
 import time
 import traceback
 from collections.abc import Callable
@@ -29,6 +30,12 @@ from fedrepro.methods.registry import module_of
 from fedrepro.methods.state import State
 
 _REPORT_EVERY_S = 0.2
+_KINDS = {
+    "pretraining": "objective",
+    "federated": "federated",
+    "costs": "federated",
+    "measurement": "protocol",
+}
 
 
 class OverdueError(FedreproError):
@@ -119,10 +126,14 @@ def trial_file(
         "versions": {n: v for n, v in versions().items() if n not in ("python", "fedrepro")},
         "encoder": None if weights is None else _digest(weights),
     }
-    packages = ["fedrepro.methods"]
-    if job.config.stage == "federated":  # a method of another project keeps classes of its own
-        package = module_of("federated", job.config.method).partition(".")[0]
-        packages += [package] if package != "fedrepro" else []
+    stage = job.config.stage
+    method = module_of(_KINDS[stage], job.config.method)
+    # Classes are looked up in what is loaded, and a fresh process has loaded nothing of it yet.
+    for module in (f"fedrepro.benchmark.training.stages.{stage}", method):
+        importlib.import_module(module)
+    # A method of another project keeps classes of its own.
+    package = method.partition(".")[0]
+    packages = ["fedrepro.methods", *([package] if package != "fedrepro" else [])]
     name = trial_name(job.config.key, job.seed)
     return TrialFile(saving.root, name, identity, packages, torch.device(device), say)
 
@@ -148,11 +159,11 @@ def _interruptible(
         return go_on(saved=saved)
     except StaleStateError as error:
         file.set_aside(f"was made before {error} changed")
-    except OverdueError:
-        raise
     except Exception as error:
-        # What cannot be trained on would never end in a record; memory may be there another time.
-        if not is_out_of_memory(error):
+        # A checkpoint that cannot be gone on with would never let the trial end. But time, memory,
+        # the disk and the driver (whose end breaks the pipe of progress) may be there next time.
+        passing = isinstance(error, OverdueError | OSError | MemoryError) or is_out_of_memory(error)
+        if saved is not None and not passing:
             file.discard()
         raise
     return go_on()

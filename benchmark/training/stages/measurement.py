@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from fedrepro.benchmark.training.stages.trial import Trial
 from fedrepro.methods import registry
+from fedrepro.methods.checkpoint import NEVER
 from fedrepro.methods.outcome import Outcome, mean_over_models
 from fedrepro.methods.protocols.base import Protocol, Subject
 from fedrepro.methods.state import n_models, take
@@ -35,7 +36,11 @@ def run(trial: Trial) -> Outcome:
         federation=trial.federation() if config.clients is not None else None,
         augmentation=trial.augmentation(),
         progress=trial.progress,
+        checkpoint=trial.checkpoint,
     )
+    if not protocol.in_rounds:
+        trial.checkpoint.restored()
+        trial.checkpoint.at(lambda: None)  # all that is done is in its sections
     outcome = measure(protocol, subject)
     trial.progress(1, 1)
     return outcome
@@ -46,5 +51,7 @@ def measure(protocol: Protocol, subject: Subject) -> Outcome:
     models = n_models(subject.weights)
     if models == 1:
         return protocol.measure(subject)
+    if protocol.in_rounds:  # those of one model could be taken for those of another
+        subject = replace(subject, checkpoint=NEVER)
     each = [replace(subject, weights=take(subject.weights, [k])) for k in range(models)]
     return mean_over_models([protocol.measure(one) for one in each])

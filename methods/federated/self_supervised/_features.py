@@ -53,7 +53,7 @@ def choose(own: Tensor, n: int, streams: Sequence[torch.Generator]) -> Tensor:
     own: models x images, positions or indices; each client draws from its own stream.
     """
     order = torch.stack([torch.randperm(own.shape[1], generator=stream) for stream in streams])
-    return own.gather(1, order[:, :n].to(own.device))
+    return own.gather(1, order[:, :n].to(own.device, non_blocking=True))
 
 
 @torch.no_grad()

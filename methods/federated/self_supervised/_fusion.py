@@ -78,13 +78,21 @@ class FusionLoss(SelfSupervisedLoss):
         self._encryption = [task.seeds.generator("encryption", t, c) for c in clients.tolist()]
         self.uploads: dict[int, Tensor] = {}
         self.uploaded: dict[int, Tensor] = {}
-        self._ratio = torch.zeros(len(clients), dtype=torch.float64)
-        self._steps = torch.zeros(len(clients), dtype=torch.float64)
+        self._n_clients = len(clients)
+        self._measured: list[tuple[tuple[int, ...], Tensor]] = []
 
     @property
     def ratio(self) -> Tensor:
-        """Mean over all steps that had negatives, (clients,)."""
-        return self._ratio / self._steps
+        """Mean over all steps that had negatives, (clients,); read after all of them."""
+        total = torch.zeros(self._n_clients, dtype=torch.float64)
+        steps = torch.zeros_like(total)
+        if self._measured:
+            read = torch.cat([ratio for _, ratio in self._measured]).cpu()
+            each = read.split([len(members) for members, _ in self._measured])
+            for (members, _), ratio in zip(self._measured, each, strict=True):
+                steps[list(members)] += ratio.isfinite()
+                total[list(members)] += ratio.nan_to_num()
+        return total / steps
 
     def begin_epoch(
         self, state: State, client_state: State, members: Sequence[int], own: Tensor, epoch: int
@@ -155,10 +163,8 @@ class FusionLoss(SelfSupervisedLoss):
         labels = self.portion.labels
         if labels is None:
             return
-        ratio = measured_ratio(labels[batch.index], labels[shown], self.n_classes, valid).cpu()
-        members = list(batch.members)
-        self._steps[members] += ratio.isfinite()
-        self._ratio[members] += ratio.nan_to_num()
+        ratio = measured_ratio(labels[batch.index], labels[shown], self.n_classes, valid)
+        self._measured.append((batch.members, ratio))
 
     def end(self, state: State, client_state: State, members: Sequence[int], own: Tensor) -> None:
         """Encodes encrypted views of K of each client's images by the momentum encoder."""

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import multiprocessing
 import os
 import signal
@@ -222,13 +223,47 @@ def test_progress_off_a_terminal_is_clean_lines_with_the_time_left() -> None:
         assert progress.seconds_left() == 20.0
         now[0] = 5.0
         progress.ended(("k", 0), 10.0, failed=False)
-        assert progress.seconds_left() == 15.0
+        assert progress.seconds_left() == pytest.approx(15.0)
         progress.started(("k", 1), "fedavg on digits, trial 1", 10.0)
         now[0] = 11.0
         progress.advanced(("k", 1), 1, 2)
     lines = out.getvalue().splitlines()
-    assert lines[0] == "1/4 trials · fedavg on digits, trial 1 1/2 · about 18 s left"
+    assert lines[0] == "0/4 trials · fedavg on digits, trial 0 0/? · about 20 s left"
+    assert lines[-2] == "1/4 trials · fedavg on digits, trial 1 1/2 · about 22 s left"
     assert "\x1b" not in out.getvalue()
+
+
+def test_no_ten_seconds_are_silent_at_first_and_later_lines_are_rare() -> None:
+    now, spoke = [0.0], list[float]()
+    progress = Progress(Console(file=io.StringIO(), width=200), clock=lambda: now[0])
+    progress.say = lambda sentence: spoke.append(now[0])  # type: ignore[method-assign]
+    progress.begin(1, 100.0)
+    progress.started(("k", 0), "fedavg on digits, trial 0", 100.0)
+    for second in range(1, 101):
+        now[0] = float(second)
+        progress.advanced(("k", 0), second, 100)
+    assert spoke[:5] == [0, 1, 3, 7, 15]
+    assert all(later - earlier == 10 for earlier, later in itertools.pairwise(spoke[4:]))
+
+
+@pytest.mark.parametrize("factor", [0.25, 1.0, 4.0])
+def test_a_wrong_estimate_shows_itself_step_by_step(factor: float) -> None:
+    now, total, workers = [0.0], 480.0, 2
+    progress = Progress(Console(file=io.StringIO(), width=200), clock=lambda: now[0])
+    progress.begin(24, total, workers=workers)
+    said, true = list[float](), list[float]()
+    for seed in range(24):
+        progress.started(("k", seed), "fedavg on digits", 20.0)
+        for rounds in range(1, 11):
+            now[0] += factor * 2.0 / workers
+            progress.advanced(("k", seed), rounds, 10)
+            said.append(progress.seconds_left() or 0.0)
+            true.append(factor * total / workers - now[0])
+        progress.ended(("k", seed), 20.0, failed=False)
+    assert said[0] == pytest.approx(total / workers, rel=0.01)
+    steps = [abs(after - before) for before, after in itertools.pairwise(said)]
+    assert max(steps) <= 0.1 * max(*said, *true)
+    assert all(abs(a - b) <= 0.3 * b for a, b in zip(said[96:216], true[96:216], strict=True))
 
 
 def test_of_hundreds_of_trials_a_few_are_named_and_the_others_counted() -> None:
