@@ -21,7 +21,8 @@ from fedrepro.benchmark.planning import kept
 from fedrepro.benchmark.planning.sizes import images_of
 
 UNKNOWN_IMAGES = 50_000
-_FILE = "counted.json"
+_FILE = "counted-{}.json"
+"""By sources, so that checkouts beside each other do not write over each other."""
 _CLIENT_IMAGES = 50
 """Of a client whose data cannot be dealt."""
 _T = TypeVar("_T")
@@ -71,7 +72,7 @@ class Facts:
     def __init__(self, data_dir: Path | None = None) -> None:
         self._data_dir = data_dir
         self._stamp = _stamp()
-        held = kept.read(_FILE)
+        held = kept.read(_FILE.format(self._stamp[:12]))
         usable = isinstance(held, dict) and held.get("stamp") == self._stamp
         self._held: dict[str, Any] = held["counts"] if usable else {}
         self._made: dict[str, Any] = {}
@@ -114,7 +115,9 @@ class Facts:
             except (KeyError, TypeError):
                 self._made[key] = made = make()
                 self._held[key] = asdict(made)
-                kept.write(_FILE, {"stamp": self._stamp, "counts": self._held})
+                kept.write(
+                    _FILE.format(self._stamp[:12]), {"stamp": self._stamp, "counts": self._held}
+                )
         found: _T = self._made[key]
         return found
 

@@ -162,11 +162,12 @@ def test_memory_has_the_data_and_the_weights_of_the_clients(tiny_config: Make) -
 
 def test_counts_that_were_damaged_are_made_anew(tiny_config: Make) -> None:
     before = Facts().network(tiny_config())
-    (kept.folder() / "counted.json").write_text('{"stamp"')
+    name = f"counted-{facts_module._stamp()[:12]}.json"
+    (kept.folder() / name).write_text('{"stamp"')
     assert Facts().network(tiny_config()) == before
-    held = kept.read("counted.json")
+    held = kept.read(name)
     held["counts"] = {name: {"unknown": 1} for name in held["counts"]}
-    kept.write("counted.json", held)
+    kept.write(name, held)
     assert Facts().network(tiny_config()) == before
 
 
