@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import re
 import shutil
@@ -70,6 +71,26 @@ def test_two_reports_at_once_never_mix_in_one_folder(small: Report, tmp_path: Pa
     assert found in ([{"first"}] * len(found), [{"second"}] * len(found))
     assert {path.name for path in tmp_path.glob("[!.]*")} == set(publish.names())
     assert not list(tmp_path.glob(".unfinished*"))
+
+
+def test_files_take_their_places_while_nobody_else_can(
+    small: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held, replace_file = list[bool](), Path.replace
+
+    def watched(file: Path, place: Path) -> Path:
+        if place.parent == tmp_path:
+            with (tmp_path / publish._LOCK).open() as lock:
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    held.append(False)
+                except BlockingIOError:
+                    held.append(True)
+        return replace_file(file, place)
+
+    monkeypatch.setattr(Path, "replace", watched)
+    publish.write([small], tmp_path)
+    assert held == [True] * len(publish.names())
 
 
 def test_a_reader_always_finds_every_file_whole(small: Report, tmp_path: Path) -> None:
