@@ -160,7 +160,8 @@ Run them here: papers are found in `./tables`, beside those that come along. The
 `results/reports/mypaper-smoke/report.html`.
 `fedrepro new-table` drafts further tables from LaTeX or CSV, and `python -m pytest` runs the test.
 """
-_IGNORED = "results/\n__pycache__/\n"
+_IGNORED = "results/*\n!results/baselines/\n!results/published/\n__pycache__/\n"
+"""Baselines and published records are committed: `regress` in CI has nothing else to compare with."""
 
 
 def files() -> dict[str, str]:
