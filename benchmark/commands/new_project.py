@@ -161,7 +161,7 @@ Run them here: papers are found in `./tables`, beside those that come along. The
 `fedrepro new-table` drafts further tables from LaTeX or CSV, and `python -m pytest` runs the test.
 """
 _IGNORED = "results/*\n!results/baselines/\n!results/published/\n__pycache__/\n"
-"""Baselines and published records are committed: `regress` in CI has nothing else to compare with."""
+"""Baselines and records are committed: `regress` in CI has nothing else to compare with."""
 
 
 def files() -> dict[str, str]:
