@@ -95,9 +95,7 @@ def execute(given: argparse.Namespace) -> int:
     ]
     told = importlib.import_module("fedrepro.reports.published")
     if not published.trials:
-        complain(
-            f"no record in {given.records}: fedrepro's own lie in its repository, not in the package"
-        )
+        complain(f"no record in {given.records}: fedrepro's own lie in its repository alone")
     print(told.sentence(cells))
     for name in unknown(plans, published) if _whole(given) else ():
         complain(f"{given.records / name} is of no run that is planned today: its cell has none")
