@@ -66,13 +66,8 @@ def modules_in(package: str) -> dict[str, str]:
     A package with families (packages) registers what lies in these alone. `base` and names with an
     underscore in front are never registered.
     """
-    return dict(_modules_below(package, tuple(folders_of(package))))
-
-
-@cache
-def _modules_below(package: str, folders: tuple[str, ...]) -> dict[str, str]:
-    """Cached: each command asks dozens of times, and nothing adds modules while it runs."""
-    places: dict[str, Sequence[str]] = {package: folders}
+    folders = folders_of(package)
+    places = {package: folders}
     inner = [found.name for found in pkgutil.iter_modules(folders) if found.ispkg]
     if inner:
         places = {f"{package}.{name}": _below(folders, name) for name in inner}
