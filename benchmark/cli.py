@@ -40,7 +40,7 @@ def build_parser(first: str = "") -> argparse.ArgumentParser:
         prog="fedrepro",
         description="Re-run the tables of papers and say cell by cell what holds.",
         epilog="Exit codes: 0 nothing discrepant or regressed, 1 something is or a trial failed, "
-        "2 an error, 3 nothing was run.",
+        "2 an error, 3 nothing was run, 130 interrupted.",
     )
     parser.add_argument("--version", action="version", version=f"fedrepro {__version__}")
     verbs = parser.add_subparsers(metavar="COMMAND", required=True)

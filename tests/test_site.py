@@ -59,6 +59,14 @@ def test_the_notebook_is_committed_without_outputs_and_its_code_is_python(
         ast.parse("".join(line for line in cell["source"] if not line.startswith("!")))
 
 
+def test_commands_of_the_notebook_are_those_of_its_kernel(notebook: dict[str, Any]) -> None:
+    """Jupyter finds a registered kernel whose folder of commands is not in its own path."""
+    code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    commands = [line for cell in code for line in cell["source"] if line.startswith("!")]
+    assert commands
+    assert all(line.startswith('!"{sys.executable}" -m fedrepro ') for line in commands)
+
+
 def test_the_notebook_goes_from_papers_to_a_report(notebook: dict[str, Any]) -> None:
     code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
     text = "".join(line for cell in code for line in cell["source"])

@@ -153,15 +153,17 @@ def add_readings(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_places(parser: argparse.ArgumentParser) -> None:
-    """Where data, stored trials and reports lie."""
+def add_places(
+    parser: argparse.ArgumentParser, out: str = "default: results/reports/PAPER-PROFILE"
+) -> None:
+    """Where data, stored trials and reports lie; `out` says where the report goes by itself."""
     add_data(parser)
     add_store(parser)
     parser.add_argument(
         "--out",
         type=folder,
         metavar="DIR",
-        help="where the report goes (default: results/reports/PAPER-PROFILE)",
+        help=f"where the report goes ({out})",
     )
 
 
@@ -239,7 +241,10 @@ def whole_number(least: int, most: float = math.inf) -> Callable[[str], int]:
     """Reads a whole number that is neither below `least` nor above `most`."""
 
     def number(text: str) -> int:
-        value = int(text)
+        try:
+            value = int(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is no whole number") from None
         if value < least:
             raise argparse.ArgumentTypeError(f"{text} is not at least {least}")
         if value > most:
@@ -251,10 +256,11 @@ def whole_number(least: int, most: float = math.inf) -> Callable[[str], int]:
 
 def _seconds(text: str) -> float:
     """A finite number of at least 0."""
-    number = float(text)
-    if not 0 <= number < math.inf:
-        raise argparse.ArgumentTypeError(f"{text} is not a number of seconds")
-    return number
+    with contextlib.suppress(ValueError):
+        number = float(text)
+        if 0 <= number < math.inf:
+            return number
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
 
 
 def execution_options(given: argparse.Namespace) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from contextlib import suppress
 from pathlib import Path
 
 from fedrepro.benchmark.commands._options import add_specs, specs
-from fedrepro.benchmark.data import loading
 from fedrepro.benchmark.execution import executors
 from fedrepro.benchmark.spec import toml_file
 from fedrepro.benchmark.spec.folders import PAPER_FILE, paper_folders
@@ -52,6 +51,9 @@ def _values(papers: Collection[Path]) -> Mapping[object, Sequence[str]]:
     papers: their folders. Specs are not read whole, which would take a second whenever a shell
     starts: the name of a table's file is the table's.
     """
+    # Brings torch, which a command starts without: every command is imported for `fedrepro --help`.
+    from fedrepro.benchmark.data import loading
+
     ids = [folder.name for folder in papers]
     files = (file for folder in papers for file in folder.glob("*.toml"))
     tables = sorted({file.stem for file in files if file.name != PAPER_FILE})

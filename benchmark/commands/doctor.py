@@ -8,7 +8,7 @@ from typing import Any
 
 from fedrepro import __version__
 from fedrepro.benchmark.commands._judged import store_at
-from fedrepro.benchmark.commands._options import add_places, add_specs, specs
+from fedrepro.benchmark.commands._options import add_data, add_specs, add_store, specs
 from fedrepro.benchmark.commands._terminal import paint, print_json
 from fedrepro.benchmark.errors import DataError, MissingDataError
 from fedrepro.benchmark.planning.plan import make_plan
@@ -22,7 +22,8 @@ EXAMPLE = "fedrepro doctor --data-dir data"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Where data and stored trials lie, and the format."""
     add_specs(parser)
-    add_places(parser)
+    add_data(parser)
+    add_store(parser)
     parser.add_argument("--json", action="store_true", help="everything as JSON")
 
 

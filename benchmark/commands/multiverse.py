@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="all combinations of the readings, not one at a time",
     )
     add_cells(parser)
-    add_places(parser)
+    add_places(parser, "default: results/reports/PAPER-PROFILE-multiverse-...")
     add_execution(parser)
     parser.add_argument(
         "--dry-run", action="store_true", help="say how many trials and how long; train nothing"

@@ -8,9 +8,10 @@ from functools import cache
 
 from fedrepro.benchmark.commands._options import (
     add_cells,
+    add_data,
     add_execution,
     add_papers,
-    add_places,
+    add_store,
     chosen_plan,
     estimator_for,
     papers_with_profile,
@@ -30,7 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Papers, and the same selection as `run`."""
     add_papers(parser)
     add_cells(parser)
-    add_places(parser)
+    add_data(parser)
+    add_store(parser)
     add_execution(parser)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--runs", action="store_true", help="list every unique run")

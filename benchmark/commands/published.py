@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="write docs/published.md and the README's sentence in the checkout DIR",
     )
-    add_places(parser)
+    add_places(parser, f"default: {_OUT}")
     add_execution(parser)
 
 
@@ -106,6 +106,8 @@ def execute(given: argparse.Namespace) -> int:
         for cell in run_cells(plan, report, published)
     ]
     told = importlib.import_module("fedrepro.reports.published")
+    if not published.trials:
+        complain(f"no record in {given.records}: fedrepro's own lie in its repository, not in the package")
     print(told.sentence(cells))
     for name in unknown(plans, published) if _whole(given) else ():
         complain(f"{given.records / name} is of no run that is planned today: its cell has none")

@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--badge", type=Path, metavar="FILE", help="write a badge for shields.io (docs/ci.md)"
     )
-    add_places(parser)
+    add_places(parser, "default: none is written")
     add_execution(parser)
 
 

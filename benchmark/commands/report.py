@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Papers, and the same selection as `run`."""
     add_papers(parser)
     add_cells(parser)
-    add_places(parser)
+    add_places(parser, "default: results/reports/PAPER-PROFILE, of several papers all-PROFILE")
     add_default(parser)
 
 

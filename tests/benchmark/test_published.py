@@ -244,6 +244,16 @@ def test_without_a_budget_for_one_trial_none_is_begun_and_all_are_named(
     assert "No cell has been run at full protocol yet." in page
 
 
+def test_a_folder_without_records_is_not_taken_for_the_suites(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As where fedrepro is installed, and the reader does not stand in a checkout."""
+    assert main(["published", "cpcfl", "--tables", "11", "--records", str(tmp_path / "no")]) == 3
+    said = capsys.readouterr()
+    assert "no record in" in said.err
+    assert "its repository" in said.err
+
+
 def test_what_would_be_trained_and_what_is_missing_is_said_beforehand(
     here: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -186,5 +186,30 @@ def test_trials_of_the_command_line_have_the_limit_of_a_profile(
     assert "is more than 1000" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--series", "x"], "'x' is no whole number"),
+        (["--trials", "1.5"], "'1.5' is no whole number"),
+        (["--series", "-1"], "-1 is not at least 0"),
+        (["--checkpoint-every", "often"], "'often' is not a number of seconds"),
+        (["--checkpoint-every=-1"], "'-1' is not a number of seconds"),
+        (["--time-limit", "nan"], "'nan' is not a number of seconds"),
+    ],
+)
+def test_a_number_that_is_none_is_told_in_words_of_the_reader(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["plan", "cpcfl", *words])
+    assert f"argument {words[0].partition('=')[0]}: {said}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["plan", "doctor"])
+def test_a_command_that_writes_no_report_takes_no_place_for_one(command: str) -> None:
+    with pytest.raises(SystemExit):
+        main([command, "--out", "here"])
+
+
 def test_the_unchanged_spec_passes(tmp_path: Path) -> None:
     assert problems(tmp_path) == []

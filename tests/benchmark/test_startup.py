@@ -29,6 +29,11 @@ def loaded_by(*arguments: str) -> list[str]:
     return done.stderr.split()
 
 
+def test_all_commands_together_are_imported_without_what_computes() -> None:
+    """As for `--help`, and for a first word that no file is named after: here an alias."""
+    assert loaded_by("tables", "fcl") == ["0"]
+
+
 @pytest.mark.parametrize("command", ["list", "check"])
 @pytest.mark.parametrize("papers", [[], ["cpcfl"]])
 def test_specs_are_read_and_checked_without_what_computes(command: str, papers: list[str]) -> None:
@@ -74,3 +79,8 @@ def test_a_plan_is_made_without_what_computes_where_every_trial_is_stored(
     command = ("plan", "fcl", "--profile", "smoke", "--tables", "1", "--store", str(tmp_path))
     assert loaded_by(*command) == ["0"]
     assert loaded_by(*command, "--trials", "9") != ["0"]
+
+
+def test_a_completion_script_is_printed_without_torch() -> None:
+    """A shell asks for it whenever it starts."""
+    assert "torch" not in loaded_by("completion", "bash")
