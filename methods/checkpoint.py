@@ -104,6 +104,8 @@ class Checkpoint:
 
     def passed(self) -> None:
         """Saves if the interval would be over at the next place, which takes as long as this."""
+        if self._state is None:
+            return  # of this step nothing more is saved
         now = self._clock()
         gap, self._seen = now - self._seen, now
         since = now - self._last

@@ -24,7 +24,9 @@ def all_to(device: torch.device, tensors: Sequence[Tensor]) -> list[Tensor]:
     dense = [tensor.clone() for tensor in tensors]
     order = sorted(range(len(dense)), key=lambda i: -dense[i].element_size())
     raw = [dense[i].as_strided((dense[i].numel(),), (1,)).view(torch.uint8) for i in order]
-    arrived = torch.split(torch.cat(raw).to(device, non_blocking=True), [len(one) for one in raw])
+    # What comes to the processor would be read before it is there.
+    together = torch.cat(raw).to(device, non_blocking=device.type != "cpu")
+    arrived = torch.split(together, [len(one) for one in raw])
     found = list(dense)
     for i, one in zip(order, arrived, strict=True):
         numbers = one.view(dense[i].dtype)

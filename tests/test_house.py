@@ -21,7 +21,16 @@ FLOORS = {
         {"costs", "protocols"},
     ),
     "benchmark": (
-        {"compared", "config", "errors", "open_choices", "plain", "printable", "stats"},
+        {
+            "compared",
+            "config",
+            "errors",
+            "open_choices",
+            "plain",
+            "printable",
+            "processor",
+            "stats",
+        },
         {"results", "spec"},
         {"claims", "data", "store"},
         {"analytic", "training"},

@@ -126,13 +126,18 @@ def add_profile(parser: argparse.ArgumentParser) -> None:
         metavar="PATH=VALUE",
         help="change a setting of every run (training.rounds=3); listed as a departure",
     )
+    add_precision(parser)
+    add_readings(parser)
+
+
+def add_precision(parser: argparse.ArgumentParser) -> None:
+    """In which precision."""
     parser.add_argument(
         "--precision",
         choices=typing.get_args(FIXED[PRECISION]),
         help="in which numbers networks multiply, a reading where the paper does not say "
         "(default: the paper's, else float32)",
     )
-    add_readings(parser)
 
 
 def add_readings(parser: argparse.ArgumentParser) -> None:
@@ -296,8 +301,12 @@ def parse_sets(pairs: list[str]) -> list[tuple[str, object]]:
 
 def changed_settings(given: argparse.Namespace) -> list[tuple[str, object]]:
     """What `--set` and `--precision` change, as (path, value); raises as `parse_sets`."""
-    precision = [] if given.precision is None else [(PRECISION, given.precision)]
-    return [*parse_sets(given.sets), *precision]
+    return [*parse_sets(given.sets), *changed_precision(given)]
+
+
+def changed_precision(given: argparse.Namespace) -> list[tuple[str, object]]:
+    """What `--precision` changes, as (path, value)."""
+    return [] if given.precision is None else [(PRECISION, given.precision)]
 
 
 def papers_with_profile(given: argparse.Namespace, root: Folders) -> Iterator[Paper]:

@@ -15,9 +15,13 @@ from fedrepro.benchmark.commands._until_decided import seconds_of
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.planning.plan import Plan
 from fedrepro.benchmark.planning.summary import Trial, duration
+from fedrepro.benchmark.store.folder import saved_at, trial_name
 from fedrepro.benchmark.store.published import Name, PublishedTrials
 from fedrepro.benchmark.store.store import Store
 
+_SAVED = 10
+"""How often a trial saves itself in a budget, at the least: so little of it can be lost at its end,
+however short it is."""
 _SHOWN = 12
 """Trials, and reasons, that a list names."""
 Seconds = Callable[[RunConfig], float]
@@ -81,6 +85,8 @@ def trained_within(
         return
     resumable = getattr(given, "checkpoint_every", 0) > 0
     progress = Watched()
+    options = execution_options(given)
+    options["checkpoint_every"] = min(options["checkpoint_every"], budget.seconds / _SAVED)
     with _ending_after(budget.left if resumable else math.inf):
         execute(
             plans[0],
@@ -89,33 +95,39 @@ def trained_within(
             progress=progress,
             trials=trials,
             may_begin=lambda s: budget.left > 0 if resumable else budget.allows(s),
-            **execution_options(given),
+            **options,
         )
-    yield _outcome(trials, progress.begun, store, resumable)
+    yield _outcome(trials, progress.begun, store)
 
 
 def _is_begun(trial: Trial, store: Store) -> bool:
     """Whether a trial was interrupted and has saved itself."""
     run, seed = trial
-    return (store.root / "checkpoints" / f"{run.key}-seed{seed}.checkpoint").is_file()
+    return saved_at(store.root, trial_name(run.key, seed)) is not None
 
 
-def _outcome(
-    trials: Sequence[Trial], begun: Mapping[Name, str], store: Store, resumable: bool
-) -> str:
-    """One line on what was made, what was begun and is unfinished, and what was left."""
+def _outcome(trials: Sequence[Trial], begun: Mapping[Name, str], store: Store) -> str:
+    """One line on what was made, what was begun and saved itself, and what was left."""
     left = [(run, seed) for run, seed in trials if store.find(run, seed) is None]
     failed = [one for one in left if store.error(*one) is not None]
-    unfinished = [begun[run.key, seed] for run, seed in left if (run.key, seed) in begun]
+    rest = [one for one in left if one not in failed]
+    unfinished = [begun[one[0].key, one[1]] for one in rest if _goes_on(one, begun, store)]
     line = f"{len(trials) - len(left)} of {len(trials)} trials were made"
     if failed:
         line += f", {len(failed)} failed"
-    if resumable and unfinished:
+    if unfinished:
         line += f"; begun, to be gone on with by the same command: {_some(unfinished)}"
     later = [
-        f"{run.description}, trial {seed}" for run, seed in left if (run.key, seed) not in begun
+        f"{run.description}, trial {seed}"
+        for run, seed in rest
+        if not _goes_on((run, seed), begun, store)
     ]
     return line + (f"; left for another budget: {_some(later)}" if later else "")
+
+
+def _goes_on(trial: Trial, begun: Mapping[Name, str], store: Store) -> bool:
+    """Whether the same command goes on with a trial that this one has begun."""
+    return (trial[0].key, trial[1]) in begun and _is_begun(trial, store)
 
 
 def _some(names: Sequence[str]) -> str:

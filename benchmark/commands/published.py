@@ -16,7 +16,10 @@ from fedrepro.benchmark.commands._options import (
     add_execution,
     add_papers,
     add_places,
+    add_precision,
+    add_series,
     add_tables,
+    changed_precision,
     folder,
     papers_with_profile,
     specs,
@@ -38,6 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_papers(parser)
     add_tables(parser)
     parser.add_argument("--rows", metavar="PATTERN", help="only rows such as 'CP-CFL|*'")
+    add_series(parser)
+    add_precision(parser)
     parser.set_defaults(profile=_PROFILE)
     add_budget(parser)
     parser.add_argument(
@@ -73,7 +78,14 @@ def execute(given: argparse.Namespace) -> int:
     if len(given.papers) != 1 and (given.tables or given.rows):
         raise FedreproError("--tables and --rows need one paper: name it")
     plans = [
-        make_plan(paper, _PROFILE, tables=given.tables, rows=given.rows)
+        make_plan(
+            paper,
+            _PROFILE,
+            tables=given.tables,
+            rows=given.rows,
+            series=given.series,
+            sets=changed_precision(given),
+        )
         for paper in papers_with_profile(given, specs(given))
     ]
     published = PublishedTrials(given.records)
@@ -102,7 +114,13 @@ def execute(given: argparse.Namespace) -> int:
     if given.docs is not None:
         for page in told.write(given.docs, cells):
             print(f"written: {page}")
-    return show(reports, given.out or _OUT) if reports else 3
+    return show(reports, given.out or _folder(given)) if reports else 3
+
+
+def _folder(given: argparse.Namespace) -> Path:
+    """Another one for each precision and series: none replaces the report of the others."""
+    series = None if given.series is None else f"series-{given.series}"
+    return _OUT.with_name("-".join(filter(None, (_OUT.name, given.precision, series))))
 
 
 def _whole(given: argparse.Namespace) -> bool:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import platform
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 from fedrepro.benchmark.execution.processes import cores
+from fedrepro.benchmark.processor import processor
 
 _GPUS = ("nvidia0", "nvidiactl", "kfd", "dxg")
 """Files in /dev of which a GPU that torch can use has one (CUDA, ROCm, WSL)."""
@@ -38,17 +38,6 @@ def here(device: str, jobs: int | None) -> Here:
 
     found = LocalExecutor(ExecutorOptions(None, device, jobs))
     return Here(found.device, device_name(found.device), found.slots)
-
-
-@cache
-def processor() -> str:
-    """The processor's own name, as records have it (`training.device_name`)."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        lines = []
-    named = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return named[0] if named else platform.processor() or platform.machine() or "cpu"
 
 
 def _has_no_gpu() -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from fedrepro.benchmark.config import RunConfig
+from fedrepro.benchmark.config import FULL_PRECISION, RunConfig
 from fedrepro.benchmark.judging.judge import judge
 from fedrepro.benchmark.planning.plan import Plan
 from fedrepro.benchmark.results import CellResult, Report
@@ -44,7 +44,9 @@ class RunCell:
     def precisions(self) -> tuple[str, ...]:
         """Of the arithmetic; what a run does not name is float32."""
         return tuple(
-            dict.fromkeys(str(one.record.config.get("precision", "float32")) for one in self.trials)
+            dict.fromkeys(
+                str(one.record.config.get("precision", FULL_PRECISION)) for one in self.trials
+            )
         )
 
     @property
@@ -82,8 +84,18 @@ def run_cells(plan: Plan, report: Report, published: PublishedTrials) -> Iterato
 
 
 def unknown(plans: Sequence[Plan], published: PublishedTrials) -> list[str]:
-    """Committed trials that no run of these plans is: specs or settings have changed since."""
-    known = {run.key for plan in plans for run in plan.runs}
+    """Committed trials that no run of these plans is: specs or settings have changed since.
+
+    In another series or precision they are the same runs.
+    """
+    runs = {run for plan in plans for run in plan.runs}
+    configs = [one.record.config for one in published]
+    kinds = {(one.get("series", 0), one.get("precision", FULL_PRECISION)) for one in configs}
+    known = {run.key for run in runs} | {
+        run.in_series(series).in_precision(precision).key
+        for run in runs
+        for series, precision in kinds
+    }
     return [f"{run}/seed{seed}.json" for run, seed in published.trials if run not in known]
 
 

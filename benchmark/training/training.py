@@ -22,6 +22,7 @@ import numpy
 import torch
 
 from fedrepro import __version__
+from fedrepro.benchmark.processor import processor
 from fedrepro.benchmark.training.checkout import commit
 from fedrepro.benchmark.training.stages.trial import Trial
 from fedrepro.methods.checkpoint import Checkpoint
@@ -115,7 +116,7 @@ def device_name(device: torch.device | str) -> str:
     place = torch.device(device)
     if place.type == "cuda":
         return torch.cuda.get_device_name(place)
-    return _processor() if place.type == "cpu" else place.type
+    return processor() if place.type == "cpu" else place.type
 
 
 @cache
@@ -131,16 +132,6 @@ def versions() -> Mapping[str, str]:
         with suppress(PackageNotFoundError):
             found[package] = version(package)
     return found
-
-
-@cache
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        lines = []
-    named = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return named[0] if named else platform.processor() or platform.machine() or "cpu"
 
 
 @contextmanager

@@ -26,6 +26,7 @@ from fedrepro.benchmark.cli import main
 from fedrepro.benchmark.commands._published import _ending_after
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import StoreError
+from fedrepro.benchmark.execution import run as run_module
 from fedrepro.benchmark.execution.data_availability import DataAvailability
 from fedrepro.benchmark.execution.published import FIRST, Wanted, in_order, judgeable
 from fedrepro.benchmark.execution.take import take
@@ -466,3 +467,44 @@ def test_training_ends_with_the_budget_where_trials_can_be_gone_on_with() -> Non
         done = True
     assert done
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_however_short_the_budget_trials_save_themselves_and_no_other_is_said_to_go_on(
+    here: Place, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    intervals: list[float] = []
+
+    def ended_early(plan: Plan, store: Store, **given: Any) -> None:
+        """Two trials are begun, and time is up: one of them has saved itself."""
+        intervals.append(given["checkpoint_every"])
+        for run, seed in given["trials"][:2]:
+            given["progress"].started((run.key, seed), f"{run.key} trial {seed}", 1.0)
+        (store.root / "checkpoints").mkdir(parents=True, exist_ok=True)
+        run, seed = given["trials"][0]
+        (store.root / "checkpoints" / f"{run.key}-seed{seed}.checkpoint").touch()
+
+    monkeypatch.setattr(run_module, "execute", ended_early)
+    main(here.words("--dry-run"))
+    (first, _), (second, _), *_ = listed(capsys.readouterr().out)
+    main(here.words("--budget", "40s"))
+    said = capsys.readouterr().err
+    assert f"to be gone on with by the same command: {first} trial 0; left for" in said
+    assert f"{second} trial 1" not in said
+    main(here.words("--budget", "40s", "--checkpoint-every", "1"))
+    main(here.words("--budget", "3h"))
+    assert intervals == [4.0, 1.0, 300.0]
+
+
+def test_trials_of_another_precision_and_series_are_judged_by_their_own_command(
+    here: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = ("--precision", "bf16", "--series", "2", "--rows", "short")
+    main(here.words("--budget", "10m", *other))
+    assert here.cells["short", "digits"]["verdict"]["word"] == "REPRODUCED"
+    (run,) = {path.parent.name for path in here.records}
+    made = published_of(here).trials[run, 0].record.config
+    assert (made["precision"], made["series"]) == ("bf16", 2)
+    capsys.readouterr()
+    words = [word for word in here.words() if word != "made-up"]
+    main(words)
+    assert run not in capsys.readouterr().err

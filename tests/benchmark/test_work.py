@@ -18,7 +18,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from fedrepro.benchmark import data
 from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.execution.here import here, processor
+from fedrepro.benchmark.execution.here import here
 from fedrepro.benchmark.planning import facts as facts_module
 from fedrepro.benchmark.planning import kept
 from fedrepro.benchmark.planning.calibration import USUAL
@@ -26,6 +26,7 @@ from fedrepro.benchmark.planning.facts import Facts
 from fedrepro.benchmark.planning.memory import memory_of
 from fedrepro.benchmark.planning.sizes import images_of
 from fedrepro.benchmark.planning.work import Work, step_bytes, steps_of, work_of
+from fedrepro.benchmark.processor import processor
 from fedrepro.benchmark.training.training import device_name
 from fedrepro.methods.encoders.resnet import ResNet
 from fedrepro.methods.training import probing

@@ -78,7 +78,7 @@ def test_numbers_that_are_not_finite_come_back() -> None:
         torch.randn(3).to(torch.bfloat16),
         torch.randn(3, requires_grad=True),
     ],
-    ids=str,
+    ids=lambda tensor: f"{list(tensor.shape)} {list(tensor.stride())} {tensor.dtype}",
 )
 def test_tensors_come_back_with_strides_and_place(tensor: Tensor) -> None:
     found = back({"x": tensor})["x"]

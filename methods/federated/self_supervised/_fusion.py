@@ -78,21 +78,25 @@ class FusionLoss(SelfSupervisedLoss):
         self._encryption = [task.seeds.generator("encryption", t, c) for c in clients.tolist()]
         self.uploads: dict[int, Tensor] = {}
         self.uploaded: dict[int, Tensor] = {}
-        self._n_clients = len(clients)
-        self._measured: list[tuple[tuple[int, ...], Tensor]] = []
+        self._total = torch.zeros(len(clients), dtype=torch.float64)
+        self._steps = torch.zeros_like(self._total)
+        self._unread: list[tuple[tuple[int, ...], Tensor]] = []
 
     @property
     def ratio(self) -> Tensor:
         """Mean over all steps that had negatives, (clients,); read after all of them."""
-        total = torch.zeros(self._n_clients, dtype=torch.float64)
-        steps = torch.zeros_like(total)
-        if self._measured:
-            read = torch.cat([ratio for _, ratio in self._measured]).cpu()
-            each = torch.split(read, [len(members) for members, _ in self._measured])
-            for (members, _), ratio in zip(self._measured, each, strict=True):
-                steps[list(members)] += ratio.isfinite()
-                total[list(members)] += ratio.nan_to_num()
-        return total / steps
+        self._read()
+        return self._total / self._steps
+
+    def _read(self) -> None:
+        """Adds up what was measured since, of many steps at once: the host waits for none."""
+        if self._unread:
+            read = torch.cat([ratio for _, ratio in self._unread]).cpu()
+            each = torch.split(read, [len(members) for members, _ in self._unread])
+            for (members, _), ratio in zip(self._unread, each, strict=True):
+                self._steps[list(members)] += ratio.isfinite()
+                self._total[list(members)] += ratio.nan_to_num()
+            self._unread.clear()
 
     def begin_epoch(
         self, state: State, client_state: State, members: Sequence[int], own: Tensor, epoch: int
@@ -164,7 +168,7 @@ class FusionLoss(SelfSupervisedLoss):
         if labels is None:
             return
         ratio = measured_ratio(labels[batch.index], labels[shown], self.n_classes, valid)
-        self._measured.append((batch.members, ratio))
+        self._unread.append((batch.members, ratio))
 
     def end(self, state: State, client_state: State, members: Sequence[int], own: Tensor) -> None:
         """Encodes encrypted views of K of each client's images by the momentum encoder."""
@@ -182,7 +186,8 @@ class FusionLoss(SelfSupervisedLoss):
             self.uploads[member], self.uploaded[member] = features[place], chosen[place]
 
     def gathered(self) -> Any:
-        return [self.uploads, self.uploaded, self._ratio, self._steps]
+        self._read()
+        return [self.uploads, self.uploaded, self._total, self._steps]
 
     def gather(self, noted: Any) -> None:
-        self.uploads, self.uploaded, self._ratio, self._steps = noted
+        self.uploads, self.uploaded, self._total, self._steps = noted

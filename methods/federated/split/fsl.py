@@ -83,6 +83,12 @@ class Split(Supervised):
         logits = self.model.logits(state, h, training=True)  # models x batch x classes
         return batch.mean(cross_entropies(logits, labels))  # models
 
+    def gathered(self) -> Any:
+        return [self.wire.up, self.wire.down]
+
+    def gather(self, noted: Any) -> None:
+        self.wire.up, self.wire.down = noted
+
 
 class LocalLosses(Supervised):
     """Cross-entropy of the clients' layers with `auxiliary`, and of the server's on smashed data.
@@ -169,15 +175,17 @@ class FSL(WithLabels):
     ) -> Message:
         lower, upper = download.shared["weights"], download.resident["server"]
         order = torch.randperm(len(clients), generator=task.seeds.generator("split order", t))
-        wire, trained = Wire(), {}
+        up, trained = 0, {}
         for position in order.tolist():
             client = clients[position : position + 1]
+            wire = Wire()  # each client's own, which a round that was interrupted takes back
             done = self.train(task, Split(task, wire), {**lower, **upper}, t, client).state
+            up += wire.up
             trained[position] = part(done, MODULE)
             upper = {name: done[name] for name in upper}
         return Message(
             each={"weights": concatenate(trained[i] for i in range(len(clients)))},
-            streamed={"smashed data": wire.up},
+            streamed={"smashed data": up},
             resident={"server": upper},
         )
 
