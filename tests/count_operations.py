@@ -154,7 +154,13 @@ def counts_of(config: RunConfig, size: Size) -> Counts:
     small = tiny(config, size)
     n = size.clients * size.steps * BATCH if config.clients else size.steps * BATCH
     trial = _Noise(
-        small, Seeds(0), torch.device("cpu"), None, None, lambda done, total: None, {"n": {"n": n}}
+        small,
+        Seeds(0),
+        torch.device("cpu"),
+        None,
+        None,
+        lambda done, total: None,
+        used={"n": {"n": n}},
     )
     if config.start is not None and config.stage == "federated":
         trial = replace(trial, encoder=trial.network()[0].new(torch.Generator().manual_seed(2)))

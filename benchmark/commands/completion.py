@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fedrepro.benchmark.commands._options import add_specs, specs
 from fedrepro.benchmark.execution import executors
-from fedrepro.benchmark.spec import toml_file
+from fedrepro.benchmark.spec import names, toml_file
 from fedrepro.benchmark.spec.folders import PAPER_FILE, paper_folders
 from fedrepro.benchmark.spec.problems import InvalidSpecError
 from fedrepro.methods import registry
@@ -51,9 +51,6 @@ def _values(papers: Collection[Path]) -> Mapping[object, Sequence[str]]:
     papers: their folders. Specs are not read whole, which would take a second whenever a shell
     starts: the name of a table's file is the table's.
     """
-    # Brings torch, which a command starts without: every command is imported for `fedrepro --help`.
-    from fedrepro.benchmark.data import loading
-
     ids = [folder.name for folder in papers]
     files = (file for folder in papers for file in folder.glob("*.toml"))
     tables = sorted({file.stem for file in files if file.name != PAPER_FILE})
@@ -63,14 +60,14 @@ def _values(papers: Collection[Path]) -> Mapping[object, Sequence[str]]:
         "TABLE": tables,
         "TABLES": tables,
         "PROFILE": sorted({name for folder in papers for name in _profiles(folder)}),
-        "SET": loading.names(),
+        "SET": sorted(names.known("data set")),
         "DEVICE": ["auto", "cpu", "cuda"],
         "EXECUTOR": registry.names_in(executors.__name__),
         "NAME": sorted({name for kind in registry.kinds() for name in registry.names(kind)}),
     }
     return {
-        metavar: [name for name in names if _PLAIN.fullmatch(name)]
-        for metavar, names in found.items()
+        metavar: [value for value in values if _PLAIN.fullmatch(value)]
+        for metavar, values in found.items()
     }
 
 

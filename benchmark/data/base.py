@@ -128,11 +128,14 @@ class ReleasedSet(DataSet):
     def read(self, part: Part, folder: Path, download: bool) -> Stored:
         place, packaged = folder / self.folder, self.package and self.package[1]
         missing = next((f for f in self.files(part) if not self.present(folder / f)), None)
-        if missing and packaged and all(self.present(packaged / f) for f in self.parts[part]):
+        images = (folder / self.name / part).is_dir()
+        is_packaged = packaged and all(self.present(packaged / f) for f in self.parts[part])
+        # What lies in the folder that is named comes before what the system has.
+        if missing and packaged and is_packaged and not images:
             place = packaged
         elif missing and download:
             fetch(self.archives, folder)
-        elif missing and (folder / self.name / part).is_dir():
+        elif missing and images:
             note = f"{self.name} was read from an image folder, not from the release"
             return self.images_in(part, folder, self.channels, note)
         elif missing:

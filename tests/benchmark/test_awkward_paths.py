@@ -356,7 +356,7 @@ def test_a_report_into_an_awkward_folder_is_whole_or_refused(
         assert {path: _content(path) for path in tmp_path.rglob("*")} == before
     else:
         assert "report.html" in written
-        assert len(written) == 6
+        assert len(written) == 7
     assert not list(tmp_path.glob("elsewhere/*"))
 
 
