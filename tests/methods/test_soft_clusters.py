@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -124,6 +125,29 @@ def test_even_clusters_cost_less_than_a_collapse() -> None:
     assert float(cluster_contrast(even, even, 1.0)) < float(
         cluster_contrast(collapsed, collapsed, 1.0)
     )
+
+
+@pytest.mark.parametrize(
+    "loss", [lambda c: -size_entropy(c), lambda c: cluster_contrast(c, c, 1.0)]
+)
+def test_a_cluster_that_rounds_to_nothing_has_finite_slopes(
+    loss: Callable[[Tensor], Tensor],
+) -> None:
+    """A client of two images met it: the softmax of logits 200 apart is zero in float32."""
+    logits = torch.tensor([[[200.0, 0.0, 190.0], [190.0, 0.0, 200.0]]], requires_grad=True)
+    c = torch.softmax(logits, dim=2)
+    assert not c[..., 1].any()
+    loss(c).sum().backward()
+    assert logits.grad is not None
+    assert bool(logits.grad.isfinite().all())
+
+
+def test_slopes_of_entropy_are_those_of_x_log_x_where_it_has_any() -> None:
+    c = soft_labels(2, 8, 3).requires_grad_()
+    (found,) = torch.autograd.grad(size_entropy(c).sum(), c)
+    share = c.sum(1) / c.sum((1, 2)).unsqueeze(1)
+    (expected,) = torch.autograd.grad(-torch.xlogy(share, share).sum(), c)
+    assert torch.equal(found, expected)
 
 
 def test_columns_are_contrasted_as_views_are() -> None:
