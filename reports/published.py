@@ -9,9 +9,11 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import get_args
 
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.judging.committed import RunCell
+from fedrepro.benchmark.results import VerdictWord
 from fedrepro.benchmark.store.files import write_whole
 from fedrepro.reports import layout
 from fedrepro.reports import markdown_text as md
@@ -22,7 +24,6 @@ _HEADER = (
     *("paper", "table", "cell", "printed", "ours: mean ± SD", "trials", "verdict"),
     *("trained at", "device", "precision", "hours"),
 )
-_ORDER = ("REPRODUCED", "DISCREPANT", "COMPATIBLE", "SHIFTED", "INCONCLUSIVE", "SCALED")
 
 
 def texts(cells: Sequence[RunCell]) -> Mapping[str, str]:
@@ -42,7 +43,7 @@ def sentence(cells: Sequence[RunCell]) -> str:
     if not cells:
         return "No cell has been run at full protocol yet."
     words = Counter(one.cell.verdict.word for one in cells)
-    ranked = sorted(words, key=lambda word: (*_ORDER, word).index(word))
+    ranked = sorted(words, key=get_args(VerdictWord).index)
     counted = ", ".join(f"{words[word]} `{word}`" for word in ranked)
     cells_were = "cell has" if len(cells) == 1 else "cells have"
     return f"At full protocol {len(cells)} {cells_were} been run (docs/published.md): {counted}."

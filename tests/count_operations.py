@@ -23,12 +23,12 @@ import numpy as np
 import torch
 from scipy.optimize import nnls
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.data.loading import Loaded
 from fedrepro.benchmark.planning.operations import BATCH, OPERATIONS, TEST, kind_of, terms_of
 from fedrepro.benchmark.planning.plan import make_plan
+from fedrepro.benchmark.planning.probe import Operators
 from fedrepro.benchmark.spec.load import load_paper, paper_ids
 from fedrepro.benchmark.training.stages import federated, pretraining
 from fedrepro.benchmark.training.stages.trial import Trial
@@ -111,18 +111,6 @@ class _Noise(Trial):
         return Loaded(ImageSet(images, torch.arange(n) % CLASSES), CLASSES, "", True, None, "noise")
 
 
-class _Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    def __init__(self, counts: Counts) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self.counts = counts
-
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
-        self.counts.operations += 1
-        return func(*args, **(kwargs or {}))
-
-
 @contextmanager
 def counted(first: str) -> Iterator[Counts]:
     """Counts within the block; first: the name of the encoder's first convolution."""
@@ -143,8 +131,9 @@ def counted(first: str) -> Iterator[Counts]:
 
     Conv2d.__call__ = call  # type: ignore[method-assign]
     try:
-        with _Operators(counts):
+        with Operators() as operators:
             yield counts
+        counts.operations = operators.seen
     finally:
         Conv2d.__call__ = whole  # type: ignore[method-assign]
 

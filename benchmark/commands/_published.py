@@ -83,7 +83,7 @@ def trained_within(
         }
         yield from _listed(trials, names, seconds)
         return
-    resumable = getattr(given, "checkpoint_every", 0) > 0
+    resumable = given.checkpoint_every > 0
     progress = Watched()
     options = execution_options(given)
     options["checkpoint_every"] = min(options["checkpoint_every"], budget.seconds / _SAVED)

@@ -36,15 +36,20 @@ def choose_profile(
     given.profile = _FIRST
     if next(store.records(), None) is None:
         return
-    names = dict.fromkeys([_FIRST])
-    names |= dict.fromkeys(name for paper in _papers(ids, root) for name in paper.profiles)
-    for name in names:
+    for name in _profiles(ids, root):
         if any(_has_trials(given, name, paper, store) for paper in _papers(ids, root)):
             given.profile = name
             break
     if given.profile != _FIRST:
         said = f"nothing is stored under the profile '{_FIRST}': this is '{given.profile}'"
         print(printable(f"{said} (--profile asks for another)"), file=sys.stderr)
+
+
+def _profiles(ids: Sequence[str], root: Folders) -> Iterator[str]:
+    """Reduced, then the others; specs are read for these only if it comes to them."""
+    yield _FIRST
+    names = dict.fromkeys(name for paper in _papers(ids, root) for name in paper.profiles)
+    yield from (name for name in names if name != _FIRST)
 
 
 def _papers(ids: Sequence[str], root: Folders) -> Iterator[Paper]:

@@ -94,14 +94,14 @@ def in_order(
     """
     chosen: dict[Name, Trial] = {}
     for first, last in ((0, FIRST), (FIRST, None)):
-        left = [Wanted(one.run, one.seeds[first:last]) for one in wanted]
+        parts = [Wanted(one.run, one.seeds[first:last]) for one in wanted]
+        # Looked up once: each look may read a file of the store.
+        left = [list(_lacking(one, is_done, has_weights)) for one in parts]
         while left:
-            every = (_lacking(one, is_done, has_weights) for one in left)
-            lacking = [[one for one in trials if _name(one) not in chosen] for trials in every]
-            costs = [sum(seconds(run) for run, _ in trials) for trials in lacking]
+            left = [[one for one in trials if _name(one) not in chosen] for trials in left]
+            costs = [sum(seconds(run) for run, _ in trials) for trials in left]
             cheapest = min(range(len(left)), key=lambda i: (costs[i], i))
-            chosen |= {_name(trial): trial for trial in lacking[cheapest]}
-            del left[cheapest]
+            chosen |= {_name(trial): trial for trial in left.pop(cheapest)}
     return list(chosen.values())
 
 

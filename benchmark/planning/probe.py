@@ -59,7 +59,9 @@ TRIALS = ("fedavg", "fedsimclr")
 """Whole tiny trials, in which everything is operators."""
 
 
-class _Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Counts torch's operators within a block, backward passes included."""
+
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.seen: int = 0
@@ -72,8 +74,8 @@ class _Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 def operators_of(call: Callable[[], object]) -> int:
-    """How many of torch's operators a call runs, backward passes included."""
-    with _Operators() as operators:
+    """How many of torch's operators a call runs."""
+    with Operators() as operators:
         call()
     return int(operators.seen)
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
@@ -28,8 +27,9 @@ import torch
 from fedrepro.benchmark.errors import FedreproError, StoreError
 from fedrepro.benchmark.store.files import NoFileError, disk, read_whole, write_whole
 from fedrepro.benchmark.store.folder import (
-    CHECKPOINTS,
     UNFINISHED,
+    checkpoint_lock,
+    checkpoint_of,
     file_to_lock,
     locked,
     refuse_link,
@@ -67,7 +67,7 @@ class TrialFile:
     @property
     def path(self) -> Path:
         """Where it lies."""
-        return self.root / CHECKPOINTS / f"{self.name}.checkpoint"
+        return checkpoint_of(self.root, self.name)
 
     def __enter__(self) -> TrialFile:
         return self
@@ -116,12 +116,9 @@ class TrialFile:
             return
         with disk(self.root):
             folder.mkdir(parents=True, exist_ok=True)
-        lock = self._held.enter_context(file_to_lock(folder / f"{self.name}.lock"))
-        until = time.monotonic() + patience_s
-        while not locked(lock, folder):
-            if time.monotonic() >= until:
-                raise FedreproError(f"another process trains it with the checkpoint in {folder}")
-            time.sleep(0.1)
+        lock = self._held.enter_context(file_to_lock(checkpoint_lock(self.root, self.name)))
+        if not locked(lock, folder, patience_s):
+            raise FedreproError(f"another process trains it with the checkpoint in {folder}")
         self._is_held = True
 
     def set_aside(self, why: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import io
+import json
 import lzma
 import os
 import stat
@@ -164,6 +165,24 @@ def arrays_from(content: bytes) -> dict[str, NDArray[Any]]:
 def sha256_of(content: bytes) -> str:
     """SHA-256 in hexadecimal."""
     return hashlib.sha256(content).hexdigest()
+
+
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def canonical(plain: Any) -> bytes:
+    """JSON whose bytes depend on the content alone. `ValueError`: a number is not finite."""
+    return _CANONICAL.encode(plain).encode()
+
+
+def seal_of(plain: Mapping[str, Any]) -> str:
+    """The SHA-256 that tells a changed content, however its JSON is laid out."""
+    return sha256_of(canonical(plain))
+
+
+def sealed(plain: Mapping[str, Any]) -> bytes:
+    """The content of a file that holds its own seal under `sha256`."""
+    return canonical({**plain, "sha256": seal_of(plain)}) + b"\n"
 
 
 def path_segment(name: str) -> str:

@@ -12,6 +12,7 @@ import json
 import os
 import re
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -35,6 +36,8 @@ _PART = re.compile(
     r"\.[0-9a-f]{8}\.part"
 )
 """A file of the store that is being written."""
+_AGAIN_S = 0.05
+"""Between two tries to lock a file that another process keeps."""
 
 
 def object_in(path: Path) -> dict[str, Any] | None:
@@ -127,18 +130,23 @@ def file_to_lock(path: Path) -> Iterator[int]:
         os.close(lock)
 
 
-def locked(lock: int, what: Path) -> bool:
-    """Locks a file unless another process has; whether that was done.
+def locked(lock: int, what: Path, patience_s: float = 0.0) -> bool:
+    """Locks a file unless another process keeps it for so long; whether that was done.
 
     Raises `StoreError` that names `what` if the disk refuses.
     """
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError as error:
-        raise StoreError(f"cannot lock {what}: {error.strerror}") from error
-    return True
+    until = time.monotonic() + patience_s
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= until:
+                return False
+            time.sleep(_AGAIN_S)
+        except OSError as error:
+            raise StoreError(f"cannot lock {what}: {error.strerror}") from error
+        else:
+            return True
 
 
 def clear_unfinished(root: Path, pattern: re.Pattern[str] = _PART) -> None:
@@ -157,10 +165,20 @@ def trial_name(run: str, seed: int) -> str:
     return f"{run}-seed{seed}"
 
 
+def checkpoint_of(root: Path, trial: str) -> Path:
+    """Where a trial saves itself."""
+    return root / CHECKPOINTS / f"{trial}.checkpoint"
+
+
+def checkpoint_lock(root: Path, trial: str) -> Path:
+    """The file that the process holds which trains it."""
+    return root / CHECKPOINTS / f"{trial}.lock"
+
+
 def saved_at(root: Path, trial: str) -> float | None:
     """When a trial saved itself last, in seconds of the disk's clock; None where it has not."""
     try:
-        return (root / CHECKPOINTS / f"{trial}.checkpoint").lstat().st_mtime
+        return checkpoint_of(root, trial).lstat().st_mtime
     except OSError:
         return None
 
@@ -171,8 +189,8 @@ def forget_checkpoint(root: Path, trial: str) -> None:
     Raises `OSError` if the disk refuses, `StoreError` if the folder is none of the store's own.
     """
     refuse_link(root / CHECKPOINTS)
-    for suffix in ("checkpoint", "lock"):
-        (root / CHECKPOINTS / f"{trial}.{suffix}").unlink(missing_ok=True)
+    for path in (checkpoint_of(root, trial), checkpoint_lock(root, trial)):
+        path.unlink(missing_ok=True)
 
 
 def _is_begun(path: Path) -> bool:

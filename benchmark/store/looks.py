@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 from fedrepro.benchmark.errors import StoreError
 from fedrepro.benchmark.stats.looks import Looks
-from fedrepro.benchmark.store.files import disk, read_whole, sha256_of, write_whole
+from fedrepro.benchmark.store.files import disk, read_whole, seal_of, sealed, write_whole
 from fedrepro.benchmark.store.folder import (
     LOOKS,
     LOOKS_LOCK,
@@ -33,7 +31,7 @@ SCHEMA = 1
 _CLAIM = re.compile(r"[0-9a-f]{16}")
 """What tells the test of one claim on one set of runs from others."""
 _PART = re.compile(r"looks\.json\.[0-9a-f]{8}\.part")
-_PATIENCE_S, _AGAIN_S = 10.0, 0.05
+_PATIENCE_S = 10.0
 """How long another writer of this file, which takes milliseconds, is waited for."""
 
 
@@ -79,7 +77,7 @@ class LookBook:
                 return
             with disk(root):
                 clear_unfinished(root, _PART)
-                write_whole(self.path, _sealed(merged), root / UNFINISHED)
+                write_whole(self.path, _written(merged), root / UNFINISHED)
 
 
 def _merged(known: Looks | None, new: Looks) -> Looks:
@@ -92,7 +90,7 @@ def _parsed(content: bytes) -> dict[str, Looks]:
     plain = json.loads(content.decode())
     check_schema({"schema": plain["schema"]})
     seal = plain.pop("sha256")
-    if seal != sha256_of(_canonical(plain)):
+    if seal != seal_of(plain):
         raise ValueError("the content is not what was written")
     found = {}
     for id, one in plain["looks"].items():
@@ -105,18 +103,14 @@ def _parsed(content: bytes) -> dict[str, Looks]:
     return found
 
 
-def _sealed(looks: Mapping[str, Looks]) -> bytes:
+def _written(looks: Mapping[str, Looks]) -> bytes:
     plain = {
         "schema": SCHEMA,
         "looks": {
             id: {"counts": list(one.counts), "declared": one.declared} for id, one in looks.items()
         },
     }
-    return _canonical({**plain, "sha256": sha256_of(_canonical(plain))}) + b"\n"
-
-
-def _canonical(plain: Mapping[str, Any]) -> bytes:
-    return json.dumps(plain, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+    return sealed(plain)
 
 
 @contextmanager
@@ -126,9 +120,6 @@ def _alone(path: Path) -> Iterator[None]:
     Raises `StoreError` if another process keeps it, the disk refuses, or no file can be the lock.
     """
     with file_to_lock(path) as lock:
-        until = time.monotonic() + _PATIENCE_S
-        while not locked(lock, path):
-            if time.monotonic() > until:
-                raise StoreError(f"another process keeps {path}")
-            time.sleep(_AGAIN_S)
+        if not locked(lock, path, _PATIENCE_S):
+            raise StoreError(f"another process keeps {path}")
         yield

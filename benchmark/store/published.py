@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import StoreError
 from fedrepro.benchmark.store import fingerprint
-from fedrepro.benchmark.store.files import disk, read_whole, sha256_of, write_whole
+from fedrepro.benchmark.store.files import canonical, disk, read_whole, seal_of, sealed, write_whole
 from fedrepro.benchmark.store.looks import LookBook
 from fedrepro.benchmark.store.record import NOT_A_RECORD, TrialRecord, check_schema
 from fedrepro.methods.registry import UnknownNameError
@@ -130,36 +130,39 @@ class PublishedTrials:
 
         Raises `StoreError` if the disk refuses.
         """
+        name = record.run, record.seed
         path = self.root / record.run / f"seed{record.seed}.json"
-        if (record.run, record.seed) in self.trials:
+        if name in self.trials:
             return False
         with disk(self.root):
-            write_whole(path, _sealed(record, arrays))
-        self.__dict__.pop("trials", None)
+            write_whole(path, _written(record, arrays))
+        # As the others will be read; these are not read again for it.
+        more = {**self.trials, name: _read(path, *name)}
+        self.trials = dict(sorted(more.items()))
         return True
 
     def __iter__(self) -> Iterator[PublishedTrial]:
         return iter(self.trials.values())
 
 
-def _sealed(record: TrialRecord, arrays: Mapping[str, NDArray[Any]]) -> bytes:
+def _written(record: TrialRecord, arrays: Mapping[str, NDArray[Any]]) -> bytes:
     plain = {
         "schema": SCHEMA,
         "record": json.loads(record.as_file()),
         "arrays": {name: _listed(values) for name, values in sorted(arrays.items())},
     }
-    return _canonical({**plain, "sha256": sha256_of(_canonical(plain))}) + b"\n"
+    return sealed(plain)
 
 
 def _read(path: Path, run: str, seed: int) -> PublishedTrial:
     try:
         plain = json.loads((read_whole(path) or b"").decode())
         check_schema({"schema": plain["schema"]})
-        if plain.pop("sha256") != sha256_of(_canonical(plain)):
+        if plain.pop("sha256") != seal_of(plain):
             raise ValueError("its seal does not fit its content")
         # Laid out again, the record is read as from the store, its own seal included.
         name = f"{fingerprint.digest(plain['record']['source'])}-seed{seed}"
-        record = TrialRecord.from_file(_canonical(plain["record"]), run, name)
+        record = TrialRecord.from_file(canonical(plain["record"]), run, name)
         arrays = {name: _array(values) for name, values in plain["arrays"].items()}
     except NOT_A_RECORD as error:
         raise StoreError(
@@ -178,7 +181,3 @@ def _listed(values: NDArray[Any]) -> Any:
 
 def _array(listed: Any) -> NDArray[np.float64]:
     return np.array(listed, dtype=np.float64)  # None becomes NaN
-
-
-def _canonical(plain: Mapping[str, Any]) -> bytes:
-    return json.dumps(plain, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()

@@ -9,7 +9,7 @@ from typing import Any
 
 from fedrepro.benchmark.errors import StoreError
 from fedrepro.benchmark.store import fingerprint
-from fedrepro.benchmark.store.files import sha256_of
+from fedrepro.benchmark.store.files import seal_of, sealed
 from fedrepro.methods.outcome import Curve
 
 SCHEMA = 2
@@ -52,7 +52,7 @@ class TrialRecord:
     def as_file(self) -> bytes:
         """What the record's file holds: `as_dict`, and the SHA-256 that tells a changed number."""
         plain = self.as_dict()
-        return _canonical({**plain, "sha256": sha256_of(_canonical(plain))}) + b"\n"
+        return sealed(plain)
 
     @classmethod
     def from_file(cls, content: bytes, run: str, name: str) -> TrialRecord:
@@ -65,10 +65,10 @@ class TrialRecord:
         plain = json.loads(content.decode())
         check_schema(plain)
         seal = plain.pop("sha256", None)
-        if seal != (None if plain["schema"] == 1 else sha256_of(_canonical(plain))):
+        if seal != (None if plain["schema"] == 1 else seal_of(plain)):
             raise ValueError("the content is not what was written")
         # What is stored, not `RunConfig.key`: a config of an older version has fewer fields.
-        made_by = sha256_of(_canonical(plain["config"]))[:16]
+        made_by = seal_of(plain["config"])[:16]
         record = cls.from_dict(plain)
         trial = f"{fingerprint.digest(record.source)}-seed{record.seed}"
         if (record.run, made_by, trial) != (run, run, name):
@@ -101,10 +101,3 @@ def check_schema(plain: Mapping[str, Any]) -> None:
             f"store was written by a newer fedrepro (schema {schema} > {SCHEMA}); "
             "update fedrepro or give another --store"
         )
-
-
-_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
-
-
-def _canonical(plain: Mapping[str, Any]) -> bytes:
-    return _ENCODER.encode(plain).encode()

@@ -20,7 +20,7 @@ from torch import Tensor
 from fedrepro.methods.data.federation import ImageSet
 from fedrepro.methods.nn.layers import Layer
 from fedrepro.methods.seeds import Seeds
-from fedrepro.methods.state import State
+from fedrepro.methods.state import State, placed
 from fedrepro.methods.training.pretraining import encode
 
 METRICS = ("relevance", "view_error", "image_error", "rare_share")
@@ -39,7 +39,7 @@ def relevance(
 
     Raises `ValueError` if no pair of different images is left.
     """
-    weights = {name: value.to(device) for name, value in state.items()}
+    weights = placed(state, torch.device(device))
     ours = sample(pretraining, n, seeds.generator("relevance", "pretraining")).to(device)
     theirs = sample(clients, n, seeds.generator("relevance", "clients")).to(device)
     a, b = (F.normalize(encode(encoder, weights, x).double()) for x in (ours, theirs))

@@ -27,7 +27,7 @@ from fedrepro.methods.optim.optimizers import Optimizer, make_optimizer
 from fedrepro.methods.outcome import DivergedError, Outcome
 from fedrepro.methods.protocols.base import Protocol, Subject, once
 from fedrepro.methods.seeds import Seeds
-from fedrepro.methods.state import State
+from fedrepro.methods.state import State, placed
 from fedrepro.methods.training.epochs import Epochs
 from fedrepro.methods.training.pretraining import batches, encode
 
@@ -86,7 +86,7 @@ def train_head(
     """A linear layer (`head.*`) trained on `features` (n x dim); may raise `DivergedError`."""
     layer = Linear("head", features.shape[1], n_classes)
     drawn = layer.new(seeds.generator("weights", "linear evaluation"))
-    fresh = {name: value.to(features.device) for name, value in drawn.items()}
+    fresh = placed(drawn, features.device)
     section = checkpoint.section()
     at: Epochs = section.saved or Epochs(fresh)
     head = {name: value.requires_grad_() for name, value in at.weights.items()}

@@ -18,7 +18,7 @@ from fedrepro.methods.metrics import fairness
 from fedrepro.methods.nn.classifier import ENCODER, Classifier, dense_head
 from fedrepro.methods.outcome import Outcome
 from fedrepro.methods.protocols.base import Protocol, Subject, once
-from fedrepro.methods.state import repeat
+from fedrepro.methods.state import placed, repeat
 from fedrepro.methods.training.evaluate import probabilities
 from fedrepro.methods.training.local import adapted_heads
 from fedrepro.methods.training.local_loss import LocalOptions
@@ -46,7 +46,7 @@ class PersonalizedHead(Protocol):
         head = dense_head(subject.dim, (), federation.n_classes)
         model = Classifier(subject.network, subject.dim, head)
         first = head.new(subject.seeds.generator("weights", "personalized head"))
-        heads = {name: value.to(subject.device) for name, value in first.items()}
+        heads = placed(first, subject.device)
         start = repeat({**subject.on_device(ENCODER), **heads}, federation.n_clients)
         options = LocalOptions(self.epochs, self.batch_size, self.learning_rate, self.optimizer)
         adapted = adapted_heads(

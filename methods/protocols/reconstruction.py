@@ -28,7 +28,7 @@ from fedrepro.methods.nn.normalisation import TwinNorm
 from fedrepro.methods.outcome import PICTURE, Curve, Outcome
 from fedrepro.methods.privacy.datamix import datamix
 from fedrepro.methods.protocols.base import Protocol, Subject
-from fedrepro.methods.state import State
+from fedrepro.methods.state import State, placed
 
 POINTS = 10
 """Points of a curve after the start."""
@@ -96,7 +96,7 @@ class Reconstruction(Protocol):
         known = own
         if not self.collusion:
             drawn = network.module.new(subject.seeds.generator("weights", "attacker"))
-            known = {name: value.to(subject.device) for name, value in drawn.items()}
+            known = placed(drawn, subject.device)
 
         rounds: list[int] = []
         errors: dict[str, list[float]] = {"view_error": [], "image_error": []}

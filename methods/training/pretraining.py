@@ -26,7 +26,7 @@ from fedrepro.methods.objectives.base import Objective
 from fedrepro.methods.optim.optimizers import make_optimizer, moves_by_gradients_alone
 from fedrepro.methods.outcome import Curve, DivergedError, Outcome
 from fedrepro.methods.seeds import Seeds
-from fedrepro.methods.state import State, clone, part
+from fedrepro.methods.state import State, clone, part, placed
 from fedrepro.methods.training.epochs import Epochs
 
 # Views up to this size are drawn together: of 8x8 images the calls cost more than the numbers.
@@ -75,7 +75,7 @@ def pretrain(
     network = encoder.build(channels, side)
     learner = objective.build(network, encoder.out_dim, n_classes)
     new = learner.new(seeds.generator("weights", "pretraining"))
-    fresh = {name: value.to(device) for name, value in new.items()}
+    fresh = placed(new, torch.device(device))
     places: Places = {}
     if moves_by_gradients_alone(options.optimizer):
         places = reached_places(network, fresh, to_float(portion.images[0]))

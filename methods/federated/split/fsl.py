@@ -34,7 +34,7 @@ from fedrepro.methods.federated.base import Memory, Message, Server, Task
 from fedrepro.methods.federated.with_labels import WithLabels
 from fedrepro.methods.nn.layers import Sequential, dense_layers
 from fedrepro.methods.nn.modular import MODULE, two_modules
-from fedrepro.methods.state import State, concatenate, n_bytes, part, repeat
+from fedrepro.methods.state import State, concatenate, n_bytes, part, placed, repeat
 from fedrepro.methods.training.local import Supervised, cross_entropies
 from fedrepro.methods.training.local_loss import Batch
 
@@ -131,7 +131,7 @@ class FSL(WithLabels):
             return server
         stream = task.seeds.generator("weights", "auxiliary", attempt)
         drawn = self._auxiliary(task, server).new(stream)
-        return {**server, **{name: value.to(task.device) for name, value in drawn.items()}}
+        return {**server, **placed(drawn, task.device)}
 
     def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
         """The clients' layers; gradients of smashed data, if any return, are as large as these."""

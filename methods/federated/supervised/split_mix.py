@@ -21,7 +21,7 @@ from fedrepro.methods.data.federation import to_float
 from fedrepro.methods.federated.base import Memory, Message, Server, Task
 from fedrepro.methods.federated.with_labels import WithLabels
 from fedrepro.methods.nn.classifier import Classifier
-from fedrepro.methods.state import State, concatenate, n_models, pool_average, take
+from fedrepro.methods.state import State, concatenate, n_models, placed, pool_average, take
 from fedrepro.methods.training.local import Supervised
 
 
@@ -76,7 +76,7 @@ class SplitMix(WithLabels):
             model.new(task.seeds.generator("weights", "base", attempt, i))
             for i in range(self.n_bases)
         )
-        return {name: value.to(task.device) for name, value in drawn.items()}
+        return placed(drawn, task.device)
 
     def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
         _, which = self._chosen(task, t, clients)
