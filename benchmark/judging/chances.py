@@ -72,7 +72,7 @@ def chances(plan: Plan, store: Trials) -> tuple[Chance, ...]:
         for key, side in sides_of(plan.paper, table).items()
     }
     return tuple(
-        _chance(plan, one.cell, sides[key_of(one.cell)], evidence)
+        _chance(plan, one, sides[key_of(one.cell)], evidence)
         for one in judged
         if key_of(one.cell) in sides and not evidence.departures(one)
     )
@@ -86,7 +86,8 @@ def lines(found: Sequence[Chance]) -> Iterator[str]:
     tables: dict[str, list[Chance]] = {}
     for one in found:
         tables.setdefault(one.cell.table, []).append(one)
-    yield f"chance of REPRODUCED with {found[0].trials} trials if the paper is right, by table:"
+    trials = " or ".join(map(str, sorted({one.trials for one in found})))
+    yield f"chance of REPRODUCED with {trials} trials if the paper is right, by table:"
     open_ones = 0
     for table, cells in tables.items():
         known = [one.chance for one in cells if one.chance is not None]
@@ -112,10 +113,12 @@ def _is_judged(plan: Plan, planned: PlannedCell) -> bool:
     )
 
 
-def _chance(plan: Plan, cell: Cell, side: Published, evidence: Evidence) -> Chance:
+def _chance(plan: Plan, planned: PlannedCell, side: Published, evidence: Evidence) -> Chance:
+    cell, run = planned.cell, planned.config
     margin = plan.paper.table(cell.table).margin_of(cell)
     assert margin is not None
-    spread, half, n = side.spread, (side.high - side.low) / 2, plan.trials
+    assert run is not None
+    spread, half, n = side.spread, (side.high - side.low) / 2, len(plan.seeds(run))
     sample = evidence.samples[key_of(cell)]
     sd: float | None = None
     source: Literal["stored trials", "printed", "borrowed"] | None = None

@@ -83,18 +83,22 @@ def run_cells(plan: Plan, report: Report, published: PublishedTrials) -> Iterato
                 yield RunCell(plan.paper.id, table.id, cell, trials, len(cell.trials))
 
 
+def kinds(published: PublishedTrials) -> list[tuple[int, str]]:
+    """The series and precisions of committed trials, in order."""
+    configs = [one.record.config for one in published]
+    return sorted({(one.get("series", 0), one.get("precision", FULL_PRECISION)) for one in configs})
+
+
 def unknown(plans: Sequence[Plan], published: PublishedTrials) -> list[str]:
     """Committed trials that no run of these plans is: specs or settings have changed since.
 
     In another series or precision they are the same runs.
     """
     runs = {run for plan in plans for run in plan.runs}
-    configs = [one.record.config for one in published]
-    kinds = {(one.get("series", 0), one.get("precision", FULL_PRECISION)) for one in configs}
     known = {run.key for run in runs} | {
         run.in_series(series).in_precision(precision).key
         for run in runs
-        for series, precision in kinds
+        for series, precision in kinds(published)
     }
     return [f"{run}/seed{seed}.json" for run, seed in published.trials if run not in known]
 

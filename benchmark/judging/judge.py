@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -225,7 +225,7 @@ class _Judging:
                 Departure(one.setting, "not stated", one.taken, one.why)
                 for one in (*self.plan.paper.unstated, *table.unstated)
             ),
-            notes=table.notes,
+            notes=(*table.notes, *self.more_trials(table)),
             panels=(
                 ()
                 if figure is None
@@ -283,6 +283,13 @@ class _Judging:
             margin=None if margin is None else margin.value,
             failed=trials.failed,
         )
+
+    def more_trials(self, table: Table) -> Iterator[str]:
+        """That a table has more trials than the profile's others, and why."""
+        profile = self.plan.profile
+        more = table.more_trials.get(profile.name)
+        if more is not None and self.plan.trials == profile.trials:
+            yield f"{more.trials} trials for the {profile.trials} of the profile: {more.why}."
 
     def command(self, table: str, row: Sequence[str] | None = None) -> str:
         """The command that runs a table, or one of its rows, as this plan does."""

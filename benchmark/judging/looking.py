@@ -91,9 +91,9 @@ class TableLooks:
     @cached_property
     def looks(self) -> Mapping[str, Looks]:
         """The looks at each claim, this one included."""
-        declared = self.evidence.plan.profile.declared
+        declared = {claim.id: self._declared(comparisons) for claim, comparisons in self.claims}
         return {
-            name: _with(self.taker.known.get(self.ids[name]), n, declared)
+            name: _with(self.taker.known.get(self.ids[name]), n, declared[name])
             for name, n in self.trials.items()
             if n >= 2
         }
@@ -170,6 +170,14 @@ class TableLooks:
         return (
             planned is not None and planned.config is not None and planned.config.stage != "costs"
         )
+
+    def _declared(self, comparisons: Sequence[Elementary]) -> int:
+        """How many trials the profile declares of the runs that are compared: the fewest count."""
+        plan = self.evidence.plan
+        leaves = {leaf.key: leaf for one in comparisons for leaf in one.leaves}.values()
+        planned = (self._of(leaf) for leaf in leaves if self._varies(leaf))
+        runs = [one.config for one in planned if one is not None and one.config is not None]
+        return min(map(plan.declared, runs), default=plan.profile.declared)
 
     def _paired(self, comparison: Elementary) -> int:
         """How many seeds all cells of a comparison have."""

@@ -44,6 +44,7 @@ class Plan:
     rows: the pattern that chose rows, None for all.
     part: the cells that `only` left, None for all.
     also: tables that are shown for their claims, whether or not a cell of theirs is left.
+    more: by run key, how many trials tables ask for that have more than the profile's others.
     asked: by run key, how many trials are asked for where that is not `trials`.
     """
 
@@ -58,7 +59,12 @@ class Plan:
     rows: str | None = None
     part: Collection[CellKey] | None = None
     also: frozenset[str] = frozenset()
+    more: Mapping[str, int] = field(default_factory=dict)
     asked: Mapping[str, int] = field(default_factory=dict)
+
+    def declared(self, config: RunConfig) -> int:
+        """The trials of a run over which the level of a claim is spent."""
+        return max(self.profile.declared, self.more.get(config.key, 0))
 
     def seeds(self, config: RunConfig) -> tuple[int, ...]:
         """The trials of a run: fewer where every later run starts from one and the same trial.
@@ -109,17 +115,18 @@ class Plan:
     def under(self, readings: Sequence[str]) -> Plan:
         """The same selection with the paper under other readings."""
         shown = [table.id for table in self.paper.tables if table.id in self.tables]
+        as_declared = self.trials == self.profile.trials and self.asked == self.more
         other = make_plan(
             under(self.paper, readings),
             self.profile.name,
             tables=shown,
             rows=self.rows,
             on=self.on,
-            trials=self.trials,
+            trials=None if as_declared else self.trials,
             series=self.profile.series,
             sets=self.sets,
         )
-        other = replace(other, asked=self.asked)
+        other = other if as_declared else replace(other, asked=self.asked)
         return other if self.part is None else other.only(self.part, self.also)
 
     def reads_as(self, other: Plan) -> bool:
@@ -194,6 +201,7 @@ def make_plan(
     if rows is not None and not cells and not drawings:
         raise SpecError(f"--rows {rows}: no row of these tables has that label")
     runs = tuple(_in_order((*cells, *drawings)))
+    more = _more_trials(paper, chosen, resolver, published)
     return Plan(
         paper,
         chosen,
@@ -204,7 +212,32 @@ def make_plan(
         drawings,
         tuple(changes.items()),
         rows,
+        more=more,
+        asked=more if trials is None else {},
     )
+
+
+def _more_trials(
+    paper: Paper, profile: Profile, resolver: Resolver, published: Resolver
+) -> dict[str, int]:
+    """By run key the trials of tables that have more than the others, whatever is selected.
+
+    A run that several tables read has as many as that which asks for most.
+    """
+    found: dict[str, int] = {}
+    for table in paper.tables:
+        more = table.more_trials.get(profile.name)
+        if more is None:
+            continue
+        cells = (_planned(cell, resolver, published) for cell in table.cells)
+        drawn = table.figure.runs if table.figure is not None else ()
+        drawings = (_drawing(table.id, run, resolver) for run in drawn)
+        for one in (*cells, *drawings):
+            run = one.config
+            while run is not None:
+                found[run.key] = max(found.get(run.key, 0), more.trials)
+                run = run.start if run.start_trial is None else None
+    return found
 
 
 def _planned(cell: Cell, resolver: Resolver, published: Resolver) -> PlannedCell:

@@ -14,6 +14,7 @@ from fedrepro.benchmark.spec.model import (
     Experiment,
     Figure,
     Kind,
+    MoreTrials,
     Override,
     Paper,
     Profile,
@@ -80,6 +81,11 @@ def expand_table(raw: RawTable, paper: RawPaper, file: Path) -> Table:
         file=file,
         relations=tuple(raw.relations),
         sd_from=() if raw.sd is None else tuple(raw.sd.lenders),
+        more_trials={
+            name: MoreTrials(profile.trials, profile.why)
+            for name, profile in raw.profiles.items()
+            if profile.trials is not None and profile.why is not None
+        },
     )
 
 

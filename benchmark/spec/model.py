@@ -209,6 +209,7 @@ class Table:
     sd_ddof, sd_runs: kind of its printed spreads, and how many runs are behind them.
     sd_from: the tables whose printed spreads stand for the same experiments here, where this one
     prints none.
+    more_trials: by profile.
     """
 
     paper: str
@@ -229,6 +230,7 @@ class Table:
     file: Path
     relations: tuple[Relation, ...] = ()
     sd_from: tuple[str, ...] = ()
+    more_trials: Mapping[str, MoreTrials] = field(default_factory=dict)
 
     @cached_property
     def rows(self) -> tuple[Label, ...]:
@@ -264,6 +266,14 @@ class Omission:
     path: Text
     value: Setting
     why: Text
+
+
+@dataclass(frozen=True)
+class MoreTrials:
+    """How many trials a table has under a profile, more than the profile's others, and why."""
+
+    trials: int
+    why: str
 
 
 @dataclass(frozen=True)

@@ -61,6 +61,7 @@ def check_table(data: Toml, paper: Toml, admitted: frozenset[str], report: Repor
     rows, columns = list(_tables(data, "rows")), list(_tables(data, "columns"))
     rules.experiment(_table(data.get("experiment")), ("experiment",))
     rules.profiles(data, ())
+    rules.more_trials(data)
     for model, bindings in ((RawRow, rows), (RawColumn, columns)):
         fields = frozenset(model.model_fields)
         for path, binding in bindings:
@@ -213,6 +214,20 @@ class _Rules:
             if name not in self.known:
                 self.report.add(here, f"unknown profile{suggestion(name, sorted(self.known))}")
             self.overrides(_table(profile), here)
+
+    def more_trials(self, table: Toml) -> None:
+        """A table has more trials than its profile's others, for a reason, and one look at them."""
+        for name, own in _table(table.get("profiles")).items():
+            here: Path = ("profiles", name)
+            trials, profile = _table(own).get("trials"), _table(self.known.get(name))
+            others = profile.get("trials")
+            if (trials is None) != (_table(own).get("why") is None):
+                self.report.add(here, "`trials` and `why` go together")
+            if trials is not None and profile.get("looks") is not None:
+                self.report.add((*here, "trials"), "the profile's `looks` say how many there are")
+            if type(trials) is int and type(others) is int and trials <= others:
+                problem = f"{trials} is not more than the profile's {others}"
+                self.report.add((*here, "trials"), problem)
 
     def overrides(self, profile: Toml, at: Path) -> None:
         places = list(_tables(profile, "overrides", at))

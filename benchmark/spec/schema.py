@@ -97,6 +97,13 @@ class RawLocalProfile(Raw):
     overrides: list[Override] = Field(default_factory=list)
 
 
+class RawTableProfile(RawLocalProfile):
+    """What a table adds to a profile."""
+
+    trials: Annotated[int, Field(ge=1, le=limits.TRIALS)] | None = None
+    why: Text | None = None
+
+
 class RawProfile(RawLocalProfile):
     """A profile of a paper."""
 
@@ -186,7 +193,7 @@ class RawTable(Raw):
     relations: list[Relation] = Field(default_factory=list)
     unstated: list[Unstated] = Field(default_factory=list)
     figure: RawFigure | None = None
-    profiles: dict[str, RawLocalProfile] = Field(default_factory=dict)
+    profiles: dict[str, RawTableProfile] = Field(default_factory=dict)
 
 
 class RawPaper(Raw):

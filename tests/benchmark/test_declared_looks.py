@@ -1,4 +1,4 @@
-"""The looks that a profile declares: read, checked with line and reason."""
+"""The looks and trials that profiles and tables declare: read, checked with line and reason."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 from fedrepro.benchmark.spec.folders import tables_root
 from fedrepro.benchmark.spec.load import load_paper
+from fedrepro.benchmark.spec.model import MoreTrials
 from fedrepro.benchmark.spec.problems import InvalidSpecError
 from tests.benchmark.small_papers import write_made_up
 
@@ -55,3 +56,36 @@ def test_looks_that_cannot_be_are_refused_with_line_and_reason(
     assert said in text
     line = (tmp_path / "made-up" / "paper.toml").read_text().splitlines().index(f"looks = {looks}")
     assert f"paper.toml:{line + 1}" in text
+
+
+def with_more_trials(folder: Path, own: str, profile: str = "") -> Path:
+    """The root of a paper whose table has its own trials under one more profile."""
+    declared = f"\n[profiles.more]\ntrials = 5\n{profile}\n"
+    first, rest = TABLE.split("\n[", 1)
+    write_made_up(folder, PAPER + declared, f"{first}\n[profiles.more]\n{own}\n\n[{rest}")
+    return folder
+
+
+def test_a_table_may_have_more_trials_than_its_profile(tmp_path: Path) -> None:
+    paper = load_paper("made-up", with_more_trials(tmp_path, 'trials = 9\nwhy = "close claims"'))
+    assert paper.tables[0].more_trials == {"more": MoreTrials(9, "close claims")}
+
+
+@pytest.mark.parametrize(
+    ("own", "profile", "said"),
+    [
+        ('trials = 5\nwhy = "w"', "", "5 is not more than the profile's 5"),
+        ("trials = 9", "", "`trials` and `why` go together"),
+        ('why = "w"', "", "`trials` and `why` go together"),
+        ('trials = 9\nwhy = "w"', "looks = [5, 10]", "the profile's `looks` say"),
+        ('trials = "9"\nwhy = "w"', "", "trials"),
+        ('trials = 1000000000\nwhy = "w"', "", "trials"),
+    ],
+)
+def test_trials_of_a_table_that_cannot_be_are_refused_with_the_reason(
+    tmp_path: Path, own: str, profile: str, said: str
+) -> None:
+    with pytest.raises(InvalidSpecError) as refused:
+        load_paper("made-up", with_more_trials(tmp_path, own, profile))
+    assert said in str(refused.value)
+    assert "3.toml:" in str(refused.value)

@@ -38,8 +38,7 @@ from fedrepro.benchmark.errors import FedreproError, StoreError
 from fedrepro.benchmark.execution.executors._cluster import read_cluster
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.load import load_paper
-from fedrepro.benchmark.store.files import sha256_of
-from fedrepro.benchmark.store.record import _canonical
+from fedrepro.benchmark.store.files import canonical, seal_of
 from fedrepro.benchmark.store.store import Store, read_encoder, weights_from
 from fedrepro.methods.outcome import Outcome
 from tests.benchmark.patience import patience
@@ -196,9 +195,9 @@ def stores(inside: Path, config: RunConfig, outcome: Outcome) -> Reader:
             del plain["sha256"]
             plain = changed(plain, draw)
             if isinstance(plain, dict):
-                plain["sha256"] = sha256_of(_canonical(plain))
+                plain["sha256"] = seal_of(plain)
             # As the store lays it out, which is read in another way, or not.
-            written = draw.choice((_canonical(plain), json.dumps(plain).encode()))
+            written = draw.choice((canonical(plain), json.dumps(plain).encode()))
             (root / record).write_bytes(written + b"\n")
         else:
             (root / name).write_bytes(damaged(files[name], draw))

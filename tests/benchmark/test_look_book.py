@@ -17,7 +17,7 @@ from fedrepro.benchmark.judging.judge import judge
 from fedrepro.benchmark.judging.looking import _with
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.results import ClaimResult
-from fedrepro.benchmark.spec.model import Claim, Paper
+from fedrepro.benchmark.spec.model import Claim, MoreTrials, Paper
 from fedrepro.benchmark.stats.looks import Looks, shares
 from fedrepro.benchmark.store.looks import LookBook
 from fedrepro.benchmark.store.store import Store
@@ -157,6 +157,22 @@ def test_a_report_counts_its_look(paper: Paper, store: Store) -> None:
     assert claim_of(whole, store).looks == (5, 20)
     assert claim_of(whole, store).looks == (5, 20)
     assert list(store.looks.read().values()) == [Looks((5, 20), 20)]
+
+
+def test_a_claim_on_a_table_with_more_trials_has_its_own_number_of_them(
+    paper: Paper, store: Store
+) -> None:
+    (table,) = paper.tables
+    profile = replace(paper.profiles["smoke"], trials=5, looks=())
+    table = replace(table, more_trials={"smoke": MoreTrials(12, "its claim is close")})
+    paper = replace(paper, tables=(table,), profiles={"smoke": profile})
+    plan = make_plan(paper, "smoke")
+    fill(store, plan, {}, range(20))
+    early = make_plan(paper, "smoke", trials=5)
+    assert (claim_of(early, store).looks, claim_of(early, store).declared) == ((5,), 12)
+    assert (claim_of(plan, store).looks, claim_of(plan, store).declared) == ((5, 12), 12)
+    said = judge(plan, store, command="test", audit=False).tables[0].notes[-1]
+    assert said == "12 trials for the 5 of the profile: its claim is close."
 
 
 def test_trials_beyond_those_declared_do_not_count_and_the_report_says_so(

@@ -508,3 +508,25 @@ def test_trials_of_another_precision_and_series_are_judged_by_their_own_command(
     words = [word for word in here.words() if word != "made-up"]
     main(words)
     assert run not in capsys.readouterr().err
+
+
+def test_what_was_recorded_in_another_precision_is_told_without_being_asked_for(
+    ran: Place, tmp_path: Path, specs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(ran.words("--budget", "10m", "--precision", "bf16", "--rows", "short"))
+    page = (ran.root / "docs/published.md").read_text("utf-8")
+    assert page.count("REPRODUCED") == 3
+    assert page.count("bf16") == 1
+
+    clone = Place(tmp_path / "clone", specs)
+    shutil.copytree(ran.root / "records", clone.root / "records")
+    capsys.readouterr()
+    assert main(clone.words()) == 0
+    assert "3 cells have been run" in capsys.readouterr().out
+    assert clone.cells["long", "digits"]["verdict"]["word"] == "REPRODUCED"
+    other = json.loads((clone.root / "out-bf16" / "report.json").read_text("utf-8"))
+    words = [one["verdict"]["word"] for one in other["tables"][0]["cells"]]
+    assert sorted(words)[-1] == "REPRODUCED"
+    assert words.count("REPRODUCED") == 1
+    for name in ("docs/published.md", "README.md"):
+        assert (clone.root / name).read_text("utf-8") == (ran.root / name).read_text("utf-8")

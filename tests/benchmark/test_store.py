@@ -17,8 +17,7 @@ import torch
 
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import StoreError
-from fedrepro.benchmark.store import record as records
-from fedrepro.benchmark.store.files import sha256_of, write_whole
+from fedrepro.benchmark.store.files import sealed, sha256_of, write_whole
 from fedrepro.benchmark.store.record import SCHEMA
 from fedrepro.benchmark.store.store import Store, read_encoder
 from fedrepro.methods.outcome import Curve, Outcome
@@ -314,7 +313,7 @@ def test_a_sealed_record_whose_parts_are_not_of_their_kind_is_damaged(
         saved = store.save(config, 0, outcome, {})
     file = next((store.root / "trials").glob("*/*.json"))
     plain = {**saved.as_dict(), **part}
-    file.write_text(json.dumps({**plain, "sha256": sha256_of(records._canonical(plain))}))
+    file.write_bytes(sealed(plain))
     assert Store(store.root, store.source_of).find(config, 0) is None
 
 
