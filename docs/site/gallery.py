@@ -49,11 +49,11 @@ the published size.
 
 
 def results_of(paper: str, stores: Sequence[Path], trained: Path) -> fedrepro.Results:
-    """The results of a paper from the first store that has any, else of a smoke run."""
-    for store in stores:
-        found = fedrepro.stored(paper, "reduced", store=store, stale=True)
-        if len(found.trials):
-            return found
+    """The results of a paper from the store that has most of its trials, else of a smoke run."""
+    held = [fedrepro.stored(paper, "reduced", store=store, stale=True) for store in stores]
+    most = max(held, key=lambda found: len(found.trials), default=None)
+    if most is not None and len(most.trials):
+        return most
     return fedrepro.run(paper, "smoke", store=trained, progress=False)
 
 
