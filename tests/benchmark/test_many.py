@@ -30,7 +30,12 @@ def root(tmp_path: Path) -> Path:
 
 def given(tmp_path: Path, profile: str = "smoke", *papers: str) -> argparse.Namespace:
     return argparse.Namespace(
-        profile=profile, trials=None, series=None, store=tmp_path / "store", papers=list(papers)
+        profile=profile,
+        trials=None,
+        series=None,
+        store=tmp_path / "store",
+        stale=False,
+        papers=list(papers),
     )
 
 
