@@ -12,7 +12,8 @@ import ast
 import importlib
 import sys
 from collections.abc import Iterator
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ DECISIONS = ("__post_init__", "draws_views", "objective_name", "encoder_options"
 """Methods that check options, or say what follows from them before anything is trained."""
 
 _PROJECT = __name__.partition(".")[0] + "."
+_DATACLASS = partial(dataclass, repr=False, eq=False)
+"""Nobody prints or compares what has options alone, and each method of a dataclass is compiled."""
 
 
 class _UnreadableError(Exception):
@@ -104,6 +107,7 @@ def _classes(module: str) -> list[str]:
     return [name for name, node in _bindings(module).items() if isinstance(node, ast.ClassDef)]
 
 
+@cache
 def _derives(module: str, name: str, base: tuple[str, str]) -> bool:
     """Whether what a module calls `name` is the class `base`, as (module, name), or below it."""
     node = _bindings(module).get(name) if module.startswith(_PROJECT) else None
@@ -148,19 +152,24 @@ def _imported(node: ast.Import | ast.ImportFrom, name: str) -> Any:
         if module.startswith(_PROJECT):
             return _evaluated(module, there)
         if module.partition(".")[0] in sys.stdlib_module_names:
-            return getattr(importlib.import_module(module), there)
+            found = getattr(importlib.import_module(module), there)
+            return _DATACLASS if found is dataclass else found
     elif name in sys.stdlib_module_names:
         return importlib.import_module(name)
     raise _UnreadableError(name)
 
 
 def _reduce(node: ast.ClassDef) -> None:
-    """Leaves a class its fields, class variables and `DECISIONS` alone."""
+    """Leaves a class its fields, class variables and `DECISIONS` alone.
+
+    Its docstring stays too: without one a dataclass makes one up from its signature.
+    """
+    documented = node.body[:1] if ast.get_docstring(node, clean=False) is not None else []
     decisions = [one for one in node.body if getattr(one, "name", None) in DECISIONS]
     fields = [one for one in node.body if isinstance(one, (ast.Assign, ast.AnnAssign))]
     for decision in decisions:
         _remove_hints(decision)
-    node.body = [*fields, *decisions] or [ast.copy_location(ast.Pass(), node)]
+    node.body = [*documented, *fields, *decisions] or [ast.copy_location(ast.Pass(), node)]
 
 
 def _remove_hints(function: ast.AST) -> None:

@@ -61,7 +61,8 @@ def override(experiment: Experiment, read: Readout, overrides: Sequence[Override
     Raises `SpecError` if a value that is to be divided is not a whole number or a list of them.
     """
     before = {**experiment, _AT: read.at}
-    after = copied(before)
+    touched = {one.path.partition(".")[0] for one in overrides}
+    after = {**before, **copied({key: before[key] for key in touched & before.keys()})}
     effective: set[int] = set()
     reasons: dict[str, str] = {}
     for i, one in enumerate(overrides):

@@ -70,8 +70,8 @@ def merge(*layers: Experiment) -> dict[str, Any]:
 
     A section that one layer alone gives is that layer's own, so nobody may change it.
     """
-    merged: dict[str, Any] = {}
-    for layer in layers:
+    merged: dict[str, Any] = dict(layers[0]) if layers else {}
+    for layer in layers[1:]:
         for key, value in layer.items():
             below = merged.get(key)
             if isinstance(value, dict) and isinstance(below, dict):
