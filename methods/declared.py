@@ -13,7 +13,7 @@ import importlib
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,6 @@ DECISIONS = ("__post_init__", "draws_views", "objective_name", "encoder_options"
 """Methods that check options, or say what follows from them before anything is trained."""
 
 _PROJECT = __name__.partition(".")[0] + "."
-_DATACLASS = partial(dataclass, repr=False, eq=False)
-"""Nobody prints or compares what has options alone, and each method of a dataclass is compiled."""
 
 
 class _UnreadableError(Exception):
@@ -153,10 +151,19 @@ def _imported(node: ast.Import | ast.ImportFrom, name: str) -> Any:
             return _evaluated(module, there)
         if module.partition(".")[0] in sys.stdlib_module_names:
             found = getattr(importlib.import_module(module), there)
-            return _DATACLASS if found is dataclass else found
+            return _dataclass if found is dataclass else found
     elif name in sys.stdlib_module_names:
         return importlib.import_module(name)
     raise _UnreadableError(name)
+
+
+def _dataclass(cls: Any = None, /, **given: Any) -> Any:
+    """`dataclass` with `__init__` alone.
+
+    It compiles every method that it adds, and what has options alone is never printed, compared or
+    changed.
+    """
+    return dataclass(cls, **{**given, "repr": False, "eq": False, "frozen": False})
 
 
 def _reduce(node: ast.ClassDef) -> None:

@@ -27,7 +27,15 @@ from fedrepro.benchmark.spec.problems import (
     validate,
 )
 from fedrepro.benchmark.spec.schema import Raw
-from fedrepro.benchmark.spec.settings import check_key, declare, fields_of, get, leaves, merge
+from fedrepro.benchmark.spec.settings import (
+    check_key,
+    declare,
+    fields_of,
+    get,
+    key_of,
+    leaves,
+    merge,
+)
 from fedrepro.methods import declared, registry
 
 KINDS = ("federated", "objective")
@@ -127,7 +135,7 @@ class Decided(NamedTuple):
     draws_views: bool = False
 
 
-_DECIDED: dict[tuple[str, str], Decided] = {}
+_DECIDED: dict[tuple[str, bytes], Decided] = {}
 """By a method and its options. Hundreds of cells share each."""
 
 
@@ -136,7 +144,7 @@ def _decided(method: Any, training: Mapping[str, Any]) -> Decided:
     if not names.exists("method", method):
         return Decided()
     own = fields_of(declared.find("federated", method))
-    key = (method, repr({name: training[name] for name in own if name in training}))
+    key = method, key_of({name: training[name] for name in own if name in training})
     if key not in _DECIDED:
         try:
             made = declare("federated", method, training)
