@@ -95,14 +95,15 @@ def readings_named_twice(files: Iterable[tuple[PathOf, Sequence[Unstated]]]) -> 
     return problems
 
 
-def _own_options(data: Any) -> Iterator[str]:
+def _own_options(data: Toml | list[Any]) -> Iterator[str]:
     """Options of modules of one's own that are named anywhere in a file, as paths."""
-    if isinstance(data, dict):
+    if isinstance(data, Mapping):
         for _, what, name in names.used(data):
             yield from names.options(what, name)
         data = list(data.values())
-    for inner in data if isinstance(data, list) else ():
-        yield from _own_options(inner)
+    for inner in data:
+        if isinstance(inner, (dict, list)):
+            yield from _own_options(inner)
 
 
 @dataclass(frozen=True)
