@@ -30,6 +30,7 @@ from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import StoreError
 from fedrepro.benchmark.store import fingerprint
 from fedrepro.benchmark.store.files import (
+    JSON_BYTES,
     NoFileError,
     arrays_from,
     disk,
@@ -235,7 +236,7 @@ class Store:
         """The record in a file, if it and its arrays are whole."""
         damaged = [path]
         try:
-            content = read_whole(path)
+            content = read_whole(path, JSON_BYTES)
             if content is None:
                 return None
             record = TrialRecord.from_file(content, path.parent.name, path.stem)
