@@ -72,7 +72,9 @@ def execute(given: argparse.Namespace) -> int:
     if given.badge is not None:
         _put_badge(given.badge, [])
     for name in _shown().FILES if given.out is not None else ():
-        (given.out / name).unlink(missing_ok=True)
+        left: Path = given.out / name
+        if left.is_file() and not left.is_symlink():  # a link is somebody else's
+            left.unlink()
     papers = load_papers(specs(given), ids=given.papers)
     if not given.papers and not given.record:
         papers = _with_baseline(papers, given)

@@ -44,10 +44,13 @@ ALWAYS_S = 1e-9
 Content = bytes | Iterable[bytes]
 
 
-def on_checkpoint(at: int, then: Callable[[], object], once: Path | None = None) -> None:
+def on_checkpoint(
+    at: int, then: Callable[[], object], once: Path | None = None, *, again: bool = False
+) -> None:
     """In this process, and those forked from it, `then` is called in the middle of a checkpoint.
 
     at: which one of a process. once: made when it is called, and then it is not called again.
+    again: counts only those of trials that have saved themselves before.
     """
     checkpoint._SHARE = 0.0  # saves wherever it can, however long that takes
     real, count = checkpoints.write_whole, 0
@@ -63,7 +66,7 @@ def on_checkpoint(at: int, then: Callable[[], object], once: Path | None = None)
 
     def write(path: Path, content: Content, aside: Path | None = None) -> None:
         nonlocal count
-        count += 1
+        count += not again or path.exists()
         due = count == at if once is not None else count >= at
         if due and (once is None or not once.exists()):
             content = halted(content)
@@ -129,7 +132,7 @@ def interrupted(campaign: Campaign, root: Path, draw: random.Random) -> Path:
     driver = start(
         campaign.plan, root, 0,
         lambda: on_checkpoint(
-            draw.randint(2, 3), lambda: os.kill(os.getpid(), signal.SIGKILL), root.parent / "x"
+            1, lambda: os.kill(os.getpid(), signal.SIGKILL), root.parent / "x", again=True
         ),
         campaign.every,
     )  # fmt: skip
