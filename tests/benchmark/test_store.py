@@ -335,6 +335,15 @@ def test_a_sealed_record_whose_parts_are_not_of_their_kind_is_damaged(
     assert not list(Store(store.root, store.source_of).records())
 
 
+def test_a_damaged_trial_is_told_of_once(store: Store, tiny_config: Make, outcome: Outcome) -> None:
+    config, said = tiny_config(), list[str]()
+    with store.writing():
+        store.save(config, 0, outcome, {})
+    next((store.root / "trials").glob("*/*.json")).write_text("{")
+    reader = Store(store.root, store.source_of, warn=said.append)
+    assert (reader.find(config, 0), list(reader.records()), len(said)) == (None, [], 1)
+
+
 def test_a_second_damaged_file_does_not_overwrite_the_first_in_quarantine(
     store: Store, tiny_config: Make, outcome: Outcome
 ) -> None:
