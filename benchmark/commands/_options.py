@@ -246,9 +246,9 @@ def whole_number(least: int, most: float = math.inf) -> Callable[[str], int]:
         except ValueError:
             raise argparse.ArgumentTypeError(f"{text!r} is no whole number") from None
         if value < least:
-            raise argparse.ArgumentTypeError(f"{text} is not at least {least}")
+            raise argparse.ArgumentTypeError(f"{value} is not at least {least}")
         if value > most:
-            raise argparse.ArgumentTypeError(f"{text} is more than {most}")
+            raise argparse.ArgumentTypeError(f"{value} is more than {most}")
         return value
 
     return number
