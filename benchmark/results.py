@@ -340,6 +340,8 @@ class Report:
     universes: the claims under other readings, those taken first.
     compared: methods over all tasks that they share, a comparison for each set of methods.
     series: which independent series of trials it shows.
+    edited: files that were edited since its trials were made; only a report that was asked to show
+        stale trials has any.
     """
 
     paper: str
@@ -360,6 +362,7 @@ class Report:
     schema: int = 1
     external: External | None = None
     series: int = 0
+    edited: tuple[str, ...] = ()
 
     def seeded(self, cell: CellResult) -> list[tuple[int, float]]:
         """The trials of a cell that are there, each with its seed."""

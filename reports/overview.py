@@ -14,10 +14,8 @@ _ORDERS = {
     "claims": tuple(CLAIMS),
     "findings": ("inconsistent", "undecidable"),
 }
-_JUDGED = {
-    "REPRODUCED", "DISCREPANT", "COMPATIBLE", "SHIFTED", "INCONCLUSIVE", "EXACT", "MISPRINT?",
-}  # fmt: skip
-"""Verdicts that hold a number of ours against the printed one."""
+_MEASURED = {"REPRODUCED", "DISCREPANT", "COMPATIBLE", "SHIFTED"}
+"""Verdicts that hold a mean of ours against the printed number."""
 
 
 def counts(
@@ -34,37 +32,34 @@ def counts(
 
 
 def headline(boards: Sequence[Scoreboard]) -> str:
-    """The one sentence that a reader must not get wrong."""
+    """What a reader must not get wrong beside the answer, whose counts it does not repeat.
+
+    Empty where there is nothing.
+    """
     words = Counter(counts(boards, "verdicts"))
+    scaled = (
+        f"{words['SCALED']} SCALED cells come from other data or a shorter protocol, are shown for "
+        "comparison and never count as reproduced."
+        if words["SCALED"]
+        else ""
+    )
     if len(boards) > 1:
-        judged = [f"{n} {word}" for word, n in words.items() if word in _JUDGED]
-        sentence = (
-            f"{len(boards)} papers, {words.total()} printed cells: "
-            f"{', '.join(judged) or 'none judged against the print'}."
+        earlier = ", ".join(one.paper for one in boards if one.earlier)
+        told = (
+            f"{len(boards)} papers, {words.total()} printed cells.",
+            scaled,
+            f"Trials of earlier code are shown of {earlier}." if earlier else "",
         )
-        if words["SCALED"]:
-            sentence += (
-                f" {words['SCALED']} SCALED cells come from other data or a shorter protocol: they "
-                "are shown for comparison and never count as reproduced."
-            )
-        return sentence
-    [board] = boards
-    if board.external:
-        return f"{board.external} {_counted_cells(words)}"
-    if board.scaled and not words.keys() & {"REPRODUCED", "DISCREPANT", "COMPATIBLE", "SHIFTED"}:
-        return (
-            f"A {board.profile} run: no published number has been reproduced or refuted here. "
+    elif boards[0].external or words.keys() & _MEASURED or not boards[0].scaled:
+        told = (boards[0].external, scaled, boards[0].earlier)
+    else:
+        own = (
+            f"A {boards[0].profile} run: no published number has been reproduced or refuted here. "
             "Its numbers come from other data or a shorter protocol and are shown for comparison; "
             "what it can judge is whether the paper's comparisons hold."
         )
-    return _counted_cells(words)
-
-
-def _counted_cells(words: Counter[str]) -> str:
-    return (
-        f"{words['REPRODUCED']} of {words.total()} cells reproduced, "
-        f"{words['DISCREPANT']} discrepant, {words['SCALED']} scaled (never judged)."
-    )
+        told = (own, boards[0].earlier, "")
+    return " ".join(filter(None, told))
 
 
 def name(boards: Sequence[Scoreboard]) -> str:

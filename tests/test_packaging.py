@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import runpy
@@ -28,6 +29,20 @@ import fedrepro
 found = fedrepro.stored("cpcfl", "smoke", tables=["3"], rows="FedAvg|None")
 fedrepro.report(found, "judged")
 print(len(found.cells), found.cells["mean"].count())
+"""
+
+PACKAGE = """\
+[build-system]
+requires = ["setuptools"]
+build-backend = "setuptools.build_meta"
+
+[project]
+name = "mypackage"
+version = "1"
+
+[tool.setuptools]
+packages = ["mypackage"]
+
 """
 
 
@@ -180,6 +195,67 @@ def test_the_guide_to_tables_is_followed_literally_in_an_empty_folder(
     assert f"wrote {tmp_path / 'tables' / 'mypaper' / '7.toml'}" in told
     assert "again: fedrepro run mypaper --tables 7" in told
     assert (tmp_path / "results/reports/mypaper-smoke/report.html").is_file()
+
+
+def blocks(guide: str, language: str) -> list[str]:
+    """The code of one language in a guide."""
+    text = (ROOT / "docs" / guide).read_text(encoding="utf-8")
+    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+
+
+@pytest.mark.slow
+def test_the_guide_to_methods_is_followed_literally_with_a_package_of_ones_own(
+    scripts: Path, tmp_path: Path
+) -> None:
+    """What docs/adding-a-method.md says of a method without a checkout, then its step 7.
+
+    The package is installed, its entry point gives the short name, and workers find it too.
+    """
+    [module] = [code for code in blocks("adding-a-method.md", "python") if "MyMethod" in code]
+    [entry_point] = blocks("adding-a-method.md", "toml")
+    package = tmp_path / "mypackage"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "my_method.py").write_text(module)
+    (tmp_path / "pyproject.toml").write_text(PACKAGE + entry_point)
+    pip = [sys.executable, "-m", "pip", "--python", scripts / "python"]
+    run([*pip, "install", "--no-deps", "--no-build-isolation", "--editable", tmp_path], tmp_path)
+
+    def told_by(commands: str) -> str:
+        path = f"PATH={scripts}:/usr/bin:/bin"
+        return run(["env", path, "bash", "-ec", f"exec 2>&1\n{commands}"], tmp_path)
+
+    try:
+        told = told_by(blocks("adding-a-method.md", "bash")[-1])
+        assert "federated my-method (mypackage/my_method.py)" in told
+        assert "2 cells, 0 claims, 0 problems" in told
+        assert "trials: 4 trained" in told
+        again = "fedrepro run mypaper --profile smoke --jobs 2"
+        assert "0 trials to train" in told_by(again)
+        edited = module.replace("self.keep * server", "0.5 * server")
+        (package / "my_method.py").write_text(edited)
+        earlier = told_by("fedrepro report mypaper --profile smoke --stale")
+        assert "Trials of earlier code are shown: 1 file has been edited since" in earlier
+        told = told_by(again)
+        assert "stale: mypackage/my_method.py has changed since 2 trials were made" in told
+        assert "trials: 2 trained, 2 reused" in told
+    finally:
+        run([*pip, "uninstall", "--yes", "mypackage"], tmp_path)
+
+
+@pytest.mark.slow
+def test_the_notebook_runs_in_an_empty_folder(scripts: Path, tmp_path: Path) -> None:
+    """Its cells as one script: a line that begins with ! is a command, with names in braces."""
+    notebook = json.loads((ROOT / "docs/tutorial.ipynb").read_text("utf-8"))
+    lines = ["import subprocess"]
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            for line in "".join(cell["source"]).splitlines():
+                command = f"subprocess.run(f{line[1:]!r}, shell=True, check=True)"
+                lines.append(command if line.startswith("!") else line)
+    (tmp_path / "tutorial.py").write_text("\n".join(lines))
+    run([scripts / "python", "tutorial.py"], tmp_path)
+    assert (tmp_path / "tutorial-report/report.html").is_file()
 
 
 @pytest.mark.slow

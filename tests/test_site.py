@@ -65,6 +65,8 @@ def test_commands_of_the_notebook_are_those_of_its_kernel(notebook: dict[str, An
     commands = [line for cell in code for line in cell["source"] if line.startswith("!")]
     assert commands
     assert all(line.startswith('!"{sys.executable}" -m fedrepro ') for line in commands)
+    lines = [line.strip() for cell in code for line in cell["source"]]
+    assert lines.index("import sys") < lines.index(commands[0].strip())
 
 
 def test_the_notebook_goes_from_papers_to_a_report(notebook: dict[str, Any]) -> None:

@@ -41,9 +41,11 @@ from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.execution.processes import cores, end_with, environment_of_workers
 from fedrepro.benchmark.judging.scoreboard import Scoreboard, scoreboard
 from fedrepro.benchmark.planning.looks_reached import as_stored
-from fedrepro.benchmark.planning.plan import make_plan
+from fedrepro.benchmark.planning.plan import Plan, make_plan
+from fedrepro.benchmark.results import Report
 from fedrepro.benchmark.spec.folders import Folders
 from fedrepro.benchmark.spec.load import load_paper, paper_ids
+from fedrepro.benchmark.store.store import Store
 
 HELP = "judge and render what is stored, without training; several papers make one report"
 EXAMPLE = "fedrepro report cpcfl mfcl --out results/reports/two-papers"
@@ -61,6 +63,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_papers(parser)
     add_cells(parser)
     add_places(parser, "default: results/reports/PAPER-PROFILE, of several papers all-PROFILE")
+    parser.add_argument(
+        "--stale",
+        action="store_true",
+        help="show trials of earlier code where there are none of the present one; the report says "
+        "so",
+    )
     add_default(parser)
 
 
@@ -78,22 +86,22 @@ def execute(given: argparse.Namespace) -> int:
         return print_result(
             *report_on_many(given, folder, root=root, sets=changed_settings(given)), folder
         )
-    from fedrepro.benchmark.judging.judge import judge
-
     command = command_line()
-    plans = [
-        as_stored(chosen_plan(given, paper), store, given.trials)
-        for paper in papers_with_profile(given, root)
-    ]
+    plans = [chosen_plan(given, paper) for paper in papers_with_profile(given, root)]
     if not plans:
         raise FedreproError(f"no paper has a profile '{given.profile}'")
     folder = given.out or (
         default_folder(plans[0], given) if alone else folder_of_all(given.profile)
     )
-    return show(
-        [judge(p, store, command=command, wall_s=time.perf_counter() - clock) for p in plans],
-        folder,
-    )
+    reports = [
+        _report(
+            *(plan, store, given.trials, given.stale),
+            command=command,
+            wall_s=time.perf_counter() - clock,
+        )
+        for plan in plans
+    ]
+    return show(reports, folder)
 
 
 def report_on_many(
@@ -125,6 +133,7 @@ def report_on_many(
             trials=given.trials,
             series=given.series,
             store=given.store,
+            stale=given.stale,
             command=command_line(),
             sets=sets,
             started=time.time(),
@@ -165,16 +174,26 @@ def _judge(
     trials: int | None,
     series: int | None,
     store: Path,
+    stale: bool,
     command: str,
     sets: Sequence[tuple[str, object]],
     started: float,
 ) -> _Judged:
     """Judges a paper and writes its report to a new folder in `papers`."""
-    from fedrepro.benchmark.judging.judge import judge
-
-    found = store_at(store)
-    chosen = make_plan(load_paper(id, root), profile, trials=trials, series=series, sets=sets)
-    plan = as_stored(chosen, found, trials)
-    report = judge(plan, found, command=command, wall_s=time.time() - started)
+    plan = make_plan(load_paper(id, root), profile, trials=trials, series=series, sets=sets)
+    report = _report(
+        *(plan, store_at(store), trials, stale), command=command, wall_s=time.time() - started
+    )
     (papers / id).mkdir(parents=True)
     return scoreboard(report), publishing().render([report], papers / id)
+
+
+def _report(
+    plan: Plan, store: Store, trials: int | None, stale: bool, *, command: str, wall_s: float
+) -> Report:
+    from fedrepro.benchmark.judging.as_made import judge_as_made
+    from fedrepro.benchmark.judging.judge import judge
+
+    if stale:
+        return judge_as_made(plan, store, trials, command=command, wall_s=wall_s)
+    return judge(as_stored(plan, store, trials), store, command=command, wall_s=wall_s)

@@ -130,11 +130,27 @@ def run(
 
 
 def stored(
-    paper: str | Paper, profile: str = "reduced", *, store: Path | str = STORE, **selection: Any
+    paper: str | Paper,
+    profile: str = "reduced",
+    *,
+    store: Path | str = STORE,
+    stale: bool = False,
+    **selection: Any,
 ) -> Results:
-    """Judges what a store holds, and trains nothing; takes and raises otherwise what `run` does."""
-    chosen = plan(paper, profile, **selection)
-    return _judged(chosen, Store(Path(store)), "stored", selection.get("trials"))
+    """Judges what a store holds, and trains nothing; takes and raises otherwise what `run` does.
+
+    stale: whether trials of earlier code are shown where there are none of the present one; the
+    report says so then.
+    """
+    chosen, kept = plan(paper, profile, **selection), Store(Path(store))
+    trials = selection.get("trials")
+    if not stale:
+        return _judged(chosen, kept, "stored", trials)
+    from fedrepro._results import Results
+    from fedrepro.benchmark.judging.as_made import judge_as_made
+
+    command = _command(chosen, "stored")
+    return Results(judge_as_made(chosen, kept, trials, command=command))
 
 
 def judge(
@@ -211,9 +227,12 @@ def _judged(
     from fedrepro._results import Results
     from fedrepro.benchmark.judging.judge import judge
 
-    command = f"fedrepro.{call}({chosen.paper.id!r}, {chosen.profile.name!r})"
-    as_far = as_stored(chosen, kept, trials)
+    command, as_far = _command(chosen, call), as_stored(chosen, kept, trials)
     return Results(judge(as_far, kept, command=command, wall_s=wall_s, not_run=not_run))
+
+
+def _command(chosen: Plan, call: str) -> str:
+    return f"fedrepro.{call}({chosen.paper.id!r}, {chosen.profile.name!r})"
 
 
 def _rows(results: Any, paper: Paper) -> list[Row]:

@@ -20,9 +20,9 @@ from fedrepro.benchmark.plain import as_plain
 from fedrepro.benchmark.results import Report
 
 STRICT = ConfigDict(strict=True, allow_inf_nan=False)
+"""For what is read back: no type is guessed, and no number is infinite or none."""
 _MOST_BYTES = 1 << 30
 """Of a report: twenty times that of 1,000 papers (docs/scale.md)."""
-"""For what is read back: no type is guessed, and no number is infinite or none."""
 
 Read = TypeVar("Read")
 

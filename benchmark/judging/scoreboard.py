@@ -31,6 +31,7 @@ class Scoreboard:
     recomputed: how many printed numbers were computed again and held against the print.
     waiting: how many cells would show a result if their run had a finished trial.
     external: what must be said of numbers that were made elsewhere, empty where fedrepro made them.
+    earlier: what must be said of numbers that earlier code made, empty where there are none.
     failed: every failed trial, such as `fedavg on digits, trial 3: diverged at round 7`.
     """
 
@@ -48,6 +49,7 @@ class Scoreboard:
     recomputed: int = 0
     waiting: int = 0
     external: str = ""
+    earlier: str = ""
 
 
 def scoreboard(report: Report) -> Scoreboard:
@@ -70,6 +72,17 @@ def scoreboard(report: Report) -> Scoreboard:
         recomputed=sum(one.kind == "analytic" and one.verdict.word in _COMPUTED for one in cells),
         waiting=sum(one.run is not None and one.mean is None for one in cells),
         external="" if report.external is None else report.external.statement,
+        earlier=_of_earlier_code(report.edited),
+    )
+
+
+def _of_earlier_code(edited: Sequence[str]) -> str:
+    if not edited:
+        return ""
+    since = "1 file has" if len(edited) == 1 else f"{len(edited)} files have"
+    return (
+        f"Trials of earlier code are shown: {since} been edited since on which they depend. "
+        "Running it again makes them anew."
     )
 
 

@@ -14,6 +14,7 @@ from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.planning.plan import Plan
 from fedrepro.benchmark.planning.summary import Trial
 from fedrepro.benchmark.spec.model import Profile
+from fedrepro.benchmark.store.as_made import AsMade
 from fedrepro.benchmark.store.store import Store
 
 IsThere = Callable[[RunConfig, int], bool]
@@ -49,7 +50,7 @@ def as_far_as_reached(plan: Plan, looks: Sequence[int], is_there: IsThere) -> Pl
     return replace(plan, asked=asked)
 
 
-def as_stored(plan: Plan, store: Store, trials: int | None) -> Plan:
+def as_stored(plan: Plan, store: Store | AsMade, trials: int | None) -> Plan:
     """What a report on a store shows: of a profile with looks, each run as far as it has come.
 
     Failed trials count as tried: a run must not seem to have stopped before them. `trials` that

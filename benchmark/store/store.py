@@ -101,13 +101,19 @@ class Store:
         """Files whose edit made the stored trial stale; empty if it is fresh or there is none."""
         if not self._has_trials(config) or self.find(config, seed) is not None:
             return []
-        now = self.source_of(config)
-        edits = []
+        edits = [edited for _, edited in self.earlier(config, seed)]
+        return min(edits, key=len, default=[])
+
+    def earlier(self, config: RunConfig, seed: int) -> list[tuple[TrialRecord, list[str]]]:
+        """A trial's sound records by any code, each with the files that were edited since."""
+        if not self._has_trials(config):
+            return []
+        now, found = self.source_of(config), []
         for path in sorted(self._folder(config.key).glob(f"*-seed{seed}.json")):
             record = self._sound_record(path) if RECORD.fullmatch(path.name) else None
             if record is not None:
-                edits.append(fingerprint.changed(record.source, now))
-        return min(edits, key=len, default=[])
+                found.append((record, fingerprint.changed(record.source, now)))
+        return found
 
     def records(self) -> Iterator[TrialRecord]:
         """Every sound record, stale ones included, in order of run, source and seed."""

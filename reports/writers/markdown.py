@@ -301,6 +301,8 @@ def _provenance(report: Report) -> str:
         ["seeds", ", ".join(map(str, p.seeds))],
         ["wall time", f"{p.wall_s:.0f} s, training {p.training_s:.0f} core seconds in all"],
     ]
+    if report.edited:
+        rows.insert(3, ["edited since", ", ".join(map(md.code, report.edited))])
     for name, facts in p.data.items():
         rows.append([f"data {name}", "; ".join(f"{key} {value}" for key, value in facts.items())])
     return "## Provenance\n\n" + md.table(["", ""], rows)

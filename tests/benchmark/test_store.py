@@ -17,6 +17,7 @@ import torch
 
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import StoreError
+from fedrepro.benchmark.store.as_made import AsMade
 from fedrepro.benchmark.store.files import read_whole, seal_of, sha256_of, write_whole
 from fedrepro.benchmark.store.record import SCHEMA
 from fedrepro.benchmark.store.store import Store, read_encoder
@@ -90,6 +91,29 @@ def test_edited_source_makes_a_trial_stale_and_names_the_file(
     assert store.stale(config, 0) == []
     sources = [record.source for record in store.records()]
     assert sorted(source["methods/b.py"] for source in sources) == ["1", "2"]
+
+
+def test_as_made_gives_the_last_trial_of_earlier_code_and_says_what_was_edited(
+    tmp_path: Path, tiny_config: Make, outcome: Outcome
+) -> None:
+    now = {"methods/a.py": "1", "methods/b.py": "1"}
+    config, store = tiny_config(), Store(tmp_path, lambda config: dict(now))
+    with store.writing():
+        for edit, hour in (("1", "02"), ("2", "03"), ("3", "01")):
+            now["methods/b.py"] = edit
+            store.save(config, 0, outcome, {"started": f"2026-01-01T{hour}:00:00+00:00"})
+        now["methods/a.py"] = "2"
+        as_made = AsMade(store)
+        assert as_made.find(config, 1) is None
+        found = as_made.find(config, 0)
+        assert found is not None
+        assert found.source["methods/b.py"] == "2"
+        assert as_made.edited == {"methods/a.py", "methods/b.py"}
+        assert as_made.load_arrays(found).keys() == outcome.arrays.keys()
+        fresh = store.save(config, 0, outcome, {})
+    again = AsMade(store)
+    assert again.find(config, 0) == fresh
+    assert again.edited == set()
 
 
 def test_errors_are_kept_apart_and_forgotten_on_success(

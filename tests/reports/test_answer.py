@@ -53,6 +53,24 @@ def test_a_run_at_the_published_protocol_says_what_is_reproduced() -> None:
     assert answer([one]) == "3 of 6 measured cells reproduced, 2 discrepant."
 
 
+def test_what_was_measured_is_counted_once() -> None:
+    one = board({}, {"REPRODUCED": 3, "SHIFTED": 1, "DISCREPANT": 2, "SCALED": 9, "NOT RUN": 4})
+    assert overview.headline([one]) == (
+        "9 SCALED cells come from other data or a shorter protocol, are shown for comparison and "
+        "never count as reproduced."
+    )
+    assert overview.headline([replace(one, verdicts={"REPRODUCED": 3}, scaled=False)]) == ""
+
+
+def test_trials_of_earlier_code_are_told_in_the_head(report: Report) -> None:
+    assert scoreboard(report).earlier == ""
+    old = scoreboard(replace(report, edited=("methods/a.py", "methods/b.py")))
+    assert "earlier code are shown: 2 files have been edited since" in overview.headline([old])
+    assert overview.headline([old, scoreboard(report)]).endswith(
+        f"Trials of earlier code are shown of {report.paper}."
+    )
+
+
 def test_the_answers_of_several_papers_add_up() -> None:
     one = board({"HOLDS": 1, "PARTLY": 1, "REVERSED": 2}, {}, {"consistent": 1})
     assert answer([one, one]) == (

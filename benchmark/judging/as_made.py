@@ -1,0 +1,26 @@
+"""A report on a store's trials whichever code made them, which says what was edited since."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fedrepro.benchmark.judging.judge import judge
+from fedrepro.benchmark.planning.looks_reached import as_stored
+from fedrepro.benchmark.planning.plan import Plan
+from fedrepro.benchmark.results import Report
+from fedrepro.benchmark.store.as_made import AsMade
+from fedrepro.benchmark.store.store import Store
+
+
+def judge_as_made(
+    plan: Plan, store: Store, trials: int | None, *, command: str, wall_s: float = 0.0
+) -> Report:
+    """The report of a plan on what `store` holds, stale trials included.
+
+    trials: how many were asked for, None for the profile's.
+
+    Takes and raises otherwise what `judge` does.
+    """
+    kept = AsMade(store)
+    report = judge(as_stored(plan, kept, trials), kept, command=command, wall_s=wall_s)
+    return replace(report, edited=tuple(sorted(kept.edited)))
