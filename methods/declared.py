@@ -12,6 +12,7 @@ import ast
 import importlib
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -104,6 +105,7 @@ def _classes(module: str) -> list[str]:
     return [name for name, node in _bindings(module).items() if isinstance(node, ast.ClassDef)]
 
 
+@cache
 def _derives(module: str, name: str, base: tuple[str, str]) -> bool:
     """Whether what a module calls `name` is the class `base`, as (module, name), or below it."""
     node = _bindings(module).get(name) if module.startswith(_PROJECT) else None
@@ -148,19 +150,33 @@ def _imported(node: ast.Import | ast.ImportFrom, name: str) -> Any:
         if module.startswith(_PROJECT):
             return _evaluated(module, there)
         if module.partition(".")[0] in sys.stdlib_module_names:
-            return getattr(importlib.import_module(module), there)
+            found = getattr(importlib.import_module(module), there)
+            return _dataclass if found is dataclass else found
     elif name in sys.stdlib_module_names:
         return importlib.import_module(name)
     raise _UnreadableError(name)
 
 
+def _dataclass(cls: Any = None, /, **given: Any) -> Any:
+    """`dataclass` with `__init__` alone.
+
+    It compiles every method that it adds, and what has options alone is never printed, compared or
+    changed.
+    """
+    return dataclass(cls, **{**given, "repr": False, "eq": False, "frozen": False})
+
+
 def _reduce(node: ast.ClassDef) -> None:
-    """Leaves a class its fields, class variables and `DECISIONS` alone."""
+    """Leaves a class its fields, class variables and `DECISIONS` alone.
+
+    Its docstring stays too: without one a dataclass makes one up from its signature.
+    """
+    documented = node.body[:1] if ast.get_docstring(node, clean=False) is not None else []
     decisions = [one for one in node.body if getattr(one, "name", None) in DECISIONS]
     fields = [one for one in node.body if isinstance(one, (ast.Assign, ast.AnnAssign))]
     for decision in decisions:
         _remove_hints(decision)
-    node.body = [*fields, *decisions] or [ast.copy_location(ast.Pass(), node)]
+    node.body = [*documented, *fields, *decisions] or [ast.copy_location(ast.Pass(), node)]
 
 
 def _remove_hints(function: ast.AST) -> None:

@@ -190,9 +190,18 @@ def is_module(name: str) -> bool:
     return spec is not None and spec.origin is not None
 
 
+_FOUND: dict[str, dict[str, str]] = {}
+"""What `modules` gave for each kind when `module_of` last asked."""
+
+
 def module_of(kind: str, name: str) -> str:
-    """The dotted module that implements `name`, not imported; else `UnknownNameError`."""
-    known = modules(kind)
+    """The dotted module that implements `name`, not imported; else `UnknownNameError`.
+
+    Folders are read again only for a name that they did not have before.
+    """
+    if name not in _FOUND.get(kind, ()):
+        _FOUND[kind] = modules(kind)
+    known = _FOUND[kind]
     if name not in known and is_module(name):
         return name
     if name not in known:

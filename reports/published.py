@@ -14,7 +14,7 @@ from typing import get_args
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.judging.committed import RunCell
 from fedrepro.benchmark.results import VerdictWord
-from fedrepro.benchmark.store.files import write_whole
+from fedrepro.benchmark.store.files import read_whole, write_whole
 from fedrepro.reports import layout
 from fedrepro.reports import markdown_text as md
 
@@ -63,19 +63,32 @@ def written(text: str, name: str, content: str) -> str:
 def write(root: Path, cells: Sequence[RunCell]) -> list[Path]:
     """Writes both texts into the pages of the checkout at `root`; those that changed.
 
-    Raises `FedreproError` if a page or its marks are missing.
+    Raises `FedreproError` if a page or its marks are missing, or it is no file of UTF-8; neither
+    page is changed then.
     """
-    changed = []
+    changed = {}
     for name, content in texts(cells).items():
         page = root / PLACES[name]
-        if not page.is_file():
-            raise FedreproError(f"{page} is missing; --docs names the root of a checkout")
-        before = page.read_text("utf-8")
+        before = _page(page)
         after = written(before, name, content)
         if after != before:
-            write_whole(page, after.encode())
-            changed.append(page)
-    return changed
+            changed[page] = after
+    for page, after in changed.items():
+        write_whole(page, after.encode())
+    return list(changed)
+
+
+def _page(path: Path) -> str:
+    """The text of a page, its ends of lines as they are."""
+    if path.is_symlink():
+        raise FedreproError(f"{path} is a symbolic link; --docs names the root of a checkout")
+    content = read_whole(path)
+    if content is None:
+        raise FedreproError(f"{path} is missing; --docs names the root of a checkout")
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        raise FedreproError(f"{path} is not UTF-8 text") from None
 
 
 def _row(one: RunCell) -> list[str]:

@@ -13,6 +13,7 @@ from fedrepro.reports import junit_xml
 from fedrepro.reports.markdown_text import escape
 
 FILES = ("regress.json", "regress.junit.xml", "regress.md")
+_BADGE = ("schemaVersion", "label", "message", "color", "isError")
 NOT_COMPARED = "not compared"
 """What a badge says until a comparison has come to its end."""
 
@@ -98,8 +99,17 @@ def badge(found: Sequence[Comparison]) -> str:
     message = _counted(found) if found else NOT_COMPARED
     right = all(one.passed for one in found)
     colour = "lightgrey" if not found else "brightgreen" if right else "red"
-    fields = {"schemaVersion": 1, "label": "fedrepro", "message": message, "color": colour}
-    return json.dumps({**fields, "isError": not right}) + "\n"
+    values = (1, "fedrepro", message, colour, not right)
+    return json.dumps(dict(zip(_BADGE, values, strict=True))) + "\n"
+
+
+def is_badge(content: bytes) -> bool:
+    """Whether a file holds what `badge` gives, or nothing: all that a new badge may replace."""
+    try:
+        found = json.loads(content or b"{}")
+    except (ValueError, RecursionError):
+        return False
+    return found == {} or (isinstance(found, dict) and tuple(found) == _BADGE)
 
 
 def _counted(found: Sequence[Comparison]) -> str:

@@ -1,6 +1,7 @@
 """Options that several subcommands share.
 
-Subcommands import what loads torch or scipy where they need it: `fedrepro list` takes no seconds.
+Subcommands import what loads torch or scipy, or plans, where they need it: `fedrepro list` takes no
+seconds.
 """
 
 from __future__ import annotations
@@ -17,17 +18,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.printable import printable
 from fedrepro.benchmark.spec import limits
 from fedrepro.benchmark.spec.folders import Folders, hidden, searched
 from fedrepro.benchmark.spec.load import load_paper, paper_ids
 from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.spec.problems import InvalidSpecError, Problem
-from fedrepro.benchmark.spec.readings import under
 from fedrepro.benchmark.spec.settings import FIXED, PRECISION
 
 if TYPE_CHECKING:
+    from fedrepro.benchmark.planning.plan import Plan
     from fedrepro.benchmark.planning.summary import TimeEstimator
     from fedrepro.benchmark.store.store import Store
 
@@ -246,9 +246,9 @@ def whole_number(least: int, most: float = math.inf) -> Callable[[str], int]:
         except ValueError:
             raise argparse.ArgumentTypeError(f"{text!r} is no whole number") from None
         if value < least:
-            raise argparse.ArgumentTypeError(f"{text} is not at least {least}")
+            raise argparse.ArgumentTypeError(f"{value} is not at least {least}")
         if value > most:
-            raise argparse.ArgumentTypeError(f"{text} is more than {most}")
+            raise argparse.ArgumentTypeError(f"{value} is more than {most}")
         return value
 
     return number
@@ -344,6 +344,9 @@ def chosen_plan(given: argparse.Namespace, paper: Paper) -> Plan:
 
     Raises `SpecError` for a name, a reading or a setting that does not exist.
     """
+    from fedrepro.benchmark.planning.plan import make_plan
+    from fedrepro.benchmark.spec.readings import under
+
     return make_plan(
         under(paper, given.readings),
         given.profile,

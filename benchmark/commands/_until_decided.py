@@ -92,5 +92,5 @@ def seconds_of(text: str) -> float:
     found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([smhd])", text.strip(), re.ASCII)
     seconds = float(found[1]) * _SECONDS[found[2]] if found else -1.0
     if not 0 <= seconds <= _LONGEST_S:
-        raise argparse.ArgumentTypeError(f"'{text}' is no time such as 15m, 900s or 2h")
+        raise argparse.ArgumentTypeError(f"{text!r} is no time such as 15m, 900s or 2h")
     return seconds

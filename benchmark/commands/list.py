@@ -7,7 +7,7 @@ import argparse
 from fedrepro.benchmark.commands._options import add_papers, specs
 from fedrepro.benchmark.commands._terminal import folded, print_json
 from fedrepro.benchmark.spec.export import export
-from fedrepro.benchmark.spec.load import load_papers
+from fedrepro.benchmark.spec.load import load_papers, outlines
 
 HELP = "list papers and their tables, or export every printed value as JSON"
 EXAMPLE = "fedrepro list cpcfl --json"
@@ -22,17 +22,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(given: argparse.Namespace) -> int:
-    """Prints one line a table, or the export."""
-    papers = load_papers(specs(given), ids=given.papers)
+    """Prints one line a table, or the export; only for that every cell is bound and checked."""
+    root = specs(given)
     if given.json:
-        print_json(export(papers))
+        print_json(export(load_papers(root, ids=given.papers)))
         return 0
-    for paper in papers:
+    for paper, tables in outlines(root, ids=given.papers):
         print(folded(f"{paper.id}: {paper.title}"))
         print(f"  profiles: {', '.join(paper.profiles)}")
-        width = max(len(table.id) for table in paper.tables)
-        for table in paper.tables:
-            counts = f"{len(table.cells):>4} cells {len(table.claims):>3} claims"
-            place = f"  {table.id:<{width}}  {table.kind:<11}  {counts}  "
+        width = max((len(table.table) for table in tables), default=0)
+        for table in tables:
+            cells = sum(len(row.published or ()) for row in table.rows)
+            counts = f"{cells:>4} cells {len(table.claims):>3} claims"
+            place = f"  {table.table:<{width}}  {table.kind:<11}  {counts}  "
             print(folded(f"{place}{table.title}", min(len(place), 20)))
     return 0

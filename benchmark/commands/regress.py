@@ -25,7 +25,7 @@ from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.results import Report
 from fedrepro.benchmark.spec.load import load_papers
 from fedrepro.benchmark.spec.model import Paper
-from fedrepro.benchmark.store.files import write_whole
+from fedrepro.benchmark.store.files import read_whole, write_whole
 
 if TYPE_CHECKING:
     from fedrepro.benchmark.judging.regressions import Comparison
@@ -70,9 +70,11 @@ def execute(given: argparse.Namespace) -> int:
         raise FedreproError("--record compares nothing: leave out --json and --badge")
     # What the last comparison left must not outlive an error of this one.
     if given.badge is not None:
-        write_whole(given.badge, _shown().badge([]).encode())
+        _put_badge(given.badge, [])
     for name in _shown().FILES if given.out is not None else ():
-        (given.out / name).unlink(missing_ok=True)
+        left: Path = given.out / name
+        if left.is_file() and not left.is_symlink():  # a link is somebody else's
+            left.unlink()
     papers = load_papers(specs(given), ids=given.papers)
     if not given.papers and not given.record:
         papers = _with_baseline(papers, given)
@@ -84,7 +86,7 @@ def execute(given: argparse.Namespace) -> int:
             write_whole(given.out / name, text.encode())
         _say(f"report: {given.out / 'report.html'}", given)
     if given.badge is not None:
-        write_whole(given.badge, _shown().badge(compared).encode())
+        _put_badge(given.badge, compared)
     if given.json:
         print(_shown().json_text(compared), end="")
     return max(code for _, _, code in found)
@@ -93,6 +95,17 @@ def execute(given: argparse.Namespace) -> int:
 def _shown() -> Any:
     """The module `reports.regressions`, by name: the harness does not depend on reports."""
     return importlib.import_module("fedrepro.reports.regressions")
+
+
+def _put_badge(path: Path, compared: Sequence[Comparison]) -> None:
+    """Writes a badge in the place of another one or of nothing.
+
+    Raises `FedreproError` where anything else lies: a name given by mistake costs nobody a file.
+    """
+    there = None if path.is_symlink() else read_whole(path)
+    if path.is_symlink() or (there is not None and not _shown().is_badge(there)):
+        raise FedreproError(f"--badge: {path} is there already and is no badge")
+    write_whole(path, _shown().badge(compared).encode())
 
 
 def _say(line: str, given: argparse.Namespace) -> None:

@@ -288,7 +288,7 @@ class _Judging:
         """That a table has more trials than the profile's others, and why."""
         profile = self.plan.profile
         more = table.more_trials.get(profile.name)
-        if more is not None and self.plan.trials == profile.trials:
+        if more is not None and self.plan.asked == self.plan.more:
             yield f"{more.trials} trials for the {profile.trials} of the profile: {more.why}."
 
     def command(self, table: str, row: Sequence[str] | None = None) -> str:

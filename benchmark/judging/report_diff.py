@@ -21,6 +21,8 @@ from fedrepro.benchmark.results import Report
 
 STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 """For what is read back: no type is guessed, and no number is infinite or none."""
+_MOST_BYTES = 1 << 30
+"""Of a report: twenty times that of 1,000 papers (docs/scale.md)."""
 
 Read = TypeVar("Read")
 
@@ -151,6 +153,8 @@ def read_as(kind: TypeAdapter[Read], path: Path, what: str) -> Read:
         # A pipe would wait for its other end, and a device may have no end.
         if path.exists() and not path.is_file():
             raise FedreproError(f"the {what} {path} is no file")
+        if path.stat().st_size > _MOST_BYTES:
+            raise FedreproError(f"the {what} {path} is larger than {_MOST_BYTES:,} bytes")
         return kind.validate_json(path.read_bytes())
     except FileNotFoundError:
         raise FedreproError(f"there is no {what} {path}") from None

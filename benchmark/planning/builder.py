@@ -224,8 +224,10 @@ class Builder:
 
 def _all_options(made: Any) -> dict[str, Any]:
     """All fields of a dataclass as JSON would give them back."""
-    return {name: _listed(value) for name, value in dataclasses.asdict(made).items()}
+    return {one.name: _listed(getattr(made, one.name)) for one in dataclasses.fields(made)}
 
 
 def _listed(value: Any) -> Any:
-    return [_listed(item) for item in value] if isinstance(value, (list, tuple)) else value
+    if isinstance(value, (list, tuple)):
+        return [_listed(item) for item in value]
+    return _all_options(value) if dataclasses.is_dataclass(value) else value

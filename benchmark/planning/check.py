@@ -63,15 +63,15 @@ class _Checker:
     missing: by names that nothing implements, and whether the paper declares them, where they
     stand.
     effective: profiles and positions of their overrides that changed something.
-    seen, built: what has been checked, by its text; cells share most of their settings.
+    seen, built: what has been checked, by its settings; cells share most of them.
     """
 
     paper: Paper
     missing: dict[tuple[str, str, bool], dict[str, None]]
     problems: list[Problem] = field(default_factory=list)
     effective: set[tuple[str, int]] = field(default_factory=set)
-    seen: set[str] = field(default_factory=set)
-    built: dict[str, tuple[Any, str | None]] = field(default_factory=dict)
+    seen: set[tuple[Any, ...]] = field(default_factory=set)
+    built: dict[tuple[str, str, bytes], tuple[Any, str | None]] = field(default_factory=dict)
 
     @cached_property
     def declared(self) -> frozenset[str]:
@@ -99,18 +99,19 @@ class _Checker:
                 self.missing.setdefault(key, {})[f"{self.paper.id} {table.id}"] = None
 
     def _bound(self, bound: Cell | DrawnRun, label: Sequence[str], report: Reporter) -> None:
-        own = repr((bound.experiment, bound.read.at, bound.overrides))
+        own = settings.key_of(bound.experiment), bound.read.at, repr(bound.overrides)
         if own in self.seen:
             return
         self.seen.add(own)
-        self._options(bound.experiment, bound.read, "", label, report)
+        fine = self._options(bound.experiment, bound.read, "", label, report)
         for profile in self.paper.profiles.values():
             under = f"profile {profile.name}: "
             count = len(profile.overrides)
             try:
                 changed = override(bound.experiment, bound.read, profile.overrides_for(bound))
                 self.effective |= {(profile.name, i) for i in changed.effective if i < count}
-                self._options(changed.experiment, changed.read, under, label, report)
+                if changed.effective or not fine:
+                    self._options(changed.experiment, changed.read, under, label, report)
                 for data_set, overrides in profile.on.items():
                     moved = override(changed.experiment, changed.read, overrides)
                     here = f"{under}on {data_set}: "
@@ -120,8 +121,11 @@ class _Checker:
 
     def _options(
         self, given: Experiment, read: Readout, under: str, label: Sequence[str], report: Reporter
-    ) -> None:
-        """Builds what is implemented, which checks every option; `read` is within its rounds."""
+    ) -> bool:
+        """Builds what is implemented, which checks every option; whether nothing is wrong.
+
+        `read` must be within the rounds of the method.
+        """
         rounds, problems = settings.get(given, "training.rounds"), list[str | None]()
         for path, (what, kind, section) in BUILT.items():
             name = settings.get(given, path)
@@ -132,15 +136,16 @@ class _Checker:
             rounds = getattr(built, "rounds", rounds)
         for section in settings.section_classes():
             problems.append(self._built("", section, given.get(section, {}))[1])
-        for problem in filter(None, problems):
-            report.add(_row(report, label), under + problem)
         if isinstance(read.at, int) and isinstance(rounds, int) and read.at > rounds:
-            message = f"round {read.at} is read, but the run ends at round {rounds}"
-            report.add(_row(report, label), under + message)
+            problems.append(f"round {read.at} is read, but the run ends at round {rounds}")
+        found = [under + problem for problem in problems if problem is not None]
+        for message in found:
+            report.add(_row(report, label), message)
+        return not found
 
     def _built(self, kind: str, name: str, options: Mapping[str, Any]) -> tuple[Any, str | None]:
         """What options make, or what is wrong with them; without a kind, those of a section."""
-        key = f"{kind} {name} {options!r}"
+        key = kind, name, settings.key_of(options)
         if key not in self.built:
             made, problem = None, None
             try:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -100,9 +101,10 @@ class TrialTimeEstimator:
             if record.provenance.get("device") != self._device_name:
                 continue
             if record.run not in walls:
-                config = RunConfig.from_dict(record.config)
-                past[config.stage, _shape(config)][record.run] = config
-            walls[record.run].append(float(record.provenance["wall_s"]))
+                with suppress(KeyError, TypeError, AttributeError):  # of another version's making
+                    config = RunConfig.from_dict(record.config)
+                    past[config.stage, _shape(config)][record.run] = config
+            walls[record.run].append(float(record.provenance.get("wall_s", 0.0)))
         return dict(walls), past
 
     @property
@@ -133,9 +135,19 @@ class TrialTimeEstimator:
             self._ratios[kind] = [
                 (past.method, counted, statistics.mean(self._walls[run]) / counted)
                 for run, past in self._past[1][kind].items()
-                for counted in (self._counted(past),)
+                for counted in self._counted_if_known(past)
             ]
         return self._ratios[kind]
+
+    def _counted_if_known(self, past: RunConfig) -> list[float]:
+        """Nothing for a stored run that cannot be built any more, whose plugin is gone, say.
+
+        What is only learned from must not end a run.
+        """
+        try:
+            return [self._counted(past)]
+        except Exception:  # a config of a store may ask for anything
+            return []
 
     def _counted(self, config: RunConfig) -> float:
         if config.key not in self._counts:

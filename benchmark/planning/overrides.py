@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
+from functools import cache
 from typing import Any
 
 from fedrepro.benchmark.errors import SpecError
@@ -48,7 +49,8 @@ class Overridden:
         """Paths of settings that no option has; a run would silently ignore them."""
         known, used = known_options(), names.used(self.experiment)
         own = {path for _, what, name in used for path in names.options(what, name)}
-        return [path for path, _ in leaves(self.experiment) if path not in known.keys() | own]
+        read = known.keys() | own
+        return [path for path, _ in leaves(self.experiment) if path not in read]
 
 
 def override(experiment: Experiment, read: Readout, overrides: Sequence[Override]) -> Overridden:
@@ -101,5 +103,11 @@ def _divided(value: Any, by: float, path: str) -> Any:
         return [_divided(item, by, path) for item in value]
     if isinstance(value, bool) or not isinstance(value, int):
         raise SpecError(f"{path}: only whole numbers can be divided, not {value!r}")
+    return _quotient(value, by)
+
+
+@cache
+def _quotient(value: int, by: float) -> int:
+    """Rounded, at least 1."""
     quotient = Decimal(value) / Decimal(str(by))
     return max(1, int(quotient.quantize(Decimal(1), rounding=ROUND_HALF_UP)))

@@ -16,7 +16,7 @@ from fedrepro.benchmark.planning.overrides import override, shown
 from fedrepro.benchmark.results import Departure
 from fedrepro.benchmark.spec.model import Cell, DrawnRun, Experiment, Override, Profile, Readout
 from fedrepro.benchmark.spec.names import known
-from fedrepro.benchmark.spec.settings import PRECISION, get
+from fedrepro.benchmark.spec.settings import PRECISION, get, key_of
 from fedrepro.methods.registry import UnknownNameError
 
 MEASUREMENTS = ("relevance",)
@@ -95,7 +95,7 @@ class Resolver:
         self._sets = [
             Override(path, "set on the command line", value) for path, value in (sets or {}).items()
         ]
-        self._known: dict[str, Resolved] = {}
+        self._known: dict[tuple[Any, ...], Resolved] = {}
 
     def resolve(self, bound: Cell | DrawnRun, metric: str | None) -> Resolved:
         """The run behind a cell or a drawn run, and how it is read.
@@ -108,7 +108,7 @@ class Resolver:
         # Every other metric is one more number of the same run.
         apart = None if metric in known("metric") and metric not in MEASUREMENTS else metric
         overrides = (*self._profile.overrides_for(bound, self._on), *self._sets)
-        key = repr((bound.experiment, bound.read.at, apart, overrides))
+        key = key_of(bound.experiment), bound.read.at, apart, repr(overrides)
         if key not in self._known:
             found = resolve(bound.experiment, bound.read, metric, overrides)
             if found.config is not None and self._profile.series:

@@ -27,7 +27,15 @@ from fedrepro.benchmark.spec.problems import (
     validate,
 )
 from fedrepro.benchmark.spec.schema import Raw
-from fedrepro.benchmark.spec.settings import check_key, declare, fields_of, get, leaves, merge
+from fedrepro.benchmark.spec.settings import (
+    check_key,
+    declare,
+    fields_of,
+    get,
+    key_of,
+    leaves,
+    merge,
+)
 from fedrepro.methods import declared, registry
 
 KINDS = ("federated", "objective")
@@ -52,9 +60,9 @@ class RawFile(Raw):
     authors: list[RawAuthors] = Field(min_length=1)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Lent:
-    """What authors give to one experiment.
+    """What authors give to one experiment; compared by identity, since hundreds of cells share one.
 
     settings: of an experiment, by section. sources: where each dotted path comes from.
     """
@@ -100,12 +108,18 @@ def lent(experiment: Experiment) -> Lent:
     own = _of("federated", method, data)
     training = merge(own.settings.get("training", {}), experiment.get("training") or {})
     decided = _decided(method, training)
-    if not decided.draws_views or pretrained not in (None, names.NO_PRETRAINING):
-        own = own.without("augmentation")
+    views = decided.draws_views and pretrained in (None, names.NO_PRETRAINING)
+    objectives = _of("objective", pretrained, central), _of("objective", decided.objective, data)
+    return _layered(*objectives, own, views)
+
+
+@cache
+def _layered(pretrained: Lent, minimised: Lent, own: Lent, views: bool) -> Lent:
+    """What two objectives and a method lend; its views only where `views` says so."""
     return _joined(
-        _placed(_of("objective", pretrained, central), "pretraining"),
-        _placed(_of("objective", decided.objective, data), "training"),
-        own,
+        _placed(pretrained, "pretraining"),
+        _placed(minimised, "training"),
+        own if views else own.without("augmentation"),
     )
 
 
@@ -121,7 +135,7 @@ class Decided(NamedTuple):
     draws_views: bool = False
 
 
-_DECIDED: dict[tuple[str, ...], Decided] = {}
+_DECIDED: dict[tuple[str, bytes], Decided] = {}
 """By a method and its options. Hundreds of cells share each."""
 
 
@@ -130,7 +144,7 @@ def _decided(method: Any, training: Mapping[str, Any]) -> Decided:
     if not names.exists("method", method):
         return Decided()
     own = fields_of(declared.find("federated", method))
-    key = (method, *(f"{name} = {training[name]!r}" for name in own if name in training))
+    key = method, key_of({name: training[name] for name in own if name in training})
     if key not in _DECIDED:
         try:
             made = declare("federated", method, training)
@@ -227,6 +241,7 @@ def _problem(kind: str, name: str, section: str, option: str, value: Any) -> str
     return None
 
 
+@cache
 def _options(kind: str, name: str) -> frozenset[str]:
     """The options of a class; of a federated method also those of any objective."""
     classes = [declared.find(kind, name)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -94,38 +93,50 @@ Changes = Mapping[str, tuple[Override, ...]]
 
 
 def _cells(raw: RawTable, paper: str, defaults: Experiment) -> Iterator[Cell]:
-    stated_by_column = [merge(defaults, column.experiment) for column in raw.columns]
+    # Columns that set nothing share the experiment of each row.
+    stated_by_column = [
+        merge(defaults, column.experiment) if column.experiment else defaults
+        for column in raw.columns
+    ]
     for row in raw.rows:
+        wholes: dict[int, authors.Lent] = {}
         for column, stated, (printed, note) in zip(
             raw.columns, stated_by_column, row.published or [], strict=False
         ):
-            cell = Cell(
+            kind = cast(Kind, row.kind or column.kind or raw.kind)
+            skip = row.skip or column.skip
+            runs = not (printed.is_dash or skip or kind == "descriptive")
+            if runs and id(stated) not in wholes:
+                wholes[id(stated)] = _whole(merge(stated, row.experiment))
+            whole = wholes[id(stated)] if runs else _NOTHING
+            yield Cell(
                 paper=paper,
                 table=raw.table,
                 row=row.label,
                 column=column.label,
-                kind=cast(Kind, row.kind or column.kind or raw.kind),
+                kind=kind,
                 metric=row.metric or column.metric or raw.metric,
                 unit=_first(row.unit, column.unit, raw.unit),
                 printed=printed,
                 read=_read(row, column),
-                experiment={},
+                experiment=whole.settings,
+                overrides=_changes(raw, column, row) if runs else {},
                 trial=_first(row.trial, column.trial),
                 formula=row.formula or column.formula,
                 note="; ".join(filter(None, (row.note, column.note, note))) or None,
-                skip=row.skip or column.skip,
+                skip=skip,
                 margin=row.margin or column.margin,
+                lent=whole.sources,
             )
-            if not (printed.is_dash or cell.skip or cell.kind == "descriptive"):
-                own = merge(stated, row.experiment)
-                whole = authors.lent(own).below(own)
-                cell = replace(
-                    cell,
-                    experiment=whole.settings,
-                    lent=whole.sources,
-                    overrides=_changes(raw, column, row),
-                )
-            yield cell
+
+
+_NOTHING = authors.Lent({}, {})
+"""The experiment of a cell that is no run."""
+
+
+def _whole(stated: Experiment) -> authors.Lent:
+    """What a paper states of an experiment, over what its authors lend."""
+    return authors.lent(stated).below(stated)
 
 
 def _figure(raw: RawTable, figure: RawFigure, defaults: Experiment) -> Figure:
@@ -137,8 +148,7 @@ def _figure(raw: RawTable, figure: RawFigure, defaults: Experiment) -> Figure:
         columns: list[RawColumn | None] = [one for one in raw.columns if one.binds] or [None]
         for column in columns:
             bindings: tuple[RawBinding, ...] = (row,) if column is None else (column, row)
-            stated = merge(defaults, *(binding.experiment for binding in bindings))
-            whole = authors.lent(stated).below(stated)
+            whole = _whole(merge(defaults, *(binding.experiment for binding in bindings)))
             runs.append(
                 DrawnRun(
                     label=row.label + (() if column is None else column.label),

@@ -32,6 +32,8 @@ PATHS: Mapping[str, str] = {
 """Paths of an experiment that hold names, and what each of them names."""
 
 
+_SECTIONS = frozenset(path.partition(".")[0] for path in PATHS)
+
 _KINDS = {"method": ("federated",), "objective": ("objective", "federated")}
 """Kinds of registered classes with names of that sort, where it is not the kind itself."""
 _REGISTERED = ("method", "objective", "encoder", "partition", "protocol")
@@ -115,6 +117,8 @@ def _metrics() -> Iterator[str]:
 
 def used(experiment: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     """Every name in an experiment: its path, what it names, and the name."""
+    if _SECTIONS.isdisjoint(experiment):
+        return
     for path, what in PATHS.items():
         name = get(experiment, path)
         if isinstance(name, str):

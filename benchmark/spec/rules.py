@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path as PathOf
 from typing import Any
 
@@ -19,6 +18,7 @@ from fedrepro.benchmark.spec.lines import Path
 from fedrepro.benchmark.spec.printed import Printed
 from fedrepro.benchmark.spec.problems import Problem, Reporter, suggestion
 from fedrepro.benchmark.spec.schema import RawColumn, RawRow, RawTable, read_published
+from fedrepro.benchmark.spec.trial_rules import check_looks, check_more_trials
 
 Toml = Mapping[str, Any]
 Placed = Sequence[tuple[Path, Toml]]
@@ -36,7 +36,7 @@ def check_paper(data: Toml, folder: str, report: Reporter) -> None:
     for name, profile in _table(data.get("profiles")).items():
         here = ("profiles", name)
         rules.overrides(_table(profile), here)
-        _check_looks(_table(profile), here, report)
+        check_looks(_table(profile), here, report)
         for place, omission in _tables(_table(profile), "omit", here):
             if isinstance(omission.get("path"), str):
                 value = [omission["value"]] if "value" in omission else []
@@ -61,7 +61,7 @@ def check_table(data: Toml, paper: Toml, admitted: frozenset[str], report: Repor
     rows, columns = list(_tables(data, "rows")), list(_tables(data, "columns"))
     rules.experiment(_table(data.get("experiment")), ("experiment",))
     rules.profiles(data, ())
-    rules.more_trials(data)
+    check_more_trials(_table(data.get("profiles")), rules.known, report)
     for model, bindings in ((RawRow, rows), (RawColumn, columns)):
         fields = frozenset(model.model_fields)
         for path, binding in bindings:
@@ -95,14 +95,15 @@ def readings_named_twice(files: Iterable[tuple[PathOf, Sequence[Unstated]]]) -> 
     return problems
 
 
-def _own_options(data: Any) -> Iterator[str]:
+def _own_options(data: Toml | list[Any]) -> Iterator[str]:
     """Options of modules of one's own that are named anywhere in a file, as paths."""
-    if isinstance(data, dict):
+    if isinstance(data, Mapping):
         for _, what, name in names.used(data):
             yield from names.options(what, name)
         data = list(data.values())
-    for inner in data if isinstance(data, list) else ():
-        yield from _own_options(inner)
+    for inner in data:
+        if isinstance(inner, (dict, list)):
+            yield from _own_options(inner)
 
 
 @dataclass(frozen=True)
@@ -215,20 +216,6 @@ class _Rules:
                 self.report.add(here, f"unknown profile{suggestion(name, sorted(self.known))}")
             self.overrides(_table(profile), here)
 
-    def more_trials(self, table: Toml) -> None:
-        """A table has more trials than its profile's others, for a reason, and one look at them."""
-        for name, own in _table(table.get("profiles")).items():
-            here: Path = ("profiles", name)
-            trials, profile = _table(own).get("trials"), _table(self.known.get(name))
-            others = profile.get("trials")
-            if (trials is None) != (_table(own).get("why") is None):
-                self.report.add(here, "`trials` and `why` go together")
-            if trials is not None and profile.get("looks") is not None:
-                self.report.add((*here, "trials"), "the profile's `looks` say how many there are")
-            if type(trials) is int and type(others) is int and trials <= others:
-                problem = f"{trials} is not more than the profile's {others}"
-                self.report.add((*here, "trials"), problem)
-
     def overrides(self, profile: Toml, at: Path) -> None:
         places = list(_tables(profile, "overrides", at))
         for data_set in _table(profile.get("on")):
@@ -293,22 +280,6 @@ def _check_readings(claims: Placed, report: Reporter) -> None:
         name = claim.get("reading_of")
         if isinstance(name, str) and name not in firsts:
             report.add((*path, "reading_of"), f"no claim '{name}'{suggestion(name, firsts)}")
-
-
-def _check_looks(profile: Toml, at: Path, report: Reporter) -> None:
-    """Looks rise, there is more than one, and what is trained by default is one of them."""
-    looks, trials = profile.get("looks"), profile.get("trials")
-    if not isinstance(looks, list) or not all(type(one) is int for one in looks):
-        return  # the schema says so
-    if len(looks) < 2:
-        report.add((*at, "looks"), "one look needs no declaration; give two or more, or none")
-    elif any(later <= one for one, later in pairwise(looks)):
-        report.add((*at, "looks"), f"{looks} does not rise: a look adds trials to the one before")
-    elif type(trials) is int and trials not in looks:
-        report.add(
-            (*at, "looks"),
-            f"trials = {trials} is none of {looks}: a run would end between two looks",
-        )
 
 
 def _check_published(data: Toml, rows: Placed, columns: Placed, report: Reporter) -> None:

@@ -30,9 +30,14 @@ from fedrepro.benchmark.spec.problems import describe, dotted, message
 
 
 class Raw(BaseModel):
-    """Strict and closed: no conversion, no unknown keys."""
+    """Strict and closed: no conversion, no unknown keys.
 
-    model_config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
+    A model is compiled when first used by itself; that of a whole file holds those of its parts.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid", strict=True, arbitrary_types_allowed=True, defer_build=True
+    )
 
 
 class RawPrinted(Raw):

@@ -33,19 +33,30 @@ UNREADABLE = (
 )  # fmt: skip
 
 
+JSON_BYTES = 1 << 28
+"""Of a file of JSON in a store: a record with a thousand rounds of ten metrics has a thousandth."""
+_MEMORY = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+"""Bytes of this machine's memory; a file with holes can say that it has any size."""
+
+
 class NoFileError(StoreError):
-    """A folder, a pipe, a device or a loop of links in a file's place."""
+    """A folder, a pipe, a device, a loop of links or a huge file in a file's place."""
 
 
-def read_whole(path: Path | str) -> bytes | None:
+def read_whole(path: Path | str, most: int = _MEMORY) -> bytes | None:
     """The content of a file; None where there is none.
 
-    Raises `NoFileError` for what is no file, without waiting for the other end of a pipe, and
-    `StoreError` if the disk refuses.
+    most: bytes, beyond which it cannot be what is looked for.
+
+    Raises `NoFileError` for what is no file, without waiting for the other end of a pipe, and for
+    a larger one, and `StoreError` if the disk refuses.
     """
     try:
         with FileIO(path, opener=_without_waiting) as file:  # unbuffered: it is read whole
-            if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            status = os.fstat(file.fileno())
+            if stat.S_ISREG(status.st_mode):
+                if status.st_size > most:
+                    raise NoFileError(f"{path} is larger than {most:,} bytes")
                 return file.readall()
     except FileNotFoundError:
         return None
@@ -90,9 +101,10 @@ def write_whole(path: Path, content: bytes | Iterable[bytes], aside: Path | None
     unfinished files, on the same disk; None for the file's own folder. A kill leaves the unfinished
     file there, under a name that no other writer takes and that was never a link.
 
-    Raises `OSError` if the disk refuses.
+    Raises `OSError` if the disk refuses, or a pipe, a device or a socket lies in the place.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
+    _refuse_special(path)
     name = f"{path.name}.{token_hex(4)}.part"
     unfinished = path.with_name(f".{name}") if aside is None else aside / name
     unfinished.parent.mkdir(exist_ok=True)
@@ -113,6 +125,16 @@ def write_whole(path: Path, content: bytes | Iterable[bytes], aside: Path | None
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+def _refuse_special(path: Path) -> None:
+    """Raises `OSError` for what a rename would take away from others: root's /dev/null."""
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode)):
+        raise FileExistsError(errno.EEXIST, "is no file and is not replaced", str(path))
 
 
 def npz_bytes(arrays: Mapping[str, NDArray[Any]]) -> bytes:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from fedrepro.benchmark.errors import StoreError
-from fedrepro.benchmark.store.files import disk, read_whole
+from fedrepro.benchmark.store.files import JSON_BYTES, disk, read_whole
 
 DESCRIPTION = "store.json"
 LOCK = "lock"
@@ -45,7 +45,7 @@ def object_in(path: Path) -> dict[str, Any] | None:
 
     Raises `StoreError` if the disk refuses, or for what is no file.
     """
-    content = read_whole(path)
+    content = read_whole(path, JSON_BYTES)
     try:
         found = None if content is None else json.loads(content.decode())
     except (ValueError, RecursionError):

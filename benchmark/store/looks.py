@@ -15,7 +15,14 @@ from pathlib import Path
 
 from fedrepro.benchmark.errors import StoreError
 from fedrepro.benchmark.stats.looks import Looks
-from fedrepro.benchmark.store.files import disk, read_whole, seal_of, sealed, write_whole
+from fedrepro.benchmark.store.files import (
+    JSON_BYTES,
+    disk,
+    read_whole,
+    seal_of,
+    sealed,
+    write_whole,
+)
 from fedrepro.benchmark.store.folder import (
     LOOKS,
     LOOKS_LOCK,
@@ -51,7 +58,7 @@ class LookBook:
 
         Raises `StoreError` if the disk refuses, or for what is no file or of a newer version.
         """
-        content = read_whole(self.path)
+        content = read_whole(self.path, JSON_BYTES)
         if content is None:
             return {}
         try:

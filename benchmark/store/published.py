@@ -25,7 +25,15 @@ from numpy.typing import NDArray
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import StoreError
 from fedrepro.benchmark.store import fingerprint
-from fedrepro.benchmark.store.files import canonical, disk, read_whole, seal_of, sealed, write_whole
+from fedrepro.benchmark.store.files import (
+    JSON_BYTES,
+    canonical,
+    disk,
+    read_whole,
+    seal_of,
+    sealed,
+    write_whole,
+)
 from fedrepro.benchmark.store.looks import LookBook
 from fedrepro.benchmark.store.record import NOT_A_RECORD, TrialRecord, check_schema
 from fedrepro.methods.registry import UnknownNameError
@@ -156,7 +164,7 @@ def _written(record: TrialRecord, arrays: Mapping[str, NDArray[Any]]) -> bytes:
 
 def _read(path: Path, run: str, seed: int) -> PublishedTrial:
     try:
-        plain = json.loads((read_whole(path) or b"").decode())
+        plain = json.loads((read_whole(path, JSON_BYTES) or b"").decode())
         check_schema({"schema": plain["schema"]})
         if plain.pop("sha256") != seal_of(plain):
             raise ValueError("its seal does not fit its content")

@@ -88,9 +88,62 @@ class TrialRecord:
             if len(rounds) != len(values):
                 raise ValueError(f"{name} has not one value for each round")
             metrics[name] = Curve(rounds, values)
-        if not isinstance(plain["provenance"], dict):
-            raise ValueError("the provenance has no names")
+        _check_kinds(plain, metrics)
         return cls(**{**plain, "metrics": metrics})
+
+
+def _check_kinds(plain: Mapping[str, Any], metrics: Mapping[str, Curve]) -> None:
+    """Raises `ValueError` if a part is of another kind than what is written.
+
+    A seal tells damage, not what a stranger wrote and sealed, and whoever reads a record later
+    takes it at its word. Names of other versions are not known here and pass.
+    """
+    config, provenance, parts = plain["config"], plain["provenance"], ("arrays", "encoder")
+    data = provenance.get("data", {})
+    right = {
+        "config": _is_number(config.get("series", 0), int)
+        and isinstance(config.get("precision", ""), str),
+        "seed": _is_number(plain["seed"], int) and plain["seed"] >= 0,
+        "metrics": all(
+            all(_is_number(at, int) for at in curve.rounds) and all(map(_is_number, curve.values))
+            for curve in metrics.values()
+        ),
+        "counts": all(map(_is_number, plain["counts"].values())),
+        "source": _is_texts(plain["source"]),
+        "provenance": all(isinstance(provenance.get(one, ""), str) for one in _TEXTS)
+        and isinstance(provenance.get("commit"), str | None)
+        and all(_is_number(provenance.get(one, 0)) for one in ("wall_s", "interrupted"))
+        and _is_texts(provenance.get("versions", {}))
+        and _is_texts(dict.fromkeys(provenance.get("drawn", ()), "")),
+        "data": all(
+            isinstance(used.get("checksum", ""), str)
+            and all(isinstance(one, str | bool | int | float | None) for one in used.values())
+            for used in data.values()
+        ),
+        **{name: plain.get(name) is None or _is_texts(plain[name]) for name in parts},
+    }
+    if not all(right.values()):
+        raise ValueError(
+            f"of another kind: {', '.join(n for n, is_so in right.items() if not is_so)}"
+        )
+
+
+_TEXTS = ("device", "started")
+_LARGEST = 1e100
+"""No trial gives a number beyond it, and its square is still a number."""
+
+
+def _is_number(value: object, kind: type[int] | type[float] = float) -> bool:
+    """Whether it is a whole number or, unless `kind` is int, any other one; and no truth value."""
+    return type(value) in (int, kind) and -_LARGEST <= value <= _LARGEST  # type: ignore[operator]
+
+
+def _is_texts(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and all(isinstance(one, str) for one in value.values())
+        and all(isinstance(one, str) for one in value)
+    )
 
 
 def check_schema(plain: Mapping[str, Any]) -> None:

@@ -30,6 +30,7 @@ from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import StoreError
 from fedrepro.benchmark.store import fingerprint
 from fedrepro.benchmark.store.files import (
+    JSON_BYTES,
     NoFileError,
     arrays_from,
     disk,
@@ -64,7 +65,7 @@ class Store:
     """Trials under one folder.
 
     source_of: hashes of the code that a run depends on; results of other code are stale.
-    warn: gets one sentence when a file is damaged.
+    warn: gets one sentence for a file that is damaged.
     """
 
     def __init__(
@@ -80,6 +81,7 @@ class Store:
         self.root, self.source_of, self.warn = Path(root), source_of, warn
         self.looks = LookBook(self.root, warn)
         self._writing = False
+        self._told = set[Path]()
         description = object_in(self.root / DESCRIPTION)
         if description is not None:
             check_schema(description)
@@ -241,7 +243,7 @@ class Store:
         """The record in a file, if it and its arrays are whole."""
         damaged = [path]
         try:
-            content = read_whole(path)
+            content = read_whole(path, JSON_BYTES)
             if content is None:
                 return None
             record = TrialRecord.from_file(content, path.parent.name, path.stem)
@@ -260,7 +262,9 @@ class Store:
 
     def _quarantine(self, path: Path, damaged: Path) -> None:
         if not self._writing:
-            self.warn(f"{damaged} is damaged or missing; its trial is not used")
+            if damaged not in self._told:  # a report looks at a trial several times
+                self._told.add(damaged)
+                self.warn(f"{damaged} is damaged or missing; its trial is not used")
             return
         self.warn(f"{damaged} is damaged or missing; moved to quarantine, the trial is made again")
         refuse_link(path.parent)

@@ -6,7 +6,9 @@ Each kind of path makes what lies there, in a folder of its own, and gives the a
 from __future__ import annotations
 
 import os
+import shutil
 import socket
+import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -16,7 +18,8 @@ OWN_NAMES = (
     "store.json", "lock", "report.json", "report.html", "report.md", "report.csv",
     "report.trials.csv", ".report.lock",
     "audit.html", "audit.md", "paper.toml", "1.toml", "2.toml", "toy-smoke.json", "papers",
-    "train", "methods", "tests",
+    "train", "methods", "tests", "looks.json", "looks.lock", "checkpoints", "docs", "README.md",
+    "published.md", "regress.json", "regress.junit.xml", "regress.md",
 )  # fmt: skip
 """Names that commands read or write in a folder that they are given."""
 
@@ -182,16 +185,83 @@ def parent_of_parent(at: Path) -> str:
     return str(at / "x" / ".." / ".." / at.name / "y")
 
 
+def device(at: Path, minor: int) -> str:
+    """A device of this folder's own: whoever is root could lose the one in /dev by it."""
+    names = {3: "null", 7: "full"}
+    try:
+        os.mknod(at / names[minor], stat.S_IFCHR | 0o666, os.makedev(1, minor))
+        (at / names[minor]).read_bytes() if minor == 3 else None
+    except PermissionError:  # nobody but root can, and only root needs it
+        return f"/dev/{names[minor]}"
+    return str(at / names[minor])
+
+
 def null_device(at: Path) -> str:
-    return "/dev/null"
+    return device(at, 3)
 
 
 def full_device(at: Path) -> str:
-    return "/dev/full"
+    return device(at, 7)
 
 
 def process_files(at: Path) -> str:
     return "/proc/self/nothing"
+
+
+def huge_file(at: Path) -> str:
+    return str(_huge(at / "huge"))
+
+
+def _huge(path: Path) -> Path:
+    """A terabyte that takes no place on the disk, and no reader can hold."""
+    with path.open("wb") as made:
+        made.truncate(1 << 40)
+    return path
+
+
+# -- a folder that is a store, has records and pages, and in which files are no files --------------
+
+
+def _spoiled(at: Path, spoil: Callable[[Path, Path], object]) -> str:
+    """A copy of `sound` beside all given folders, each file but those by which it is known changed.
+
+    spoil: takes a path at which nothing lies any more, and a folder beside the copy.
+    """
+    copy = at / "spoiled"
+    shutil.copytree(at.parents[1] / "sound", copy)
+    for path in sorted(path for path in copy.rglob("*") if path.is_file()):
+        if path.name != "store.json":
+            path.unlink()
+            spoil(path, at / "elsewhere")
+    return str(copy)
+
+
+def spoiled_by_pipes(at: Path) -> str:
+    return _spoiled(at, lambda path, elsewhere: os.mkfifo(path))
+
+
+def spoiled_by_folders(at: Path) -> str:
+    return _spoiled(at, lambda path, elsewhere: write_file(path / "own.txt"))
+
+
+def spoiled_by_links(at: Path) -> str:
+    return _spoiled(at, lambda path, elsewhere: path.symlink_to(write_file(elsewhere / path.name)))
+
+
+def spoiled_by_loops(at: Path) -> str:
+    return _spoiled(at, lambda path, elsewhere: path.symlink_to(path))
+
+
+def spoiled_by_huge_files(at: Path) -> str:
+    return _spoiled(at, lambda path, elsewhere: _huge(path))
+
+
+def spoiled_by_text(at: Path) -> str:
+    return _spoiled(at, lambda path, elsewhere: path.write_bytes(b"caf\xe9 {[\x00"))
+
+
+def spoiled_by_nesting(at: Path) -> str:
+    return _spoiled(at, lambda path, elsewhere: path.write_bytes(b"[" * 100_000))
 
 
 PATHS: tuple[Make, ...] = (
@@ -200,7 +270,8 @@ PATHS: tuple[Make, ...] = (
     folder_of_folders, folder_of_links, folder_of_dangling_links, socket_, dangling_link,
     loop_of_links, link_to_a_foreign_folder, link_to_a_file, not_utf8, not_utf8_folder, long_name,
     long_path, line_feed, control_characters, leading_dash, spaces_and_quotes, parent_of_parent,
-    null_device, full_device, process_files,
+    null_device, full_device, process_files, huge_file, spoiled_by_pipes, spoiled_by_folders,
+    spoiled_by_links, spoiled_by_loops, spoiled_by_huge_files, spoiled_by_text, spoiled_by_nesting,
 )  # fmt: skip
 NAMES: Mapping[str, str] = {
     "empty": "", "above": "../../outside", "absolute": "/etc/passwd", "dots": "..", "dot": ".",
@@ -208,5 +279,6 @@ NAMES: Mapping[str, str] = {
     "control": "\x1b[2Jx\x07\u202e", "not utf-8": "caf\udce9", "dash": "-rf", "spaces": "a b",
     "brackets": "[[[[", "star": "*", "equals": "=", "set": "training.rounds=" + "[" * 5000,
     "digits": "9" * 5000, "negative": "-1", "infinite": "1e400", "nan": "nan", "comma": ",,,",
-    "format": "{0.__class__}%s%n", "surrogates": "\ud800", "upper": "TOY", "slash": "toy/",
+    "time": "2h", "half": "0.5", "format": "{0.__class__}%s%n", "surrogates": "\ud800",
+    "upper": "TOY", "slash": "toy/",
 }  # fmt: skip

@@ -93,7 +93,7 @@ def store(tmp_path: Path) -> Store:
 @pytest.fixture
 def contents_of() -> Callable[[Path], dict[str, Any]]:
     """Makes all that a store keeps, by file, but for what depends on the moment: bytes of arrays,
-    records without times, notes of errors. Two equal stores give equal contents.
+    records without times and interruptions, notes of errors. Two equal stores give equal contents.
     """
 
     def contents(root: Path) -> dict[str, Any]:
@@ -108,6 +108,7 @@ def contents_of() -> Callable[[Path], dict[str, Any]]:
                 del plain["sha256"]
                 for moment in OF_THE_MOMENT:
                     del plain["provenance"][moment]
+                plain["provenance"].pop("interrupted")
                 found[name] = plain
         return found
 

@@ -34,21 +34,26 @@ FORK = multiprocessing.get_context("fork")
 
 @dataclass
 class Campaign:
-    """The plan, an undisturbed store of it, and how long each way of filling one takes."""
+    """The plan, an undisturbed store of it, and how long each way of filling one takes.
+
+    every: seconds between two times at which a trial saves itself; 0 for never.
+    """
 
     plan: Plan
     undisturbed: Path
     seconds: dict[int, float]
     contents_of: Contents
+    every: float = 0.0
 
     @property
     def trials(self) -> int:
         return len(self.plan.trials_to_run())
 
 
-def carry_out(plan: Plan, root: Path, jobs: int = 0) -> Execution:
+def carry_out(plan: Plan, root: Path, jobs: int = 0, every: float = 0.0) -> Execution:
     progress = Progress(Console(file=io.StringIO()))
-    return execute(plan, Store(root), device="cpu", jobs=jobs, progress=progress)
+    options = {"device": "cpu", "jobs": jobs, "checkpoint_every": every}
+    return execute(plan, Store(root), progress=progress, **options)
 
 
 def seconds_of(plan: Plan, root: Path, jobs: int) -> float:
@@ -59,19 +64,25 @@ def seconds_of(plan: Plan, root: Path, jobs: int) -> float:
     return time.monotonic() - began
 
 
-def start(plan: Plan, root: Path, jobs: int = 0, disturb: Callable[[], None] = lambda: None) -> Any:
+def start(
+    plan: Plan,
+    root: Path,
+    jobs: int = 0,
+    disturb: Callable[[], None] = lambda: None,
+    every: float = 0.0,
+) -> Any:
     """A driver of its own; it ends with 0, or with 2 after an error in one line."""
-    driver = FORK.Process(target=_drive, args=(plan, root, jobs, disturb))
+    driver = FORK.Process(target=_drive, args=(plan, root, jobs, disturb, every))
     driver.start()
     return driver
 
 
-def _drive(plan: Plan, root: Path, jobs: int, disturb: Callable[[], None]) -> None:
+def _drive(plan: Plan, root: Path, jobs: int, disturb: Callable[[], None], every: float) -> None:
     os.setpgid(0, 0)
     multiprocessing.get_context = lambda method=None: FORK  # type: ignore[assignment]
     disturb()
     try:
-        carry_out(plan, root, jobs)
+        carry_out(plan, root, jobs, every)
     except (StoreError, OSError) as error:  # what the command line makes one line of
         os._exit(1 if "\n" in str(error) else 2)
     os._exit(0)
@@ -83,7 +94,7 @@ def finished(root: Path) -> dict[str, bytes]:
 
 def assert_whole(campaign: Campaign, root: Path, kept: dict[str, bytes], damaged: int = 0) -> None:
     """What is left is done by one more run, and nothing else is."""
-    last = carry_out(campaign.plan, root)
+    last = carry_out(campaign.plan, root, every=campaign.every)
     assert last.failed == 0
     assert (last.reused, last.trained) == (
         len(kept) - damaged,

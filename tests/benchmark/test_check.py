@@ -188,6 +188,14 @@ def test_a_profile_is_tried_on_every_cell(tmp_path: Path, path: str, way: str, s
     assert problems[0].startswith(said)
 
 
+def test_what_is_wrong_without_a_profile_is_told_of_each_one(tmp_path: Path) -> None:
+    """Also of profile paper, which changes nothing."""
+    problems, _ = checked(tmp_path, paper=PAPER.replace("count = 60", "count = 1"))
+    first = [said.partition("rows[1]: ")[2] for said in problems if "rows[1]" in said]
+    under = [said.partition("partition 'class-groups'")[0] for said in first]
+    assert under == ["", "profile paper: ", "profile reduced: "]
+
+
 def test_known_names_are_modules_that_exist() -> None:
     assert {"accuracy", "f1_macro", "auroc_ovo_weighted"} <= names.known("metric")
     assert {"none", "simclr", "fedavg"} <= names.known("objective")

@@ -112,6 +112,16 @@ def test_a_folder_in_its_place_is_set_aside(file: TrialFile, said: list[str]) ->
     assert again(file).read() is not None
 
 
+def test_a_file_with_holes_in_its_place_is_set_aside(file: TrialFile, said: list[str]) -> None:
+    file.path.parent.mkdir()
+    with file.path.open("wb") as made:
+        made.truncate(1 << 42)
+    assert file.read() is None
+    assert said == ["its checkpoint is damaged; set aside, the trial starts anew"]
+    file.write(STATE)
+    assert again(file).read()["round"] == 7
+
+
 def test_no_link_is_followed(file: TrialFile, said: list[str], tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()

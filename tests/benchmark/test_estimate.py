@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -62,3 +63,13 @@ def test_records_of_a_config_that_has_changed_its_shape_are_learned_from(tiny_co
     older = dataclasses.replace(record(config, 8.0), run="0" * 16)
     known = TrialTimeEstimator("cpu", "here", [older])
     assert known.seconds(config) == pytest.approx(8.0)
+
+
+@pytest.mark.parametrize("config", [{}, {"stage": "federated"}, {"start": 3}], ids=str)
+def test_a_record_of_a_config_that_nobody_can_build_ends_no_estimate(
+    tiny_config: Make, config: dict[str, Any]
+) -> None:
+    wanted = tiny_config()
+    stranger = dataclasses.replace(record(wanted, 8.0), run="0" * 16, config=config)
+    known = TrialTimeEstimator("cpu", "here", [stranger])
+    assert known.seconds(wanted) == TrialTimeEstimator("cpu", "here").seconds(wanted)

@@ -10,17 +10,18 @@ from __future__ import annotations
 
 import gzip
 import io
-import json
 import os
 import random
 import shutil
 import struct
+import sys
 import tarfile
 import traceback
 import warnings
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import chdir, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -29,71 +30,72 @@ import pytest
 import torch
 from PIL import Image
 
-from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.data.fetch import Archive, unpack
 from fedrepro.benchmark.data.folder import read_folder
 from fedrepro.benchmark.data.sets.emnist import Emnist
 from fedrepro.benchmark.data.sets.stl10 import Stl10
-from fedrepro.benchmark.errors import FedreproError, StoreError
+from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.execution.executors._cluster import read_cluster
+from fedrepro.benchmark.planning.check import check
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.load import load_paper
-from fedrepro.benchmark.store.files import canonical, seal_of
-from fedrepro.benchmark.store.store import Store, read_encoder, weights_from
+from fedrepro.benchmark.spec.problems import InvalidSpecError
+from fedrepro.benchmark.store.files import npz_bytes
+from fedrepro.benchmark.store.fingerprint import source_of
+from fedrepro.benchmark.store.store import weights_from
 from fedrepro.methods.outcome import Outcome
+from tests.benchmark.damage import damaged
+from tests.benchmark.fuzzed_trials import baselines, checkpoints, published, results, stores
 from tests.benchmark.patience import patience
+from tests.benchmark.small_papers import write_made_up
 
-Make = Callable[..., RunConfig]
 Reader = Callable[[random.Random], None]
 ROOT = Path(__file__).parents[2]
-TOKENS = [
-    b"", b"\x00", b"\xff\xfe", b'"', b"'", b'"""', b"[", b"]" * 3, b"[[", b"{", b"}", b"=", b"\n",
-    b"#", b",", b".", b"-", b"nan", b"inf", b"-0", b"1e400", b"9" * 40, b"null", b"true",
-    b"1979-05-27", b"../../outside", b"/etc/passwd", b"<script>", b"${HOME}", b"`id`", b"\\u0000",
-    b"[" * 500, b"a." * 200, b'{"a":' * 300, b"PK\x03\x04", b"\x1f\x8b", b"\x93NUMPY",
-]  # fmt: skip
-VALUES: list[Any] = [
-    None, True, False, 0, -1, 1, 2**63, 10**30, 0.5, 1e308, "", "x", "../../outside", "\x00",
-    "é" * 500, [], [[]], [1, "a"], {}, {"a": {}}, {"file": "../../outside", "sha256": ""}, [None],
-    "nan",
-]  # fmt: skip
+ROWS: dict[str, dict[str, Any]] = {"fedavg": {}, "ifca": {"method": "ifca"}}
+PAPER_OF_ONE = """
+id = "made-up"
+title = "T"
+authors = "A"
+year = 2023
+[experiment]
+clients = {data = "digits", image_size = 8, channels = 1, partition = "iid", count = 3}
+encoder = {name = "cnn", widths = [4, 4], dim = 8, padding = 1}
+head = {widths = []}
+pretraining = {method = "none"}
+training = {rounds = 2, local_epochs = 1}
+[profiles]
+smoke = {trials = 1}
+"""
+TABLE_OF_ONE = """
+table = "3"
+title = "T"
+section = "4"
+kind = "empirical"
+metric = "accuracy"
+unit = "%"
+margin = {{value = 2.0, reason = "w"}}
+columns = [{{label = "a"}}]
+[[rows]]
+label = "r"
+method = "{method}"
+training.keep = 0.5
+published = [41.2]
+"""
+MODULE = '''"""Federated averaging that keeps a share of the old model."""
+
+from dataclasses import dataclass
+
+from fedrepro.methods.federated.supervised.fedavg import FedAvg
 
 
-def damaged(content: bytes, draw: random.Random) -> bytes:
-    """`content` with one to four things wrong."""
-    for _ in range(draw.randint(1, 4)):
-        at, length = draw.randrange(len(content) + 1), draw.choice([1, 1, 2, 8, 64, 512])
-        after = content[at + length :]
-        how = draw.randrange(6)
-        if how == 0:
-            content = content[:at] + bytes(draw.randrange(256) for _ in range(length)) + after
-        elif how == 1:
-            content = content[:at] + after
-        elif how == 2:
-            content = content[:at]
-        elif how == 3:
-            content = content[:at] + content[at : at + length] * 2 + after
-        elif how == 4:
-            content = content[:at] + draw.choice(TOKENS) + content[at:]
-        else:
-            other = draw.randrange(len(content) + 1)
-            content = content[:at] + content[other : other + length] + after
-    return content
+@dataclass(frozen=True)
+class Kept(FedAvg):
+    keep: float = 0.0
 
-
-def changed(plain: Any, draw: random.Random) -> Any:
-    """Plain data with one value, somewhere, replaced, removed or added."""
-    if isinstance(plain, dict) and plain and draw.random() < 0.9:
-        key = draw.choice(sorted(plain))
-        if draw.random() < 0.1:
-            return {name: value for name, value in plain.items() if name != key}
-        if draw.random() < 0.1:
-            return {**plain, draw.choice(["x", "", key + "x"]): draw.choice(VALUES)}
-        return {**plain, key: changed(plain[key], draw)}
-    if isinstance(plain, list) and plain and draw.random() < 0.9:
-        at = draw.randrange(len(plain))
-        return [*plain[:at], changed(plain[at], draw), *plain[at + 1 :]]
-    return draw.choice(VALUES)
+    def aggregate(self, task, server, upload, t, clients):
+        new = super().aggregate(task, server, upload, t, clients)
+        return {name: self.keep * server[name] + (1 - self.keep) * new[name] for name in new}
+'''
 
 
 def refused(read: Reader, cases: int) -> int:
@@ -165,64 +167,36 @@ def clusters(inside: Path) -> Reader:
     return a_cluster
 
 
-def stores(inside: Path, config: RunConfig, outcome: Outcome) -> Reader:
-    """A store of one trial, one of its files damaged, or changed under a seal that fits."""
+def plugins(inside: Path) -> Reader:
+    """A module of somebody else's that a spec names, damaged; it is imported as it would be."""
+    made = inside / "specs"
+    made.mkdir()
+    write_made_up(made, PAPER_OF_ONE, "")
+    number = iter(range(10**9))
 
-    def source(config: RunConfig) -> dict[str, str]:
-        return {"methods/a.py": "1"}
+    def a_plugin(draw: random.Random) -> None:
+        package = f"fuzzed{next(number)}"
+        (inside / package).mkdir()
+        (inside / package / "own.py").write_bytes(damaged(MODULE.encode(), draw))
+        table = TABLE_OF_ONE.format(method=f"{package}.own")
+        (made / "made-up" / "3.toml").write_text(table, "utf-8")
+        with chdir(inside), redirect_stdout(io.StringIO()):
+            try:
+                paper = load_paper("made-up", made)
+                for config in make_plan(paper, "smoke").runs:
+                    source_of(config)
+                problems, _, _ = check([paper])
+                if problems:
+                    raise InvalidSpecError(problems)
+            finally:
+                shutil.rmtree(inside / package)
+                sys.path[:] = [one for one in sys.path if one != str(inside)]
 
-    whole = Store(inside / "whole", source)
-    with whole.writing():
-        whole.save(config, 0, outcome, {"device": "d", "wall_s": 1.0, "started": "now"})
-        whole.save_error(config, 1, "diverged at round 1", "")
-    files = {
-        path.relative_to(whole.root): path.read_bytes()
-        for path in sorted(whole.root.rglob("*"))
-        if path.is_file() and path.name != "lock"
-    }
-    record = next(name for name in files if name.parts[0] == "trials" and name.suffix == ".json")
-    root = inside / "store"
-
-    def a_store(draw: random.Random) -> None:
-        if draw.random() < 0.02:
-            shutil.rmtree(root, ignore_errors=True)
-        for name, content in files.items():
-            (root / name).parent.mkdir(parents=True, exist_ok=True)
-            (root / name).write_bytes(content)
-        name = draw.choice(list(files))
-        if draw.random() < 0.4:
-            plain = json.loads(files[record])
-            del plain["sha256"]
-            plain = changed(plain, draw)
-            if isinstance(plain, dict):
-                plain["sha256"] = seal_of(plain)
-            # As the store lays it out, which is read in another way, or not.
-            written = draw.choice((canonical(plain), json.dumps(plain).encode()))
-            (root / record).write_bytes(written + b"\n")
-        else:
-            (root / name).write_bytes(damaged(files[name], draw))
-        said: list[str] = []
-        store = Store(root, source, warn=said.append)
-        store.error(config, 1)
-        store.stale(config, 0)
-        for found in store.records():
-            store.load_arrays(found)
-            if (encoder := store.encoder_path(found)) is not None:
-                read_encoder(encoder)
-        if draw.random() < 0.1:
-            writer = Store(root, source)
-            with writer.writing():
-                assert writer.find(config, 0) is None or not said
-        if said:
-            raise StoreError(said[0])
-
-    return a_store
+    return a_plugin
 
 
 def weights(inside: Path, outcome: Outcome) -> Reader:
     """The content of an encoder's file, which travels to workers of a cluster."""
-    from fedrepro.benchmark.store.files import npz_bytes
-
     assert outcome.encoder is not None
     sound = npz_bytes({name: value.numpy() for name, value in outcome.encoder.items()})
 
@@ -347,6 +321,11 @@ KINDS: dict[str, tuple[Callable[..., Reader], int]] = {
     "stl10": (stl10_files, 1_000),
     "images": (image_folders, 10_000),
     "archives": (archives, 8_000),
+    "plugins": (plugins, 500),
+    "checkpoints": (checkpoints, 10_000),
+    "published": (published, 6_000),
+    "results": (results, 3_000),
+    "baselines": (baselines, 6_000),
 }
 """Cases of each kind; about a sixth leave the input sound, the others make more than 100,000."""
 SHARE = int(os.environ.get("FEDREPRO_FUZZ_SHARE", "1"))
@@ -356,11 +335,10 @@ SHARE = int(os.environ.get("FEDREPRO_FUZZ_SHARE", "1"))
 @pytest.fixture
 def reader(request: pytest.FixtureRequest, outside: Path) -> Reader:
     make = KINDS[request.param][0]
-    wanted = {"config": "tiny_config", "outcome": "outcome"}
     arguments = {}
     for name in make.__code__.co_varnames[1 : make.__code__.co_argcount]:
-        given = request.getfixturevalue(wanted[name])
-        arguments[name] = given() if name == "config" else given
+        given = request.getfixturevalue("tiny_paper" if name == "plan" else name)
+        arguments[name] = make_plan(given(ROWS, trials=2), "smoke") if name == "plan" else given
     return make(outside, **arguments)
 
 

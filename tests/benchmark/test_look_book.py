@@ -218,3 +218,24 @@ def test_a_store_that_cannot_be_written_still_gives_a_report_which_says_so(
     assert claim.looks == (5,)
     assert claim.reason.endswith("could not be noted in the store.")
     assert "not noted" in said[0]
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder", "newer"])
+def test_a_book_that_cannot_be_read_still_gives_a_report_which_says_so(
+    paper: Paper, store: Store, kind: str
+) -> None:
+    said: list[str] = []
+    store.looks.warn = said.append
+    plan = make_plan(paper, "smoke", trials=5)
+    fill(store, plan, {}, range(5))
+    book = store.root / "looks.json"
+    if kind == "pipe":
+        os.mkfifo(book)
+    elif kind == "folder":
+        book.mkdir()
+    else:
+        book.write_text('{"schema": 99}')
+    claim = claim_of(plan, store)
+    assert claim.looks == (5,)
+    assert claim.reason.endswith("could not be noted in the store.")
+    assert "not noted" in said[0]

@@ -124,6 +124,20 @@ def test_errors_name_the_folder(working_folder: Path, capsys: Said, monkeypatch:
     assert capsys.readouterr().err == "fedrepro: FEDREPRO_TABLES: elsewhere is no folder\n"
 
 
+def test_the_list_tells_what_is_written_and_check_what_is_wrong_with_it(capsys: Said) -> None:
+    write_papers(HERE, ["mine"])
+    file = HERE / "mine" / "1.toml"
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace("[[rows]]", "[[rows]]\ntraining.runds = 3", 1), encoding="utf-8")
+    assert main(["list", "mine"]) == 0
+    assert "mine: " in capsys.readouterr().out
+    assert main(["check", "mine"]) == 2
+    assert "training.runds: unknown key" in capsys.readouterr().err
+    file.write_text(text.replace("title", "tittle", 1), encoding="utf-8")
+    assert main(["list", "mine"]) == 2
+    assert "tittle: unknown key" in capsys.readouterr().err
+
+
 def test_a_draft_is_written_where_one_stands_and_says_where(
     working_folder: Path, capsys: Said
 ) -> None:

@@ -62,6 +62,42 @@ def test_a_command_imports_no_other_one() -> None:
     assert done.stderr.split() == ["0", "fedrepro.benchmark.commands.list"]
 
 
+COUNTED = """
+import ast, pkgutil, sys
+parsed, listed, parse, iterate = [], [], ast.parse, pkgutil.iter_modules
+def counted_parse(source, filename="<unknown>", *rest, **named):
+    parsed.append(filename)
+    return parse(source, filename, *rest, **named)
+def counted_listing(*rest, **named):
+    listed.append(1)
+    return iterate(*rest, **named)
+ast.parse, pkgutil.iter_modules = counted_parse, counted_listing
+from fedrepro.benchmark.cli import main
+code = main({arguments!r})
+files = [one for one in parsed if one.endswith(".py")]
+print(code, len(files), len(set(files)), len(listed), file=sys.stderr)
+"""
+
+
+def counted(*arguments: str) -> tuple[int, int, int]:
+    """Of a command that succeeds: modules that it parsed, how many of them differ, and listings."""
+    script = COUNTED.format(arguments=list(arguments))
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    code, files, different, listed = map(int, done.stderr.split())
+    assert code == 0
+    return files, different, listed
+
+
+def test_the_list_parses_no_module() -> None:
+    assert counted("list")[:2] == (0, 0)
+
+
+def test_modules_are_parsed_once_and_folders_listed_as_often_for_one_paper_as_for_all() -> None:
+    files, different, listed = counted("check", "fcl")
+    assert files == different > 0
+    assert counted("check") == (files, different, listed)
+
+
 def test_a_completion_script_knows_every_command() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "fedrepro", "completion", "bash"], capture_output=True, text=True

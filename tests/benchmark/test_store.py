@@ -18,7 +18,7 @@ import torch
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import StoreError
 from fedrepro.benchmark.store.as_made import AsMade
-from fedrepro.benchmark.store.files import sealed, sha256_of, write_whole
+from fedrepro.benchmark.store.files import read_whole, seal_of, sha256_of, write_whole
 from fedrepro.benchmark.store.record import SCHEMA
 from fedrepro.benchmark.store.store import Store, read_encoder
 from fedrepro.methods.outcome import Curve, Outcome
@@ -298,7 +298,9 @@ def test_a_record_whose_json_is_laid_out_otherwise_is_the_same(
 ) -> None:
     config = tiny_config()
     with store.writing():
-        saved = store.save(config, 0, outcome, {"data": {"source": "made", "counts": {}}})
+        saved = store.save(
+            config, 0, outcome, {"data": {"source": {"checksum": "made"}, "counts": {}}}
+        )
     file = next((store.root / "trials").glob("*/*.json"))
     assert Store(store.root, store.source_of).find(config, 0) == saved
     file.write_text(json.dumps(json.loads(file.read_text()), indent=indent))
@@ -327,7 +329,22 @@ def test_a_record_changed_byte_for_byte_is_found_by_its_seal(
 
 
 @pytest.mark.parametrize(
-    "part", [{"provenance": 5}, {"metrics": {"accuracy": {"rounds": [1], "values": [0.5, 0.5]}}}]
+    "part",
+    [
+        {"provenance": 5},
+        {"metrics": {"accuracy": {"rounds": [1], "values": [0.5, 0.5]}}},
+        {"metrics": {"accuracy": {"rounds": [1], "values": ["0.5"]}}},
+        {"metrics": {"accuracy": {"rounds": [1.5], "values": [0.5]}}},
+        {"metrics": {"accuracy": {"rounds": [1], "values": [10**400]}}},
+        {"counts": {"parameters": True}},
+        {"source": {"methods/a.py": 1}},
+        {"provenance": {"wall_s": "1"}},
+        {"provenance": {"versions": ["torch"]}},
+        {"provenance": {"data": {"digits/train": 7}}},
+        {"provenance": {"data": {"digits/train": {"checksum": 7}}}},
+        {"provenance": {"commit": 7}},
+    ],
+    ids=str,
 )
 def test_a_sealed_record_whose_parts_are_not_of_their_kind_is_damaged(
     store: Store, tiny_config: Make, outcome: Outcome, part: dict[str, Any]
@@ -337,8 +354,18 @@ def test_a_sealed_record_whose_parts_are_not_of_their_kind_is_damaged(
         saved = store.save(config, 0, outcome, {})
     file = next((store.root / "trials").glob("*/*.json"))
     plain = {**saved.as_dict(), **part}
-    file.write_bytes(sealed(plain))
+    file.write_text(json.dumps({**plain, "sha256": seal_of(plain)}))
     assert Store(store.root, store.source_of).find(config, 0) is None
+    assert not list(Store(store.root, store.source_of).records())
+
+
+def test_a_damaged_trial_is_told_of_once(store: Store, tiny_config: Make, outcome: Outcome) -> None:
+    config, said = tiny_config(), list[str]()
+    with store.writing():
+        store.save(config, 0, outcome, {})
+    next((store.root / "trials").glob("*/*.json")).write_text("{")
+    reader = Store(store.root, store.source_of, warn=said.append)
+    assert (reader.find(config, 0), list(reader.records()), len(said)) == (None, [], 1)
 
 
 def test_a_second_damaged_file_does_not_overwrite_the_first_in_quarantine(
@@ -511,6 +538,9 @@ def put(kind: str, path: Path) -> None:
         path.symlink_to(path.name)
     elif kind == "device":
         path.symlink_to("/dev/null")
+    elif kind == "huge":
+        with path.open("wb") as file:
+            file.truncate(1 << 42)
     else:
         path.symlink_to("nowhere")
 
@@ -529,7 +559,7 @@ def impatience() -> Iterator[None]:
     signal.signal(signal.SIGALRM, before)
 
 
-KINDS = ["pipe", "folder", "loop", "device"]
+KINDS = ["pipe", "folder", "loop", "device", "huge"]
 
 
 @pytest.mark.usefixtures("impatience")
@@ -561,7 +591,7 @@ def test_what_is_no_file_in_the_place_of_description_or_lock_is_one_line(
     with store.writing():
         store.save(tiny_config(), 0, outcome, {})
     put(kind, store.root / name)
-    if (name, kind) == ("store.json", "nowhere"):
+    if (name, kind) in (("store.json", "nowhere"), ("lock", "huge")):
         with store.writing():  # a link to nothing is as good as nothing, and replaced
             pass
         assert (store.root / name).is_file()
@@ -613,6 +643,22 @@ def test_files_are_never_written_through_a_link_that_was_laid_before(tmp_path: P
     write_whole(tmp_path / "report.json", b"ours")
     assert theirs.read_text() == "theirs"
     assert (tmp_path / "report.json").read_bytes() == b"ours"
+
+
+@pytest.mark.parametrize("aside", [True, False])
+def test_a_pipe_is_not_replaced_and_nothing_is_left(tmp_path: Path, aside: bool) -> None:
+    """What root would do to a device: its name would be a file's from then on."""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(FileExistsError, match="is no file"):
+        write_whole(tmp_path / "pipe", b"ours", tmp_path / "aside" if aside else None)
+    assert (tmp_path / "pipe").is_fifo()
+    assert list(tmp_path.iterdir()) == [tmp_path / "pipe"]
+
+
+def test_a_file_that_says_it_is_larger_than_memory_is_not_read(tmp_path: Path) -> None:
+    put("huge", tmp_path / "huge")
+    with pytest.raises(StoreError, match="larger than"):
+        read_whole(tmp_path / "huge")
 
 
 def test_a_store_in_a_folder_whose_name_is_not_utf8_keeps_its_trials(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -55,3 +56,47 @@ def test_a_page_without_its_one_place_is_refused(page: str) -> None:
 def test_a_folder_that_is_no_checkout_is_refused_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(FedreproError, match="names the root of a checkout"):
         write(tmp_path, [])
+
+
+PAGES = {"docs/published.md": "table", "README.md": "sentence"}
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    (tmp_path / "docs").mkdir()
+    for page, name in PAGES.items():
+        text = f"a\r\n<!-- published: {name} -->old<!-- published: end -->\r\nb\r\n"
+        (tmp_path / page).write_bytes(text.encode())
+    return tmp_path
+
+
+def test_ends_of_lines_stay_as_they_are(checkout: Path) -> None:
+    assert write(checkout, []) == [checkout / page for page in PAGES]
+    for page in PAGES:
+        text = (checkout / page).read_bytes()
+        assert text.startswith(b"a\r\n<!--")
+        assert text.endswith(b"-->\r\nb\r\n")
+        assert b"old" not in text
+
+
+@pytest.mark.parametrize("kind", ["not UTF-8", "link", "folder", "no mark", "missing", "pipe"])
+def test_where_one_page_cannot_be_written_neither_is(checkout: Path, kind: str) -> None:
+    page = checkout / "README.md"
+    before = page.read_bytes()
+    page.unlink()
+    if kind == "not UTF-8":
+        page.write_bytes(before + b"caf\xe9")
+    elif kind == "link":
+        (checkout / "elsewhere").write_bytes(before)
+        page.symlink_to("elsewhere")
+    elif kind == "folder":
+        page.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(page)
+    elif kind == "no mark":
+        page.write_text("b")
+    with pytest.raises(FedreproError) as raised:
+        write(checkout, [])
+    assert "README.md" in str(raised.value) or kind == "no mark"
+    assert b"old" in (checkout / "docs/published.md").read_bytes()
+    assert not page.is_symlink() or page.readlink() == Path("elsewhere")

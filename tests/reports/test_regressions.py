@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import textwrap
 from dataclasses import replace
@@ -91,6 +92,33 @@ def test_markdown_says_what_regressed_and_escapes_it() -> None:
     told = regressions.markdown([FOUND])
     assert "**REGRESSED** 3: A\\|x \\& \\<y\\> &#64; T = 100: value 95.5 -\\> 71.2" in told
     assert "Edited since the baseline, and behind how many movements: methods/a.py (1)" in told
+
+
+@pytest.mark.parametrize("kind", ["file", "link", "folder", "pipe", "json"])
+def test_a_badge_takes_no_other_thing_s_place(
+    tmp_path: Path, kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = tmp_path / "badge.json"
+    if kind in ("file", "json"):
+        place.write_text("notes" if kind == "file" else '{"label": "mine"}')
+    elif kind == "link":
+        (tmp_path / "elsewhere").write_text("notes")
+        place.symlink_to(tmp_path / "elsewhere")
+    elif kind == "folder":
+        place.mkdir()
+    else:
+        os.mkfifo(place)
+    before = place.lstat()
+    assert main(["regress", "cpcfl", "--badge", str(place)]) == 2
+    assert "badge.json" in (said := capsys.readouterr().err)
+    assert said.count("\n") == 1
+    assert (place.lstat().st_ino, place.lstat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+    assert [path.name for path in tmp_path.glob(".badge*")] == []
+
+
+@pytest.mark.parametrize("content", [b"", regressions.badge([]).encode()])
+def test_what_a_badge_may_replace(content: bytes) -> None:
+    assert regressions.is_badge(content)
 
 
 def step(name: str) -> str:
