@@ -126,7 +126,8 @@ def execute(given: argparse.Namespace) -> int:
     for needed in (package, tests):
         if not needed.is_dir():
             raise FedreproError(
-                f"{needed.resolve()} is missing: methods are added in a checkout (--root)"
+                f"{needed.resolve()} is missing: methods are added in a checkout (--root); "
+                "elsewhere `fedrepro new-project` makes one of your own"
             )
     families = sorted(place.parent.name for place in package.glob("*/__init__.py"))
     if given.family not in families:
