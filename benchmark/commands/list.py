@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(given: argparse.Namespace) -> int:
-    """Prints one line a table, or the export; only for that every cell is bound and checked."""
+    """Prints one line a table as it is written, or the export of specs that obey all rules."""
     root = specs(given)
     if given.json:
         print_json(export(load_papers(root, ids=given.papers)))
