@@ -83,7 +83,7 @@ def cluster(session: nox.Session) -> None:
 
 @nox.session
 def faults(session: nox.Session) -> None:
-    """The fault campaign: 420 kills, stops, disk errors and foreign files, and no trial lost."""
+    """The fault campaign: 570 kills, stops, disk errors and foreign files, and no trial lost."""
     install(session, "[test]")
     session.run("pytest", "-m", "faults", *session.posargs, env={"OMP_NUM_THREADS": "1"})
 
