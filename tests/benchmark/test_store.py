@@ -16,9 +16,9 @@ import pytest
 import torch
 
 from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.errors import StoreError
+from fedrepro.benchmark.errors import FedreproError, StoreError
 from fedrepro.benchmark.store.as_made import AsMade
-from fedrepro.benchmark.store.files import read_whole, seal_of, sha256_of, write_whole
+from fedrepro.benchmark.store.files import path_segment, read_whole, seal_of, sha256_of, write_whole
 from fedrepro.benchmark.store.record import SCHEMA
 from fedrepro.benchmark.store.store import Store, read_encoder
 from fedrepro.methods.outcome import Curve, Outcome
@@ -643,6 +643,13 @@ def test_files_are_never_written_through_a_link_that_was_laid_before(tmp_path: P
     write_whole(tmp_path / "report.json", b"ours")
     assert theirs.read_text() == "theirs"
     assert (tmp_path / "report.json").read_bytes() == b"ours"
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/b", "/etc", "a\0", "n" * 256, "\ud800"])
+def test_a_name_that_would_lead_elsewhere_is_no_name_of_a_file(name: str) -> None:
+    with pytest.raises(FedreproError, match="cannot be the name of a file"):
+        path_segment(name)
+    assert path_segment("paper-smoke") == "paper-smoke"
 
 
 @pytest.mark.parametrize("aside", [True, False])
