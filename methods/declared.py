@@ -152,7 +152,8 @@ def _imported(node: ast.Import | ast.ImportFrom, name: str) -> Any:
         if module.partition(".")[0] in sys.stdlib_module_names:
             found = getattr(importlib.import_module(module), there)
             return _dataclass if found is dataclass else found
-    elif name in sys.stdlib_module_names:
+    elif name in sys.stdlib_module_names and name != dataclass.__module__:
+        # Its own `dataclass` would be frozen, which no class may be below those made here.
         return importlib.import_module(name)
     raise _UnreadableError(name)
 
@@ -163,7 +164,8 @@ def _dataclass(cls: Any = None, /, **given: Any) -> Any:
     It compiles every method that it adds, and what has options alone is never printed, compared or
     changed.
     """
-    return dataclass(cls, **{**given, "repr": False, "eq": False, "frozen": False})
+    without = dict.fromkeys(("repr", "eq", "order", "frozen"), False)
+    return dataclass(cls, **{**given, **without})
 
 
 def _reduce(node: ast.ClassDef) -> None:

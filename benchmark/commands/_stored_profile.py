@@ -14,6 +14,7 @@ from fedrepro.benchmark.printable import printable
 from fedrepro.benchmark.spec.folders import Folders
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.model import Paper
+from fedrepro.benchmark.store.as_made import AsMade
 from fedrepro.benchmark.store.store import Store
 
 _FIRST = "reduced"
@@ -33,11 +34,12 @@ def choose_profile(
     """
     if given.profile is not None:
         return
+    kept = AsMade(store) if getattr(given, "stale", False) else store
     given.profile = _FIRST
     if next(store.records(), None) is None:
         return
     for name in _profiles(ids, root):
-        if any(_has_trials(given, name, paper, store) for paper in _papers(ids, root)):
+        if any(_has_trials(given, name, paper, kept) for paper in _papers(ids, root)):
             given.profile = name
             break
     if given.profile != _FIRST:
@@ -59,7 +61,9 @@ def _papers(ids: Sequence[str], root: Folders) -> Iterator[Paper]:
             yield load_paper(id, root)
 
 
-def _has_trials(given: argparse.Namespace, profile: str, paper: Paper, store: Store) -> bool:
+def _has_trials(
+    given: argparse.Namespace, profile: str, paper: Paper, store: Store | AsMade
+) -> bool:
     """Whether a trial of the chosen cells is stored or has failed.
 
     Counted costs are left out: they are the same runs under every profile.

@@ -176,7 +176,10 @@ def _folder(given: argparse.Namespace, kind: Kind) -> Path:
     series, precision = kind
     parts = (precision, None if not series else f"series-{series}")
     out = Path(given.out or _OUT)
-    return out.with_name("-".join(filter(None, (out.name, *parts))))
+    own = "-".join(filter(None, parts))
+    if out.name in ("", ".."):  # no name that another could stand beside
+        return out / own
+    return out.with_name("-".join(filter(None, (out.name, own))))
 
 
 def _is_given(option: object) -> bool:

@@ -17,7 +17,12 @@ from fedrepro.benchmark.claims.bind_cells import bind
 from fedrepro.benchmark.claims.nodes import key_of
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.execution.run import Execution
-from fedrepro.benchmark.planning.looks_reached import as_far_as_reached, reached, with_starts
+from fedrepro.benchmark.planning.looks_reached import (
+    as_far_as_reached,
+    looks_at,
+    reached,
+    with_starts,
+)
 from fedrepro.benchmark.planning.next_trials import (
     UNKNOWN,
     Name,
@@ -91,8 +96,11 @@ class UntilDecided:
 
     def run(self) -> Plan:
         """Trains until nothing is open or the budget is spent; the plan as far as it came."""
-        seeds = range(self.looks[-1])
-        self.done.reused = sum(self._is_there(run, k) for run in self.plan.runs for k in seeds)
+        self.done.reused = sum(
+            self._is_there(run, k)
+            for run in self.plan.runs
+            for k in range(looks_at(self.plan, run, self.looks)[-1])
+        )
         while True:
             self.__dict__.pop("now", None)
             n_open, trials = self.next_step()
@@ -151,7 +159,8 @@ class UntilDecided:
 
     def _open(self, name: ClaimName, runs: Sequence[RunConfig]) -> OpenClaim | None:
         n = self._reached(runs)
-        later = next((look for look in self.looks if look > n), None)
+        looks = self._looks(runs)
+        later = next((look for look in looks if look > n), None)
         if later is None:
             return None
         chance = UNKNOWN
@@ -161,7 +170,7 @@ class UntilDecided:
                 return None
             if result.p is None:
                 return None  # what was not tested is not decided by more trials
-            declared = result.declared or max(self.looks)
+            declared = result.declared or max(looks)
             if n >= declared:
                 return None  # a later look has no share of the level
             chance = chance_of_decision(result, n, min(later, declared), declared)
@@ -171,7 +180,16 @@ class UntilDecided:
         return OpenClaim(*name, later, trials, chance)
 
     def _reached(self, runs: Sequence[RunConfig]) -> int:
-        return min(reached(run, self.looks, self._is_there) for run in runs)
+        return min(reached(run, self._looks(runs), self._is_there) for run in runs)
+
+    def _looks(self, runs: Sequence[RunConfig]) -> Sequence[int]:
+        """The looks at a claim: those of the run that has the fewest trials; costs have one."""
+        trained = [run for run in runs if run.stage != "costs"]
+        return min(
+            (looks_at(self.plan, run, self.looks) for run in trained),
+            key=lambda looks: looks[-1],
+            default=self.looks,
+        )
 
     def _lacking(self, runs: Sequence[RunConfig], look: int) -> Iterator[Trial]:
         """Seed by seed the trials of all runs, so that they are paired wherever training ends."""

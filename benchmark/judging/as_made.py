@@ -21,6 +21,7 @@ def judge_as_made(
 
     Takes and raises otherwise what `judge` does.
     """
-    kept = AsMade(store)
-    report = judge(as_stored(plan, kept, trials), kept, command=command, wall_s=wall_s)
+    # Not with `kept`: trials of an unfinished look are not shown, and nothing is said of them.
+    shown, kept = as_stored(plan, AsMade(store), trials), AsMade(store)
+    report = judge(shown, kept, command=command, wall_s=wall_s)
     return replace(report, edited=tuple(sorted(kept.edited)))

@@ -69,6 +69,7 @@ class Baseline:
     """What later reports are compared with.
 
     cells, claims: by place. sources: by run key, the SHA-256 of each file of its code.
+    series: of its trials; None where an earlier version recorded it, which did not say.
     """
 
     paper: str
@@ -81,6 +82,7 @@ class Baseline:
     claims: dict[str, str]
     sources: dict[str, dict[str, str]]
     schema: int
+    series: int | None = None
 
 
 @plain_dataclass(frozen=True)
@@ -138,16 +140,16 @@ def compare(baseline: Baseline, report: Report) -> list[Movement]:
 
     Tables and rows that either side leaves out are not compared.
 
-    Raises `FedreproError` for a baseline of another paper, profile, data set or schema, or one
-    that shares no trained cell with the report: a gate that measures nothing must not pass.
+    Raises `FedreproError` for a baseline of another paper, profile, data set, series or schema, or
+    one that shares no trained cell with the report: a gate that measures nothing must not pass.
     """
     if baseline.schema != SCHEMA:
         raise FedreproError(
             f"the baseline has schema {baseline.schema}, this version reads {SCHEMA}"
         )
-    for name in ("paper", "profile", "on"):
+    for name in ("paper", "profile", "on", "series"):
         recorded, here = getattr(baseline, name), getattr(report, name)
-        if recorded != here:
+        if recorded != here and (name, recorded) != ("series", None):
             raise FedreproError(f"the baseline's {name} is {recorded}, this report's is {here}")
     now = _recorded(report)
     old = {place: cell for place, cell in baseline.cells.items() if place in now.cells}
@@ -256,6 +258,7 @@ def _recorded(report: Report) -> Baseline:
         claims={f"{t.id}: {claim.id}": claim.word for t in report.tables for claim in t.claims},
         sources={run.key: dict(run.source) for run in report.runs if run.source},
         schema=SCHEMA,
+        series=report.series,
     )
 
 

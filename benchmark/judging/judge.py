@@ -288,7 +288,7 @@ class _Judging:
         """That a table has more trials than the profile's others, and why."""
         profile = self.plan.profile
         more = table.more_trials.get(profile.name)
-        if more is not None and self.plan.asked == self.plan.more:
+        if more is not None and not self.plan.has_other_trials:
             yield f"{more.trials} trials for the {profile.trials} of the profile: {more.why}."
 
     def command(self, table: str, row: Sequence[str] | None = None) -> str:
@@ -300,7 +300,7 @@ class _Judging:
         words += ["--profile", self.plan.profile.name]
         if self.plan.on is not None:
             words += ["--on", self.plan.on]
-        if self.plan.trials != self.plan.profile.trials:
+        if self.plan.has_other_trials:
             words += ["--trials", str(self.plan.trials)]
         if self.plan.profile.series != paper.profiles[self.plan.profile.name].series:
             words += ["--series", str(self.plan.profile.series)]

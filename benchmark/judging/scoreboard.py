@@ -72,11 +72,12 @@ def scoreboard(report: Report) -> Scoreboard:
         recomputed=sum(one.kind == "analytic" and one.verdict.word in _COMPUTED for one in cells),
         waiting=sum(one.run is not None and one.mean is None for one in cells),
         external="" if report.external is None else report.external.statement,
-        earlier=_of_earlier_code(report.edited),
+        earlier=of_earlier_code(report.edited),
     )
 
 
-def _of_earlier_code(edited: Sequence[str]) -> str:
+def of_earlier_code(edited: Sequence[str]) -> str:
+    """What must be said where trials are shown that files were edited since; else nothing."""
     if not edited:
         return ""
     since = "1 file has" if len(edited) == 1 else f"{len(edited)} files have"

@@ -98,13 +98,14 @@ class TrialTimeEstimator:
         walls: dict[str, list[float]] = defaultdict(list)
         past: dict[Kind, dict[str, RunConfig]] = defaultdict(dict)
         for record in self._all_records:
-            if record.provenance.get("device") != self._device_name:
+            wall_s = record.provenance.get("wall_s")
+            if record.provenance.get("device") != self._device_name or wall_s is None:
                 continue
             if record.run not in walls:
                 with suppress(KeyError, TypeError, AttributeError):  # of another version's making
                     config = RunConfig.from_dict(record.config)
                     past[config.stage, _shape(config)][record.run] = config
-            walls[record.run].append(float(record.provenance.get("wall_s", 0.0)))
+            walls[record.run].append(float(wall_s))
         return dict(walls), past
 
     @property

@@ -23,10 +23,16 @@ IsThere = Callable[[RunConfig, int], bool]
 
 def looks_of(profile: Profile, most: int | None = None) -> tuple[int, ...]:
     """With how many trials claims are looked at, at most `most` (None for all looks declared)."""
-    declared = profile.looks or (profile.trials,)
+    declared = profile.looks or (profile.trials if most is None else most,)
     if most is None:
         return declared
     return tuple(look for look in declared if look <= most) or (most,)
+
+
+def looks_at(plan: Plan, run: RunConfig, looks: Sequence[int]) -> Sequence[int]:
+    """Those of one run: where its table has more trials than the profile's others, all of them."""
+    more = None if plan.profile.looks else plan.asked.get(run.key)
+    return looks if more is None else (more,)
 
 
 def reached(run: RunConfig, looks: Sequence[int], is_there: IsThere) -> int:
@@ -42,11 +48,12 @@ def as_far_as_reached(plan: Plan, looks: Sequence[int], is_there: IsThere) -> Pl
 
     What other runs start from is asked for as often as these.
     """
-    asked = {run.key: max(reached(run, looks, is_there), looks[0]) for run in plan.shown}
+    own = {run: looks_at(plan, run, looks) for run in plan.shown}
+    asked = {run.key: max(reached(run, at, is_there), at[0]) for run, at in own.items()}
     for run in reversed(plan.runs):
-        own = asked.setdefault(run.key, 1)
+        trials = asked.setdefault(run.key, 1)
         if run.start is not None and run.start_trial is None:
-            asked[run.start.key] = max(asked.get(run.start.key, 1), own)
+            asked[run.start.key] = max(asked.get(run.start.key, 1), trials)
     return replace(plan, asked=asked)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -62,6 +63,11 @@ class Plan:
     more: Mapping[str, int] = field(default_factory=dict)
     asked: Mapping[str, int] = field(default_factory=dict)
 
+    @property
+    def has_other_trials(self) -> bool:
+        """Whether another number of trials was asked for than the profile and its tables have."""
+        return self.trials != self.profile.trials or bool(self.more and not self.asked)
+
     def declared(self, config: RunConfig) -> int:
         """The trials of a run over which the level of a claim is spent."""
         return max(self.profile.declared, self.more.get(config.key, 0))
@@ -115,18 +121,18 @@ class Plan:
     def under(self, readings: Sequence[str]) -> Plan:
         """The same selection with the paper under other readings."""
         shown = [table.id for table in self.paper.tables if table.id in self.tables]
-        as_declared = self.trials == self.profile.trials and self.asked == self.more
         other = make_plan(
             under(self.paper, readings),
             self.profile.name,
             tables=shown,
             rows=self.rows,
             on=self.on,
-            trials=None if as_declared else self.trials,
+            trials=self.trials if self.has_other_trials else None,
             series=self.profile.series,
             sets=self.sets,
         )
-        other = other if as_declared else replace(other, asked=self.asked)
+        if self.asked != self.more:
+            other = replace(other, asked={**other.asked, **self.asked})
         return other if self.part is None else other.only(self.part, self.also)
 
     def reads_as(self, other: Plan) -> bool:
@@ -229,11 +235,15 @@ def _more_trials(
         more = table.more_trials.get(profile.name)
         if more is None:
             continue
-        cells = (_planned(cell, resolver, published) for cell in table.cells)
-        drawn = table.figure.runs if table.figure is not None else ()
-        drawings = (_drawing(table.id, run, resolver) for run in drawn)
-        for one in (*cells, *drawings):
-            run = one.config
+        drawn: Sequence[DrawnRun] = table.figure.runs if table.figure is not None else ()
+        bound: tuple[Cell | DrawnRun, ...] = (*table.cells, *drawn)
+        for one in bound:
+            run: RunConfig | None = None
+            with suppress(SpecError):  # what is selected has been planned already
+                if isinstance(one, Cell):
+                    run = _planned(one, resolver, published).config
+                else:
+                    run = _drawing(table.id, one, resolver).config
             while run is not None:
                 found[run.key] = max(found.get(run.key, 0), more.trials)
                 run = run.start if run.start_trial is None else None

@@ -71,9 +71,10 @@ def _all(
 def outline(id: str, root: Folders = None) -> Outline:
     """The files of one paper, its tables in print order; `root` as for `load_paper`.
 
-    Raises as `load_paper`, but for the shape of the files alone.
+    Raises as `load_paper`, but for the shape of the files and the paper's name alone.
     """
     paper, tables = _files(id, root)
+    rules.check_id(paper.data or {}, id, paper.report)
     raws = [one.raw for one in tables if one.raw is not None]
     reports = [paper.report, *(one.report for one in tables)]
     problems = [problem for report in reports for problem in report.problems]

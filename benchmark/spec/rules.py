@@ -28,8 +28,7 @@ SECTIONS = frozenset({path.split(".")[0] for path in settings.FIXED} | {"trainin
 
 def check_paper(data: Toml, folder: str, report: Reporter) -> None:
     """Rules of paper.toml, in a folder of that name."""
-    if isinstance(data.get("id"), str) and data["id"] != folder:
-        report.add(("id",), f"'{data['id']}' must be the name of the folder, '{folder}'")
+    check_id(data, folder, report)
     rules = _Rules.of(data, vocabulary(data), report)
     rules.experiment(_table(data.get("experiment")), ("experiment",))
     rules.choices(data)
@@ -43,6 +42,12 @@ def check_paper(data: Toml, folder: str, report: Reporter) -> None:
                 rules.override(omission["path"], value, place)
         for data_set in _table(_table(profile).get("on")):
             rules.name("data set", data_set, (*here, "on", data_set))
+
+
+def check_id(data: Toml, folder: str, report: Reporter) -> None:
+    """A paper is called as its folder: by that name commands find it."""
+    if isinstance(data.get("id"), str) and data["id"] != folder:
+        report.add(("id",), f"'{data['id']}' must be the name of the folder, '{folder}'")
 
 
 def vocabulary(paper: Toml) -> frozenset[str]:

@@ -23,22 +23,28 @@ class AsMade:
     edited: files that were edited since trials that were found were made.
     """
 
-    looks: LookBook | None = None
-    """Looks are not noted: a stale trial is no look at what the present code does."""
-
     def __init__(self, store: Store) -> None:
         self.store = store
         self.edited = set[str]()
 
+    @property
+    def looks(self) -> LookBook:
+        """The store's: a look names the code of its trials, so stale ones are no new look."""
+        return self.store.looks
+
     def find(self, config: RunConfig, seed: int) -> TrialRecord | None:
         """The trial by the present code, else that by the last code before it, or None.
+
+        None also where it failed when it was last tried: an older success does not hide that.
 
         Raises `StoreError` as `Store.find` does.
         """
         fresh = self.store.find(config, seed)
-        earlier = () if fresh is not None else self.store.earlier(config, seed)
-        if not earlier:
+        if fresh is not None or self.store.error(config, seed) is not None:
             return fresh
+        earlier = self.store.earlier(config, seed)
+        if not earlier:
+            return None
         record, edits = max(earlier, key=lambda one: str(one[0].provenance.get("started", "")))
         self.edited.update(edits)
         return record

@@ -12,6 +12,7 @@ must not go missing without a word.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -140,7 +141,7 @@ class PublishedTrials:
         """
         name = record.run, record.seed
         path = self.root / record.run / f"seed{record.seed}.json"
-        if name in self.trials:
+        if name in self.trials or os.path.lexists(path):  # another process may have published it
             return False
         with disk(self.root):
             write_whole(path, _written(record, arrays))

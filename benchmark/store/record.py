@@ -129,13 +129,13 @@ def _check_kinds(plain: Mapping[str, Any], metrics: Mapping[str, Curve]) -> None
 
 
 _TEXTS = ("device", "started")
-_LARGEST = 1e100
+LARGEST = 1e100
 """No trial gives a number beyond it, and its square is still a number."""
 
 
 def _is_number(value: object, kind: type[int] | type[float] = float) -> bool:
     """Whether it is a whole number or, unless `kind` is int, any other one; and no truth value."""
-    return type(value) in (int, kind) and -_LARGEST <= value <= _LARGEST  # type: ignore[operator]
+    return type(value) in (int, kind) and -LARGEST <= value <= LARGEST  # type: ignore[operator]
 
 
 def _is_texts(value: Any) -> bool:

@@ -54,7 +54,7 @@ from fedrepro.benchmark.store.folder import (
     trial_name,
 )
 from fedrepro.benchmark.store.looks import LookBook
-from fedrepro.benchmark.store.record import NOT_A_RECORD, SCHEMA, TrialRecord, check_schema
+from fedrepro.benchmark.store.record import LARGEST, NOT_A_RECORD, SCHEMA, TrialRecord, check_schema
 from fedrepro.methods.outcome import Curve, Outcome
 
 if TYPE_CHECKING:
@@ -179,12 +179,17 @@ class Store:
     ) -> TrialRecord:
         """Stores a finished trial and forgets its earlier failure.
 
-        Raises `ValueError` for a number that is not finite, and `StoreError` if the disk refuses;
-        nothing that was stored before is lost then.
+        Raises `ValueError` for a number that is not finite or beyond what is read back, and
+        `StoreError` if the disk refuses; nothing that was stored before is lost then.
         """
         for name, curve in outcome.metrics.items():
             if not np.isfinite(curve.values).all():
                 raise ValueError(f"{name} is not a finite number in every round")
+        numbers: dict[str, tuple[float, ...]] = {n: (one,) for n, one in outcome.counts.items()}
+        numbers |= {name: tuple(curve.values) for name, curve in outcome.metrics.items()}
+        for name, values in numbers.items():
+            if any(abs(value) > LARGEST for value in values):
+                raise ValueError(f"{name} is beyond {LARGEST:g}")
         path = self._record_path(config, seed)
         arrays = self._write_arrays(path.with_suffix(".npz"), outcome.arrays)
         weights = {k: v.detach().cpu().numpy() for k, v in (outcome.encoder or {}).items()}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from xml.etree import ElementTree
 
-from fedrepro.benchmark.judging.scoreboard import Scoreboard
+from fedrepro.benchmark.judging.scoreboard import Scoreboard, of_earlier_code
 from fedrepro.benchmark.printable import printable
 from fedrepro.benchmark.results import CellResult, Report, TableResult
 from fedrepro.reports import evidence, junit_xml, layout
@@ -36,10 +36,15 @@ def join(boards: Sequence[Scoreboard], files: Iterable[str]) -> Iterator[str]:
 def _suite(report: Report, table: TableResult) -> ElementTree.Element:
     name = f"{report.paper}.{report.profile}.{table.id.replace('.', '-')}"
     suite = junit_xml.suite(name, report.provenance.created)
-    if report.external is not None:
+    statements = {
+        "external": "" if report.external is None else report.external.statement,
+        "earlier": of_earlier_code(report.edited),
+    }
+    if any(statements.values()):
         said = ElementTree.SubElement(suite, "properties")
-        statement = printable(report.external.statement)
-        ElementTree.SubElement(said, "property", name="external", value=statement)
+        for what, statement in statements.items():
+            if statement:
+                ElementTree.SubElement(said, "property", name=what, value=printable(statement))
     for cell in table.cells:
         word = cell.verdict.word
         _add(suite, layout.cell_name(cell), word, _reason(cell), word == "DISCREPANT")

@@ -60,6 +60,7 @@ def render_table(report: Report, table: TableResult) -> str:
         if any(cell is not None and cell.mean is not None for cell in line.cells):
             body.append(_row([*[""] * width, *map(_here, line.cells)]))
     whose = "our trials" if report.external is None else "trials that were made elsewhere"
+    whose += ", some of earlier code," if report.edited else ""
     caption = (
         f"{report.paper}, {layout.title(table)}: {table.title}. Printed, and beneath it the mean "
         f"of {whose} with the verdict (profile {report.profile})."

@@ -155,10 +155,17 @@ def test_a_verdict_that_gets_better_is_told_but_passes():
     assert found.regression
 
 
-@pytest.mark.parametrize("head", [{"profile": "paper"}, {"on": "mnist"}, {"paper": "q"}])
-def test_a_baseline_of_another_profile_paper_or_data_set_is_refused(head):
+@pytest.mark.parametrize(
+    "head", [{"profile": "paper"}, {"on": "mnist"}, {"paper": "q"}, {"series": 1}]
+)
+def test_a_baseline_of_another_profile_paper_data_set_or_series_is_refused(head):
     with pytest.raises(FedreproError, match=next(iter(head))):
         moved(report(**head))
+
+
+def test_a_baseline_of_a_version_that_did_not_say_the_series_is_compared():
+    old = replace(baseline.record(report()), series=None)
+    assert baseline.compare(old, report(series=1)) == []
 
 
 def test_a_gate_that_measures_nothing_does_not_pass():

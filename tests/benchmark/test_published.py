@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import chdir
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -524,6 +525,11 @@ def test_what_was_recorded_in_another_precision_is_told_without_being_asked_for(
     assert main(clone.words()) == 0
     assert "3 cells have been run" in capsys.readouterr().out
     assert clone.cells["long", "digits"]["verdict"]["word"] == "REPRODUCED"
+    # Where no folder can stand beside it, the other kind's report lies inside.
+    with chdir(clone.root):
+        assert main([*clone.words(), "--out", "."]) == 0
+    assert (clone.root / "report.json").exists()
+    assert (clone.root / "bf16" / "report.json").exists()
     other = json.loads((clone.root / "out-bf16" / "report.json").read_text("utf-8"))
     words = [one["verdict"]["word"] for one in other["tables"][0]["cells"]]
     assert sorted(words)[-1] == "REPRODUCED"

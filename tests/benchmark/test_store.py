@@ -116,6 +116,32 @@ def test_as_made_gives_the_last_trial_of_earlier_code_and_says_what_was_edited(
     assert again.edited == set()
 
 
+def test_as_made_hides_neither_a_failure_of_the_present_code_nor_earlier_looks(
+    tmp_path: Path, tiny_config: Make, outcome: Outcome
+) -> None:
+    now = {"methods/a.py": "1"}
+    config, store = tiny_config(), Store(tmp_path, lambda config: dict(now))
+    with store.writing():
+        store.save(config, 0, outcome, {})
+        now["methods/a.py"] = "2"
+        store.save_error(config, 0, "diverged at round 2")
+    as_made = AsMade(store)
+    assert as_made.find(config, 0) is None
+    assert as_made.error(config, 0) == "diverged at round 2"
+    assert as_made.looks is store.looks
+
+
+@pytest.mark.parametrize("value", [1e101, -1e101])
+def test_a_number_that_would_not_be_read_back_is_not_saved(
+    store: Store, tiny_config: Make, outcome: Outcome, value: float
+) -> None:
+    beyond = replace(outcome, metrics={"accuracy": Curve((1,), (value,))})
+    with store.writing(), pytest.raises(ValueError, match="accuracy is beyond"):
+        store.save(tiny_config(), 0, beyond, {})
+    with store.writing(), pytest.raises(ValueError, match="n is beyond"):
+        store.save(tiny_config(), 0, replace(outcome, counts={"n": value}), {})
+
+
 def test_errors_are_kept_apart_and_forgotten_on_success(
     store: Store, tiny_config: Make, outcome: Outcome
 ) -> None:

@@ -223,6 +223,7 @@ def test_a_claim_whose_trial_fails_is_left_and_tried_again_by_the_next_run(
 
 def test_a_profile_without_looks_has_one_at_its_trials() -> None:
     assert looks_of(Profile("p", 7, ())) == (7,)
+    assert looks_of(Profile("p", 7, ()), most=25) == (25,)
     assert looks_of(Profile("p", 5, (), looks=LOOKS), most=12) == (5, 10)
     assert looks_of(Profile("p", 5, (), looks=LOOKS), most=3) == (3,)
 

@@ -81,7 +81,12 @@ def as_command(folder: Path, profile: str) -> dict[str, object]:
     """Wall seconds of the report as the command makes it, and the memory of all its processes."""
     ids = paper_ids(folder / "specs")
     given = argparse.Namespace(
-        profile=profile, trials=None, store=folder / "store", papers=list(ids)
+        profile=profile,
+        trials=None,
+        series=None,
+        store=folder / "store",
+        papers=list(ids),
+        stale=False,
     )
     begun = time.perf_counter()
     with _most_of_all() as largest:
