@@ -81,9 +81,9 @@ def statements(paper: Paper, prints: Mapping[CellKey, Sequence[Cell]]) -> Iterat
         return key_of(prints.get(key_of(cell), (cell,))[0])
 
     def options(comparisons: Sequence[Elementary]) -> Callable[[Rule], Rows] | None:
-        """The inequalities of one reading; None where one of them is contradicted alone."""
-        words = [support_one(one) for one in comparisons]
-        if "contradicted" in words or any(map(approximate, comparisons)):
+        """The inequalities of one reading; None where one is contradicted alone, or has a dash."""
+        words = {support_one(one) for one in comparisons}
+        if words & {"contradicted", "not printed"} or any(map(approximate, comparisons)):
             return None
 
         def rows(rule: Rule) -> Rows:

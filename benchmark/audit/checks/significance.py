@@ -103,8 +103,10 @@ def _runs(cell: Cell, paper: Paper) -> int | None:
 def _tested(read: Reading, paper: Paper, donors: Donors) -> Iterator[Tested]:
     for one in read.comparisons:
         cells = [donors.get(leaf.key) for leaf in one.leaves]
+        if not all(cells):
+            continue
         left, right = form_of(one.left, key_of), form_of(one.right, key_of)
-        if left is None or right is None or not all(cells):
+        if left is None or right is None:
             continue
         form = left + right.times(Fraction(-1))
         if one.relation == "<":

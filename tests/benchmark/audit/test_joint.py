@@ -128,6 +128,19 @@ def test_sentence_contradicts_others_only_in_all_of_its_readings(
     assert [one.status for one in found] == [status]
 
 
+def test_a_relation_says_nothing_of_a_row_with_a_dash(cell: Make, paper: Make) -> None:
+    rows = {"A": ("8.0", "4.0"), "B": ("—", "4.0")}
+    cells = [
+        cell(text, row, column)
+        for row, texts in rows.items()
+        for column, text in zip("xy", texts, strict=True)
+    ]
+    rule = Relation("r", "x is twice y", "'{row}' at 'x' = 2 * '{row}' at 'y'")
+    (found,) = joint.check(paper(*cells, relations=[rule]))
+    assert found.status == "consistent"
+    assert {row for _, row, _ in found.cells} == {("A",)}
+
+
 def test_words_without_a_bound_contradict_nothing(cell: Make, paper: Make) -> None:
     cells = [cell(text, row=row) for row, text in (("A", "9"), ("B", "5"))]
     said = [

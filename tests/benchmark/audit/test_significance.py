@@ -80,6 +80,12 @@ def test_words_are_held_against_the_spreads(
     assert found.status == status
 
 
+def test_a_sentence_about_a_dash_is_passed_over(cell: Make, paper: Make) -> None:
+    cells = [cell("80.0 ± 0.2"), cell("—", row="B")]
+    said = [Claim("c", "A leads B", "'A' > 'B'", vague="significantly")]
+    assert not list(significance.check(paper(*cells, claims=said, runs=5, ddof=1)))
+
+
 def test_sentence_with_other_readings_is_left_open(cell: Make, paper: Make) -> None:
     cells = [cell("80.0 ± 5.0", row="A"), cell("79.0 ± 5.0", row="B")]
     said = [
