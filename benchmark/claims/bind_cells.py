@@ -45,8 +45,15 @@ def bind(claim: Claim, table: Table, paper: Paper) -> tuple[Elementary, ...]:
     """The elementary comparisons of a claim, all of which must be shown for it to hold.
 
     Raises `SpecError` for text that is no claim, a pattern without a cell, a cell that holds words,
-    units that cannot be compared, and equality in every trial.
+    units that cannot be compared, a comparison of numbers alone, and equality in every trial.
     """
+    found = _bound(claim, table, paper)
+    if not all(one.leaves for one in found):
+        raise SpecError(f"{table.file}, claim '{claim.id}': a comparison names no cell")
+    return found
+
+
+def _bound(claim: Claim, table: Table, paper: Paper) -> tuple[Elementary, ...]:
     try:
         found = _Resolver(table, paper).chain(parse(claim.holds))
         if claim.every_trial and any(one.relation in "=~" for one in found):
@@ -73,7 +80,7 @@ def instances(
                 holds = holds.replace(f"{{{name}}}", "|".join(label))
         where = ", ".join("|".join(label) for label in (row, column) if label is not None)
         claim = Claim(f"{relation.id} ({where})" if where else relation.id, relation.says, holds)
-        yield where, bind(claim, table, paper)
+        yield where, _bound(claim, table, paper)
 
 
 def _places(

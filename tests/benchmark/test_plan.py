@@ -167,6 +167,16 @@ def test_a_claim_without_a_cell_is_found_before_anything_is_trained(tiny_paper: 
         make_plan(replace(paper, tables=(lost,)), "smoke")
 
 
+def test_a_claim_of_numbers_alone_is_refused_before_anything_is_trained(
+    tiny_paper: MakePaper,
+) -> None:
+    paper = tiny_paper({"a": {}})
+    for holds in ("0 > 0", "'a' at 'at final' > 5 > 3"):
+        table = replace(paper.tables[0], claims=(Claim("c", "s", holds),))
+        with pytest.raises(SpecError, match="claim 'c': a comparison names no cell"):
+            make_plan(replace(paper, tables=(table,)), "smoke")
+
+
 def test_description_counts_runs_sharing_and_time(tiny_paper: MakePaper, tmp_path: Path) -> None:
     plan = make_plan(tiny_paper({"a": {}, "b": SHARED}, at=(1, 2), trials=2), "smoke")
     estimator = TimeEstimator(TrialTimeEstimator("cpu", "cpu"), "cpu", workers=2)
