@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import keyword
+import os
 import re
 from pathlib import Path
 
@@ -126,7 +127,7 @@ def execute(given: argparse.Namespace) -> int:
     for needed in (package, tests):
         if not needed.is_dir():
             raise FedreproError(
-                f"{needed.resolve()} is missing: methods are added in a checkout (--root); "
+                f"{needed.absolute()} is missing: methods are added in a checkout (--root); "
                 "elsewhere `fedrepro new-project` makes one of your own"
             )
     families = sorted(place.parent.name for place in package.glob("*/__init__.py"))
@@ -137,7 +138,7 @@ def execute(given: argparse.Namespace) -> int:
         tests / f"test_{module}.py": _TEST,
     }
     for path in (*package.glob(f"*/{module}.py"), *files):
-        if path.exists():
+        if os.path.lexists(path):
             raise FedreproError(f"{path} is there already; choose another name")
     name = "".join(part.capitalize() for part in given.name.split("-"))
     if re.search(rf"\b{name}\b", _MODULE + _TEST):
@@ -151,7 +152,7 @@ def execute(given: argparse.Namespace) -> int:
     }
     for path, template in files.items():
         write_whole(path, template.format(**words).encode())
-        print(f"wrote {path.resolve()}")
+        print(f"wrote {path.absolute()}")
     print(
         f"try it: pytest tests/methods/test_{module}.py; then name it in a spec: method = "
         f'"{given.name}"'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 
 from fedrepro import __version__
@@ -189,10 +190,10 @@ def execute(given: argparse.Namespace) -> int:
 
     Raises `FedreproError` if one of them is there already.
     """
-    root: Path = given.folder.resolve()
+    root: Path = given.folder.absolute()
     written = {root / name: text for name, text in files().items()}
     for path in written:
-        if path.exists():
+        if os.path.lexists(path):
             raise FedreproError(f"{path} is there already; nothing was written")
     for path, text in written.items():
         path.parent.mkdir(parents=True, exist_ok=True)

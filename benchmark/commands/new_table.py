@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -79,7 +80,7 @@ def execute(given: argparse.Namespace) -> int:
     root = given.specs or first_own_folder()
     folder = root / given.paper
     path = folder / f"{given.table}.toml"
-    if path.exists():
+    if os.path.lexists(path):
         raise FedreproError(f"{path} is there already; remove it or give another --table")
     comes_along = paper_folders().get(given.paper)
     if comes_along is not None and not folder.exists():
@@ -91,11 +92,11 @@ def execute(given: argparse.Namespace) -> int:
         parse(_read(given.source)), table=given.table, title=given.title, metric=given.metric
     )
     folder.mkdir(parents=True, exist_ok=True)
-    if not (folder / PAPER_FILE).exists():
+    if not os.path.lexists(folder / PAPER_FILE):
         write_whole(folder / PAPER_FILE, PAPER.format(id=given.paper).encode())
-        print(f"wrote {(folder / PAPER_FILE).resolve()}")
+        print(f"wrote {(folder / PAPER_FILE).absolute()}")
     write_whole(path, text.encode())
-    print(f"wrote {path.resolve()}")
+    print(f"wrote {path.absolute()}")
     problems, _, _ = check([load_paper(given.paper, root)])
     for problem in problems:
         print(problem)

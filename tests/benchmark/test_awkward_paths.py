@@ -447,6 +447,37 @@ def test_an_empty_text_is_not_the_working_folder(world: World, line: list[str]) 
     assert "the empty text names no folder" in err
 
 
+@pytest.mark.parametrize(
+    ("line", "taken"),
+    [
+        (["new-project", "{}"], "README.md"),
+        (["new-table", "{}/../source.csv", "--paper=p", "--table=7", "--specs={}"], "p/7.toml"),
+        (["new-method", "x", "--root={}"], "methods/federated/supervised/x.py"),
+    ],
+)
+def test_a_link_to_nothing_keeps_its_place(
+    world: World, tmp_path: Path, line: list[str], taken: str
+) -> None:
+    at = tmp_path / "at"
+    shutil.copytree(world.root / "checkout", at)
+    shutil.copy(world.root / "source.csv", tmp_path)
+    (at / taken).parent.mkdir(exist_ok=True)
+    (at / taken).unlink(missing_ok=True)
+    (at / taken).symlink_to(tmp_path / "nowhere")
+    code, _, err = ran([word.format(at) for word in line])
+    assert code == 2
+    assert f"{taken} is there already" in err
+    assert (at / taken).is_symlink()
+
+
+def test_a_loop_of_links_is_no_checkout(world: World, tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    code, _, err = ran(["new-method", "x", f"--root={tmp_path / 'loop'}"])
+    assert code == 2
+    assert "is missing: methods are added in a checkout" in err
+    assert err.count("\n") == 1
+
+
 @pytest.mark.parametrize("option", ["--profile", "--on"])
 def test_half_a_character_is_no_name_of_a_file(world: World, option: str) -> None:
     given = ["--profile", "smoke"] if option == "--on" else []
