@@ -8,6 +8,7 @@ traceback.
 from __future__ import annotations
 
 import argparse
+import atexit
 import gc
 import importlib
 import pkgutil
@@ -63,6 +64,8 @@ def build_parser(first: str = "") -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit code."""
     gc.set_threshold(_NEW_OBJECTS)
+    # At its end Python looks through all that is left, which took a fifth of `show` and `check`.
+    atexit.register(gc.freeze)
     open_standard_streams()
     output = Output(sys.stdout)
     with redirect_stdout(output), redirect_stderr(Lasting(sys.stderr)):

@@ -12,7 +12,7 @@ import ast
 import importlib
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -38,18 +38,65 @@ def find(kind: str, name: str) -> Any:
     return _find_in(registry.module_of(kind, name), kind, name)
 
 
-def every(kind: str) -> Iterator[Any]:
-    """The classes of all names of a kind, as `find` gives each; their folder is read once."""
-    for name, module in registry.modules(kind).items():
-        yield _find_in(module, kind, name)
+@cache
+def option_names(kind: str, name: str) -> frozenset[str]:
+    """The names of a registered class's options, for which it need not even be executed.
+
+    Raises as `find`.
+    """
+    module = registry.module_of(kind, name)
+    cls = _class_in(module, kind)
+    try:
+        return _fields(module, cls)
+    except _UnreadableError:
+        return frozenset(one.name for one in fields(find(kind, name)) if one.init)
 
 
 @cache
 def _find_in(module: str, kind: str, name: str) -> Any:
+    cls = _class_in(module, kind)
+    return registry.find(kind, name) if cls is None else value(module, cls)
+
+
+@cache
+def _class_in(module: str, kind: str) -> str | None:
+    """What a module of the project calls its one class of a kind; else None."""
     if not module.startswith(_PROJECT):
-        return registry.find(kind, name)
+        return None
     found = [one for one in _classes(module) if _derives(module, one, registry.base_of(kind))]
-    return value(module, found[0]) if len(found) == 1 else registry.find(kind, name)
+    return found[0] if len(found) == 1 else None
+
+
+@cache
+def _fields(module: str, name: str | None) -> frozenset[str]:
+    """The names of the fields that a dataclass of the project takes, with those of its bases."""
+    node = _bindings(module).get(name) if name and module.startswith(_PROJECT) else None
+    if isinstance(node, ast.ImportFrom) and name is not None:
+        there = _origin(node, name)
+        standard = there[0].partition(".")[0] in sys.stdlib_module_names
+        return frozenset() if standard else _fields(*there)
+    if not isinstance(node, ast.ClassDef) or any(map(_is_odd, (*node.body, *node.decorator_list))):
+        raise _UnreadableError(f"{module}.{name}")
+    own = {
+        one.target.id
+        for one in node.body
+        if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)
+        if node.decorator_list and "ClassVar" not in ast.unparse(one.annotation)
+    }
+    return frozenset(own).union(*(_fields(module, _named(above)) for above in node.bases))
+
+
+def _is_odd(node: ast.AST) -> bool:
+    """Whether what a class holds, or its decorator, leaves open what its fields are."""
+    if isinstance(node, ast.expr):
+        return _named(node.func if isinstance(node, ast.Call) else node) != dataclass.__name__
+    if not isinstance(node, ast.AnnAssign) or not isinstance(node.value, ast.Call):
+        return False
+    return any(one.arg == "init" for one in node.value.keywords)
+
+
+def _named(node: ast.expr) -> str | None:
+    return node.id if isinstance(node, ast.Name) else None
 
 
 def base(kind: str) -> Any:

@@ -12,7 +12,7 @@ from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.results import Departure
 from fedrepro.benchmark.spec import names
 from fedrepro.benchmark.spec.model import Experiment, Override, Readout
-from fedrepro.benchmark.spec.settings import copied, get, known_options, leaves, put
+from fedrepro.benchmark.spec.settings import copied, get, is_known, leaves, put
 
 _AT = "at"
 """The path that stands for the round that is read."""
@@ -47,10 +47,10 @@ class Overridden:
     @property
     def unread(self) -> list[str]:
         """Paths of settings that no option has; a run would silently ignore them."""
-        known, used = known_options(), names.used(self.experiment)
+        used = names.used(self.experiment)
         own = {path for _, what, name in used for path in names.options(what, name)}
-        read = known.keys() | own
-        return [path for path, _ in leaves(self.experiment) if path not in read]
+        paths = (path for path, _ in leaves(self.experiment))
+        return [path for path in paths if not is_known(path) and path not in own]
 
 
 def override(experiment: Experiment, read: Readout, overrides: Sequence[Override]) -> Overridden:

@@ -244,10 +244,11 @@ def _problem(kind: str, name: str, section: str, option: str, value: Any) -> str
 @cache
 def _options(kind: str, name: str) -> frozenset[str]:
     """The options of a class; of a federated method also those of any objective."""
-    classes = [declared.find(kind, name)]
+    taken = declared.option_names(kind, name)
     if kind == "federated":
-        classes += [declared.find("objective", one) for one in files("objective")]
-    return frozenset(option for cls in classes for option in fields_of(cls))
+        of_objectives = (declared.option_names("objective", one) for one in files("objective"))
+        taken = taken.union(*of_objectives)
+    return taken
 
 
 def check_all() -> Iterator[Problem]:

@@ -241,11 +241,11 @@ class _Rules:
 
     def path(self, path: str, at: Path) -> bool:
         """Whether an experiment may have a value at `path`."""
-        known = settings.known_options().keys() | self.vocabulary
-        if path not in known:
-            near = suggestion(path, known | {"at"})
+        known = settings.is_known(path) or path in self.vocabulary
+        if not known:
+            near = suggestion(path, {*settings.known_paths(), *self.vocabulary, "at"})
             self.report.add(at, f"unknown path '{path}'{near}")
-        return path in known
+        return known
 
 
 def _table(value: Any) -> Toml:

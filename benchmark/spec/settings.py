@@ -172,14 +172,23 @@ def fields_of(cls: type) -> Mapping[str, Any]:
     return {field.name: hints[field.name] for field in dataclasses.fields(cls) if field.init}
 
 
+def known_paths() -> frozenset[str]:
+    """Every dotted path that an experiment may hold."""
+    found = set(FIXED)
+    for section, kinds in SECTIONS.items():
+        for kind in kinds:
+            own = [declared.option_names(kind, name) for name in _names(kind)]
+            options = {*fields_of(declared.base(kind))}.union(*own)
+            found |= {f"{section}.{option}" for option in options}
+    for section, cls in section_classes().items():
+        found |= {f"{section}.{option}" for option in fields_of(cls)}
+    return frozenset(found)
+
+
 @cache
-def known_options() -> Mapping[str, tuple[Any, ...]]:
-    """Every dotted path that an experiment may hold, with the types that it has somewhere."""
-    known: dict[str, list[Any]] = {path: [hint] for path, hint in FIXED.items()}
-    for section, cls in _option_classes():
-        for name, hint in fields_of(cls).items():
-            known.setdefault(f"{section}.{name}", []).append(hint)
-    return {path: tuple(hints) for path, hints in known.items()}
+def is_known(path: str) -> bool:
+    """Whether an experiment may hold something at a dotted path; one in `known_paths`."""
+    return any(True for _ in _hints(path))
 
 
 def check_key(path: str, value: Any, vocabulary: Collection[str] = ()) -> None:
@@ -188,15 +197,32 @@ def check_key(path: str, value: Any, vocabulary: Collection[str] = ()) -> None:
     Raises `SpecError` for an unknown path, with the nearest one that exists, and for a value that
     no option of that name takes.
     """
-    known = known_options()
-    if path not in known:
+    if not is_known(path):
         if path not in vocabulary:
-            raise SpecError(f"unknown key{_hint(path, {*known, *vocabulary})}")
-        return
-    for hint in known[path]:
-        if coerced(value, hint) is not WRONG:
-            return
-    coerce(value, known[path][0], "")
+            raise SpecError(f"unknown key{_hint(path, known_paths().union(vocabulary))}")
+    elif all(coerced(value, hint) is WRONG for hint in _hints(path)):
+        coerce(value, next(_hints(path)), "")
+
+
+def _hints(path: str) -> Iterator[Any]:
+    """The types that a path has somewhere. Classes are made one by one, as they are asked for."""
+    section, _, option = path.partition(".")
+    if path in FIXED:
+        yield FIXED[path]
+    for kind in SECTIONS.get(section, ()):
+        base = fields_of(declared.base(kind))
+        if option in base:
+            yield base[option]
+        for name in _names(kind):
+            if option in declared.option_names(kind, name):
+                yield fields_of(declared.find(kind, name))[option]
+    if section in section_classes() and option in fields_of(section_classes()[section]):
+        yield fields_of(section_classes()[section])[option]
+
+
+@cache
+def _names(kind: str) -> tuple[str, ...]:
+    return tuple(registry.names(kind))
 
 
 def _hint(path: str, known: Collection[str]) -> str:
@@ -205,14 +231,6 @@ def _hint(path: str, known: Collection[str]) -> str:
         return f": '{path}' is a group of keys ({', '.join(within[:8])}, ...)"
     near = difflib.get_close_matches(path, sorted(known), n=1)
     return f"; did you mean '{near[0]}'?" if near else ""
-
-
-def _option_classes() -> Iterator[tuple[str, type]]:
-    for section, kinds in SECTIONS.items():
-        for kind in kinds:
-            yield section, declared.base(kind)
-            yield from ((section, cls) for cls in declared.every(kind))
-    yield from section_classes().items()
 
 
 @cache

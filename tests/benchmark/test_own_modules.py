@@ -139,7 +139,7 @@ def test_a_broken_package_ends_no_command_and_is_named(
     monkeypatch.syspath_prepend(str(package.parent))
     monkeypatch.setattr(registry, "entry_points", found)
     registry._installed.cache_clear()
-    settings.known_options.cache_clear()
+    settings._names.cache_clear()
     authors.files.cache_clear()
     try:
         assert main(["check", "fcl"]) == 0
@@ -148,7 +148,7 @@ def test_a_broken_package_ends_no_command_and_is_named(
         shown = capsys.readouterr()
     finally:
         registry._installed.cache_clear()
-        settings.known_options.cache_clear()
+        settings._names.cache_clear()
         authors.files.cache_clear()
     assert "ownpackage/kept.py" in shown.out
     assert shown.err == said

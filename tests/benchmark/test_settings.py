@@ -152,7 +152,8 @@ def test_every_option_of_every_class_is_a_known_key(kind: str) -> None:
     for name in registry.names(kind):
         for option in settings.fields_of(registry.find(kind, name)):
             for section in sections:
-                assert f"{section}.{option}" in settings.known_options()
+                assert f"{section}.{option}" in settings.known_paths()
+                assert settings.is_known(f"{section}.{option}")
 
 
 def test_known_options_are_checked_with_their_types() -> None:

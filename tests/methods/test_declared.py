@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 
 import fedrepro.methods.federated
+import fedrepro.methods.objectives
 from fedrepro.methods import declared, registry
+from fedrepro.methods.data.views.augment import Augmentation
+from fedrepro.methods.objectives.simclr import SimCLR
 
 REGISTERED = [(kind, name) for kind in registry.kinds() for name in registry.names(kind)]
 SECTIONS = [
@@ -32,6 +35,8 @@ def options_of(cls: Any) -> list[tuple[Any, ...]]:
 def test_a_class_has_the_options_of_the_imported_one(kind: str, name: str) -> None:
     imported, read = registry.find(kind, name), declared.find(kind, name)
     assert options_of(read) == options_of(imported)
+    taken = {one.name for one in dataclasses.fields(imported) if one.init}
+    assert declared.option_names(kind, name) == taken
     assert (read.__module__, read.__qualname__) == (imported.__module__, imported.__qualname__)
     assert {one.__name__ for one in read.__mro__} <= {one.__name__ for one in imported.__mro__}
     for one in ("tests", "federated"):
@@ -144,3 +149,50 @@ def test_a_default_is_worked_out_by_import_where_it_has_to_be(
     module = f"{package.__name__}.{name}"
     assert declared.value(module, "Made")().share == 0.25
     assert (module in sys.modules) == bool(imported)
+
+
+ODD = """
+from __future__ import annotations
+import dataclasses
+from dataclasses import dataclass, field
+from typing import ClassVar, Generic, TypeVar
+from fedrepro.methods.objectives.simclr import SimCLR
+import fedrepro.methods.data.views.augment as views
+
+T = TypeVar("T")
+
+{given}
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "own"),
+    [
+        ("@dataclass(frozen=True)\nclass Made(SimCLR):\n    a: int = 1\n    b: ClassVar[int] = 2\n",
+         {"a"}),
+        ("class Made(SimCLR):\n    a: int = 1\n", set()),
+        ("@dataclasses.dataclass(frozen=True)\nclass Made(SimCLR):\n    a: int = 1\n", {"a"}),
+        ("@dataclass(frozen=True)\nclass Made(SimCLR):\n    a: int = field(init=False, default=1)\n"
+         "    b: int = field(default=2)\n", {"b"}),
+        ("@dataclass(frozen=True)\nclass Made(SimCLR, views.Augmentation):\n    a: int = 1\n",
+         {"a", *(one.name for one in dataclasses.fields(Augmentation))}),
+        ("@dataclass(frozen=True)\nclass Made(SimCLR, Generic[T]):\n    a: int = 1\n", {"a"}),
+    ],
+)  # fmt: skip
+def test_names_of_options_are_those_of_the_class_however_it_is_written(
+    given: str, own: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"made_odd_{abs(hash(given)):x}"
+    (tmp_path / f"{name}.py").write_text(ODD.format(given=given), encoding="utf-8")
+    package = fedrepro.methods.objectives
+    monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
+    above = {one.name for one in dataclasses.fields(SimCLR)}
+    registered = name.replace("_", "-")
+    try:
+        assert declared.option_names("objective", registered) == above | own
+        made = registry.find("objective", registered)
+        assert declared.option_names("objective", registered) == {
+            one.name for one in dataclasses.fields(made) if one.init
+        }
+    finally:
+        registry._FOUND.clear()
