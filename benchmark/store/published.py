@@ -2,11 +2,11 @@
 
     results/published/<run key>/seed<k>.json
 
-A file holds the record as the store sealed it, unchanged, and of the trial's arrays those that a
-verdict reads; encoders and what only figures draw stay in the store. It is sealed once more as a
-whole. Other than a store's record it does not become stale: code that was edited since makes it
-older, which `changed_since` tells. A file that is not what was written is an error, since evidence
-must not go missing without a word.
+A file holds the record of the store, sealed, and of the trial's arrays those that a verdict reads;
+encoders, what only figures draw, and the folder in which the data lay stay behind. It is sealed
+once more as a whole. Other than a store's record it does not become stale: code that was edited
+since makes it older, which `changed_since` tells. A file that is not what was written is an error,
+since evidence must not go missing without a word.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -157,10 +157,21 @@ class PublishedTrials:
 def _written(record: TrialRecord, arrays: Mapping[str, NDArray[Any]]) -> bytes:
     plain = {
         "schema": SCHEMA,
-        "record": json.loads(record.as_file()),
+        "record": json.loads(_without_places(record).as_file()),
         "arrays": {name: _listed(values) for name, values in sorted(arrays.items())},
     }
     return sealed(plain)
+
+
+def _without_places(record: TrialRecord) -> TrialRecord:
+    """Without where the data lay on the machine that trained, which is nobody's business."""
+    known = dict(record.provenance)
+    if "data" in known:
+        known["data"] = {
+            portion: used | {"source": Path(used["source"]).name} if "source" in used else used
+            for portion, used in known["data"].items()
+        }
+    return replace(record, provenance=known)
 
 
 def _read(path: Path, run: str, seed: int) -> PublishedTrial:
