@@ -18,7 +18,7 @@ from fedrepro.benchmark.audit.expressions import (
 from fedrepro.benchmark.audit.findings import Finding, Status, finding
 from fedrepro.benchmark.claims.bind_cells import instances
 from fedrepro.benchmark.claims.nodes import Elementary
-from fedrepro.benchmark.claims.printed import support
+from fedrepro.benchmark.claims.printed import support, support_one
 from fedrepro.benchmark.spec.model import Paper, Relation, Table
 
 KIND = "relation"
@@ -41,7 +41,8 @@ def _instance(
     if word == "not printed":
         return None
     status: Status = "consistent" if word == "supported" else "undecidable"
-    sharp = relation.vague is None and not any(map(approximate, comparisons))
+    printed = [one for one in comparisons if support_one(one) != "not printed"]
+    sharp = relation.vague is None and not any(map(approximate, printed))
     if word == "contradicted" and sharp:
         status = "inconsistent"
     note = "" if relation.note is None else f" {relation.note.rstrip('.')}."
@@ -53,10 +54,10 @@ def _instance(
         paper,
         KIND,
         (table.id, relation.id, where),
-        cells_of(comparisons),
+        cells_of(printed),
         table=table.id,
         statement=f"{place}: {relation.says.rstrip('.')}{source}.{note}",
-        published=published_of(comparisons),
-        computed="; ".join(map(computed_of, comparisons)),
+        published=published_of(printed),
+        computed="; ".join(map(computed_of, printed)),
         status=status,
     )

@@ -151,3 +151,16 @@ def test_words_that_can_be_read_otherwise_join_no_system(cell: Make, paper: Make
     round_trip[2] = replace(round_trip[2], vague="effective")
     (told,) = joint.check(paper(*cells, relations=round_trip))
     assert told.status == "consistent"
+
+
+def test_of_many_comparisons_those_with_an_empty_cell_are_left_out(cell: Make, paper: Make) -> None:
+    rows = {"A": ("8.0", "5.0"), "B": ("", "4.0"), "C": ("6.0", "3.0")}
+    cells = [
+        cell(text, row, column)
+        for row, texts in rows.items()
+        for column, text in zip("xy", texts, strict=True)
+    ]
+    rule = Relation("r", "x is twice y", "'*' at 'x' = 2 * '*' at 'y'")
+    (found,) = relations.check(paper(*cells, relations=[rule]))
+    assert found.status == "inconsistent"
+    assert (("B",), ("x",)) not in {one[1:] for one in found.cells}
