@@ -8,7 +8,6 @@ traceback.
 from __future__ import annotations
 
 import argparse
-import atexit
 import gc
 import importlib
 import pkgutil
@@ -61,11 +60,17 @@ def build_parser(first: str = "") -> argparse.ArgumentParser:
     return parser
 
 
+def script() -> int:
+    """`main` in a process that ends with it; the exit code."""
+    code = main()
+    # At its end Python looks through all that is left, which took a fifth of `show` and `check`.
+    gc.freeze()
+    return code
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit code."""
     gc.set_threshold(_NEW_OBJECTS)
-    # At its end Python looks through all that is left, which took a fifth of `show` and `check`.
-    atexit.register(gc.freeze)
     open_standard_streams()
     output = Output(sys.stdout)
     with redirect_stdout(output), redirect_stderr(Lasting(sys.stderr)):
@@ -90,4 +95,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(script())

@@ -22,6 +22,8 @@ from fedrepro.methods import registry
 DECISIONS = ("__post_init__", "draws_views", "objective_name", "encoder_options")
 """Methods that check options, or say what follows from them before anything is trained."""
 
+_READ = (ast.AnnAssign, ast.Assign, ast.FunctionDef, ast.Expr, ast.Pass)
+"""What a class may hold to be read here; another one is imported."""
 _PROJECT = __name__.partition(".")[0] + "."
 
 
@@ -69,30 +71,76 @@ def _class_in(module: str, kind: str) -> str | None:
 
 @cache
 def _fields(module: str, name: str | None) -> frozenset[str]:
-    """The names of the fields that a dataclass of the project takes, with those of its bases."""
+    """The names of the fields that a dataclass of the project takes, with those of its bases.
+
+    Only where each statement of the class says plainly whether it makes one.
+    """
     node = _bindings(module).get(name) if name and module.startswith(_PROJECT) else None
-    if isinstance(node, ast.ImportFrom) and name is not None:
+    if isinstance(node, ast.ImportFrom) and node.level == 0 and name is not None:
         there = _origin(node, name)
         standard = there[0].partition(".")[0] in sys.stdlib_module_names
         return frozenset() if standard else _fields(*there)
-    if not isinstance(node, ast.ClassDef) or any(map(_is_odd, (*node.body, *node.decorator_list))):
+    if not isinstance(node, ast.ClassDef) or node.keywords or not _is_plain(module, node):
         raise _UnreadableError(f"{module}.{name}")
-    own = {
-        one.target.id
-        for one in node.body
-        if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)
-        if node.decorator_list and "ClassVar" not in ast.unparse(one.annotation)
-    }
-    return frozenset(own).union(*(_fields(module, _named(above)) for above in node.bases))
+    above = frozenset[str]().union(*(_fields(module, _named(base)) for base in node.bases))
+    annotated = [one for one in node.body if isinstance(one, ast.AnnAssign)]
+    of_class = {_named(one.target) for one in annotated if _is_class_variable(one)}
+    if above & of_class:
+        raise _UnreadableError(f"{module}.{name}")
+    own = {_named(one.target) for one in annotated} - of_class if node.decorator_list else set()
+    return above.union(one for one in own if one is not None)
 
 
-def _is_odd(node: ast.AST) -> bool:
-    """Whether what a class holds, or its decorator, leaves open what its fields are."""
-    if isinstance(node, ast.expr):
-        return _named(node.func if isinstance(node, ast.Call) else node) != dataclass.__name__
-    if not isinstance(node, ast.AnnAssign) or not isinstance(node.value, ast.Call):
-        return False
-    return any(one.arg == "init" for one in node.value.keywords)
+def _is_plain(module: str, node: ast.ClassDef) -> bool:
+    """Whether nothing in a class but annotated names makes fields, and nothing changes them."""
+
+    def is_constant(value: ast.expr | None) -> bool:
+        match value:
+            case ast.Name(id=name):
+                bound = _bindings(module).get(name)
+                return isinstance(bound, ast.Assign) and is_constant(bound.value)
+            case ast.Call(func=ast.Name(id="field")):
+                return all(one.arg in ("default", "default_factory") for one in value.keywords)
+            case ast.Tuple(elts=items):
+                return all(map(is_constant, items))
+            case ast.UnaryOp(operand=operand):
+                return is_constant(operand)
+            case ast.BinOp(left=left, right=right):
+                return is_constant(left) and is_constant(right)
+        return value is None or isinstance(value, ast.Constant)
+
+    def is_plain(one: ast.stmt) -> bool:
+        match one:
+            case ast.AnnAssign(target=ast.Name(id=name), simple=1):
+                return is_annotation(one) and is_constant(one.value) and not name.startswith("__")
+            case ast.Assign(targets=[ast.Name(id=name)]):
+                return not name.startswith("__")
+        return isinstance(one, _READ) and not isinstance(one, (ast.AnnAssign, ast.Assign))
+
+    def is_annotation(one: ast.AnnAssign) -> bool:
+        if _is_class_variable(one):
+            return from_its_module("ClassVar", "typing")
+        words = {
+            getattr(node, "id", getattr(node, "attr", "")) for node in ast.walk(one.annotation)
+        }
+        bound = [_bindings(module).get(word) for word in words]
+        renamed = (name.asname for b in bound if isinstance(b, ast.ImportFrom) for name in b.names)
+        return not words & {"ClassVar", "InitVar", "KW_ONLY"} and not words & {*renamed}
+
+    def from_its_module(name: str, where: str) -> bool:
+        bound = _bindings(module).get(name)
+        return isinstance(bound, ast.ImportFrom) and _origin(bound, name) == (where, name)
+
+    marks = [_named(one.func if isinstance(one, ast.Call) else one) for one in node.decorator_list]
+    decorated = not marks or (
+        marks == [dataclass.__name__] and from_its_module(dataclass.__name__, dataclass.__module__)
+    )
+    return decorated and all(map(is_plain, node.body))
+
+
+def _is_class_variable(one: ast.AnnAssign) -> bool:
+    of = one.annotation.value if isinstance(one.annotation, ast.Subscript) else one.annotation
+    return _named(of) == "ClassVar"
 
 
 def _named(node: ast.expr) -> str | None:
@@ -218,8 +266,11 @@ def _dataclass(cls: Any = None, /, **given: Any) -> Any:
 def _reduce(node: ast.ClassDef) -> None:
     """Leaves a class its fields, class variables and `DECISIONS` alone.
 
-    Its docstring stays too: without one a dataclass makes one up from its signature.
+    Its docstring stays too: without one a dataclass makes one up from its signature. Raises
+    `_UnreadableError` where fields may be made in another way than by annotations of the class.
     """
+    if not all(isinstance(one, _READ) for one in node.body):
+        raise _UnreadableError(node.name)
     documented = node.body[:1] if ast.get_docstring(node, clean=False) is not None else []
     decisions = [one for one in node.body if getattr(one, "name", None) in DECISIONS]
     fields = [one for one in node.body if isinstance(one, (ast.Assign, ast.AnnAssign))]

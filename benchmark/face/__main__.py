@@ -2,6 +2,6 @@
 
 import sys
 
-from fedrepro.benchmark.cli import main
+from fedrepro.benchmark.cli import script
 
-sys.exit(main())
+sys.exit(script())

@@ -215,7 +215,8 @@ def _hints(path: str) -> Iterator[Any]:
             yield base[option]
         for name in _names(kind):
             if option in declared.option_names(kind, name):
-                yield fields_of(declared.find(kind, name))[option]
+                own = fields_of(declared.find(kind, name))
+                yield from [own[option]] if option in own else []
     if section in section_classes() and option in fields_of(section_classes()[section]):
         yield fields_of(section_classes()[section])[option]
 

@@ -17,7 +17,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 import numpy as np
@@ -164,14 +164,23 @@ def _written(record: TrialRecord, arrays: Mapping[str, NDArray[Any]]) -> bytes:
 
 
 def _without_places(record: TrialRecord) -> TrialRecord:
-    """Without where the data lay on the machine that trained, which is nobody's business."""
+    """Without the folders of the machine that trained, which are nobody's business."""
     known = dict(record.provenance)
     if "data" in known:
         known["data"] = {
-            portion: used | {"source": Path(used["source"]).name} if "source" in used else used
+            portion: {**used, "source": _name_of(used["source"])} if "source" in used else used
             for portion, used in known["data"].items()
         }
-    return replace(record, provenance=known)
+    # An old store's record had no seal; this one has, whose schema says so.
+    return replace(record, provenance=known, schema=TrialRecord.schema)
+
+
+def _name_of(source: object) -> object:
+    """The last name of what is a whole path, of whatever system; anything else as it is."""
+    for kind in (PurePosixPath, PureWindowsPath):
+        if isinstance(source, str) and kind(source).is_absolute():
+            return kind(source).name
+    return source
 
 
 def _read(path: Path, run: str, seed: int) -> PublishedTrial:

@@ -140,6 +140,7 @@ def test_a_broken_package_ends_no_command_and_is_named(
     monkeypatch.setattr(registry, "entry_points", found)
     registry._installed.cache_clear()
     settings._names.cache_clear()
+    settings.is_known.cache_clear()
     authors.files.cache_clear()
     try:
         assert main(["check", "fcl"]) == 0
@@ -149,6 +150,7 @@ def test_a_broken_package_ends_no_command_and_is_named(
     finally:
         registry._installed.cache_clear()
         settings._names.cache_clear()
+        settings.is_known.cache_clear()
         authors.files.cache_clear()
     assert "ownpackage/kept.py" in shown.out
     assert shown.err == said

@@ -336,16 +336,33 @@ def test_a_second_result_of_a_published_trial_does_not_replace_it(ran: Place) ->
     assert next(iter(published_of(ran))).record == record
 
 
-def test_where_the_data_lay_is_not_published(ran: Place, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("source", "kept"),
+    [
+        ("/home/somebody/data/TOY/raw", "raw"),
+        ("C:\\Users\\somebody\\TOY", "TOY"),
+        ("comes with fedrepro: 50/50", "comes with fedrepro: 50/50"),
+        (None, None),
+    ],
+)
+def test_where_the_data_lay_is_not_published(
+    ran: Place, tmp_path: Path, source: str | None, kept: str | None
+) -> None:
     record = next(iter(published_of(ran))).record
-    portions = {"toy/train": {"source": "/home/somebody/data/TOY/raw", "checksum": "c"}}
+    portions = {"toy/train": {"source": source, "checksum": "c"}}
     given = replace(record, provenance={**record.provenance, "data": portions})
     published = PublishedTrials(tmp_path)
     assert published.add(given, {})
     (written,) = tmp_path.glob("*/*.json")
     assert "somebody" not in written.read_text(encoding="utf-8")
-    kept = next(iter(PublishedTrials(tmp_path))).record.provenance["data"]
-    assert kept == {"toy/train": {"source": "raw", "checksum": "c"}}
+    found = next(iter(PublishedTrials(tmp_path))).record.provenance["data"]
+    assert found == {"toy/train": {"source": kept, "checksum": "c"}}
+
+
+def test_a_record_of_the_first_schema_is_published_and_read(ran: Place, tmp_path: Path) -> None:
+    record = next(iter(published_of(ran))).record
+    assert PublishedTrials(tmp_path).add(replace(record, schema=1), {})
+    assert next(iter(PublishedTrials(tmp_path))).record == record
 
 
 def test_trials_of_files_that_are_not_the_release_are_not_taken(

@@ -154,12 +154,14 @@ def test_a_default_is_worked_out_by_import_where_it_has_to_be(
 ODD = """
 from __future__ import annotations
 import dataclasses
-from dataclasses import dataclass, field
-from typing import ClassVar, Generic, TypeVar
+from dataclasses import KW_ONLY, InitVar, dataclass, field
+from typing import ClassVar, Generic, Literal, TypeVar
+from typing import ClassVar as CV
 from fedrepro.methods.objectives.simclr import SimCLR
 import fedrepro.methods.data.views.augment as views
 
 T = TypeVar("T")
+HIDDEN = field(init=False, default=1)
 
 {given}
 """
@@ -177,6 +179,24 @@ T = TypeVar("T")
         ("@dataclass(frozen=True)\nclass Made(SimCLR, views.Augmentation):\n    a: int = 1\n",
          {"a", *(one.name for one in dataclasses.fields(Augmentation))}),
         ("@dataclass(frozen=True)\nclass Made(SimCLR, Generic[T]):\n    a: int = 1\n", {"a"}),
+        *(
+            (f"@dataclass(frozen=True)\nclass Made(SimCLR):\n    b: int = 1\n    {line}\n", own)
+            for line, own in [
+                ("a: InitVar[int] = 3\n    def __post_init__(self, a): pass", {"b"}),
+                ("a: CV[int] = 1", {"b"}),
+                ("a: int = HIDDEN", {"b"}),
+                ("a: int = field(**{'init': False, 'default': 1})", {"b"}),
+                ("(a): int = 1", {"b"}),
+                ("a: Literal['ClassVar', 'x'] = 'x'", {"a", "b"}),
+                ("if True: a: int = 1", {"a", "b"}),
+                ("__annotations__ |= {'a': 'int'}; a = 1", {"a", "b"}),
+                ("__a: int = 1", {"b", "_Made__a"}),
+                ("_: KW_ONLY\n    a: int = 1", {"a", "b"}),
+                ("a: CV[int] = 1", {"b"}),
+            ]
+        ),
+        ("@dataclass(frozen=True)\nclass Made(SimCLR):\n    temperature: ClassVar[float] = 3.0\n",
+         {"-temperature"}),
     ],
 )  # fmt: skip
 def test_names_of_options_are_those_of_the_class_however_it_is_written(
@@ -186,7 +206,8 @@ def test_names_of_options_are_those_of_the_class_however_it_is_written(
     (tmp_path / f"{name}.py").write_text(ODD.format(given=given), encoding="utf-8")
     package = fedrepro.methods.objectives
     monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
-    above = {one.name for one in dataclasses.fields(SimCLR)}
+    above = {one.name for one in dataclasses.fields(SimCLR)} - {one[1:] for one in own}
+    own = {one for one in own if not one.startswith("-")}
     registered = name.replace("_", "-")
     try:
         assert declared.option_names("objective", registered) == above | own
