@@ -75,7 +75,8 @@ def sources() -> set[Path]:
     code = {file for folder in FOLDERS for file in (ROOT / folder).rglob("*.py")}
     specs = {file for folder in ("methods", "tables") for file in (ROOT / folder).rglob("*.toml")}
     excerpts = (ROOT / "benchmark/data/excerpts").glob("*/*")
-    data = {*specs, *excerpts, *(ROOT / "reports/templates").iterdir()}
+    counted = (ROOT / "benchmark/planning").glob("*.json")
+    data = {*specs, *excerpts, *counted, *(ROOT / "reports/templates").iterdir()}
     return {file.relative_to(ROOT) for file in code | data | {ROOT / FACE / "py.typed"}}
 
 

@@ -106,14 +106,16 @@ class _Checker:
         fine = self._options(bound.experiment, bound.read, "", label, report)
         for profile in self.paper.profiles.values():
             under = f"profile {profile.name}: "
-            count = len(profile.overrides)
+            count, overrides = len(profile.overrides), profile.overrides_for(bound)
+            if fine and not overrides and not profile.on:
+                continue
             try:
-                changed = override(bound.experiment, bound.read, profile.overrides_for(bound))
+                changed = override(bound.experiment, bound.read, overrides)
                 self.effective |= {(profile.name, i) for i in changed.effective if i < count}
                 if changed.effective or not fine:
                     self._options(changed.experiment, changed.read, under, label, report)
-                for data_set, overrides in profile.on.items():
-                    moved = override(changed.experiment, changed.read, overrides)
+                for data_set, more in profile.on.items():
+                    moved = override(changed.experiment, changed.read, more)
                     here = f"{under}on {data_set}: "
                     self._options(moved.experiment, moved.read, here, label, report)
             except SpecError as error:
