@@ -3,41 +3,29 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
+from fedrepro.benchmark.cli import main
 from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.judging.committed import RunCell, judge_committed, run_cells
-from fedrepro.benchmark.planning.plan import make_plan
-from fedrepro.benchmark.spec.load import load_papers
-from fedrepro.benchmark.store.published import PublishedTrials
-from fedrepro.reports.published import PLACES, texts, write, written
+from fedrepro.reports.published import PLACES, write, written
 
 ROOT = Path(__file__).parents[2]
 RENEW = "fedrepro published --docs ."
 
 
-@pytest.fixture(scope="module")
-def cells() -> list[RunCell]:
-    """Those of this checkout's records."""
-    published = PublishedTrials(ROOT / "results/published")
-    runs = {run for run, _ in published.trials}
-    plans = [make_plan(paper, "paper") for paper in load_papers()] if runs else []
-    return [
-        cell
-        for plan in plans
-        if any(run.key in runs for run in plan.runs)
-        for cell in run_cells(
-            plan, judge_committed(plan, published, command="c", audit=False), published
-        )
-    ]
-
-
-@pytest.mark.parametrize("name", PLACES)
-def test_the_pages_say_what_the_records_say(name: str, cells: list[RunCell]) -> None:
-    text = (ROOT / PLACES[name]).read_text("utf-8")
-    assert written(text, name, texts(cells)[name]) == text, RENEW
+def test_the_pages_say_what_the_records_say(tmp_path: Path) -> None:
+    for page in PLACES.values():
+        (tmp_path / page).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / page, tmp_path / page)
+    records = ["--records", str(ROOT / "results/published"), "--store", str(tmp_path / "store")]
+    code = main(["published", *records, "--out", str(tmp_path / "o"), "--docs", str(tmp_path)])
+    assert code in (0, 1, 3)
+    for page in PLACES.values():
+        said = (tmp_path / page).read_text("utf-8")
+        assert said == (ROOT / page).read_text("utf-8"), RENEW
 
 
 def test_only_what_stands_between_the_marks_is_written() -> None:
