@@ -10,11 +10,12 @@ from fedrepro.benchmark.claims.nodes import CellKey, key_of
 from fedrepro.benchmark.claims.words import TOO_FEW
 from fedrepro.benchmark.judging.controllers import at_bounds
 from fedrepro.benchmark.judging.evidence import Evidence
-from fedrepro.benchmark.judging.published import sides_of
+from fedrepro.benchmark.judging.published import Published, sides_of
 from fedrepro.benchmark.judging.verdicts import JudgedCell, judge_table
 from fedrepro.benchmark.planning.plan import PlannedCell
 from fedrepro.benchmark.results import Verdict
 from fedrepro.benchmark.spec.model import Cell, Table
+from fedrepro.benchmark.stats.looks import share_at
 
 
 def cell_verdicts(
@@ -31,22 +32,24 @@ def cell_verdicts(
             verdicts[key_of(planned.cell)] = _with_lacking(planned.cell, verdict, evidence)
     if judged:
         sides = sides_of(evidence.plan.paper, table)
-        held = [
-            JudgedCell(
-                sides[key_of(cell)],
-                evidence.cells[key_of(cell)].found,
-                margin.value,
-                limit=100.0 if cell.unit == "%" else None,
-            )
-            for cell in judged
-            if (margin := table.margin_of(cell)) is not None
-        ]
+        held = [_held(table, cell, sides[key_of(cell)], evidence) for cell in judged]
         words = judge_table(held, " points" if table.unit == "%" else "")
         verdicts |= {key_of(cell): word for cell, word in zip(judged, words, strict=True)}
     return {
         key_of(one.cell): _noted(verdicts[key_of(one.cell)], at_bounds(one.config, evidence))
         for one in cells
     }
+
+
+def _held(table: Table, cell: Cell, published: Published, evidence: Evidence) -> JudgedCell:
+    """A cell against its print, at this look's share of the level; trials beyond the last declared
+    look do not count."""
+    found, looks = evidence.cells[key_of(cell)].found, evidence.plan.profile.looks
+    trials = found[: looks[-1]] if looks else found
+    margin = table.margin_of(cell)
+    assert margin is not None  # else it would have had a verdict before
+    limit = 100.0 if cell.unit == "%" else None
+    return JudgedCell(published, trials, margin.value, limit, share_at(len(trials), looks))
 
 
 def _without_judging(table: Table, planned: PlannedCell, evidence: Evidence) -> Verdict | None:

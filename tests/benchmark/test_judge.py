@@ -257,6 +257,27 @@ def test_a_cell_whose_trials_are_not_all_made_yet_is_not_judged_either():
     assert judged(plan, Shelf().put(run, CLOSE)).tables[0].cells[0].verdict.word == "REPRODUCED"
 
 
+def test_a_cell_at_a_declared_look_has_the_share_of_its_level():
+    run, one = config("ours"), cell("A|B", "70.10")
+    plan = plan_of([table([one])], [PlannedCell(run, None, Readout(), (), cell=one)])
+    looking = replace(plan, profile=replace(plan.profile, looks=(3, 5)))
+
+    def verdict(values):
+        shelf, asked = Shelf().put(run, values), replace(looking, trials=len(values))
+        return judged(asked, shelf).tables[0].cells[0].verdict
+
+    close = [*CLOSE, [0.1, 0.7], [0.1, 0.702]]
+    early, last = verdict(CLOSE), verdict(close)
+    # ln(1 + (e - 1) * 3/5) = 0.709 of 5 % at each end.
+    assert "its 92.9 % interval" in early.reason
+    # sqrt((1.995 / (t * 0.1))^2 - 1/3) with t = t(1 - 0.0354, 2).
+    assert early.reason.endswith("is at most 5.5 times ours.")
+    assert "This look may spend 71 % of the level" in early.reason
+    assert "This look may spend 29 % of the level" in last.reason
+    beyond = verdict([*close, [0.1, 0.2]])
+    assert (beyond.word, beyond.interval) == ("REPRODUCED", last.interval)
+
+
 def test_a_scaled_cell_that_lost_a_trial_says_so():
     run, one = config("ours"), cell("A|B", "70.10")
     plan = plan_of([table([one])], [PlannedCell(run, None, Readout(), (SCALED,), cell=one)])
