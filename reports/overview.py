@@ -37,10 +37,11 @@ def headline(boards: Sequence[Scoreboard]) -> str:
     Empty where there is nothing.
     """
     words = Counter(counts(boards, "verdicts"))
+    n = words["SCALED"]
     scaled = (
-        f"{words['SCALED']} SCALED cells come from other data or a shorter protocol, are shown for "
-        "comparison and never count as reproduced."
-        if words["SCALED"]
+        f"{n} SCALED cell{'s come' if n > 1 else ' comes'} from other data or a shorter protocol, "
+        "shown for comparison and never counted as reproduced."
+        if n
         else ""
     )
     if len(boards) > 1:

@@ -15,13 +15,17 @@ FILE = "report.csv"
 COLUMNS = (
     "paper", "profile", "table", "row", "column", "metric", "unit", "published", "published_sd",
     "mean", "sd", "low_95", "high_95", "trials", "difference", "margin", "verdict", "reason",
+    "edited_files",
 )  # fmt: skip
 _FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20].|[\t\r\n]", re.DOTALL)
 _NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)*(?:[eE][+-]?\d+)?%?")
 
 
 def render(reports: Sequence[Report]) -> str:
-    """A header and one line a cell; parts of a label are joined by `|`, trials by spaces."""
+    """A header and one line a cell; parts of a label are joined by `|`, trials by spaces.
+
+    edited_files: how many files were edited since the trials were made; 0 for today's code.
+    """
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     lines.writerow(COLUMNS)
@@ -57,5 +61,5 @@ def _line(report: Report, table: TableResult, cell: CellResult) -> tuple[object,
     return (
         *map(escape, (*names, *printed)),
         cell.mean, cell.sd, low, high, trials, cell.verdict.difference, cell.margin,
-        cell.verdict.word, escape(cell.verdict.reason),
+        cell.verdict.word, escape(cell.verdict.reason), len(report.edited),
     )  # fmt: skip

@@ -12,11 +12,16 @@ from fedrepro.reports.writers.csv import escape, join
 __all__ = ["COLUMNS", "FILE", "join", "render"]
 
 FILE = "report.trials.csv"
-COLUMNS = ("paper", "profile", "table", "row", "column", "metric", "unit", "seed", "value")
+COLUMNS = (
+    "paper", "profile", "table", "row", "column", "metric", "unit", "seed", "value", "edited_files",
+)  # fmt: skip
 
 
 def render(reports: Sequence[Report]) -> str:
-    """A header and one line for each cell and seed that has a value, in the unit of the cell."""
+    """A header and one line for each cell and seed that has a value, in the unit of the cell.
+
+    edited_files: as in `fedrepro.reports.writers.csv`.
+    """
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     lines.writerow(COLUMNS)
@@ -26,5 +31,7 @@ def render(reports: Sequence[Report]) -> str:
                 labels = ("|".join(cell.row), "|".join(cell.column))
                 names = (report.paper, report.profile, table.id, *labels, cell.metric, cell.unit)
                 named = [escape(name) for name in names]
-                lines.writerows((*named, seed, value) for seed, value in report.seeded(cell))
+                lines.writerows(
+                    (*named, seed, value, len(report.edited)) for seed, value in report.seeded(cell)
+                )
     return text.getvalue()

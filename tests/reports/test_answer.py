@@ -56,8 +56,11 @@ def test_a_run_at_the_published_protocol_says_what_is_reproduced() -> None:
 def test_what_was_measured_is_counted_once() -> None:
     one = board({}, {"REPRODUCED": 3, "SHIFTED": 1, "DISCREPANT": 2, "SCALED": 9, "NOT RUN": 4})
     assert overview.headline([one]) == (
-        "9 SCALED cells come from other data or a shorter protocol, are shown for comparison and "
-        "never count as reproduced."
+        "9 SCALED cells come from other data or a shorter protocol, shown for comparison and "
+        "never counted as reproduced."
+    )
+    assert overview.headline([replace(one, verdicts={"REPRODUCED": 3, "SCALED": 1})]).startswith(
+        "1 SCALED cell comes from"
     )
     assert overview.headline([replace(one, verdicts={"REPRODUCED": 3}, scaled=False)]) == ""
 

@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from xml.etree import ElementTree
 
 import pytest
@@ -56,6 +57,16 @@ def test_every_trial_is_a_line_with_its_seed(report: Report) -> None:
         ("|".join(cell.row), "|".join(cell.column))
     }
     assert [*lines[0]] == list(trials.COLUMNS)
+
+
+@pytest.mark.parametrize("writer", [csv_format, trials])
+@pytest.mark.parametrize("edited", [(), ("methods/a.py", "methods/b.py")])
+def test_a_line_of_csv_says_how_many_files_were_edited_since(
+    report: Report, writer: ModuleType, edited: tuple[str, ...]
+) -> None:
+    text = writer.render([replace(report, edited=edited)])
+    told = {line["edited_files"] for line in csv.DictReader(io.StringIO(text))}
+    assert told == {str(len(edited))}
 
 
 def test_junit_fails_what_is_discrepant_and_skips_what_decides_nothing(report: Report) -> None:
