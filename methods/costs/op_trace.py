@@ -18,6 +18,7 @@ from torch.optim import optimizer as optimizers
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
+from fedrepro.methods.nn.layers import COUNTED
 from fedrepro.methods.state import n_bytes
 
 
@@ -65,14 +66,19 @@ class OpTrace:
 
 @contextmanager
 def traced() -> Iterator[OpTrace]:
-    """Records all that is computed within the block, with zeros for heavy operators."""
+    """Records all that is computed within the block, with zeros for heavy operators.
+
+    Convolutions are ordinary ones there, on every device and of every size.
+    """
     trace = OpTrace()
     hook = optimizers.register_optimizer_step_pre_hook(trace.step)
     hooks = torch.autograd.graph.saved_tensors_hooks(trace.keep, lambda handle: handle.value)
+    ordinary = COUNTED.set(True)
     try:
         with _Zeros(), trace.flops, hooks:  # type: ignore[no-untyped-call]
             yield trace
     finally:
+        COUNTED.reset(ordinary)
         hook.remove()
 
 

@@ -37,6 +37,10 @@ REACHED: ContextVar[dict[str, set[tuple[int, int, int] | None]] | None] = Contex
 )
 """Where convolutions record which part of their kernels is reached, for `methods.nn.reached`."""
 
+COUNTED: ContextVar[bool] = ContextVar("COUNTED", default=False)
+"""True where operations are counted: every convolution is then an ordinary one, since a shortcut
+of this processor (patches that autograd keeps) is no cost of the network."""
+
 
 def glorot_uniform(shape: tuple[int, ...], fan_in: int, fan_out: int, g: torch.Generator) -> Tensor:
     """Uniform in ±sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio 2010; Keras's default)."""
@@ -147,8 +151,7 @@ class Conv2d(Layer):
 
     def _convolved(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         height, width = (self.size(side) for side in x.shape[3:])
-        # On `meta` a network's operations are counted: those of an ordinary convolution.
-        counted = x.device.type == "meta"
+        counted = x.device.type == "meta" or COUNTED.get()
         alone = height == width == 1 and self.padding < self.kernel and not counted
         high, wide = (min(side, self.kernel - self.padding) for side in x.shape[3:])
         if (recorded := REACHED.get()) is not None:

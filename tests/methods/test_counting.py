@@ -22,6 +22,7 @@ from fedrepro.methods.federated.split.mfcl import MFCL
 from fedrepro.methods.federated.supervised.fedavg import FedAvg
 from fedrepro.methods.federated.supervised.heterofl import HeteroFL
 from fedrepro.methods.federated.supervised.split_mix import SplitMix
+from fedrepro.methods.nn import layers
 from fedrepro.methods.nn.classifier import Classifier, dense_head
 from fedrepro.methods.objectives.byol import BYOL
 from fedrepro.methods.objectives.simclr import SimCLR
@@ -117,6 +118,15 @@ def test_what_autograd_keeps_is_counted_once_and_until_it_is_let_go() -> None:
     loss.backward()  # type: ignore[no-untyped-call]
     del loss
     assert (watch.now, watch.most) == (0, 4 * (4 * 10 + 4 * 6))
+
+
+def test_a_shortcut_of_this_processor_is_no_cost(
+    make_task: MakeTask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    method = FedSimCLR(**SHORT)  # type: ignore[arg-type]
+    found = count_costs(method, bound(make_task, method), IMAGES)
+    monkeypatch.setattr(layers, "suits_kept_patches", lambda weight, pixels: True)
+    assert count_costs(method, bound(make_task, method), IMAGES) == found
 
 
 def test_what_is_streamed_within_a_round_is_refused(make_task: MakeTask) -> None:
