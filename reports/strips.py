@@ -90,7 +90,8 @@ def effects(table: TableResult) -> list[Effect]:
         target, margin = printed_value(cell), cell.margin
         if margin is None or cell.mean is None or target is None:
             continue
-        middle = cell.mean - target
+        difference = cell.verdict.difference
+        middle = cell.mean - target if difference is None else difference
         low, high = cell.verdict.interval or (
             end - target for end in cell.interval or (cell.mean, cell.mean)
         )

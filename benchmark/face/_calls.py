@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from fedrepro._results import Results
 
 STORE = Path("results/store")
-_OF_OURS = ("paper", "profile")
-"""Columns of `Results.trials` that say nothing of a cell."""
+_OF_OURS = ("paper", "profile", "edited_files")
+"""Columns of `Results.trials` and of `report.trials.csv` that say nothing of a cell."""
 
 
 def papers() -> pd.DataFrame:

@@ -10,12 +10,11 @@ from fedrepro.benchmark.claims.nodes import CellKey, key_of
 from fedrepro.benchmark.claims.words import TOO_FEW
 from fedrepro.benchmark.judging.controllers import at_bounds
 from fedrepro.benchmark.judging.evidence import Evidence
-from fedrepro.benchmark.judging.published import Published, sides_of
+from fedrepro.benchmark.judging.published import sides_of
 from fedrepro.benchmark.judging.verdicts import JudgedCell, judge_table
 from fedrepro.benchmark.planning.plan import PlannedCell
 from fedrepro.benchmark.results import Verdict
 from fedrepro.benchmark.spec.model import Cell, Table
-from fedrepro.benchmark.stats.looks import share_at
 
 
 def cell_verdicts(
@@ -32,24 +31,25 @@ def cell_verdicts(
             verdicts[key_of(planned.cell)] = _with_lacking(planned.cell, verdict, evidence)
     if judged:
         sides = sides_of(evidence.plan.paper, table)
-        held = [_held(table, cell, sides[key_of(cell)], evidence) for cell in judged]
+        held = [
+            JudgedCell(
+                sides[key_of(cell)],
+                _counted(cell, evidence),
+                margin.value,
+                limit=100.0 if cell.unit == "%" else None,
+            )
+            for cell in judged
+            if (margin := table.margin_of(cell)) is not None
+        ]
         words = judge_table(held, " points" if table.unit == "%" else "")
-        verdicts |= {key_of(cell): word for cell, word in zip(judged, words, strict=True)}
+        verdicts |= {
+            key_of(cell): _with_more(cell, word, evidence)
+            for cell, word in zip(judged, words, strict=True)
+        }
     return {
         key_of(one.cell): _noted(verdicts[key_of(one.cell)], at_bounds(one.config, evidence))
         for one in cells
     }
-
-
-def _held(table: Table, cell: Cell, published: Published, evidence: Evidence) -> JudgedCell:
-    """A cell against its print, at this look's share of the level; trials beyond the last declared
-    look do not count."""
-    found, looks = evidence.cells[key_of(cell)].found, evidence.plan.profile.looks
-    trials = found[: looks[-1]] if looks else found
-    margin = table.margin_of(cell)
-    assert margin is not None  # else it would have had a verdict before
-    limit = 100.0 if cell.unit == "%" else None
-    return JudgedCell(published, trials, margin.value, limit, share_at(len(trials), looks))
 
 
 def _without_judging(table: Table, planned: PlannedCell, evidence: Evidence) -> Verdict | None:
@@ -73,7 +73,13 @@ def _without_judging(table: Table, planned: PlannedCell, evidence: Evidence) -> 
         return Verdict("SCALED", why, difference)
     if cell.printed.value is None:
         return Verdict("DESCRIPTIVE", "The paper prints no value here; a claim needs ours.")
-    if trials.incomplete is not None:
+    last = _last_look(evidence)
+    if last is not None and len(_counted(cell, evidence)) < last:
+        why = (
+            f"{len(trials.found)} trials: a cell is judged once, with the {last} of the last look."
+        )
+        return Verdict("INCONCLUSIVE", why, difference)
+    if last is None and trials.incomplete is not None:
         return Verdict("INCONCLUSIVE", TOO_FEW, difference)
     if table.margin_of(cell) is None:
         why = "The spec gives no margin" + ("" if table.margin is None else " in this unit")
@@ -82,6 +88,24 @@ def _without_judging(table: Table, planned: PlannedCell, evidence: Evidence) -> 
         why = "The paper does not say of how many runs the printed spread is."
         return Verdict("INCONCLUSIVE", why, difference)
     return None
+
+
+def _last_look(evidence: Evidence) -> int | None:
+    """How many trials the last declared look has; None where no looks are declared."""
+    return max(evidence.plan.profile.looks, default=None)
+
+
+def _counted(cell: Cell, evidence: Evidence) -> tuple[float, ...]:
+    """The trials that a cell is judged with: no look at more than were declared."""
+    seeds = evidence.cells[key_of(cell)].values[: _last_look(evidence)]
+    return tuple(value for value in seeds if value is not None)
+
+
+def _with_more(cell: Cell, verdict: Verdict, evidence: Evidence) -> Verdict:
+    """A verdict that says so where there are more trials than were declared."""
+    there, counted = len(evidence.cells[key_of(cell)].values), len(_counted(cell, evidence))
+    more = f"Of {there} trials the first {counted} count: so many are declared."
+    return _noted(verdict, more if there > counted else "")
 
 
 def _with_lacking(cell: Cell, verdict: Verdict, evidence: Evidence) -> Verdict:

@@ -118,7 +118,9 @@ def _chance(plan: Plan, planned: PlannedCell, side: Published, evidence: Evidenc
     margin = plan.paper.table(cell.table).margin_of(cell)
     assert margin is not None
     assert run is not None
-    spread, half, n = side.spread, (side.high - side.low) / 2, len(plan.seeds(run))
+    spread, half = side.spread, (side.high - side.low) / 2
+    # Where looks are declared, a cell is judged at the last of them.
+    n = max(plan.profile.looks, default=len(plan.seeds(run)))
     sample = evidence.samples[key_of(cell)]
     sd: float | None = None
     source: Literal["stored trials", "printed", "borrowed"] | None = None

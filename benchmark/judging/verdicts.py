@@ -47,19 +47,12 @@ class JudgedCell:
     """All that a judged cell's verdict rests on. Values are in the table's unit.
 
     limit: the largest value that can be measured (100 for an accuracy in percent), if there is one.
-    share: of the level of 5 % that this look may spend, where several are declared.
     """
 
     published: Published
     trials: tuple[float, ...]
     margin: float
     limit: float | None = None
-    share: float = 1.0
-
-    @property
-    def level(self) -> float:
-        """Of each one-sided test."""
-        return LEVEL * self.share
 
     @cached_property
     def sample(self) -> Sample | None:
@@ -77,8 +70,7 @@ class Assessment:
     nearest, farthest: the smallest and the largest |difference| that rounding allows.
     errors: standard errors of the difference with their degrees of freedom; all must be allowed.
     p_equivalent: p-value that the difference is inside the margin.
-    p_beyond: p-value that it is outside, not yet corrected over cells.
-    Both are corrected for looks: divided by the share of this one.
+    p_beyond: p-value that it is outside, not yet corrected.
     """
 
     ours: Spread
@@ -113,14 +105,9 @@ def assess(cell: JudgedCell, ratio: float = 1.0) -> Assessment | None:
         nearest=nearest,
         farthest=farthest,
         errors=errors,
-        p_equivalent=_spent(cell, [p_equivalent(farthest, *one, cell.margin) for one in errors]),
-        p_beyond=_spent(cell, [p_beyond(nearest, *one, cell.margin) for one in errors]),
+        p_equivalent=max(p_equivalent(farthest, error, df, cell.margin) for error, df in errors),
+        p_beyond=max(p_beyond(nearest, error, df, cell.margin) for error, df in errors),
     )
-
-
-def _spent(cell: JudgedCell, p_values: Sequence[float]) -> float:
-    """The p-value of one cell under every standard error, at its share of the level."""
-    return min(1.0, max(p_values) / cell.share)
 
 
 def judge_table(cells: Sequence[JudgedCell], suffix: str = "") -> list[Verdict]:
@@ -203,7 +190,7 @@ def _verdict(
     needed = None
     if word == "REPRODUCED":
         reason = (
-            f"The {shown} and its {_interval(cell)} interval, rounding included, lie within "
+            f"The {shown} and its 90 % interval, rounding included, lie within "
             f"{margin} ({p_text(one.p_equivalent)})."
         )
     elif word == "DISCREPANT":
@@ -228,8 +215,6 @@ def _verdict(
             f"The {shown} with standard error {_plain(error)}{suffix} is neither shown to be "
             f"within {margin} nor beyond; {number} would decide at this difference and spread."
         )
-    if cell.share < 1:
-        reason += f" This look may spend {100 * cell.share:.2g} % of the level of 5 %."
     if cell.published.note:
         reason = f"{reason} {cell.published.note}"
     interval = (one.difference - half, one.difference + half)
@@ -242,7 +227,7 @@ def _under(
     """A verdict that says how it hangs on a spread which the paper does not print."""
     known = replace(verdict, if_noisier=tuple(zip(RATIOS, words, strict=True)))
     if verdict.word == "REPRODUCED":
-        most = _stands_to(cell, one)
+        most = _stands_to(cell.margin, one)
         more = (
             "This stands as long as the paper's spread, which it does not print, is at most "
             f"{_floor(most)} times ours."
@@ -259,20 +244,15 @@ def _under(
     return replace(known, reason=f"{verdict.reason} {more}")
 
 
-def _stands_to(cell: JudgedCell, one: Assessment) -> float:
+def _stands_to(margin: float, one: Assessment) -> float:
     """The largest ratio of the paper's spread to ours at which the cell is still REPRODUCED.
 
     From farthest + t * s * sqrt(1/n + r^2) = margin. For a true ratio r the event that the answer
     is at least r is the very one that the test at r rejects, so "REPRODUCED up to this ratio" is
     wrong in at most 5 % of cases for every r.
     """
-    reach = (cell.margin - one.farthest) / (t_quantile(1 - cell.level, one.ours.df) * one.ours.sd)
+    reach = (margin - one.farthest) / (t_quantile(1 - LEVEL, one.ours.df) * one.ours.sd)
     return math.sqrt(max(1.0, reach**2 - 1 / one.ours.runs))
-
-
-def _interval(cell: JudgedCell) -> str:
-    """Which interval lies within the margin exactly where both one-sided tests reject."""
-    return f"{100 * (1 - 2 * cell.level):.3g} %"
 
 
 def _plain(value: float) -> str:

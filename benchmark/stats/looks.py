@@ -45,18 +45,6 @@ def shares(counts: Sequence[int], declared: int) -> list[float]:
     return found
 
 
-def share_at(trials: int, looks: Sequence[int]) -> float:
-    """The share of a look with so many trials where these looks are declared, rising.
-
-    1 where none are; 0 beyond the last.
-
-    Raises `ValueError` if `trials` is negative.
-    """
-    if not looks:
-        return 1.0
-    return shares([*(look for look in looks if look < trials), trials], looks[-1])[-1]
-
-
 def sequential_p(p_values: Sequence[float], shares: Sequence[float]) -> float:
     """One p-value of all looks: the smallest p_k / share_k, at most 1.
 

@@ -83,7 +83,7 @@ def traced() -> Iterator[OpTrace]:
 
 
 class _Zeros(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Zeros of the right shape in the place of convolutions and matrix products."""
+    """Zeros of the right shape and layout in the place of convolutions and matrix products."""
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
@@ -91,15 +91,39 @@ class _Zeros(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if func not in _HEAVY:
             return func(*args, **(kwargs or {}))
         shapes = func(*map(_shape_of, args), **(kwargs or {}))
+        # In another layout than the operator's the next layer would copy, and autograd keep both.
+        layout = torch.channels_last if any(map(_channels_last, args)) else torch.contiguous_format
         if isinstance(shapes, Tensor):
-            return torch.zeros(shapes.shape, dtype=shapes.dtype)
-        return tuple(None if s is None else torch.zeros(s.shape, dtype=s.dtype) for s in shapes)
+            return _zeros_like(shapes, layout)
+        return tuple(None if one is None else _zeros_like(one, layout) for one in shapes)
 
 
 def _shape_of(value: Any) -> Any:
     return value.to("meta") if isinstance(value, Tensor) else value
 
 
+def _channels_last(value: Any) -> bool:
+    """Whether images, or a kernel, are for PyTorch's operators ones whose channels lie innermost.
+
+    The rule of `is_strides_like_channels_last` in c10/core/MemoryFormat.h, which decides where
+    single channels or pixels fit both layouts.
+    """
+    if not isinstance(value, Tensor) or value.dim() != _IMAGES or not value.numel():
+        return False
+    least, strides = 1, value.stride()
+    for dim in (1, 3, 2, 0):
+        if strides[dim] < least or (dim == 0 and least == strides[1]):
+            return False
+        least = strides[dim] * value.shape[dim]
+    return True
+
+
+def _zeros_like(shape: Tensor, layout: torch.memory_format) -> Tensor:
+    found = torch.zeros(shape.shape, dtype=shape.dtype)
+    return found.contiguous(memory_format=layout) if shape.dim() == _IMAGES else found
+
+
+_IMAGES = 4
 _aten = torch.ops.aten
 _HEAVY = {
     _aten.convolution.default,

@@ -257,25 +257,30 @@ def test_a_cell_whose_trials_are_not_all_made_yet_is_not_judged_either():
     assert judged(plan, Shelf().put(run, CLOSE)).tables[0].cells[0].verdict.word == "REPRODUCED"
 
 
-def test_a_cell_at_a_declared_look_has_the_share_of_its_level():
+def test_where_looks_are_declared_a_cell_is_judged_once_at_the_last():
     run, one = config("ours"), cell("A|B", "70.10")
     plan = plan_of([table([one])], [PlannedCell(run, None, Readout(), (), cell=one)])
     looking = replace(plan, profile=replace(plan.profile, looks=(3, 5)))
 
-    def verdict(values):
-        shelf, asked = Shelf().put(run, values), replace(looking, trials=len(values))
-        return judged(asked, shelf).tables[0].cells[0].verdict
+    def verdict(values, **shelf):
+        asked = replace(looking, trials=len(values))
+        stored = Shelf(**shelf).put(run, [v for v in values if v is not None])
+        return judged(asked, stored).tables[0].cells[0].verdict
 
     close = [*CLOSE, [0.1, 0.7], [0.1, 0.702]]
     early, last = verdict(CLOSE), verdict(close)
-    # ln(1 + (e - 1) * 3/5) = 0.709 of 5 % at each end.
-    assert "its 92.9 % interval" in early.reason
-    # sqrt((1.995 / (t * 0.1))^2 - 1/3) with t = t(1 - 0.0354, 2).
-    assert early.reason.endswith("is at most 5.5 times ours.")
-    assert "This look may spend 71 % of the level" in early.reason
-    assert "This look may spend 29 % of the level" in last.reason
-    beyond = verdict([*close, [0.1, 0.2]])
-    assert (beyond.word, beyond.interval) == ("REPRODUCED", last.interval)
+    assert early.word == "INCONCLUSIVE"
+    assert "3 trials: a cell is judged once, with the 5 of the last look." in early.reason
+    assert last.word == "REPRODUCED"
+    assert "its 90 % interval" in last.reason
+    far = verdict([*close, [0.1, 0.2]])
+    assert (far.word, far.interval, far.difference) == (last.word, last.interval, last.difference)
+    assert "Of 6 trials the first 5 count: so many are declared." in far.reason
+    # What is missing beyond the last look takes no verdict away, and before it does.
+    assert verdict([*close, None]).word == "REPRODUCED"
+    lost = verdict([*close[:4], None], errors={(run, 4): "diverged"})
+    assert lost.word == "INCONCLUSIVE"
+    assert "diverged" in lost.reason
 
 
 def test_a_scaled_cell_that_lost_a_trial_says_so():

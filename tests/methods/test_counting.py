@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
+from fedrepro.methods.costs import op_trace
 from fedrepro.methods.costs.counting import _fitted, _tiny, count_costs
 from fedrepro.methods.costs.op_trace import OpTrace
 from fedrepro.methods.data.views.augment import Augmentation
@@ -127,6 +128,17 @@ def test_a_shortcut_of_this_processor_is_no_cost(
     found = count_costs(method, bound(make_task, method), IMAGES)
     monkeypatch.setattr(layers, "suits_kept_patches", lambda weight, pixels: True)
     assert count_costs(method, bound(make_task, method), IMAGES) == found
+
+
+@pytest.mark.parametrize("method", METHODS, ids=NAMES)
+def test_zeros_in_the_place_of_operators_lie_in_memory_as_their_results_do(
+    make_task: MakeTask, monkeypatch: pytest.MonkeyPatch, method: FederatedMethod
+) -> None:
+    """Or the next layer copies them, and autograd keeps the copies too."""
+    found = count_costs(method, bound(make_task, method), IMAGES)
+    monkeypatch.setattr(op_trace, "_HEAVY", set())
+    real = count_costs(method, bound(make_task, method), IMAGES)
+    assert (found.maps, found.flops) == (real.maps, real.flops)
 
 
 def test_what_is_streamed_within_a_round_is_refused(make_task: MakeTask) -> None:

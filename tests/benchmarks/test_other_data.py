@@ -1,0 +1,53 @@
+"""The page on other data names every claim that some data decide, beside the default's word."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.benchmarks.other_data import BASELINES, DECIDED, page
+
+BASELINE = json.loads((BASELINES / "fcl-reduced.json").read_text("utf-8"))
+OPEN = next(place for place, word in BASELINE["claims"].items() if word == "UNRESOLVED")
+
+
+def report(**more: Any) -> dict[str, Any]:
+    """A whole report in which nothing was decided but one claim that the baseline leaves open."""
+    tables: dict[str, Any] = {}
+    for place in BASELINE["claims"]:
+        table, _, id = place.partition(": ")
+        cells = [{"trials": [1.0] * n} for n in (1, 5, 8)]
+        one = tables.setdefault(table, {"id": table, "cells": cells, "claims": []})
+        one["claims"].append({"id": id, "word": "HOLDS" if place == OPEN else "UNRESOLVED"})
+    known = {name: BASELINE[name] for name in ("paper", "profile", "series")}
+    return {**known, "on": "mnist", "tables": list(tables.values()), **more}
+
+
+def test_words_stand_beside_those_of_the_baseline() -> None:
+    text = "\n".join(page([report()]))
+    assert "Trials of a run: 15 on the default, 5–8 on mnist." in text
+    assert f"| {OPEN} | unresolved | HOLDS |" in text
+    decided = {place: word for place, word in BASELINE["claims"].items() if word in DECIDED}
+    assert all(f"| {place} | {word} | unresolved |" in text for place, word in decided.items())
+    assert f"| mnist | 1 | 0 | 0 | 0 | {len(BASELINE['claims']) - 1} | 0 | 0 |" in text
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ({"on": None}, "one too many"),
+        ({"profile": "smoke"}, "profile smoke"),
+        ({"series": 7}, "series 7"),
+        ({"tables": []}, "not all claims"),
+    ],
+)
+def test_what_may_not_stand_beside_it_is_refused(other: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        list(page([report(**other)]))
+
+
+def test_a_second_report_on_the_same_data_is_refused() -> None:
+    with pytest.raises(ValueError, match="one too many"):
+        list(page([report(), report()]))
