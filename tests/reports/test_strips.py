@@ -57,11 +57,13 @@ def test_a_cell_without_trials_draws_nothing(table: TableResult) -> None:
 
 
 def test_differences_are_counted_in_margins(table: TableResult, cell: CellResult) -> None:
-    judged = replace(cell, margin=2.0, verdict=replace(cell.verdict, interval=(3.0, 7.0)))
-    scaled = replace(cell, margin=2.0)
+    # Of more trials than were declared the first count: the verdict's difference goes before ours.
+    first = replace(cell.verdict, difference=5.0, interval=(3.0, 7.0))
+    judged = replace(cell, margin=2.0, verdict=first)
+    scaled = replace(cell, margin=2.0, verdict=replace(cell.verdict, difference=None))
     without = replace(cell, margin=None)
     effects = strips.effects(replace(table, cells=(judged, scaled, without)))
-    assert [one.middle for one in effects] == [pytest.approx((81 - 76.8) / 2)] * 2
+    assert [one.middle for one in effects] == [2.5, pytest.approx((81 - 76.8) / 2)]
     assert (effects[0].low, effects[0].high) == (1.5, 3.5)
     assert effects[1].low == pytest.approx((79 - 76.8) / 2)
 
