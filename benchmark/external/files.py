@@ -18,5 +18,7 @@ def read_files(files: Sequence[Path], paper: Paper) -> list[Row]:
     return [
         row
         for file in files
-        for row in (read_map(file, paper) if file.suffix.lower() == ".toml" else read_rows(file))
+        for row in (
+            read_map(file, paper) if file.suffix.lower() == ".toml" else read_rows(file, paper.id)
+        )
     ]

@@ -23,6 +23,8 @@ from fedrepro.benchmark.spec.problems import suggestion
 
 COLUMNS = ("table", "row", "column", "seed", "value")
 OPTIONAL = ("metric", "unit", "round")
+OURS = ("paper", "profile", "edited_files")
+"""More columns of `report.trials.csv`: of these only the paper is read."""
 BYTES = 50_000_000
 """Of one file: half a million lines as long as those of a template."""
 _ROWS = 1_000_000
@@ -54,25 +56,28 @@ class Row:
     round: str | None = None
 
 
-def read_rows(file: Path) -> list[Row]:
+def read_rows(file: Path, paper: str | None = None) -> list[Row]:
     """The results in a CSV file (comma, semicolon or tab) or in JSON lines.
 
-    A line without a value is a trial that is not there.
+    A line without a value is a trial that is not there. paper: the id that a column `paper` must
+    give, if there is one.
 
-    Raises `FedreproError` for a file that cannot be read, a column that is missing or unknown, and
-    a value that is no finite number.
+    Raises `FedreproError` for a file that cannot be read, a column that is missing or unknown,
+    a value that is no finite number, and results of another paper.
     """
     text = read_text(file)
     name = name_of(file)
     if file.suffix.lower() in _JSON:
-        return from_records(_json_lines(text, name))
+        return from_records(_json_lines(text, name), paper)
     lines = csv_lines(text, name)
     return from_records(
-        (place, dict(zip(lines.header, line, strict=True))) for place, line in lines.body
+        ((place, dict(zip(lines.header, line, strict=True))) for place, line in lines.body), paper
     )
 
 
-def from_records(records: Iterable[tuple[str, Mapping[str, Any]]]) -> list[Row]:
+def from_records(
+    records: Iterable[tuple[str, Mapping[str, Any]]], paper: str | None = None
+) -> list[Row]:
     """Results from pairs of a place and the values by column; raises as `read_rows`."""
     rows: list[Row] = []
     checked: set[tuple[str, ...]] = set()
@@ -81,6 +86,9 @@ def from_records(records: Iterable[tuple[str, Mapping[str, Any]]]) -> list[Row]:
         if names not in checked:
             _check_names(names, place)
             checked.add(names)
+        of = _text(record.get("paper"))
+        if paper is not None and of not in ("", paper):
+            raise FedreproError(f"{place}: is a result of {shown(of)}, and {paper} is judged")
         row = _row(place, record)
         if row is not None:
             rows.append(row)
@@ -216,7 +224,7 @@ def whole_number(value: Any, place: str, what: str = "seed") -> int:
 def _check_names(names: Sequence[str], place: str) -> None:
     known = (*COLUMNS, *OPTIONAL)
     for name in names:
-        if name not in known:
+        if name not in (*known, *OURS):
             hint = suggestion(name, known)
             raise FedreproError(f"{place}: unknown column '{shown(name)}'{hint}")
     lacking = [name for name in COLUMNS if name not in names]

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from fedrepro._results import Results
 
 STORE = Path("results/store")
-_OF_OURS = ("paper", "profile", "edited_files")
-"""Columns of `Results.trials` and of `report.trials.csv` that say nothing of a cell."""
 
 
 def papers() -> pd.DataFrame:
@@ -245,16 +243,14 @@ def _rows(results: Any, paper: Paper) -> list[Row]:
 
     if not isinstance(results, pd.DataFrame):
         raise FedreproError(f"results must be files or a data frame, not {type(results).__name__}")
-    if "paper" in results and set(results["paper"]) - {paper.id}:
-        raise FedreproError(f"the column paper of these results names others than {paper.id}")
-    kept = results.drop(columns=[name for name in _OF_OURS if name in results])
-    return from_records(
+    records = (
         (
             f"row {i}",
             {str(name): None if _is_missing(value) else value for name, value in one.items()},
         )
-        for i, one in enumerate(kept.to_dict("records"))
+        for i, one in enumerate(results.to_dict("records"))
     )
+    return from_records(records, paper.id)
 
 
 def _is_missing(value: Any) -> bool:

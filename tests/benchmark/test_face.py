@@ -78,8 +78,8 @@ def test_frames_are_long_and_can_be_judged_again(tmp_path: Path) -> None:
     assert set(found.claims["word"]) == {"NOT RUN"}
     file = tmp_path / "again.csv"
     found.trials.drop(columns=["paper", "profile"]).to_csv(file, index=False)
-    written = pd.read_csv(found.write(tmp_path / "report").with_name("report.trials.csv"))
-    for again in (found.trials, written, file, [str(file)]):
+    written = found.write(tmp_path / "report").with_name("report.trials.csv")
+    for again in (found.trials, pd.read_csv(written), written, file, [str(file)]):
         judged = fedrepro.judge("cpcfl", again, protocol="full", note="n", audit=False)
         pd.testing.assert_frame_equal(judged.cells, found.cells)
     assert "cannot vouch" in repr(found)
@@ -92,7 +92,7 @@ def test_frames_are_long_and_can_be_judged_again(tmp_path: Path) -> None:
         (pd.DataFrame([{**CELL, "seed": 0}]), "row 0: column 'value' is missing"),
         (pd.DataFrame([{**CELL, "seed": 0.5, "value": 1}]), "row 0: seed '0.5'"),
         (pd.DataFrame([{**CELL, "seed": 0, "value": float("inf")}]), "not finite"),
-        (pd.DataFrame([{**CELL, "paper": "fcl", "seed": 0, "value": 5}]), "others than cpcfl"),
+        (pd.DataFrame([{**CELL, "paper": "fcl", "seed": 0, "value": 5}]), "result of fcl"),
         (3, "a data frame, not int"),
     ],
 )
