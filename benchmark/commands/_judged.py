@@ -95,7 +95,6 @@ def default_folder(plan: Plan, given: argparse.Namespace) -> Path:
     changes = dict(plan.sets)
     parts += [str(changes.pop(PRECISION))] if PRECISION in changes else []
     parts += ["series", str(plan.profile.series)] if getattr(given, "series", None) else []
-    parts += ["looks", *map(str, plan.profile.looks)] if getattr(given, "looks", None) else []
     parts += ["changed"] if changes or plan.has_other_trials else []
     return _ROOT / path_segment("-".join(parts))
 

@@ -95,14 +95,6 @@ def add_cells(parser: argparse.ArgumentParser, tables: bool = True) -> None:
     number = whole_number(1, limits.TRIALS)
     parser.add_argument("--trials", type=number, metavar="N", help="instead of the profile's")
     add_series(parser)
-    parser.add_argument(
-        "--looks",
-        type=whole_numbers(2, limits.TRIALS),
-        default=(),
-        metavar="N,N",
-        help="with how many trials claims may be looked at (10,20,40), declared before the first "
-        "look; instead of the profile's",
-    )
     add_profile(parser)
 
 
@@ -262,12 +254,6 @@ def whole_number(least: int, most: float = math.inf) -> Callable[[str], int]:
     return number
 
 
-def whole_numbers(least: int, most: float = math.inf) -> Callable[[str], tuple[int, ...]]:
-    """Reads whole numbers in these bounds, comma-separated."""
-    number = whole_number(least, most)
-    return lambda text: tuple(map(number, comma_separated(text)))
-
-
 def _seconds(text: str) -> float:
     """A finite number of at least 0."""
     with contextlib.suppress(ValueError):
@@ -369,7 +355,6 @@ def chosen_plan(given: argparse.Namespace, paper: Paper) -> Plan:
         on=given.on,
         trials=given.trials,
         series=given.series,
-        looks=given.looks,
         sets=changed_settings(given),
     )
 

@@ -132,7 +132,6 @@ def report_on_many(
             profile=given.profile,
             trials=given.trials,
             series=given.series,
-            looks=given.looks,
             store=given.store,
             stale=given.stale,
             command=command_line(),
@@ -174,7 +173,6 @@ def _judge(
     profile: str,
     trials: int | None,
     series: int | None,
-    looks: tuple[int, ...],
     store: Path,
     stale: bool,
     command: str,
@@ -182,9 +180,7 @@ def _judge(
     started: float,
 ) -> _Judged:
     """Judges a paper and writes its report to a new folder in `papers`."""
-    plan = make_plan(
-        load_paper(id, root), profile, trials=trials, series=series, looks=looks, sets=sets
-    )
+    plan = make_plan(load_paper(id, root), profile, trials=trials, series=series, sets=sets)
     report = _report(
         *(plan, store_at(store), trials, stale), command=command, wall_s=time.time() - started
     )

@@ -61,7 +61,6 @@ def plan(
     on: str | None = None,
     trials: int | None = None,
     series: int | None = None,
-    looks: Sequence[int] = (),
     sets: Mapping[str, Any] | None = None,
     readings: Sequence[str] = (),
 ) -> Plan:
@@ -69,9 +68,7 @@ def plan(
 
     paper: an id such as "cpcfl". profile: how much is run. tables: ids, None for all. rows: a
     pattern such as "CP-CFL|*". on: a data set of the profile. trials, series: instead of
-    the profile's. looks: with how many trials claims may be looked at, declared before the first
-    look; none for the profile's. sets: changed settings by dotted path. readings: of what the
-    paper leaves open.
+    the profile's. sets: changed settings by dotted path. readings: of what the paper leaves open.
 
     Raises `SpecError` for a name or a setting that does not exist.
     """
@@ -84,7 +81,6 @@ def plan(
         on=on,
         trials=trials,
         series=series,
-        looks=looks,
         sets=sets or {},
     )
 

@@ -288,7 +288,7 @@ class _Judging:
         """That a table has more trials than the profile's others, and why."""
         profile = self.plan.profile
         more = table.more_trials.get(profile.name)
-        if more is not None and not (self.plan.has_other_trials or profile.looks):
+        if more is not None and not self.plan.has_other_trials:
             yield f"{more.trials} trials for the {profile.trials} of the profile: {more.why}."
 
     def command(self, table: str, row: Sequence[str] | None = None) -> str:
@@ -304,8 +304,6 @@ class _Judging:
             words += ["--trials", str(self.plan.trials)]
         if self.plan.profile.series != paper.profiles[self.plan.profile.name].series:
             words += ["--series", str(self.plan.profile.series)]
-        if self.plan.profile.looks != paper.profiles[self.plan.profile.name].looks:
-            words += ["--looks", ",".join(map(str, self.plan.profile.looks))]
         for reading in paper.readings:
             words += ["--reading", reading]
         for path, value in self.plan.sets:

@@ -19,7 +19,6 @@ from fedrepro.benchmark.spec import names, settings
 from fedrepro.benchmark.spec.model import Cell, DrawnRun, Paper, Profile, Readout, Table
 from fedrepro.benchmark.spec.problems import suggestion
 from fedrepro.benchmark.spec.readings import under
-from fedrepro.benchmark.spec.trial_rules import wrong_looks
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +129,6 @@ class Plan:
             on=self.on,
             trials=self.trials if self.has_other_trials else None,
             series=self.profile.series,
-            looks=self.profile.looks,
             sets=self.sets,
         )
         if self.asked != self.more:
@@ -162,7 +160,6 @@ def make_plan(
     on: str | None = None,
     trials: int | None = None,
     series: int | None = None,
-    looks: Sequence[int] = (),
     sets: Mapping[str, Any] | Iterable[tuple[str, Any]] = (),
 ) -> Plan:
     """The runs that `profile` needs for some or all cells of a paper.
@@ -171,7 +168,6 @@ def make_plan(
     rows: labels joined by `|`, each part a name or `*`; None for all.
     on: a data set of the profile's `on`.
     trials, series: instead of the profile's.
-    looks: with how many trials claims may be looked at, instead of the profile's; none for its own.
     sets: changes by dotted path.
 
     Raises `SpecError` for a profile, table, row, data set or path that does not exist, and for a
@@ -187,8 +183,6 @@ def make_plan(
         _one_of("data set", on, chosen.on, f"--on under profile {profile}")
     if series is not None:
         chosen = replace(chosen, series=series)
-    if looks:
-        chosen = _looked_at(chosen, tuple(looks))
     changes = dict(sets)
     for path, value in changes.items():
         _check_set(path, value)
@@ -213,7 +207,7 @@ def make_plan(
     if rows is not None and not cells and not drawings:
         raise SpecError(f"--rows {rows}: no row of these tables has that label")
     runs = tuple(_in_order((*cells, *drawings)))
-    more = {} if chosen.looks else _more_trials(paper, chosen, resolver, published)
+    more = _more_trials(paper, chosen, resolver, published)
     return Plan(
         paper,
         chosen,
@@ -227,14 +221,6 @@ def make_plan(
         more=more,
         asked=more if trials is None else {},
     )
-
-
-def _looked_at(profile: Profile, looks: tuple[int, ...]) -> Profile:
-    """A profile with other looks; without `--until-decided` it trains up to one of them."""
-    if problem := wrong_looks(looks):
-        raise SpecError(f"--looks: {problem}")
-    trials = profile.trials if profile.trials in looks else looks[0]
-    return replace(profile, looks=looks, trials=trials)
 
 
 def _more_trials(

@@ -5,7 +5,7 @@ Parts of a wrong shape are passed over here; `benchmark.spec.schema` reports the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -15,22 +15,15 @@ from fedrepro.benchmark.spec.problems import Reporter
 Toml = Mapping[str, Any]
 
 
-def wrong_looks(looks: Sequence[int]) -> str | None:
-    """What is wrong with numbers of trials at which claims are to be looked at."""
-    if len(looks) < 2:
-        return "one look needs no declaration; give two or more, or none"
-    if any(later <= one for one, later in pairwise(looks)):
-        return f"{list(looks)} does not rise: a look adds trials to the one before"
-    return None
-
-
 def check_looks(profile: Toml, at: Path, report: Reporter) -> None:
     """Looks rise, there is more than one, and what is trained by default is one of them."""
     looks, trials = profile.get("looks"), profile.get("trials")
     if not isinstance(looks, list) or not all(type(one) is int for one in looks):
         return  # the schema says so
-    if problem := wrong_looks(looks):
-        report.add((*at, "looks"), problem)
+    if len(looks) < 2:
+        report.add((*at, "looks"), "one look needs no declaration; give two or more, or none")
+    elif any(later <= one for one, later in pairwise(looks)):
+        report.add((*at, "looks"), f"{looks} does not rise: a look adds trials to the one before")
     elif type(trials) is int and trials not in looks:
         report.add(
             (*at, "looks"),

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from fedrepro.benchmark.cli import main
-from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.folders import tables_root
 from fedrepro.benchmark.spec.load import load_paper, outline
 from fedrepro.benchmark.spec.model import MoreTrials
@@ -91,31 +89,6 @@ def test_trials_of_a_table_that_cannot_be_are_refused_with_the_reason(
         load_paper("made-up", with_more_trials(tmp_path, own, profile))
     assert said in str(refused.value)
     assert "3.toml:" in str(refused.value)
-
-
-def test_looks_of_the_command_line_take_the_place_of_the_profiles() -> None:
-    calibre = load_paper("calibre")
-    assert make_plan(calibre, "reduced").more
-    looked = make_plan(calibre, "reduced", looks=(8, 16, 32))
-    assert looked.profile.looks == (8, 16, 32)
-    assert looked.trials == calibre.profiles["reduced"].trials == 8
-    assert {looked.declared(run) for run in looked.runs} == {32}
-    # Table I asks for 25 trials of its own, but the looks say how many there are.
-    assert {len(looked.seeds(run)) for run in looked.shown} == {8}
-    assert not looked.has_other_trials
-    assert make_plan(calibre, "reduced", looks=(5, 10)).trials == 5
-    assert looked.under(()).profile == looked.profile
-
-
-@pytest.mark.parametrize(("looks", "reason"), [((10,), "two or more"), ((10, 5), "does not rise")])
-def test_looks_of_the_command_line_that_cannot_be_are_refused(
-    looks: tuple[int, ...], reason: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    given = ",".join(map(str, looks))
-    assert main(["plan", "cpcfl", "--looks", given]) == 2
-    said = capsys.readouterr().err
-    assert "--looks" in said
-    assert reason in said
 
 
 def test_the_list_refuses_a_paper_that_no_command_would_find(tmp_path: Path) -> None:

@@ -53,21 +53,6 @@ def told(folder: Path, *more: str) -> dict[str, Any]:
     return found
 
 
-def test_looks_may_be_declared_where_the_profile_has_none(
-    paper: Paper, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bare = replace(paper, profiles={"smoke": replace(paper.profiles["smoke"], looks=())})
-    for module in (run, _options):
-        monkeypatch.setattr(module, "load_paper", lambda id, root=None: bare)
-    found = told(tmp_path, "run", "--until-decided", "--looks", "2,3", "--jobs", "0")
-    (claim,) = found["tables"][0]["claims"]
-    assert (claim["looks"], claim["declared"]) == ([2, 3], 3)
-    assert "--looks 2,3" in found["tables"][0]["command"]
-    # A report on the same trials that declares nothing new spends nothing more.
-    (again,) = told(tmp_path, "report", "--looks", "2,3")["tables"][0]["claims"]
-    assert (again["looks"], again["p"], again["word"]) == ([2, 3], claim["p"], claim["word"])
-
-
 def test_only_what_claims_need_is_trained_and_the_next_run_trains_nothing(
     paper: Paper, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
