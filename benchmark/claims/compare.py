@@ -64,8 +64,9 @@ def compared(comparison: Elementary, context: ClaimContext, claim: Claim) -> Com
         return _shown(comparison, differences)
     looks = context.looks.get(claim.id)
     counts = (len(seeds),) if looks is None else looks.counts
-    each = [trials.first(count).p_values(claim.every_trial) for count in counts]
-    spent = [1.0] if looks is None else shares(counts, looks.declared)
+    declared = len(seeds) if looks is None else looks.declared
+    each = [trials.at_look(count, declared).p_values(claim.every_trial) for count in counts]
+    spent = [1.0] if looks is None else shares(counts, declared)
     p, p_reversed = (sequential_p(side, spent) for side in zip(*each, strict=True))
     return _shown(comparison, differences, p, p_reversed)
 
@@ -108,8 +109,11 @@ class _Trials:
     context: ClaimContext
     seeds: tuple[int, ...]
 
-    def first(self, count: int) -> _Trials:
-        return _Trials(self.comparison, self.context, self.seeds[:count])
+    def at_look(self, count: int, declared: int) -> _Trials:
+        """The first of them, judged by what was known then: later trials must not change a look."""
+        early = count < max(declared, len(self.seeds))
+        context = self.context.at_look(count) if early else self.context
+        return _Trials(self.comparison, context, self.seeds[:count])
 
     @cached_property
     def arrays(self) -> Arrays:

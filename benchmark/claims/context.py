@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from fedrepro.benchmark.claims.by_seed import Values
 from fedrepro.benchmark.claims.nodes import CellKey, key_of
@@ -33,6 +33,7 @@ class ClaimContext:
     incomplete: of a cell that has fewer trials than planned, how many and why.
     looks: by claim, when it was looked at; one look at all trials where there is no entry.
     fallen: by cell, its trials that fell far out of the others; no entry where that is not known.
+    fallen_at: the same as an earlier look knew it, which had so many trials of each cell.
     recomputed: by counted cell, what its formula gives.
     """
 
@@ -44,7 +45,19 @@ class ClaimContext:
     incomplete: Mapping[CellKey, str] = field(default_factory=dict)
     looks: Mapping[str, Looks] = field(default_factory=dict)
     fallen: Mapping[CellKey, Fallen] = field(default_factory=dict)
+    fallen_at: Callable[[int], Mapping[CellKey, Fallen]] | None = None
     recomputed: Mapping[CellKey, float] = field(default_factory=dict)
+
+    def at_look(self, trials: int) -> ClaimContext:
+        """What a look with so many trials knew, of later ones that have been made since nothing."""
+        if self.fallen_at is None:
+            return self
+        return replace(self, fallen=self.fallen_at(trials))
+
+
+def first_trials(values: Values, trials: int) -> Values:
+    """The first trials of every cell, by seed."""
+    return {key: dict(sorted(own.items())[:trials]) for key, own in values.items()}
 
 
 def fallen_trials(cells: Iterable[Cell], values: Values) -> dict[CellKey, Fallen]:

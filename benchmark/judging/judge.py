@@ -9,12 +9,12 @@ import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 
 from fedrepro.benchmark.analytic import recomputed
 from fedrepro.benchmark.audit.findings import Finding, findings_for
 from fedrepro.benchmark.claims.bind_cells import bind
-from fedrepro.benchmark.claims.context import ClaimContext, fallen_trials
+from fedrepro.benchmark.claims.context import ClaimContext, fallen_trials, first_trials
 from fedrepro.benchmark.claims.nodes import CellKey, key_of
 from fedrepro.benchmark.claims.trials import Claims, judge_together
 from fedrepro.benchmark.judging.cell_verdicts import cell_verdicts
@@ -127,6 +127,7 @@ class _Judging:
         """What is known of all cells of the paper; without margin and unit, which tables give."""
         trials = self.evidence.cells
         values = {key: one.by_seed for key, one in trials.items()}
+        trained = tuple(one.cell for one in self.plan.cells)
         return ClaimContext(
             values=values,
             margin=None,
@@ -142,7 +143,8 @@ class _Judging:
                 for cell in table.cells
             },
             incomplete={key: one.incomplete for key, one in trials.items() if one.incomplete},
-            fallen=fallen_trials((one.cell for one in self.plan.cells), values),
+            fallen=fallen_trials(trained, values),
+            fallen_at=cache(lambda looked: fallen_trials(trained, first_trials(values, looked))),
             recomputed={
                 key_of(one.cell): value
                 for one in self.plan.cells

@@ -139,7 +139,7 @@ class TableLooks:
                 f"Of {n} trials the first {looks.declared} count: so many were declared before "
                 "the first look."
             )
-        if known is not None and n < known.counts[-1] and n not in known.counts:
+        if known is not None and n < known.counts[-1]:
             return f"It was judged with {known.counts[-1]} trials before; fewer are no new look."
         return ""
 

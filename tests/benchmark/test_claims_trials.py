@@ -9,7 +9,7 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import DescrStatsW
 
 from fedrepro.benchmark.claims.bind_cells import bind
-from fedrepro.benchmark.claims.context import ClaimContext, fallen_trials
+from fedrepro.benchmark.claims.context import ClaimContext, fallen_trials, first_trials
 from fedrepro.benchmark.claims.trials import judge_claims, judge_together
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.plain import as_plain
@@ -449,6 +449,30 @@ def test_an_open_claim_says_how_many_trials_would_decide_at_what_was_seen():
     p = [stats.t.sf(abs(d.mean()) / d.std(ddof=1) * k**0.5, k - 1) for k in (n - 1, n)]
     assert found.word == "UNRESOLVED"
     assert p[0] > 0.05 >= p[1]
+
+
+def test_a_later_collapse_does_not_change_what_an_earlier_look_found():
+    rng = np.random.default_rng(6)
+    a, b, c, d = (50 + rng.normal(0, 1, 10) for _ in range(4))
+    a[:5] += 5
+    d[7] -= 20
+    late = {key(row): dict(enumerate(x)) for row, x in zip(ROWS, (a, b, c, d), strict=True)}
+    claim = Claim("c", "s", "'a' > 'b'")
+
+    def p_of(values, *counts, known):
+        context = ClaimContext(
+            values, 2.0, "%", frozenset(), {}, looks={"c": Looks(counts, 10)},
+            fallen=fallen_trials(CELLS, values), fallen_at=known,
+        )  # fmt: skip
+        return judge_claims([(claim, bind(claim, TABLE, PAPER))], context)[0].p
+
+    def known(trials):
+        return fallen_trials(CELLS, first_trials(late, trials))
+
+    at_first = p_of(first_trials(late, 5), 5, known=known)
+    assert at_first < 0.05
+    assert p_of(late, 5, 10, known=known) == at_first
+    assert p_of(late, 5, 10, known=None) > at_first
 
 
 def test_one_arm_that_may_collapse_needs_more_than_five_trials_to_be_called_better():

@@ -207,6 +207,33 @@ def test_a_report_shows_as_many_trials_of_each_run_as_it_has_come_to(
     assert as_stored(plan, store, 5) is plan
 
 
+def test_what_a_look_found_stays_though_a_later_trial_collapses(
+    plan: Plan, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def collapsing(run: RunConfig, seed: int) -> float:
+        falls = run.options["learning_rate"] == 0.04 and seed == 7
+        return 0.001 if falls else as_usual(run, seed)
+
+    as_usual, bench = result_of, Bench(plan, store)
+
+    def p_with(trials: range) -> float | None:
+        bench.train([(run, seed) for run in plan.runs for seed in trials])
+        report = bench.judged(as_stored(plan, store, None))
+        return next(one.p for one in report.tables[0].claims if one.id == "large")
+
+    at_first = p_with(range(5))
+    with monkeypatch.context() as patched:
+        patched.setitem(globals(), "result_of", collapsing)
+        later = p_with(range(5, 10))
+    assert at_first is not None
+    assert later is not None
+    assert later <= at_first < 0.05
+    # Fewer trials again show the early word, and say that there were more.
+    fewer = bench.judged(replace(plan, trials=5, asked={run.key: 5 for run in plan.runs}))
+    reason = next(one.reason for one in fewer.tables[0].claims if one.id == "large")
+    assert "It was judged with 10 trials before" in reason
+
+
 def test_a_claim_whose_trial_fails_is_left_and_tried_again_by_the_next_run(
     plan: Plan, store: Store
 ) -> None:
