@@ -34,7 +34,7 @@ from fedrepro.benchmark.claims.nodes import Arithmetic, Elementary, Node, leaves
 from fedrepro.benchmark.results import Comparison
 from fedrepro.benchmark.spec.model import Claim
 from fedrepro.benchmark.spec.printed import half_unit
-from fedrepro.benchmark.stats.looks import sequential_p, shares
+from fedrepro.benchmark.stats.looks import Looks, sequential_p, shares
 from fedrepro.benchmark.stats.outliers import p_unseen
 from fedrepro.benchmark.stats.paired import p_above, p_sign, p_t, unanimous
 from fedrepro.benchmark.stats.samples import Sample, describe, mean_interval
@@ -62,11 +62,11 @@ def compared(comparison: Elementary, context: ClaimContext, claim: Claim) -> Com
     sample = describe(differences.tolist())
     if sample is None or sample.n < 2 or not is_testable(comparison, context):
         return _shown(comparison, differences)
-    looks = context.looks.get(claim.id)
-    counts = (len(seeds),) if looks is None else looks.counts
-    declared = len(seeds) if looks is None else looks.declared
-    each = [trials.at_look(count, declared).p_values(claim.every_trial) for count in counts]
-    spent = [1.0] if looks is None else shares(counts, declared)
+    looks = context.looks.get(claim.id, Looks((len(seeds),), len(seeds)))
+    each = [
+        trials.at_look(count, looks.declared).p_values(claim.every_trial) for count in looks.counts
+    ]
+    spent = shares(looks.counts, looks.declared)
     p, p_reversed = (sequential_p(side, spent) for side in zip(*each, strict=True))
     return _shown(comparison, differences, p, p_reversed)
 

@@ -224,7 +224,7 @@ def whole_number(value: Any, place: str, what: str = "seed") -> int:
 def _check_names(names: Sequence[str], place: str) -> None:
     known = (*COLUMNS, *OPTIONAL)
     for name in names:
-        if name not in (*known, *OURS):
+        if name not in known and name not in OURS:
             hint = suggestion(name, known)
             raise FedreproError(f"{place}: unknown column '{shown(name)}'{hint}")
     lacking = [name for name in COLUMNS if name not in names]

@@ -73,7 +73,7 @@ def _without_judging(table: Table, planned: PlannedCell, evidence: Evidence) -> 
         return Verdict("SCALED", why, difference)
     if cell.printed.value is None:
         return Verdict("DESCRIPTIVE", "The paper prints no value here; a claim needs ours.")
-    last = _last_look(evidence)
+    last = evidence.plan.profile.last_look
     if last is not None and len(_counted(cell, evidence)) < last:
         why = (
             f"{len(trials.found)} trials: a cell is judged once, with the {last} of the last look."
@@ -90,14 +90,9 @@ def _without_judging(table: Table, planned: PlannedCell, evidence: Evidence) -> 
     return None
 
 
-def _last_look(evidence: Evidence) -> int | None:
-    """How many trials the last declared look has; None where no looks are declared."""
-    return max(evidence.plan.profile.looks, default=None)
-
-
 def _counted(cell: Cell, evidence: Evidence) -> tuple[float, ...]:
     """The trials that a cell is judged with: no look at more than were declared."""
-    seeds = evidence.cells[key_of(cell)].values[: _last_look(evidence)]
+    seeds = evidence.cells[key_of(cell)].values[: evidence.plan.profile.last_look]
     return tuple(value for value in seeds if value is not None)
 
 

@@ -119,8 +119,7 @@ def _chance(plan: Plan, planned: PlannedCell, side: Published, evidence: Evidenc
     assert margin is not None
     assert run is not None
     spread, half = side.spread, (side.high - side.low) / 2
-    # Where looks are declared, a cell is judged at the last of them.
-    n = max(plan.profile.looks, default=len(plan.seeds(run)))
+    n = plan.profile.last_look or len(plan.seeds(run))
     sample = evidence.samples[key_of(cell)]
     sd: float | None = None
     source: Literal["stored trials", "printed", "borrowed"] | None = None

@@ -127,7 +127,7 @@ class _Judging:
         """What is known of all cells of the paper; without margin and unit, which tables give."""
         trials = self.evidence.cells
         values = {key: one.by_seed for key, one in trials.items()}
-        trained = tuple(one.cell for one in self.plan.cells)
+        cells = tuple(one.cell for one in self.plan.cells)
         return ClaimContext(
             values=values,
             margin=None,
@@ -143,8 +143,8 @@ class _Judging:
                 for cell in table.cells
             },
             incomplete={key: one.incomplete for key, one in trials.items() if one.incomplete},
-            fallen=fallen_trials(trained, values),
-            fallen_at=cache(lambda looked: fallen_trials(trained, first_trials(values, looked))),
+            fallen=fallen_trials(cells, values),
+            fallen_at=cache(lambda looked: fallen_trials(cells, first_trials(values, looked))),
             recomputed={
                 key_of(one.cell): value
                 for one in self.plan.cells

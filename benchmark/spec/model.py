@@ -298,6 +298,11 @@ class Profile:
         """The trials over which the level of a claim is spent (`benchmark.stats.looks`)."""
         return max((self.trials, *self.looks))
 
+    @property
+    def last_look(self) -> int | None:
+        """With how many trials a cell is judged; None where no looks are declared."""
+        return max(self.looks, default=None)
+
     def omitted(self, experiment: Experiment) -> str | None:
         """Why the profile does not run the experiment of a cell, or None if it does."""
         for omission in self.omit:
