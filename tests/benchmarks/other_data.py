@@ -1,7 +1,7 @@
 """What claims come to on other data: `python -m tests.benchmarks.other_data REPORT.json ...`.
 
 Each report is of a whole reduced run under `--on`; beside it stands the recorded baseline of the
-default data. The tables of docs/other-data.md are printed.
+default data. The tables of docs/other-data.md are printed, and how far words agree.
 
 Raises `ValueError` for a report of something else, or a second one of a paper on the same data.
 """
@@ -15,11 +15,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from fedrepro.reports.layout import CLAIMS
+
 BASELINES = Path(__file__).parents[2] / "results" / "baselines"
-ORDER = (
-    "HOLDS", "PARTLY", "OPPOSITE HERE", "REVERSED", "UNRESOLVED", "NOT JUDGED", "NOT RUN",
-)  # fmt: skip
-DECIDED = ORDER[:4]
+OPPOSITE = {"OPPOSITE HERE", "REVERSED"}
+DECIDED = {"HOLDS", "PARTLY", *OPPOSITE}
 Words = Mapping[str, str]
 """Of every claim by place, `3: id`."""
 
@@ -39,6 +39,8 @@ def trials_of(cells: Iterable[Mapping[str, Any]]) -> str:
 
 
 def page(reports: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    sections: list[str] = []
+    decided: list[set[str]] = []
     for paper in sorted({one["paper"] for one in reports}):
         baseline = json.loads((BASELINES / f"{paper}-reduced.json").read_text("utf-8"))
         on: dict[str, Words] = {"default": baseline["claims"]}
@@ -48,10 +50,21 @@ def page(reports: Sequence[Mapping[str, Any]]) -> Iterator[str]:
                 on[_checked(report, baseline, on)] = words_of(report)
                 cells = (cell for table in report["tables"] for cell in table["cells"])
                 trials.append(f"{trials_of(cells)} on {report['on']}")
-        yield f"## `{paper}`\n"
-        yield f"Trials of a run: {', '.join(trials)}.\n"
-        yield from _counts(on)
-        yield from _decided(on)
+        sections += (f"## `{paper}`\n", f"Trials of a run: {', '.join(trials)}.\n")
+        sections += (*_counts(on), *_decided(on))
+        decided += ({words[place] for words in on.values()} & DECIDED for place in on["default"])
+    yield _agreement([words for words in decided if words])
+    yield from sections
+
+
+def _agreement(decided: Sequence[set[str]]) -> str:
+    """How often a claim holds, or holds in part, on some data and is the opposite on other data."""
+    opposite = [words for words in decided if words & OPPOSITE]
+    holds, partly = (sum(word in words for words in opposite) for word in ("HOLDS", "PARTLY"))
+    return (
+        f"Of {len(decided)} claims that some data decide {holds or 'none'} hold on one set and are "
+        f"the opposite on another, and {partly} are `PARTLY` on one and the opposite on another.\n"
+    )
 
 
 def _checked(report: Mapping[str, Any], baseline: Mapping[str, Any], known: Collection[str]) -> str:
@@ -67,11 +80,11 @@ def _checked(report: Mapping[str, Any], baseline: Mapping[str, Any], known: Coll
 
 
 def _counts(on: Mapping[str, Words]) -> Iterator[str]:
-    yield f"| data | {' | '.join(f'`{word}`' for word in ORDER)} |"
-    yield "|---" * (len(ORDER) + 1) + "|"
+    yield f"| data | {' | '.join(f'`{word}`' for word in CLAIMS)} |"
+    yield "|---" * (len(CLAIMS) + 1) + "|"
     for name, words in on.items():
         found = Counter(words.values())
-        yield f"| {name} | {' | '.join(str(found[word]) for word in ORDER)} |"
+        yield f"| {name} | {' | '.join(str(found[word]) for word in CLAIMS)} |"
     yield ""
 
 

@@ -34,6 +34,20 @@ def test_words_stand_beside_those_of_the_baseline() -> None:
     assert f"| mnist | 1 | 0 | 0 | 0 | {len(BASELINE['claims']) - 1} | 0 | 0 |" in text
 
 
+def test_it_says_of_how_many_claims_data_say_the_opposite() -> None:
+    partly = next(place for place, word in BASELINE["claims"].items() if word == "PARTLY")
+    turned = report()
+    for table in turned["tables"]:
+        for claim in table["claims"]:
+            if f"{table['id']}: {claim['id']}" == partly:
+                claim["word"] = "OPPOSITE HERE"
+    decided = {place for place, word in BASELINE["claims"].items() if word in DECIDED} | {OPEN}
+    said = "{} claims that some data decide none hold on one set and are the opposite on another"
+    assert said.format(len(decided)) in next(page([turned]))
+    assert "and 1 are `PARTLY`" in next(page([turned]))
+    assert "and 0 are `PARTLY`" in next(page([report()]))
+
+
 @pytest.mark.parametrize(
     ("other", "said"),
     [
