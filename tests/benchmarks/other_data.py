@@ -1,7 +1,8 @@
-"""What claims come to on other data: `python -m tests.benchmarks.other_data REPORT.json ...`.
+"""What claims come to on other data: `python -m tests.benchmarks.other_data [REPORT.json ...]`.
 
-Each report is of a whole reduced run under `--on`; beside it stands the recorded baseline of the
-default data. The tables of docs/other-data.md are printed, and how far words agree.
+Of each report of a whole reduced run under `--on` the words of its claims are kept in
+results/other-data. Of all that is kept, beside the recorded baselines of the default data, the
+tables of docs/other-data.md are printed, and how far words agree.
 
 Raises `ValueError` for a report of something else, or a second one of a paper on the same data.
 """
@@ -17,19 +18,24 @@ from typing import Any
 
 from fedrepro.reports.layout import CLAIMS
 
-BASELINES = Path(__file__).parents[2] / "results" / "baselines"
+RESULTS = Path(__file__).parents[2] / "results"
+BASELINES, KEPT = RESULTS / "baselines", RESULTS / "other-data"
 OPPOSITE = {"OPPOSITE HERE", "REVERSED"}
 DECIDED = {"HOLDS", "PARTLY", *OPPOSITE}
 Words = Mapping[str, str]
 """Of every claim by place, `3: id`."""
 
 
-def words_of(report: Mapping[str, Any]) -> Words:
-    return {
+def kept(report: Mapping[str, Any]) -> dict[str, Any]:
+    """What is kept of a report: which it is, its trials and the words of its claims."""
+    cells = (cell for table in report["tables"] for cell in table["cells"])
+    claims = {
         f"{table['id']}: {claim['id']}": claim["word"]
         for table in report["tables"]
         for claim in table["claims"]
     }
+    which = {name: report[name] for name in ("paper", "profile", "series", "on")}
+    return {**which, "trials": trials_of(cells), "claims": claims}
 
 
 def trials_of(cells: Iterable[Mapping[str, Any]]) -> str:
@@ -38,18 +44,18 @@ def trials_of(cells: Iterable[Mapping[str, Any]]) -> str:
     return "–".join(map(str, sorted({min(counts), max(counts)}))) if counts else "one"
 
 
-def page(reports: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def page(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """The page's lines, of what was kept."""
     sections: list[str] = []
     decided: list[set[str]] = []
-    for paper in sorted({one["paper"] for one in reports}):
+    for paper in sorted({one["paper"] for one in results}):
         baseline = json.loads((BASELINES / f"{paper}-reduced.json").read_text("utf-8"))
         on: dict[str, Words] = {"default": baseline["claims"]}
         trials = [f"{trials_of(baseline['cells'].values())} on the default"]
-        for report in reports:
-            if report["paper"] == paper:
-                on[_checked(report, baseline, on)] = words_of(report)
-                cells = (cell for table in report["tables"] for cell in table["cells"])
-                trials.append(f"{trials_of(cells)} on {report['on']}")
+        for result in results:
+            if result["paper"] == paper:
+                on[_checked(result, baseline, on)] = result["claims"]
+                trials.append(f"{result['trials']} on {result['on']}")
         sections += (f"## `{paper}`\n", f"Trials of a run: {', '.join(trials)}.\n")
         sections += (*_counts(on), *_decided(on))
         decided += ({words[place] for words in on.values()} & DECIDED for place in on["default"])
@@ -67,16 +73,16 @@ def _agreement(decided: Sequence[set[str]]) -> str:
     )
 
 
-def _checked(report: Mapping[str, Any], baseline: Mapping[str, Any], known: Collection[str]) -> str:
-    """The data of a report that may stand beside the baseline."""
+def _checked(result: Mapping[str, Any], baseline: Mapping[str, Any], known: Collection[str]) -> str:
+    """The data of a result that may stand beside the baseline."""
     for name in ("profile", "series"):
-        if report[name] != baseline[name]:
-            raise ValueError(f"{name} {report[name]} beside {baseline[name]} of the baseline")
-    if report["on"] is None or report["on"] in known:
-        raise ValueError(f"a report of {report['paper']} on {report['on']} is one too many")
-    if words_of(report).keys() != baseline["claims"].keys():
-        raise ValueError(f"not all claims of {report['paper']} are in the report, or others")
-    return str(report["on"])
+        if result[name] != baseline[name]:
+            raise ValueError(f"{name} {result[name]} beside {baseline[name]} of the baseline")
+    if result["on"] is None or result["on"] in known:
+        raise ValueError(f"a report of {result['paper']} on {result['on']} is one too many")
+    if result["claims"].keys() != baseline["claims"].keys():
+        raise ValueError(f"not all claims of {result['paper']} are in the report, or others")
+    return str(result["on"])
 
 
 def _counts(on: Mapping[str, Words]) -> Iterator[str]:
@@ -101,5 +107,19 @@ def _decided(on: Mapping[str, Words]) -> Iterator[str]:
     yield ""
 
 
+def read_kept() -> list[dict[str, Any]]:
+    """All that is kept, MNIST before CIFAR-10."""
+    return [json.loads(one.read_text("utf-8")) for one in sorted(KEPT.glob("*.json"), reverse=True)]
+
+
+def _keep(report: Mapping[str, Any]) -> None:
+    result = kept(report)
+    list(page([result]))  # refuses what may not stand there
+    text = json.dumps(result, indent=1, ensure_ascii=False)
+    (KEPT / f"{result['paper']}-{result['on']}.json").write_text(text + "\n", "utf-8")
+
+
 if __name__ == "__main__":
-    print("\n".join(page([json.loads(Path(one).read_text("utf-8")) for one in sys.argv[1:]])))
+    for name in sys.argv[1:]:
+        _keep(json.loads(Path(name).read_text("utf-8")))
+    print("\n".join(page(read_kept())))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.benchmarks.other_data import BASELINES, DECIDED, page
+from tests.benchmarks.other_data import BASELINES, DECIDED, kept, page, read_kept
 
 BASELINE = json.loads((BASELINES / "fcl-reduced.json").read_text("utf-8"))
 OPEN = next(place for place, word in BASELINE["claims"].items() if word == "UNRESOLVED")
@@ -26,7 +27,7 @@ def report(**more: Any) -> dict[str, Any]:
 
 
 def test_words_stand_beside_those_of_the_baseline() -> None:
-    text = "\n".join(page([report()]))
+    text = "\n".join(page([kept(report())]))
     assert "Trials of a run: 15 on the default, 5–8 on mnist." in text
     assert f"| {OPEN} | unresolved | HOLDS |" in text
     decided = {place: word for place, word in BASELINE["claims"].items() if word in DECIDED}
@@ -43,9 +44,9 @@ def test_it_says_of_how_many_claims_data_say_the_opposite() -> None:
                 claim["word"] = "OPPOSITE HERE"
     decided = {place for place, word in BASELINE["claims"].items() if word in DECIDED} | {OPEN}
     said = "{} claims that some data decide none hold on one set and are the opposite on another"
-    assert said.format(len(decided)) in next(page([turned]))
-    assert "and 1 are `PARTLY`" in next(page([turned]))
-    assert "and 0 are `PARTLY`" in next(page([report()]))
+    assert said.format(len(decided)) in next(page([kept(turned)]))
+    assert "and 1 are `PARTLY`" in next(page([kept(turned)]))
+    assert "and 0 are `PARTLY`" in next(page([kept(report())]))
 
 
 @pytest.mark.parametrize(
@@ -59,9 +60,14 @@ def test_it_says_of_how_many_claims_data_say_the_opposite() -> None:
 )
 def test_what_may_not_stand_beside_it_is_refused(other: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
-        list(page([report(**other)]))
+        list(page([kept(report(**other))]))
 
 
 def test_a_second_report_on_the_same_data_is_refused() -> None:
     with pytest.raises(ValueError, match="one too many"):
-        list(page([report(), report()]))
+        list(page([kept(report())] * 2))
+
+
+def test_the_page_is_what_the_kept_words_print() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "other-data.md").read_text("utf-8")
+    assert text.endswith("\n".join(page(read_kept())))
