@@ -115,7 +115,7 @@ def add_profile(parser: argparse.ArgumentParser) -> None:
         metavar="PROFILE",
         default="reduced",
         help="how much is run: reduced (minutes; the default), paper (the published protocol), "
-        "smoke (seconds)",
+        "smoke (seconds), patient (as reduced, looked at with more and more trials)",
     )
     parser.add_argument("--on", metavar="SET", help="put the profile on this data set (mnist, ...)")
     parser.add_argument(

@@ -56,10 +56,13 @@ def trained_until_decided(
     available = DataAvailability(given.data_dir, download=False)
     budget = Budget() if given.budget is None else Budget(given.budget)
     progress = Progress()
+    looks = looks_of(plan.profile, given.trials)
+    if given.trials is not None and looks[-1] < given.trials:
+        progress.say(f"the last look within {given.trials} trials is at {looks[-1]}")
     steps = UntilDecided(
         plan,
         store,
-        looks_of(plan.profile, given.trials),
+        looks,
         Means(
             judge=lambda so_far: judge(
                 so_far, store, command=command_line(), not_run=steps.done.not_run, audit=False

@@ -13,7 +13,7 @@ from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.planning.overrides import override
 from fedrepro.benchmark.spec import authors, names, settings
 from fedrepro.benchmark.spec.lines import Path
-from fedrepro.benchmark.spec.model import Cell, DrawnRun, Experiment, Paper, Readout, Table
+from fedrepro.benchmark.spec.model import Cell, DrawnRun, Experiment, Paper, Profile, Readout, Table
 from fedrepro.benchmark.spec.problems import Problem, Reporter, in_order
 
 BUILT: Mapping[str, tuple[str, str, str]] = {
@@ -79,6 +79,11 @@ class _Checker:
         text = self.paper.file.read_text(encoding="utf-8")
         return frozenset(tomllib.loads(text).get("vocabulary", ()))
 
+    @cached_property
+    def profiles(self) -> tuple[Profile, ...]:
+        """Those that say themselves what they run; one like another has nothing to check."""
+        return tuple(one for one in self.paper.profiles.values() if one.like is None)
+
     def check(self) -> None:
         for table in self.paper.tables:
             report = Reporter(table.file, table.file.read_text(encoding="utf-8"))
@@ -104,7 +109,7 @@ class _Checker:
             return
         self.seen.add(own)
         fine = self._options(bound.experiment, bound.read, "", label, report)
-        for profile in self.paper.profiles.values():
+        for profile in self.profiles:
             under = f"profile {profile.name}: "
             count, overrides = len(profile.overrides), profile.overrides_for(bound)
             if fine and not overrides and not profile.on:
@@ -175,7 +180,7 @@ class _Checker:
 
     def _idle_overrides(self) -> None:
         report = Reporter(self.paper.file, self.paper.file.read_text(encoding="utf-8"))
-        for profile in self.paper.profiles.values():
+        for profile in self.profiles:
             for i, one in enumerate(profile.overrides):
                 if self.seen and (profile.name, i) not in self.effective:
                     report.add(

@@ -146,6 +146,11 @@ class Summary:
         ]
         if plan.drawings:
             lines.insert(1, f"{len(plan.drawings)} runs drawn in figures without printed values")
+        if plan.profile.looks:
+            looks = ", ".join(map(str, plan.profile.looks))
+            lines.append(
+                f"claims are looked at with {looks} trials: `fedrepro run --until-decided`"
+            )
         lines += [f"{n} cells without a run: {reason}" for reason, n in self.reasons.items()]
         left = self.estimate
         return lines if left is None else [*lines, left.line(), left.longest_line()]
@@ -158,6 +163,7 @@ class Summary:
             "profile": plan.profile.name,
             "on": plan.on,
             "series": plan.profile.series,
+            "looks": list(plan.profile.looks),
             "cells": len(plan.cells),
             "measured": sum(self.sharing.values()),
             "without_run": dict(self.reasons),

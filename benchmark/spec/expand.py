@@ -25,6 +25,7 @@ from fedrepro.benchmark.spec.schema import (
     RawColumn,
     RawFigure,
     RawPaper,
+    RawProfile,
     RawTable,
 )
 from fedrepro.benchmark.spec.settings import merge
@@ -32,29 +33,32 @@ from fedrepro.benchmark.spec.settings import merge
 
 def expand_paper(raw: RawPaper, tables: tuple[Table, ...], file: Path) -> Paper:
     """The paper with its expanded tables."""
-    profiles = {
-        name: Profile(
-            name,
-            profile.trials,
-            tuple(profile.overrides),
-            {data_set: tuple(changes) for data_set, changes in profile.on.items()},
-            tuple(profile.omit),
-            tuple(profile.looks or ()),
-            profile.series,
-        )
-        for name, profile in raw.profiles.items()
-    }
     return Paper(
         id=raw.id,
         title=raw.title,
         authors=raw.authors,
         year=raw.year,
         tables=tables,
-        profiles=profiles,
+        profiles={name: _profile(name, raw.profiles) for name in raw.profiles},
         unstated=tuple(raw.unstated),
         file=file,
         venue=raw.venue,
         address=raw.address,
+    )
+
+
+def _profile(name: str, profiles: Mapping[str, RawProfile]) -> Profile:
+    profile = profiles[name]
+    runs = profile if profile.like is None else profiles[profile.like]
+    return Profile(
+        name,
+        profile.trials,
+        tuple(runs.overrides),
+        {data_set: tuple(changes) for data_set, changes in runs.on.items()},
+        tuple(runs.omit),
+        tuple(profile.looks or ()),
+        profile.series,
+        profile.like,
     )
 
 

@@ -282,7 +282,8 @@ class Profile:
 
     on: per data-set name of `--on`, the overrides that put the profile on that set. omit: cells
     that it does not run. looks: with how many trials claims may be looked at, rising; none means
-    once, with `trials`. series: which independent series its trials are.
+    once, with `trials`. series: which independent series its trials are. like: the profile whose
+    overrides, data sets and omissions it has.
     """
 
     name: str
@@ -292,6 +293,7 @@ class Profile:
     omit: tuple[Omission, ...] = ()
     looks: tuple[int, ...] = ()
     series: int = 0
+    like: str | None = None
 
     @property
     def declared(self) -> int:
@@ -318,7 +320,7 @@ class Profile:
 
         Raises `KeyError` if the profile cannot be put on that data set.
         """
-        own = cell.overrides.get(self.name, ())
+        own = cell.overrides.get(self.like or self.name, ())
         return self.overrides + own + (() if on is None else self.on[on])
 
 

@@ -18,7 +18,7 @@ from fedrepro.benchmark.spec.lines import Path
 from fedrepro.benchmark.spec.printed import Printed
 from fedrepro.benchmark.spec.problems import Problem, Reporter, suggestion
 from fedrepro.benchmark.spec.schema import RawColumn, RawRow, RawTable, read_published
-from fedrepro.benchmark.spec.trial_rules import check_looks, check_more_trials
+from fedrepro.benchmark.spec.trial_rules import check_like, check_looks, check_more_trials
 
 Toml = Mapping[str, Any]
 Placed = Sequence[tuple[Path, Toml]]
@@ -36,6 +36,7 @@ def check_paper(data: Toml, folder: str, report: Reporter) -> None:
         here = ("profiles", name)
         rules.overrides(_table(profile), here)
         check_looks(_table(profile), here, report)
+        check_like(name, _table(data["profiles"]), report)
         for place, omission in _tables(_table(profile), "omit", here):
             if isinstance(omission.get("path"), str):
                 value = [omission["value"]] if "value" in omission else []
@@ -219,6 +220,9 @@ class _Rules:
             here: Path = (*at, "profiles", name)
             if name not in self.known:
                 self.report.add(here, f"unknown profile{suggestion(name, sorted(self.known))}")
+            elif "overrides" in _table(profile) and "like" in _table(self.known[name]):
+                said = f"it runs what '{self.known[name]['like']}' runs; say it of that one"
+                self.report.add((*here, "overrides"), said)
             self.overrides(_table(profile), here)
 
     def overrides(self, profile: Toml, at: Path) -> None:

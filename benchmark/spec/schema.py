@@ -110,8 +110,9 @@ class RawTableProfile(RawLocalProfile):
 
 
 class RawProfile(RawLocalProfile):
-    """A profile of a paper."""
+    """A profile of a paper; `like` another one it runs the same, in trials of its own."""
 
+    like: Name | None = None
     trials: Annotated[int, Field(ge=1, le=limits.TRIALS)]
     looks: list[Annotated[int, Field(ge=2, le=limits.TRIALS)]] | None = None
     series: Annotated[int, Field(ge=0, le=limits.TRIALS)] = 0

@@ -1,4 +1,4 @@
-"""How many trials a profile and its tables may have, checked on the raw TOML.
+"""How many trials a profile and its tables may have, and of which profile, in the raw TOML.
 
 Parts of a wrong shape are passed over here; `benchmark.spec.schema` reports them.
 """
@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from fedrepro.benchmark.spec.lines import Path
-from fedrepro.benchmark.spec.problems import Reporter
+from fedrepro.benchmark.spec.problems import Reporter, suggestion
 
 Toml = Mapping[str, Any]
 
@@ -29,6 +29,27 @@ def check_looks(profile: Toml, at: Path, report: Reporter) -> None:
             (*at, "looks"),
             f"trials = {trials} is none of {looks}: a run would end between two looks",
         )
+
+
+def check_like(name: str, profiles: Toml, report: Reporter) -> None:
+    """A profile like another one runs all that it runs, and shares no trial with it."""
+    profile, here = profiles[name], ("profiles", name)
+    like = profile.get("like") if isinstance(profile, dict) else None
+    if not isinstance(like, str):
+        return
+    other = profiles.get(like)
+    if other is None:
+        known = sorted(set(profiles) - {name})
+        report.add((*here, "like"), f"unknown profile '{like}'{suggestion(like, known)}")
+    elif isinstance(other, dict):
+        if "like" in other:
+            report.add((*here, "like"), f"'{like}' is itself like another; name that one")
+        if profile.get("series", 0) == other.get("series", 0):
+            said = f"the series of '{like}': its trials would be looked at under two profiles"
+            report.add(here, said)
+    for own in ("overrides", "on", "omit"):
+        if own in profile:
+            report.add((*here, own), f"a profile like another runs what '{like}' runs")
 
 
 def check_more_trials(own: Toml, profiles: Toml, report: Reporter) -> None:

@@ -119,3 +119,17 @@ def test_a_queue_goes_by_rank_before_weight_and_leaves_out_what_may_not_begin(
     jobs = [Job(run, 0, weight=9, rank=2), Job(run, 1, weight=1, rank=1), Job(run, 2, rank=1)]
     queue = Queue(jobs, lambda job: job.seed != 2)
     assert [queue.next(), queue.next(), queue.next()] == [jobs[1], jobs[0], None]
+
+
+def test_the_plan_names_the_looks_and_trials_between_two_wait_for_the_next(
+    paper: Paper, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = ["p", "--profile", "smoke", "--store", str(tmp_path / "store")]
+    assert main(["plan", *where]) == 0
+    assert "claims are looked at with 2, 4 trials" in capsys.readouterr().out
+    assert main(["plan", *where, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["looks"] == [2, 4]
+    told(tmp_path, "run", "--until-decided", "--trials", "3", "--jobs", "0")
+    assert "the last look within 3 trials is at 2" in capsys.readouterr().err
+    told(tmp_path, "run", "--until-decided", "--trials", "2", "--jobs", "0")
+    assert "the last look within" not in capsys.readouterr().err

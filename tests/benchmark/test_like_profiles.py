@@ -1,0 +1,103 @@
+"""A profile like another one runs what that one runs, in trials of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fedrepro.benchmark.planning.check import check
+from fedrepro.benchmark.planning.plan import make_plan
+from fedrepro.benchmark.spec.load import load_paper, load_papers
+from fedrepro.benchmark.spec.problems import InvalidSpecError
+from tests.benchmark.small_papers import write_made_up
+from tests.benchmark.test_declared_looks import PAPER, TABLE
+
+FIRST, REST = TABLE.split("\n[", 1)
+LOCAL = """
+[[rows.profiles.reduced.overrides]]
+path  = "training.rounds"
+value = 2
+why   = "this row alone"
+"""
+
+
+def with_profile(folder: Path, profile: str, table: str = TABLE) -> Path:
+    write_made_up(folder, f"{PAPER}\n[profiles.longer]\ntrials = 5\n{profile}\n", table)
+    return folder
+
+
+def test_it_runs_the_same_experiments_on_every_data_set_and_shares_no_trial(tmp_path: Path) -> None:
+    first, rest = TABLE.split("\n[[rows]]", 1)
+    row, *others = rest.split("\n[[rows]]")
+    table = "\n[[rows]]".join([first, f"{row}{LOCAL}", *others])
+    paper = load_paper("made-up", with_profile(tmp_path, 'like = "reduced"\nseries = 9', table))
+    assert paper.profiles["longer"].on.keys() == paper.profiles["reduced"].on.keys()
+    for on in (None, *paper.profiles["reduced"].on):
+        longer = make_plan(paper, "longer", on=on, trials=5)
+        plan = make_plan(paper, "reduced", on=on, trials=5)
+        assert any(run.options.get("rounds") == 2 for run in plan.runs)
+        assert len(longer.runs) == len(plan.runs)
+        assert not {run.key for run in longer.runs} & {run.key for run in plan.runs}
+        moved = make_plan(paper, "reduced", on=on, trials=5, series=9)
+        assert [run.key for run in longer.runs] == [run.key for run in moved.runs]
+
+
+def test_an_override_that_changes_nothing_is_told_once(tmp_path: Path) -> None:
+    root = with_profile(tmp_path, 'like = "reduced"\nseries = 9')
+    file = root / "made-up" / "paper.toml"
+    idle = '[[profiles.reduced.overrides]]\npath = "training.temperature"\ndivide = 2\nwhy = "w"'
+    file.write_text(f"{file.read_text('utf-8')}\n{idle}\n", "utf-8")
+    said = [str(one) for one in check([load_paper("made-up", root)])[0]]
+    told = [one for one in said if "'training.temperature' changes no cell" in one]
+    assert len(told) == 1, said
+    assert "profiles.reduced.overrides" in told[0]
+
+
+@pytest.mark.parametrize(
+    ("profile", "said"),
+    [
+        ('like = "reducd"\nseries = 9', "unknown profile 'reducd'; did you mean 'reduced'"),
+        ('like = "longer"', "'longer' is itself like another"),
+        ('like = "reduced"\nseries = 1', "the series of 'reduced'"),
+        ('like = "smoke"', "the series of 'smoke'"),
+        ("like = 3\nseries = 9", "like"),
+        (
+            'like = "reduced"\nseries = 9\n[[profiles.longer.overrides]]\npath = "training.rounds"'
+            '\nvalue = 2\nwhy = "w"',
+            "runs what 'reduced' runs",
+        ),
+        (
+            'like = "reduced"\nseries = 9\n[[profiles.longer.on.mnist]]\npath = "clients.data"'
+            '\nvalue = "mnist"\nwhy = "w"',
+            "runs what 'reduced' runs",
+        ),
+        (
+            'like = "reduced"\nseries = 9\n[[profiles.longer.omit]]\npath = "method"'
+            '\nvalue = "fedavg"\nwhy = "w"',
+            "runs what 'reduced' runs",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused_with_line_and_reason(
+    tmp_path: Path, profile: str, said: str
+) -> None:
+    with pytest.raises(InvalidSpecError) as refused:
+        load_paper("made-up", with_profile(tmp_path, profile))
+    assert said in str(refused.value)
+    assert "paper.toml:" in str(refused.value)
+
+
+def test_a_table_says_what_it_changes_of_the_other_profile(tmp_path: Path) -> None:
+    own = '[[profiles.longer.overrides]]\npath = "training.rounds"\nvalue = 2\nwhy = "w"'
+    root = with_profile(tmp_path, 'like = "reduced"\nseries = 9', f"{FIRST}\n{own}\n\n[{REST}")
+    with pytest.raises(InvalidSpecError, match="it runs what 'reduced' runs; say it of that one"):
+        load_paper("made-up", root)
+
+
+def test_the_patient_profile_of_every_paper_is_the_reduced_one_with_declared_looks() -> None:
+    for paper in load_papers():
+        patient = paper.profiles["patient"]
+        assert (patient.like, patient.looks) == ("reduced", (5, 10, 20, 40))
+        assert patient.overrides == paper.profiles["reduced"].overrides
+        assert len({one.series for one in paper.profiles.values()}) > 1
