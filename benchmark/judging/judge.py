@@ -302,8 +302,9 @@ class _Judging:
         words += ["--profile", self.plan.profile.name]
         if self.plan.on is not None:
             words += ["--on", self.plan.on]
-        if self.plan.has_other_trials:
-            words += ["--trials", str(self.plan.trials)]
+        trials = self._looked_at(table, row)
+        if self.plan.has_other_trials or trials != self.plan.trials:
+            words += ["--trials", str(trials)]
         if self.plan.profile.series != paper.profiles[self.plan.profile.name].series:
             words += ["--series", str(self.plan.profile.series)]
         for reading in paper.readings:
@@ -315,3 +316,18 @@ class _Judging:
             # JSON spells text, numbers, truth and flat lists as TOML does.
             words += ["--set", f"{path}={json.dumps(value, default=str, ensure_ascii=False)}"]
         return shlex.join(words)
+
+    def _looked_at(self, table: str, row: Sequence[str] | None) -> int:
+        """How many trials a table or row shows; under declared looks, of the run with most."""
+        if not self.plan.profile.looks:
+            return self.plan.trials
+        shown = [
+            *((one.cell.table, one.cell.row, one.config) for one in self.plan.cells),
+            *((one.table, one.run.label, one.config) for one in self.plan.drawings),
+        ]
+        asked = (
+            self.plan.asked.get(config.key, self.plan.trials)
+            for place, label, config in shown
+            if config is not None and place == table and (row is None or label == tuple(row))
+        )
+        return max(asked, default=self.plan.trials)

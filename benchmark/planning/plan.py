@@ -170,8 +170,9 @@ def make_plan(
     trials, series: instead of the profile's.
     sets: changes by dotted path.
 
-    Raises `SpecError` for a profile, table, row, data set or path that does not exist, and for a
-    claim or relation that names no cell: hours of training must not end in that message.
+    Raises `SpecError` for a profile, table, row, data set or path that does not exist, for a series
+    that belongs to another profile of the same runs, and for a claim or relation that names no
+    cell: hours of training must not end in that message.
     """
     for table in paper.tables:
         for claim in table.claims:
@@ -182,7 +183,7 @@ def make_plan(
     if on is not None:
         _one_of("data set", on, chosen.on, f"--on under profile {profile}")
     if series is not None:
-        chosen = replace(chosen, series=series)
+        chosen = _in_series(chosen, series, paper)
     changes = dict(sets)
     for path, value in changes.items():
         _check_set(path, value)
@@ -221,6 +222,17 @@ def make_plan(
         more=more,
         asked=more if trials is None else {},
     )
+
+
+def _in_series(profile: Profile, series: int, paper: Paper) -> Profile:
+    """The profile with trials of another series, at which no other profile looks."""
+    for other in paper.profiles.values():
+        if other.name != profile.name and (other.source, other.series) == (profile.source, series):
+            raise SpecError(
+                f"--series {series} is that of the profile '{other.name}', which runs the same; "
+                "its trials would be looked at twice"
+            )
+    return replace(profile, series=series)
 
 
 def _more_trials(

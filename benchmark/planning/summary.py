@@ -148,9 +148,8 @@ class Summary:
             lines.insert(1, f"{len(plan.drawings)} runs drawn in figures without printed values")
         if plan.profile.looks:
             looks = ", ".join(map(str, plan.profile.looks))
-            lines.append(
-                f"claims are looked at with {looks} trials: `fedrepro run --until-decided`"
-            )
+            more = f"run {plan.paper.id} --profile {plan.profile.name} --until-decided"
+            lines.append(f"claims may be looked at with {looks} trials: `fedrepro {more}`")
         lines += [f"{n} cells without a run: {reason}" for reason, n in self.reasons.items()]
         left = self.estimate
         return lines if left is None else [*lines, left.line(), left.longest_line()]

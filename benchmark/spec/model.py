@@ -301,6 +301,11 @@ class Profile:
         return max((self.trials, *self.looks))
 
     @property
+    def source(self) -> str:
+        """The profile that says what it runs: itself, or the one that it is like."""
+        return self.like or self.name
+
+    @property
     def last_look(self) -> int | None:
         """With how many trials a cell is judged; None where no looks are declared."""
         return max(self.looks, default=None)
@@ -320,7 +325,7 @@ class Profile:
 
         Raises `KeyError` if the profile cannot be put on that data set.
         """
-        own = cell.overrides.get(self.like or self.name, ())
+        own = cell.overrides.get(self.source, ())
         return self.overrides + own + (() if on is None else self.on[on])
 
 

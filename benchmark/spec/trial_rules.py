@@ -44,9 +44,15 @@ def check_like(name: str, profiles: Toml, report: Reporter) -> None:
     elif isinstance(other, dict):
         if "like" in other:
             report.add((*here, "like"), f"'{like}' is itself like another; name that one")
-        if profile.get("series", 0) == other.get("series", 0):
-            said = f"the series of '{like}': its trials would be looked at under two profiles"
-            report.add(here, said)
+        shared = [
+            one
+            for one, raw in profiles.items()
+            if one != name and isinstance(raw, dict) and like in (one, raw.get("like"))
+            if raw.get("series", 0) == profile.get("series", 0)
+        ]
+        if shared:
+            said = f"it has the series of '{shared[0]}', so that trials would be looked at twice"
+            report.add(here, f"{said}; give it another `series`")
     for own in ("overrides", "on", "omit"):
         if own in profile:
             report.add((*here, own), f"a profile like another runs what '{like}' runs")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
 
+from fedrepro.benchmark.commands._judged import default_folder
+from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.planning.check import check
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.load import load_paper, load_papers
@@ -39,8 +42,7 @@ def test_it_runs_the_same_experiments_on_every_data_set_and_shares_no_trial(tmp_
         assert any(run.options.get("rounds") == 2 for run in plan.runs)
         assert len(longer.runs) == len(plan.runs)
         assert not {run.key for run in longer.runs} & {run.key for run in plan.runs}
-        moved = make_plan(paper, "reduced", on=on, trials=5, series=9)
-        assert [run.key for run in longer.runs] == [run.key for run in moved.runs]
+        assert [run.key for run in longer.runs] == [run.in_series(9).key for run in plan.runs]
 
 
 def test_an_override_that_changes_nothing_is_told_once(tmp_path: Path) -> None:
@@ -59,8 +61,9 @@ def test_an_override_that_changes_nothing_is_told_once(tmp_path: Path) -> None:
     [
         ('like = "reducd"\nseries = 9', "unknown profile 'reducd'; did you mean 'reduced'"),
         ('like = "longer"', "'longer' is itself like another"),
-        ('like = "reduced"\nseries = 1', "the series of 'reduced'"),
-        ('like = "smoke"', "the series of 'smoke'"),
+        ('like = "reduced"\nseries = 1', "the series of 'reduced', so that"),
+        ('like = "reduced"\nseries = 10', "the series of 'patient', so that"),
+        ('like = "smoke"', "the series of 'smoke', so that"),
         ("like = 3\nseries = 9", "like"),
         (
             'like = "reduced"\nseries = 9\n[[profiles.longer.overrides]]\npath = "training.rounds"'
@@ -93,6 +96,25 @@ def test_a_table_says_what_it_changes_of_the_other_profile(tmp_path: Path) -> No
     root = with_profile(tmp_path, 'like = "reduced"\nseries = 9', f"{FIRST}\n{own}\n\n[{REST}")
     with pytest.raises(InvalidSpecError, match="it runs what 'reduced' runs; say it of that one"):
         load_paper("made-up", root)
+
+
+def test_no_profile_takes_the_series_of_another_one_of_the_same_runs() -> None:
+    paper = load_paper("fcl")
+    for profile, series in (("reduced", 10), ("patient", 1)):
+        with pytest.raises(SpecError, match=f"--series {series} is that of the profile"):
+            make_plan(paper, profile, series=series)
+        own = paper.profiles[profile].series
+        assert make_plan(paper, profile, series=own).runs == make_plan(paper, profile).runs
+    assert make_plan(paper, "smoke", series=10).profile.series == 10
+
+
+def test_the_report_of_another_series_lies_beside_that_of_the_profile() -> None:
+    paper, whole = load_paper("fcl"), Namespace(tables=None, rows=None)
+    names = [
+        default_folder(make_plan(paper, "patient", series=series), whole).name
+        for series in (None, 10, 0)
+    ]
+    assert names == ["fcl-patient", "fcl-patient", "fcl-patient-series-0"]
 
 
 def test_the_patient_profile_of_every_paper_is_the_reduced_one_with_declared_looks() -> None:

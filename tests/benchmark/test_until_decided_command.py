@@ -63,7 +63,10 @@ def test_only_what_claims_need_is_trained_and_the_next_run_trains_nothing(
     seeds = {one["key"]: one["seeds"] for one in first["runs"]}
     learns, barely, other = (seeds[one.key] for one in make_plan(paper, "smoke").runs)
     assert learns == []
-    assert barely == other == list(range(claim["looks"][-1]))
+    assert barely == other == list(range(claim["looks"][-1])) == [0, 1, 2, 3]
+    commands = {cell["row"][0]: cell["command"] for cell in first["tables"][0]["cells"]}
+    assert commands["barely"].endswith("--trials 4")
+    assert "--trials" not in commands["learns"]
     capsys.readouterr()
     again = told(tmp_path, "run", "--until-decided", "--jobs", "0")
     assert "trials: 0 trained" in capsys.readouterr().err
@@ -126,7 +129,10 @@ def test_the_plan_names_the_looks_and_trials_between_two_wait_for_the_next(
 ) -> None:
     where = ["p", "--profile", "smoke", "--store", str(tmp_path / "store")]
     assert main(["plan", *where]) == 0
-    assert "claims are looked at with 2, 4 trials" in capsys.readouterr().out
+    assert (
+        "looked at with 2, 4 trials: `fedrepro run p --profile smoke --until-decided`"
+        in capsys.readouterr().out
+    )
     assert main(["plan", *where, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["looks"] == [2, 4]
     told(tmp_path, "run", "--until-decided", "--trials", "3", "--jobs", "0")
