@@ -1,10 +1,11 @@
 """What claims come to on other data: `python -m tests.benchmarks.other_data [REPORT.json ...]`.
 
 Of each report of a whole reduced run under `--on` the words of its claims are kept in
-results/other-data. Of all that is kept, beside the recorded baselines of the default data, the
-tables of docs/other-data.md are printed, and how far words agree.
+results/other-data, in the place of those of an earlier one on the same data. Of all that is kept,
+beside the recorded baselines of the default data, the tables of docs/other-data.md are printed, and
+how far words agree.
 
-Raises `ValueError` for a report of something else, or a second one of a paper on the same data.
+Raises `ValueError` for a report of something else.
 """
 
 from __future__ import annotations
@@ -16,6 +17,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from fedrepro.benchmark.claims.bind_cells import bind
+from fedrepro.benchmark.claims.nodes import key_of
+from fedrepro.benchmark.planning.plan import make_plan
+from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.reports.layout import CLAIMS
 
 RESULTS = Path(__file__).parents[2] / "results"
@@ -28,6 +33,8 @@ Words = Mapping[str, str]
 
 def kept(report: Mapping[str, Any]) -> dict[str, Any]:
     """What is kept of a report: which it is, its trials and the words of its claims."""
+    if "paper" not in report or report["readings"]:
+        raise ValueError("a report of several papers, or under another reading")
     cells = (cell for table in report["tables"] for cell in table["cells"])
     claims = {
         f"{table['id']}: {claim['id']}": claim["word"]
@@ -47,7 +54,7 @@ def trials_of(cells: Iterable[Mapping[str, Any]]) -> str:
 def page(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """The page's lines, of what was kept."""
     sections: list[str] = []
-    decided: list[set[str]] = []
+    decided: dict[str, list[Words]] = {}
     for paper in sorted({one["paper"] for one in results}):
         baseline = json.loads((BASELINES / f"{paper}-reduced.json").read_text("utf-8"))
         on: dict[str, Words] = {"default": baseline["claims"]}
@@ -58,19 +65,49 @@ def page(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
                 trials.append(f"{result['trials']} on {result['on']}")
         sections += (f"## `{paper}`\n", f"Trials of a run: {', '.join(trials)}.\n")
         sections += (*_counts(on), *_decided(on))
-        decided += ({words[place] for words in on.values()} & DECIDED for place in on["default"])
-    yield _agreement([words for words in decided if words])
+        decided[paper] = list(on.values())
+    yield _agreement(decided)
     yield from sections
 
 
-def _agreement(decided: Sequence[set[str]]) -> str:
-    """How often a claim holds, or holds in part, on some data and is the opposite on other data."""
-    opposite = [words for words in decided if words & OPPOSITE]
+def _agreement(decided: Mapping[str, Sequence[Words]]) -> str:
+    """How often a claim holds, or holds in part, on some data and is the opposite on other data.
+
+    decided: by paper the words of each of its sets of data.
+    """
+    some, same, several = 0, 0, list[set[str]]()
+    for paper, on in decided.items():
+        trained = claims_of_trained_cells(paper)
+        for place in on[0]:
+            found = [words[place] for words in on if words[place] in DECIDED]
+            some += bool(found)
+            same += bool(found) and place not in trained
+            if len(found) > 1 and place in trained:
+                several.append(set(found))
+    opposite = [words for words in several if words & OPPOSITE]
     holds, partly = (sum(word in words for words in opposite) for word in ("HOLDS", "PARTLY"))
     return (
-        f"Of {len(decided)} claims that some data decide {holds or 'none'} hold on one set and are "
-        f"the opposite on another, and {partly} are `PARTLY` on one and the opposite on another.\n"
+        f"{some} claims are decided on some data, {same} of them by counted or computed costs, "
+        f"which are the same on all. Of the others {len(several)} are decided on two sets or more: "
+        f"{holds or 'none'} of these hold on one and are the opposite on another, and "
+        f"{partly or 'none'} are `PARTLY` on one and the opposite on another.\n"
     )
+
+
+def claims_of_trained_cells(paper: str) -> set[str]:
+    """The places of claims that compare at least one cell whose value comes of training."""
+    loaded = load_paper(paper)
+    trained = {
+        key_of(one.cell)
+        for one in make_plan(loaded, "reduced").cells
+        if one.config is not None and one.config.stage != "costs"
+    }
+    return {
+        f"{table.id}: {claim.id}"
+        for table in loaded.tables
+        for claim in table.claims
+        if any(leaf.key in trained for one in bind(claim, table, loaded) for leaf in one.leaves)
+    }
 
 
 def _checked(result: Mapping[str, Any], baseline: Mapping[str, Any], known: Collection[str]) -> str:
@@ -82,6 +119,12 @@ def _checked(result: Mapping[str, Any], baseline: Mapping[str, Any], known: Coll
         raise ValueError(f"a report of {result['paper']} on {result['on']} is one too many")
     if result["claims"].keys() != baseline["claims"].keys():
         raise ValueError(f"not all claims of {result['paper']} are in the report, or others")
+    trials = trials_of(baseline["cells"].values())
+    if result["trials"] != trials:
+        raise ValueError(f"{result['trials']} trials beside {trials} of the baseline")
+    left_out = [place for place, word in result["claims"].items() if word == "NOT RUN"]
+    if any(baseline["claims"][place] != "NOT RUN" for place in left_out):
+        raise ValueError(f"not all of {result['paper']} was run on {result['on']}")
     return str(result["on"])
 
 
