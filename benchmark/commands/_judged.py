@@ -94,8 +94,7 @@ def default_folder(plan: Plan, given: argparse.Namespace) -> Path:
     parts += ["some-rows"] if given.rows else []
     changes = dict(plan.sets)
     parts += [str(changes.pop(PRECISION))] if PRECISION in changes else []
-    own = plan.paper.profiles[plan.profile.name].series
-    parts += ["series", str(plan.profile.series)] if plan.profile.series != own else []
+    parts += ["series", str(plan.profile.series)] if plan.has_other_series else []
     parts += ["changed"] if changes or plan.has_other_trials else []
     return _ROOT / path_segment("-".join(parts))
 

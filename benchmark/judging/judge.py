@@ -305,7 +305,7 @@ class _Judging:
         trials = self._looked_at(table, row)
         if self.plan.has_other_trials or trials != self.plan.trials:
             words += ["--trials", str(trials)]
-        if self.plan.profile.series != paper.profiles[self.plan.profile.name].series:
+        if self.plan.has_other_series:
             words += ["--series", str(self.plan.profile.series)]
         for reading in paper.readings:
             words += ["--reading", reading]

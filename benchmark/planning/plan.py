@@ -68,6 +68,11 @@ class Plan:
         """Whether another number of trials was asked for than the profile and its tables have."""
         return self.trials != self.profile.trials or bool(self.more and not self.asked)
 
+    @property
+    def has_other_series(self) -> bool:
+        """Whether trials of another series were asked for than the profile's own."""
+        return self.profile.series != self.paper.profiles[self.profile.name].series
+
     def declared(self, config: RunConfig) -> int:
         """The trials of a run over which the level of a claim is spent."""
         return max(self.profile.declared, self.more.get(config.key, 0))

@@ -54,9 +54,9 @@ def trials_of(cells: Iterable[Mapping[str, Any]]) -> str:
 def page(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """The page's lines, of what was kept."""
     sections: list[str] = []
-    decided: dict[str, list[Words]] = {}
+    by_paper: dict[str, list[Words]] = {}
     for paper in sorted({one["paper"] for one in results}):
-        baseline = json.loads((BASELINES / f"{paper}-reduced.json").read_text("utf-8"))
+        baseline = _baseline(paper)
         on: dict[str, Words] = {"default": baseline["claims"]}
         trials = [f"{trials_of(baseline['cells'].values())} on the default"]
         for result in results:
@@ -65,18 +65,23 @@ def page(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
                 trials.append(f"{result['trials']} on {result['on']}")
         sections += (f"## `{paper}`\n", f"Trials of a run: {', '.join(trials)}.\n")
         sections += (*_counts(on), *_decided(on))
-        decided[paper] = list(on.values())
-    yield _agreement(decided)
+        by_paper[paper] = list(on.values())
+    yield _agreement(by_paper)
     yield from sections
 
 
-def _agreement(decided: Mapping[str, Sequence[Words]]) -> str:
+def _baseline(paper: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((BASELINES / f"{paper}-reduced.json").read_text("utf-8"))
+    return found
+
+
+def _agreement(by_paper: Mapping[str, Sequence[Words]]) -> str:
     """How often a claim holds, or holds in part, on some data and is the opposite on other data.
 
-    decided: by paper the words of each of its sets of data.
+    by_paper: the words of each set of data of a paper.
     """
     some, same, several = 0, 0, list[set[str]]()
-    for paper, on in decided.items():
+    for paper, on in by_paper.items():
         trained = claims_of_trained_cells(paper)
         for place in on[0]:
             found = [words[place] for words in on if words[place] in DECIDED]
@@ -122,8 +127,7 @@ def _checked(result: Mapping[str, Any], baseline: Mapping[str, Any], known: Coll
     trials = trials_of(baseline["cells"].values())
     if result["trials"] != trials:
         raise ValueError(f"{result['trials']} trials beside {trials} of the baseline")
-    left_out = [place for place, word in result["claims"].items() if word == "NOT RUN"]
-    if any(baseline["claims"][place] != "NOT RUN" for place in left_out):
+    if any("NOT RUN" == word != baseline["claims"][at] for at, word in result["claims"].items()):
         raise ValueError(f"not all of {result['paper']} was run on {result['on']}")
     return str(result["on"])
 
@@ -157,7 +161,7 @@ def read_kept() -> list[dict[str, Any]]:
 
 def _keep(report: Mapping[str, Any]) -> None:
     result = kept(report)
-    list(page([result]))  # refuses what may not stand there
+    _checked(result, _baseline(result["paper"]), ())
     text = json.dumps(result, indent=1, ensure_ascii=False)
     (KEPT / f"{result['paper']}-{result['on']}.json").write_text(text + "\n", "utf-8")
 
