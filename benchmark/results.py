@@ -19,7 +19,8 @@ VerdictWord = Literal[
     "EXACT", "MISPRINT?", "SCALED", "NOT RUN", "ERROR", "DESCRIPTIVE",
 ]  # fmt: skip
 ClaimWord = Literal[
-    "HOLDS", "PARTLY", "REVERSED", "OPPOSITE HERE", "UNRESOLVED", "NOT JUDGED", "NOT RUN",
+    "HOLDS", "PARTLY", "REVERSED", "OPPOSITE HERE", "TIED", "TIED HERE",
+    "UNRESOLVED", "NOT JUDGED", "NOT RUN",
 ]  # fmt: skip
 SupportWord = Literal["supported", "contradicted", "undecidable", "not printed"]
 Protocol = Literal["full", "scaled"]
@@ -106,6 +107,8 @@ class Comparison:
     p_t, p_sign: what Student's t and the sign test alone say; `p` is what decides.
     exact: whether both sides are counted or computed, so that it is decided without a test: then
     `p` is 0 where it holds and 1 where it does not.
+    tie_margin: how close together both sides count as tied, and p_tied: one-sided p-value that they
+    are; None where a tie would answer nothing (`claims.ties`).
     """
 
     text: str
@@ -121,15 +124,19 @@ class Comparison:
     p_t: float | None = None
     p_sign: float | None = None
     exact: bool = False
+    tie_margin: float | None = None
+    p_tied: float | None = None
 
 
 @dataclass(frozen=True)
 class ClaimResult:
     """A claim of the text: what the printed table says of it, and what the trials say.
 
-    p, p_reversed: of all its comparisons together, and that one of them is opposite.
+    p, p_reversed, p_tied: of all its comparisons together, that one of them is opposite, and that
+    one is a tie.
     p_adjusted: `p` corrected over the claims of the paper that this report tests.
-    shown, opposite: how many of its comparisons are shown, and how many the other way.
+    shown, opposite, tied: how many of its comparisons are shown, how many the other way, and of how
+    many neither, but that they are closer together than the margin, and printed further apart.
     looks: with how many paired trials it has been judged, this time the last.
     declared: the trials that were declared beforehand, over which 5 % are spent.
     trials_needed, seconds_needed: of an open claim, how many trials would decide at the differences
@@ -153,19 +160,24 @@ class ClaimResult:
     declared: int | None = None
     trials_needed: int | None = None
     seconds_needed: float | None = None
+    p_tied: float | None = None
+    tied: int = 0
 
     @property
     def decisive(self) -> Comparison | None:
         """The comparison that the word hangs on; None where nothing was compared.
 
         That is the one least clearly shown, or of a claim that comes out the other way, the one
-        least clearly opposite. Of `PARTLY` it is the one most clearly opposite.
+        least clearly opposite. Of `PARTLY` it is the one most clearly opposite, of a tie the one
+        most clearly tied.
         """
         compared = [one for one in self.comparisons if one.mean is not None]
         if self.word in ("REVERSED", "OPPOSITE HERE"):
             return max(compared, key=_p_reversed, default=None)
         if self.word == "PARTLY":
             return min(compared, key=_p_reversed, default=None)
+        if self.word in ("TIED", "TIED HERE"):
+            return min(compared, key=_p_tied, default=None)
         return max(compared, key=_p, default=None)
 
 
@@ -176,6 +188,10 @@ def _p(one: Comparison) -> float:
 
 def _p_reversed(one: Comparison) -> float:
     return one.p_reversed if one.p_reversed is not None else one.superiority or 0.0
+
+
+def _p_tied(one: Comparison) -> float:
+    return 1.0 if one.p_tied is None else one.p_tied
 
 
 @dataclass(frozen=True)

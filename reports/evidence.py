@@ -64,11 +64,12 @@ def _compared(one: Comparison) -> str:
 
 def _counted(claim: ClaimResult) -> list[str]:
     """How many of several comparisons are shown; a claim that was never tested has no count."""
-    tested = claim.p is not None or claim.shown or claim.opposite
+    tested = claim.p is not None or claim.shown or claim.opposite or claim.tied
     if len(claim.comparisons) == 1 or not tested:
         return []
-    opposite = f", {claim.opposite} opposite" if claim.opposite else ""
-    return [f"{claim.shown} of {len(claim.comparisons)} shown{opposite}"]
+    counts = (claim.opposite, "opposite"), (claim.tied, "tied")
+    others = "".join(f", {count} {word}" for count, word in counts if count)
+    return [f"{claim.shown} of {len(claim.comparisons)} shown{others}"]
 
 
 def _shares(one: Comparison) -> list[str]:
@@ -86,6 +87,9 @@ def _tested(claim: ClaimResult, one: Comparison) -> list[str]:
         return (
             [f"p {layout.p_equals(claim.p_reversed)} of the opposite"] if claim.p_reversed else []
         )
+    if claim.word in ("TIED", "TIED HERE"):
+        margin = layout.number(one.tie_margin)
+        return [f"p {layout.p_equals(claim.p_tied)} of less than {margin} apart"]
     corrected = layout.p_value(claim.p_adjusted)
     if claim.p is None:
         return [f"corrected p {layout.p_equals(claim.p_adjusted)}"]

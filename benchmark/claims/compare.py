@@ -5,6 +5,7 @@
   rounding of the printed number held against it. What is printed is one more draw of our
   differences: the standard error is s * sqrt(1 + 1/n). It is never judged on scaled runs.
 - Said of every trial: the sign test that only unanimous trials pass.
+- Beside a direction stands a `~` within the margin, where a tie would answer (`claims.ties`).
 - Once its table has shown how far a trial may fall, a mean must also stand if its cells fell as far
   in more trials than were seen (`stats.outliers`).
 - Of counted and computed cells alone, the comparison is decided exactly.
@@ -13,7 +14,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -31,13 +32,14 @@ from fedrepro.benchmark.claims.by_seed import (
 from fedrepro.benchmark.claims.context import ClaimContext
 from fedrepro.benchmark.claims.grammar import Number
 from fedrepro.benchmark.claims.nodes import Arithmetic, Elementary, Node, leaves, show
+from fedrepro.benchmark.claims.ties import may_tie
 from fedrepro.benchmark.results import Comparison
 from fedrepro.benchmark.spec.model import Claim
 from fedrepro.benchmark.spec.printed import half_unit
 from fedrepro.benchmark.stats.looks import Looks, sequential_p, shares
 from fedrepro.benchmark.stats.outliers import p_unseen
 from fedrepro.benchmark.stats.paired import p_above, p_sign, p_t, unanimous
-from fedrepro.benchmark.stats.samples import Sample, describe, mean_interval
+from fedrepro.benchmark.stats.samples import Sample, describe, is_flat, mean_interval
 from fedrepro.benchmark.stats.t_tests import p_beyond, p_equivalent
 
 Both = tuple[float, float]
@@ -63,12 +65,24 @@ def compared(comparison: Elementary, context: ClaimContext, claim: Claim) -> Com
     if sample is None or sample.n < 2 or not is_testable(comparison, context):
         return _shown(comparison, differences)
     looks = context.looks.get(claim.id, Looks((len(seeds),), len(seeds)))
-    each = [
-        trials.at_look(count, looks.declared).p_values(claim.every_trial) for count in looks.counts
-    ]
+    at_looks = [trials.at_look(count, looks.declared) for count in looks.counts]
     spent = shares(looks.counts, looks.declared)
+    each = [one.p_values(claim.every_trial) for one in at_looks]
     p, p_reversed = (sequential_p(side, spent) for side in zip(*each, strict=True))
-    return _shown(comparison, differences, p, p_reversed)
+    shown = _shown(comparison, differences, p, p_reversed)
+    margin = tie_margin(comparison, context)
+    if margin is None or claim.every_trial:
+        return shown
+    ties = [one.p_tied(margin) for one in at_looks]
+    return replace(shown, tie_margin=margin, p_tied=sequential_p(ties, spent))
+
+
+def tie_margin(comparison: Elementary, context: ClaimContext) -> float | None:
+    """How close together both sides must be to count as tied; None where a tie answers nothing."""
+    margin = margin_of(comparison, context)
+    if margin is None or comparison.unit != (context.unit or ""):
+        return None
+    return margin if may_tie(comparison, margin) else None
 
 
 def is_testable(comparison: Elementary, context: ClaimContext) -> bool:
@@ -144,16 +158,25 @@ class _Trials:
             assert margin is not None
             return within(sample, margin, _half(self.comparison))
         if relation == "~":
-            tolerance = float(self.comparison.tolerance or 0)
-            node = picked(self.difference, self.arrays)
-            sides = (node, _turned_round(node))
-            inside = max(self.above(side, -tolerance) for side in sides)
-            found = evaluate(node, self.arrays)
-            # The far tail counts too, as in `t_tests.p_beyond`.
-            far = float(p_t(found * np.sign(found.mean()) + tolerance))
-            return inside, min(1.0, far + min(self.above(side, tolerance) for side in sides))
+            return self.p_within(float(self.comparison.tolerance or 0))
         both = (self.is_above(node) for node in (self.difference, _turned_round(self.difference)))
         return _turned(relation, (next(both), next(both)))
+
+    def p_within(self, tolerance: float) -> Both:
+        """P-values that both sides are at most the tolerance apart, and that they are further."""
+        if len(self.seeds) < 2:
+            return 1.0, 1.0
+        node = picked(self.difference, self.arrays)
+        sides = (node, _turned_round(node))
+        inside = max(self.above(side, -tolerance) for side in sides)
+        found = evaluate(node, self.arrays)
+        # The far tail counts too, as in `t_tests.p_beyond`.
+        far = float(p_t(found * np.sign(found.mean()) + tolerance))
+        return inside, min(1.0, far + min(self.above(side, tolerance) for side in sides))
+
+    def p_tied(self, margin: float) -> float:
+        """P-value of a tie, which differences that are all equal do not show."""
+        return 1.0 if is_flat(self.shown()) else self.p_within(margin)[0]
 
     def is_above(self, node: Node) -> float:
         """P-value that the mean of `node` is above zero, whatever largest and smallest are in it.

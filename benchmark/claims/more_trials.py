@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from fedrepro.benchmark.claims.nodes import Elementary
 from fedrepro.benchmark.results import Comparison
 from fedrepro.benchmark.stats.looks import Looks, shares
+from fedrepro.benchmark.stats.samples import is_flat
 from fedrepro.benchmark.stats.spread import MOST_TRIALS
 from fedrepro.benchmark.stats.t_tests import LEVEL
 
@@ -22,9 +23,10 @@ def trials_needed(
 ) -> int | None:
     """The smallest number of paired trials, more than there are and at most 200, that would do.
 
-    Decided means that the claim holds, or that one comparison is opposite, by Student's t and
-    before the correction over claims, at what the looks so far have left of the 5 %. Trials beyond
-    the declared ones would be declared anew. Collapsed trials that were not seen may ask for more.
+    Decided means that the claim holds, or that one comparison is opposite or a tie, by Student's t
+    and before the correction over claims, at what the looks so far have left of the 5 %. Trials
+    beyond the declared ones would be declared anew. Collapsed trials that were not seen may ask for
+    more.
     None where not even 200 would do, or a stated size is what is open.
     """
     done = looks.counts[-1]
@@ -32,7 +34,8 @@ def trials_needed(
     if not n.size or any(one.relation == "=" for one in comparisons):
         return None
     levels = np.array([_level(looks, int(count)) for count in n])
-    holds, opposite = np.ones(n.size, bool), np.zeros(n.size, bool)
+    holds, opposite, tied = np.ones(n.size, bool), np.zeros(n.size, bool), np.zeros(n.size, bool)
+    asked = sum(one.tie_margin is not None for one in comparisons)
     for one, shown in zip(elementary, comparisons, strict=True):
         if shown.exact:
             holds &= shown.p == 0.0
@@ -40,7 +43,9 @@ def trials_needed(
         p, p_reversed = _p_values(one, shown, n)
         holds &= p <= levels
         opposite |= p_reversed * len(comparisons) <= levels
-    decided = holds | opposite
+        if shown.tie_margin is not None and not is_flat(np.array(shown.differences)):
+            tied |= _p_within(shown, shown.tie_margin, n) * asked <= levels
+    decided = holds | opposite | tied
     return int(n[decided.argmax()]) if decided.any() else None
 
 
@@ -48,14 +53,26 @@ def _p_values(one: Elementary, shown: Comparison, n: NDArray[np.int_]) -> tuple[
     """P-values that a comparison holds, and that it does not, by number of trials."""
     from scipy import special
 
+    if one.relation == "~":
+        inside = _p_within(shown, float(one.tolerance or 0), n)
+        return inside, 1 - inside
     mean = float(np.mean(shown.differences)) * (-1 if one.relation == "<" else 1)
-    error = max(float(np.std(shown.differences, ddof=1)), _LEAST) / np.sqrt(n)
-    if one.relation != "~":
-        above = np.asarray(special.stdtr(n - 1, -mean / error), np.float64)
-        return above, 1 - above
-    tolerance = float(one.tolerance or 0)
-    inside = np.asarray(special.stdtr(n - 1, (abs(mean) - tolerance) / error), np.float64)
-    return inside, 1 - inside
+    above = np.asarray(special.stdtr(n - 1, -mean / _error(shown, n)), np.float64)
+    return above, 1 - above
+
+
+def _p_within(shown: Comparison, margin: float, n: NDArray[np.int_]) -> Floats:
+    """P-values that both sides are less than a margin apart, by number of trials."""
+    from scipy import special
+
+    apart = abs(float(np.mean(shown.differences)))
+    return np.asarray(special.stdtr(n - 1, (apart - margin) / _error(shown, n)), np.float64)
+
+
+def _error(shown: Comparison, n: NDArray[np.int_]) -> Floats:
+    """The standard error of the mean difference, by number of trials."""
+    sd = max(float(np.std(shown.differences, ddof=1)), _LEAST)
+    return np.asarray(sd / np.sqrt(n), np.float64)
 
 
 def _level(looks: Looks, count: int) -> float:

@@ -3,10 +3,11 @@
 - Trials are paired by seed: a comparison uses the seeds that all of its cells have.
 - A claim is a conjunction. It HOLDS if each comparison is shown at the level (an intersection-union
   test: the largest p-value counts, without correction inside the claim). It is PARTLY so, or
-  REVERSED, if of some or all comparisons the opposite is shown (Holm inside the claim).
+  REVERSED, if of some or all comparisons the opposite is shown (Holm inside the claim), and TIED if
+  of none, but one or more are shown to be closer than their margin (`claims.ties`; Holm again).
 - Claims are corrected over all claims of the paper that were tested in this run, once for what
-  holds, once for what holds in part and once for what is opposite (Benjamini and Hochberg 1995): of
-  the claims that a report calls shown, 5 % may be wrong on average.
+  holds, once for what holds in part, once for what is opposite and once for ties (Benjamini and
+  Hochberg 1995): of the claims that a report calls shown, 5 % may be wrong on average.
 - Counts and computed numbers are decided exactly, and weigh on no other claim.
 - A claim on a cell that lacks a trial is UNRESOLVED: which trials fail may hang on what they would
   have given, so those that are left show nothing.
@@ -65,6 +66,12 @@ class _Tested:
         return self._least([one.p_reversed for one in self.tests])
 
     @property
+    def p_tied(self) -> float | None:
+        """That one comparison or more is a tie (Bonferroni); None where none would be an answer."""
+        found = [one.p_tied for one in self.comparisons if one.p_tied is not None]
+        return self._least(found) if found else None
+
+    @property
     def tests(self) -> Sequence[Comparison]:
         """The comparisons that are uncertain, if any are: a count is no discovery."""
         return [one for one in self.comparisons if not one.exact] or self.comparisons
@@ -104,6 +111,7 @@ def judge_together(
         _corrected([None if one.is_exact else one.p for one in every]),
         _corrected([None if one.is_exact else one.p_some for one in every]),
         _corrected([None if one.is_exact else one.p_reversed for one in every]),
+        _corrected([one.p_tied for one in every]),
         strict=True,
     )
     results = (_result(one, *each) for one, each in zip(every, corrected, strict=True))
@@ -117,7 +125,11 @@ def _corrected(p_values: Sequence[float | None]) -> Iterator[float | None]:
 
 
 def _result(
-    one: _Tested, p: float | None, p_some: float | None, p_reversed: float | None
+    one: _Tested,
+    p: float | None,
+    p_some: float | None,
+    p_reversed: float | None,
+    p_tied: float | None,
 ) -> ClaimResult:
     scaled = any(leaf.key in one.context.scaled for each in one.elementary for leaf in each.leaves)
     corrected = Corrected(
@@ -125,6 +137,7 @@ def _result(
         *(one.p or 0.0, p),
         *(one.p_some or 0.0, p_some),
         *(one.p_reversed or 0.0, p_reversed),
+        *(one.p_tied, p_tied),
         scaled=scaled,
     )
     supported, why = support(one.elementary)
@@ -146,7 +159,9 @@ def _result(
         p=None if one.is_exact else one.p,
         p_reversed=None if one.is_exact else one.p_reversed,
         shown=0 if one.untested else corrected.shown,
+        p_tied=one.p_tied,
         opposite=0 if one.untested else corrected.opposite,
+        tied=0 if one.untested else len(corrected.ties),
         looks=() if looks is None else looks.counts,
         declared=None if looks is None else looks.declared,
         trials_needed=needed,

@@ -18,6 +18,7 @@ class Corrected:
 
     p, p_some, p_reversed: that all comparisons hold, that one or more does, and that one or more is
     opposite; then corrected, None where all comparisons are exact.
+    p_tied: that one or more is a tie; then corrected, both None where that would be no answer.
     scaled: whether the runs depart from the published protocol.
     """
 
@@ -28,6 +29,8 @@ class Corrected:
     p_some_adjusted: float | None
     p_reversed: float
     p_reversed_adjusted: float | None
+    p_tied: float | None = None
+    p_tied_adjusted: float | None = None
     scaled: bool = False
 
     @property
@@ -37,10 +40,12 @@ class Corrected:
     @property
     def shown(self) -> int:
         """How many comparisons are shown: all where the claim holds, else by Holm inside it."""
-        if self.holds:
-            return len(self.comparisons)
+        return len(self.comparisons) if self.holds else len(self._shown_inside)
+
+    @property
+    def _shown_inside(self) -> list[Comparison]:
         p = [one.p or 0.0 for one in self.comparisons]
-        return sum(one <= LEVEL for one in self._inside(p, self.p_some, self.p_some_adjusted))
+        return self._selected(self.comparisons, p, self.p_some, self.p_some_adjusted)
 
     @property
     def opposite(self) -> int:
@@ -50,18 +55,36 @@ class Corrected:
     @property
     def opposites(self) -> list[Comparison]:
         p = [one.p_reversed or 0.0 for one in self.comparisons]
-        inside = self._inside(p, self.p_reversed, self.p_reversed_adjusted)
-        pairs = zip(self.comparisons, inside, strict=True)
-        return [one for one, corrected in pairs if corrected <= LEVEL]
+        return self._selected(self.comparisons, p, self.p_reversed, self.p_reversed_adjusted)
 
-    def _inside(self, p: Sequence[float], own: float, adjusted: float | None) -> list[float]:
-        """P-values corrected inside the claim by Holm, and by what the other claims cost.
+    @property
+    def ties(self) -> list[Comparison]:
+        """The comparisons shown to be closer than their margin, of a claim that does not hold, and
+        of which neither they nor their opposites are shown."""
+        asked = [one for one in self.comparisons if one.p_tied is not None]
+        if self.p_tied is None or self.holds:
+            return []
+        p = [one.p_tied or 0.0 for one in asked]
+        found = self._selected(asked, p, self.p_tied, self.p_tied_adjusted)
+        ordered = [*self._shown_inside, *self.opposites]
+        return [one for one in found if not any(one is other for other in ordered)]
+
+    def _selected(
+        self,
+        comparisons: Sequence[Comparison],
+        p: Sequence[float],
+        own: float,
+        adjusted: float | None,
+    ) -> list[Comparison]:
+        """Those whose p-values pass, corrected inside the claim by Holm, and by what the other
+        claims cost.
 
         So claims are selected first, and those inside a selected one face a level that is as much
         smaller (Benjamini and Bogomolov 2014).
         """
         factor = 1.0 if adjusted is None or own <= 0 else adjusted / own
-        return [one * factor for one in holm(p)]
+        pairs = zip(comparisons, holm(p), strict=True)
+        return [one for one, corrected in pairs if corrected * factor <= LEVEL]
 
 
 def word_of(claim: Corrected) -> tuple[ClaimWord, str]:
@@ -75,17 +98,25 @@ def word_of(claim: Corrected) -> tuple[ClaimWord, str]:
         all_of = "The comparison is" if count == 1 else f"All {count} comparisons are"
         how = "true of counted or computed numbers" if exact else f"shown ({_after(claim)})"
         return "HOLDS", f"{all_of} {how}."
-    many = "" if count == 1 else f"{claim.shown} of {count} shown, {len(against)} opposite: "
+    ties = claim.ties
+    tied = f", {len(ties)} tied" if ties else ""
+    many = f"{claim.shown} of {count} shown, {len(against)} opposite{tied}: " if count > 1 else ""
     if against:
-        named = "; ".join(map(_named, against[:_MOST_NAMED]))
-        more = f"; and {len(against) - _MOST_NAMED} more" if len(against) > _MOST_NAMED else ""
         p = claim.p_reversed_adjusted
         exact = p is None or all(one.exact for one in against)
         how = "by counted or computed numbers" if exact else f"{p_text(p or 0.0)}, corrected"
-        reason = f"{many}the opposite is shown of {named}{more} ({how})."
+        reason = f"{many}the opposite is shown of {_listed(against)} ({how})."
         if len(against) < count:
             return "PARTLY", _capital(reason)
         return ("OPPOSITE HERE" if claim.scaled else "REVERSED"), _capital(reason)
+    if ties:
+        margins = sorted({one.tie_margin for one in ties if one.tie_margin is not None})
+        margin = " or ".join(f"{one:g}" for one in margins)
+        how = f"{p_text(claim.p_tied_adjusted or 0.0)}, corrected"
+        return ("TIED HERE" if claim.scaled else "TIED"), _capital(
+            f"{many}less than {margin} apart, where the printed numbers are further, is shown of "
+            f"{_listed(ties)} ({how})."
+        )
     if claim.p <= LEVEL:
         return "UNRESOLVED", f"Shown alone ({p_text(claim.p)}), but not {_after(claim)}."
     weakest = max(claim.comparisons, key=lambda one: one.p or 0.0)
@@ -99,6 +130,12 @@ def word_of(claim: Corrected) -> tuple[ClaimWord, str]:
 def _after(claim: Corrected) -> str:
     """The corrected p-value, and over what it is corrected."""
     return f"{p_text(claim.p_adjusted or 0.0)} corrected over the tested claims of this report"
+
+
+def _listed(comparisons: Sequence[Comparison]) -> str:
+    named = "; ".join(map(_named, comparisons[:_MOST_NAMED]))
+    left = len(comparisons) - _MOST_NAMED
+    return f"{named}; and {left} more" if left > 0 else named
 
 
 def _named(one: Comparison) -> str:

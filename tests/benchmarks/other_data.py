@@ -26,7 +26,7 @@ from fedrepro.reports.layout import CLAIMS
 RESULTS = Path(__file__).parents[2] / "results"
 BASELINES, KEPT = RESULTS / "baselines", RESULTS / "other-data"
 OPPOSITE = {"OPPOSITE HERE", "REVERSED"}
-DECIDED = {"HOLDS", "PARTLY", *OPPOSITE}
+DECIDED = {"HOLDS", "PARTLY", "TIED HERE", *OPPOSITE}
 Words = Mapping[str, str]
 """Of every claim by place, `3: id`."""
 
@@ -133,11 +133,13 @@ def _checked(result: Mapping[str, Any], baseline: Mapping[str, Any], known: Coll
 
 
 def _counts(on: Mapping[str, Words]) -> Iterator[str]:
-    yield f"| data | {' | '.join(f'`{word}`' for word in CLAIMS)} |"
-    yield "|---" * (len(CLAIMS) + 1) + "|"
+    """How many claims have each word that any of them has."""
+    said = [word for word in CLAIMS if any(word in words.values() for words in on.values())]
+    yield f"| data | {' | '.join(f'`{word}`' for word in said)} |"
+    yield "|---" * (len(said) + 1) + "|"
     for name, words in on.items():
         found = Counter(words.values())
-        yield f"| {name} | {' | '.join(str(found[word]) for word in CLAIMS)} |"
+        yield f"| {name} | {' | '.join(str(found[word]) for word in said)} |"
     yield ""
 
 

@@ -1,0 +1,219 @@
+"""A comparison that is shown to be closer than the margin, where it is printed further apart."""
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.weightstats import ttost_paired
+
+from fedrepro.benchmark.claims.bind_cells import bind
+from fedrepro.benchmark.claims.context import ClaimContext, fallen_trials
+from fedrepro.benchmark.claims.nodes import key_of
+from fedrepro.benchmark.claims.ties import may_tie
+from fedrepro.benchmark.claims.trials import judge_claims
+from fedrepro.benchmark.planning.next_trials import chance_of_decision
+from fedrepro.benchmark.spec.model import Cell, Claim, Margin, Paper, Readout, Table
+from fedrepro.benchmark.spec.printed import Printed
+from fedrepro.benchmark.stats.looks import Looks, shares
+from fedrepro.reports import evidence
+from tests.benchmark.paired_trials import FAMILIES
+
+PRINTED = {"a": "60.0", "b": "50.0", "c": "40.0", "d": "59.0", "e": ""}
+CELLS = {
+    row: Cell(
+        "p", "3", (row,), ("x",), "empirical", "accuracy", "%",
+        Printed.parse(text), Readout(), {},
+    )
+    for row, text in PRINTED.items()
+}  # fmt: skip
+
+
+def bound(*holds, cells=None, every_trial=False):
+    cells = tuple((cells or CELLS).values())
+    table = Table(
+        "p", "3", "t", "1", "empirical", "accuracy", "%", cells, (), None, None, None, (), (), None,
+        Path("3.toml"),
+    )  # fmt: skip
+    paper = Paper("p", "t", "a", 2023, (table,), {}, (), Path("paper.toml"))
+    claims = [Claim(f"c{i}", "s", one, every_trial=every_trial) for i, one in enumerate(holds)]
+    return [(claim, bind(claim, table, paper)) for claim in claims]
+
+
+def context(margin=2.0, scaled=(), looks=None, **trials):
+    values = {
+        key_of(CELLS[row]): {seed: float(x) for seed, x in enumerate(given)}
+        for row, given in trials.items()
+    }
+    keys = frozenset(key_of(CELLS[row]) for row in scaled)
+    return ClaimContext(values, margin, "%", keys, {}, looks=looks or {})
+
+
+def one(holds, every_trial=False, cells=None, **given):
+    return judge_claims(bound(holds, cells=cells, every_trial=every_trial), context(**given))[0]
+
+
+def noise(seed, center, sd=1.0, n=10):
+    return np.random.default_rng(seed).normal(center, sd, n)
+
+
+def test_a_tie_is_two_one_sided_tests_of_t_and_of_sign_flips():
+    a, b = noise(1, 70, 2), noise(51, 70.3, 1.2)
+    found = one("'a' > 'b'", a=a, b=b)
+    by_t, *_ = ttost_paired(a, b, -2.0, 2.0)
+    flips = [
+        stats.permutation_test(
+            (side,), np.mean, permutation_type="samples", alternative="greater"
+        ).pvalue
+        for side in (a - b + 2.0, 2.0 - (a - b))
+    ]
+    comparison = found.comparisons[0]
+    assert (abs(a - b) > 2.0).any(), "else flips are used up and t decides alone"
+    assert comparison.p_tied == pytest.approx(max(by_t, *flips), abs=1e-12)
+    assert (comparison.tie_margin, found.p_tied) == (2.0, comparison.p_tied)
+    assert (found.word, found.shown, found.opposite, found.tied) == ("TIED", 0, 0, 1)
+    assert found.reason.startswith(
+        "Less than 2 apart, where the printed numbers are further, is shown of a @ x > b @ x"
+    )
+    assert one("'b' < 'a'", a=a, b=b).comparisons[0].p_tied == comparison.p_tied
+
+
+def test_on_a_scaled_run_the_word_refutes_no_paper():
+    assert one("'a' > 'b'", a=noise(1, 70), b=noise(2, 70), scaled="ab").word == "TIED HERE"
+
+
+@pytest.mark.parametrize(
+    "holds",
+    [
+        "'a' > 'd'",  # printed closer than the margin themselves
+        "'a' > 'e'",  # not printed
+        "'a' - 'b' > 0",  # a least lead is stated
+        "'a' > max('b', 'c')",
+        "'a' / 'b' > 'b' / 'c'",  # the margin is in another unit
+    ],
+)
+def test_a_tie_is_no_answer(holds):
+    trials = {row: noise(i, 70, 0.1) for i, row in enumerate(PRINTED)}
+    found = one(holds, **trials)
+    assert {each.p_tied for each in found.comparisons} == {None}
+    assert (found.p_tied, found.tied) == (None, 0)
+    assert found.word not in ("TIED", "TIED HERE")
+
+
+def test_without_a_margin_or_of_every_trial_no_tie_is_asked_for():
+    pair = {"a": noise(1, 70), "b": noise(2, 70)}
+    assert one("'a' > 'b'", margin=None, **pair).word == "UNRESOLVED"
+    assert one("'a' > 'b'", every_trial=True, **pair).p_tied is None
+
+
+def test_printed_further_apart_means_for_all_values_that_print_so():
+    cells = {**CELLS, "d": replace(CELLS["d"], printed=Printed.parse("57.9"))}
+    (comparison,) = bound("'a' > 'd'", cells=cells)[0][1]
+    assert may_tie(comparison, 1.9)
+    assert not may_tie(comparison, 2.0), "59.95 - 57.95 prints so"
+
+
+def test_the_narrowest_margin_of_its_cells_is_that_of_a_tie():
+    own = replace(CELLS["a"], margin=Margin(0.5, "r"))
+    found = one("'a' > 'b'", cells={**CELLS, "a": own}, a=noise(1, 70), b=noise(2, 70))
+    assert (found.comparisons[0].tie_margin, found.word) == (0.5, "UNRESOLVED")
+
+
+def test_differences_of_differences_may_tie():
+    trials = {row: noise(i, 70, 0.3) for i, row in enumerate("abcd")}
+    assert one("'a' - 'c' > 'd' - 'b'", **trials).word == "TIED"
+
+
+def test_what_is_shown_stays_so_however_small_the_difference():
+    b = noise(1, 70)
+    small = noise(2, 0.5, 0.1)
+    holds, opposite = one("'a' > 'b'", a=b + small, b=b), one("'a' > 'b'", a=b - small, b=b)
+    assert max(holds.p_tied, opposite.p_tied) < 0.001
+    assert (holds.word, holds.tied) == ("HOLDS", 0)
+    assert (opposite.word, opposite.tied) == ("REVERSED", 0)
+
+
+def test_of_several_comparisons_ties_are_counted_beside_what_is_shown_and_opposite():
+    a = noise(1, 70)
+    near, far = a + noise(2, 0, 0.5), a + noise(3, -9)
+    found = one("'a' > 'b', 'c'", a=a, b=near, c=far)
+    assert (found.word, found.shown, found.opposite, found.tied) == ("TIED", 1, 0, 1)
+    assert found.reason.startswith("1 of 2 shown, 0 opposite, 1 tied: less than 2 apart")
+    assert found.decisive is found.comparisons[0]
+    partly = one("'a' > 'b', 'c'", a=a, b=near, c=a + 9)
+    assert (partly.word, partly.shown, partly.opposite, partly.tied) == ("PARTLY", 0, 1, 1)
+    assert "0 of 2 shown, 1 opposite, 1 tied" in partly.reason
+
+
+def test_ties_are_corrected_inside_a_claim_and_over_the_claims_of_the_paper():
+    rng = np.random.default_rng(2)
+    a = rng.normal(70, 1, 10)
+    trials = {"a": a, "b": a + rng.normal(0.4, 1.6, 10), "c": a + rng.normal(1.2, 1.6, 10)}
+    alone = [one(holds, **trials) for holds in ("'a' > 'b'", "'a' > 'c'")]
+    assert [each.word for each in alone] == ["TIED", "UNRESOLVED"]
+    both = judge_claims(bound("'a' > 'b'", "'a' > 'c'"), context(**trials))
+    adjusted = multipletests([each.p_tied for each in both], method="fdr_bh")[1]
+    assert [each.word == "TIED" for each in both] == list(adjusted <= 0.05)
+    inside = one("'a' > 'b', 'c'", **trials)
+    assert inside.p_tied == pytest.approx(2 * min(each.p_tied for each in alone))
+
+
+def test_looks_before_the_last_have_spent_their_share_of_a_tie():
+    a, b = noise(1, 70, 1, 20), noise(2, 70, 1, 20)
+    looked = one("'a' > 'b'", a=a, b=b, looks={"c0": Looks((10, 20), 20)})
+    at_ten, at_twenty = (one("'a' > 'b'", a=a[:n], b=b[:n]).p_tied for n in (10, 20))
+    first, second = shares((10, 20), 20)
+    assert looked.p_tied == pytest.approx(min(at_ten / first, at_twenty / second, 1.0))
+
+
+def test_trials_without_a_spread_show_no_tie():
+    found = one("'a' > 'b'", a=[100.0] * 5, b=[100.0] * 5)
+    assert (found.word, found.p_tied, found.trials_needed) == ("UNRESOLVED", 1.0, None)
+
+
+def test_a_cell_that_may_fall_as_others_do_is_not_yet_tied():
+    rng = np.random.default_rng(0)
+    a, b, c, d = (70 + rng.normal(0, 0.5, 5) for _ in range(4))
+    d[2] -= 30
+    known = context(a=a, b=b, c=c, d=d)
+    fallen = fallen_trials(CELLS.values(), known.values)
+    free, guarded = (
+        judge_claims(bound("'a' > 'b'"), replace(known, fallen=each))[0] for each in ({}, fallen)
+    )
+    assert (free.word, guarded.word) == ("TIED", "UNRESOLVED")
+
+
+def test_an_open_claim_says_how_many_trials_would_show_a_tie():
+    a, b = noise(3, 70, 2), noise(4, 70, 2)
+    found = one("'a' > 'b'", a=a, b=b)
+    d, n = a - b, found.trials_needed
+    error = d.std(ddof=1) / np.sqrt([n - 1, n])
+    p = stats.t.sf((2.0 - abs(d.mean())) / error, [n - 2, n - 1])
+    assert found.word == "UNRESOLVED"
+    assert p[0] > 0.05 >= p[1]
+
+
+def test_a_claim_that_may_soon_be_a_tie_is_worth_trials():
+    a, b = noise(3, 70, 2), noise(4, 70, 2)
+    found = one("'a' > 'b'", a=a, b=b, looks={"c0": Looks((10,), 20)})
+    alone = replace(found, comparisons=(replace(found.comparisons[0], p_tied=None),))
+    assert chance_of_decision(found, 10, 20, 20) > chance_of_decision(alone, 10, 20, 20) + 0.1
+
+
+def test_a_report_says_what_a_tie_stands_on():
+    line = evidence.line(one("'a' > 'b'", a=noise(1, 70), b=noise(2, 70)))
+    assert line.endswith("p < 0.001 of less than 2.00 apart")
+
+
+@pytest.mark.parametrize("tables", [300, pytest.param(5_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [5, 10, 20, 40])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_means_that_are_the_margin_apart_are_rarely_called_a_tie(family, n, tables):
+    rng = np.random.default_rng(9)
+    claim, words = bound("'a' > 'b'"), Counter()
+    for a, b in rng.permutation(FAMILIES[family](rng, (tables, 2, n))):
+        words[judge_claims(claim, context(margin=1.0, a=a + 1.0, b=b))[0].word] += 1
+    assert words["TIED"] / tables <= 0.05 + 2.9 * np.sqrt(0.05 * 0.95 / tables)
