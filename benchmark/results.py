@@ -133,10 +133,9 @@ class ClaimResult:
     """A claim of the text: what the printed table says of it, and what the trials say.
 
     p, p_reversed, p_tied: of all its comparisons together, that one of them is opposite, and that
-    one is a tie.
+    all are ties; the last is None where that would be no answer.
     p_adjusted: `p` corrected over the claims of the paper that this report tests.
-    shown, opposite, tied: how many of its comparisons are shown, how many the other way, and of how
-    many neither, but that they are closer together than the margin, and printed further apart.
+    shown, opposite: how many of its comparisons are shown, and how many the other way.
     looks: with how many paired trials it has been judged, this time the last.
     declared: the trials that were declared beforehand, over which 5 % are spent.
     trials_needed, seconds_needed: of an open claim, how many trials would decide at the differences
@@ -161,15 +160,14 @@ class ClaimResult:
     trials_needed: int | None = None
     seconds_needed: float | None = None
     p_tied: float | None = None
-    tied: int = 0
 
     @property
     def decisive(self) -> Comparison | None:
         """The comparison that the word hangs on; None where nothing was compared.
 
         That is the one least clearly shown, or of a claim that comes out the other way, the one
-        least clearly opposite. Of `PARTLY` it is the one most clearly opposite, of a tie the one
-        most clearly tied.
+        least clearly opposite, and of a tie the one least clearly tied. Of `PARTLY` it is the one
+        most clearly opposite.
         """
         compared = [one for one in self.comparisons if one.mean is not None]
         if self.word in ("REVERSED", "OPPOSITE HERE"):
@@ -177,7 +175,7 @@ class ClaimResult:
         if self.word == "PARTLY":
             return min(compared, key=_p_reversed, default=None)
         if self.word in ("TIED", "TIED HERE"):
-            return min(compared, key=_p_tied, default=None)
+            return max(compared, key=_p_tied, default=None)
         return max(compared, key=_p, default=None)
 
 

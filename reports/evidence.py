@@ -64,12 +64,11 @@ def _compared(one: Comparison) -> str:
 
 def _counted(claim: ClaimResult) -> list[str]:
     """How many of several comparisons are shown; a claim that was never tested has no count."""
-    tested = claim.p is not None or claim.shown or claim.opposite or claim.tied
+    tested = claim.p is not None or claim.shown or claim.opposite
     if len(claim.comparisons) == 1 or not tested:
         return []
-    counts = (claim.opposite, "opposite"), (claim.tied, "tied")
-    others = "".join(f", {count} {word}" for count, word in counts if count)
-    return [f"{claim.shown} of {len(claim.comparisons)} shown{others}"]
+    opposite = f", {claim.opposite} opposite" if claim.opposite else ""
+    return [f"{claim.shown} of {len(claim.comparisons)} shown{opposite}"]
 
 
 def _shares(one: Comparison) -> list[str]:

@@ -32,14 +32,14 @@ from fedrepro.benchmark.claims.by_seed import (
 from fedrepro.benchmark.claims.context import ClaimContext
 from fedrepro.benchmark.claims.grammar import Number
 from fedrepro.benchmark.claims.nodes import Arithmetic, Elementary, Node, leaves, show
-from fedrepro.benchmark.claims.ties import may_tie
+from fedrepro.benchmark.claims.ties import tie_margin
 from fedrepro.benchmark.results import Comparison
 from fedrepro.benchmark.spec.model import Claim
 from fedrepro.benchmark.spec.printed import half_unit
 from fedrepro.benchmark.stats.looks import Looks, sequential_p, shares
 from fedrepro.benchmark.stats.outliers import p_unseen
 from fedrepro.benchmark.stats.paired import p_above, p_sign, p_t, unanimous
-from fedrepro.benchmark.stats.samples import Sample, describe, is_flat, mean_interval
+from fedrepro.benchmark.stats.samples import Sample, describe, mean_interval
 from fedrepro.benchmark.stats.t_tests import p_beyond, p_equivalent
 
 Both = tuple[float, float]
@@ -73,16 +73,10 @@ def compared(comparison: Elementary, context: ClaimContext, claim: Claim) -> Com
     margin = tie_margin(comparison, context)
     if margin is None or claim.every_trial:
         return shown
-    ties = [one.p_tied(margin) for one in at_looks]
+    # A tie that an early look saw is none if later trials drew apart.
+    is_near = abs(sample.mean) < margin
+    ties = [one.p_tied(margin) if is_near else 1.0 for one in at_looks]
     return replace(shown, tie_margin=margin, p_tied=sequential_p(ties, spent))
-
-
-def tie_margin(comparison: Elementary, context: ClaimContext) -> float | None:
-    """How close together both sides must be to count as tied; None where a tie answers nothing."""
-    margin = margin_of(comparison, context)
-    if margin is None or comparison.unit != (context.unit or ""):
-        return None
-    return margin if may_tie(comparison, margin) else None
 
 
 def is_testable(comparison: Elementary, context: ClaimContext) -> bool:
@@ -175,8 +169,13 @@ class _Trials:
         return inside, min(1.0, far + min(self.above(side, tolerance) for side in sides))
 
     def p_tied(self, margin: float) -> float:
-        """P-value of a tie, which differences that are all equal do not show."""
-        return 1.0 if is_flat(self.shown()) else self.p_within(margin)[0]
+        """P-value of a tie, which differences do not show of which most are equal.
+
+        Such are those of accuracies at 100 % or at chance, where no method could differ.
+        """
+        found = self.shown()
+        middle = float(np.median(np.abs(found - np.median(found))))
+        return 1.0 if middle <= _TIE else self.p_within(margin)[0]
 
     def is_above(self, node: Node) -> float:
         """P-value that the mean of `node` is above zero, whatever largest and smallest are in it.

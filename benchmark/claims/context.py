@@ -27,7 +27,7 @@ class ClaimContext:
     """What judging a table's claims needs besides the claims.
 
     values: all trials of the paper; of a cell that is counted, one.
-    margin, unit: of the claims' own table.
+    margin, unit, metric: of the claims' own table.
     scaled: cells whose runs depart from the published protocol.
     reasons: why a cell has no trials.
     incomplete: of a cell that has fewer trials than planned, how many and why.
@@ -47,6 +47,7 @@ class ClaimContext:
     fallen: Mapping[CellKey, Fallen] = field(default_factory=dict)
     fallen_at: Callable[[int], Mapping[CellKey, Fallen]] | None = None
     recomputed: Mapping[CellKey, float] = field(default_factory=dict)
+    metric: str | None = None
 
     def at_look(self, trials: int) -> ClaimContext:
         """What a look with so many trials knew, of later ones that have been made since nothing."""

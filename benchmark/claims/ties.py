@@ -1,6 +1,6 @@
 """May trials show that a comparison is a tie, closer together than the paper prints it?
 
-An answer between a claim and its opposite: "A > B" was printed with A more than the margin ahead,
+An answer between a claim and its opposite: "A > B" is printed with A more than the margin ahead,
 and our means are shown to be less than the margin apart (two one-sided tests, Schuirmann 1987).
 The margin is the one that the spec gave the table's cells for their verdicts.
 """
@@ -10,33 +10,39 @@ from __future__ import annotations
 from dataclasses import replace
 from decimal import Decimal
 
+from fedrepro.benchmark.claims.context import ClaimContext
 from fedrepro.benchmark.claims.grammar import Number
 from fedrepro.benchmark.claims.nodes import Aggregate, Arithmetic, Elementary, Leaf, Node
 from fedrepro.benchmark.claims.printed import support_one
 
 
-def within(comparison: Elementary, margin: float) -> Elementary:
-    """That both sides lie at most the margin apart, in the comparison's unit."""
-    return replace(comparison, relation="~", tolerance=Decimal(repr(margin)))
+def tie_margin(comparison: Elementary, context: ClaimContext) -> float | None:
+    """How close together both sides must be to be tied, in their unit; None where a tie would
+    answer nothing.
 
-
-def may_tie(comparison: Elementary, margin: float) -> bool:
-    """Whether a tie within the margin would answer a comparison.
-
-    It would not where the printed numbers may lie as close themselves or say nothing, or where
-    nearness, a size or a least lead is stated: what is close to that is no tie. Of a largest or
-    smallest cell it is not asked: which cell that is depends on the trials, and of equal means the
-    largest is too far from the others.
+    It would not where the printed numbers do not support the comparison by more than the margin, or
+    where nearness, a size or a least lead is stated: what is close to that is no tie. Of a largest
+    or smallest cell it is not asked: which cell that is depends on the trials, and of equal means
+    the largest is too far from the others. The table's margin is that of cells of its own metric.
     """
-    return (
-        comparison.relation in ("<", ">")
-        and all(map(_is_of_cells, (comparison.left, comparison.right)))
-        and support_one(within(comparison, margin)) == "contradicted"
-    )
+    margins = [_margin_of(leaf, context) for leaf in comparison.leaves]
+    known = [one for one in margins if one is not None]
+    if len(known) < len(margins) or comparison.unit != (context.unit or ""):
+        return None
+    margin = min(known)
+    sides = (comparison.left, comparison.right)
+    asked = comparison.relation in ("<", ">") and all(map(_is_of_cells, sides))
+    return margin if asked and _is_further(comparison, margin) else None
+
+
+def _margin_of(leaf: Leaf, context: ClaimContext) -> float | None:
+    if leaf.cell.margin is not None:
+        return leaf.cell.margin.value
+    return context.margin if leaf.cell.metric == context.metric else None
 
 
 def _is_of_cells(node: Node) -> bool:
-    """Whether a side is made of cells and their means alone."""
+    """Whether a side is made of cells, their means, sums and differences alone."""
     match node:
         case Number():
             return False
@@ -45,4 +51,10 @@ def _is_of_cells(node: Node) -> bool:
         case Aggregate():
             return node.name == "mean"
         case Arithmetic():
-            return _is_of_cells(node.left) and _is_of_cells(node.right)
+            return node.sign in "+-" and _is_of_cells(node.left) and _is_of_cells(node.right)
+
+
+def _is_further(comparison: Elementary, margin: float) -> bool:
+    """Whether all values that print so support the comparison by more than the margin."""
+    near = replace(comparison, relation="~", tolerance=Decimal(repr(margin)))
+    return support_one(comparison) == "supported" and support_one(near) == "contradicted"

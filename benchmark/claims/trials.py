@@ -4,10 +4,12 @@
 - A claim is a conjunction. It HOLDS if each comparison is shown at the level (an intersection-union
   test: the largest p-value counts, without correction inside the claim). It is PARTLY so, or
   REVERSED, if of some or all comparisons the opposite is shown (Holm inside the claim), and TIED if
-  of none, but one or more are shown to be closer than their margin (`claims.ties`; Holm again).
+  it is neither, and all are shown to be closer than their margin (`claims.ties`; the largest
+  p-value again).
 - Claims are corrected over all claims of the paper that were tested in this run, once for what
-  holds, once for what holds in part, once for what is opposite and once for ties (Benjamini and
-  Hochberg 1995): of the claims that a report calls shown, 5 % may be wrong on average.
+  holds, once for what holds in part and once for what is opposite (Benjamini and Hochberg 1995): of
+  the claims that a report calls shown, 5 % may be wrong on average. So are ties, after claims that
+  are decided already: these must not make it easier.
 - Counts and computed numbers are decided exactly, and weigh on no other claim.
 - A claim on a cell that lacks a trial is UNRESOLVED: which trials fail may hang on what they would
   have given, so those that are left show nothing.
@@ -16,7 +18,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fedrepro.benchmark.claims.by_seed import is_exact, paired_seeds
 from fedrepro.benchmark.claims.compare import compared, is_testable, margin_of
@@ -67,9 +69,10 @@ class _Tested:
 
     @property
     def p_tied(self) -> float | None:
-        """That one comparison or more is a tie (Bonferroni); None where none would be an answer."""
+        """That all comparisons are ties; None where that would be no answer."""
         found = [one.p_tied for one in self.comparisons if one.p_tied is not None]
-        return self._least(found) if found else None
+        whole = self.untested is None and len(found) == len(self.comparisons)
+        return max(found) if whole else None
 
     @property
     def tests(self) -> Sequence[Comparison]:
@@ -107,15 +110,35 @@ def judge_together(
         for claims, context in tables
     ]
     every = [one for table in tested for one in table]
-    corrected = zip(
+    p_values = zip(
         _corrected([None if one.is_exact else one.p for one in every]),
         _corrected([None if one.is_exact else one.p_some for one in every]),
         _corrected([None if one.is_exact else one.p_reversed for one in every]),
-        _corrected([one.p_tied for one in every]),
         strict=True,
     )
-    results = (_result(one, *each) for one, each in zip(every, corrected, strict=True))
+    corrected = [_ordered(one, *each) for one, each in zip(every, p_values, strict=True)]
+    ties = _corrected([one.p_tied for one in corrected])
+    together = zip(every, corrected, ties, strict=True)
+    results = (_result(one, replace(each, p_tied_adjusted=p)) for one, each, p in together)
     return [tuple(next(results) for _ in table) for table in tested]
+
+
+def _ordered(
+    one: _Tested, p: float | None, p_some: float | None, p_reversed: float | None
+) -> Corrected:
+    """What directions come to; where one is shown there is no tie, which might ease others."""
+    found = Corrected(
+        one.comparisons,
+        *(one.p or 0.0, p),
+        *(one.p_some or 0.0, p_some),
+        *(one.p_reversed or 0.0, p_reversed),
+        scaled=any(
+            leaf.key in one.context.scaled for each in one.elementary for leaf in each.leaves
+        ),
+    )
+    if one.p_tied is None:
+        return found
+    return replace(found, p_tied=1.0 if found.is_ordered else one.p_tied)
 
 
 def _corrected(p_values: Sequence[float | None]) -> Iterator[float | None]:
@@ -124,22 +147,7 @@ def _corrected(p_values: Sequence[float | None]) -> Iterator[float | None]:
     return (None if p is None else next(corrected) for p in p_values)
 
 
-def _result(
-    one: _Tested,
-    p: float | None,
-    p_some: float | None,
-    p_reversed: float | None,
-    p_tied: float | None,
-) -> ClaimResult:
-    scaled = any(leaf.key in one.context.scaled for each in one.elementary for leaf in each.leaves)
-    corrected = Corrected(
-        one.comparisons,
-        *(one.p or 0.0, p),
-        *(one.p_some or 0.0, p_some),
-        *(one.p_reversed or 0.0, p_reversed),
-        *(one.p_tied, p_tied),
-        scaled=scaled,
-    )
+def _result(one: _Tested, corrected: Corrected) -> ClaimResult:
     supported, why = support(one.elementary)
     word, reason = one.untested or word_of(corrected)
     looks = one.looks
@@ -154,14 +162,13 @@ def _result(
         support_reason=why,
         word=word,
         reason=reason,
-        p_adjusted=p,
+        p_adjusted=corrected.p_adjusted,
         comparisons=one.comparisons,
         p=None if one.is_exact else one.p,
         p_reversed=None if one.is_exact else one.p_reversed,
         shown=0 if one.untested else corrected.shown,
-        p_tied=one.p_tied,
         opposite=0 if one.untested else corrected.opposite,
-        tied=0 if one.untested else len(corrected.ties),
+        p_tied=one.p_tied,
         looks=() if looks is None else looks.counts,
         declared=None if looks is None else looks.declared,
         trials_needed=needed,

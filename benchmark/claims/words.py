@@ -18,7 +18,7 @@ class Corrected:
 
     p, p_some, p_reversed: that all comparisons hold, that one or more does, and that one or more is
     opposite; then corrected, None where all comparisons are exact.
-    p_tied: that one or more is a tie; then corrected, both None where that would be no answer.
+    p_tied: that all are ties; then corrected, both None where that would be no answer.
     scaled: whether the runs depart from the published protocol.
     """
 
@@ -40,12 +40,10 @@ class Corrected:
     @property
     def shown(self) -> int:
         """How many comparisons are shown: all where the claim holds, else by Holm inside it."""
-        return len(self.comparisons) if self.holds else len(self._shown_inside)
-
-    @property
-    def _shown_inside(self) -> list[Comparison]:
+        if self.holds:
+            return len(self.comparisons)
         p = [one.p or 0.0 for one in self.comparisons]
-        return self._selected(self.comparisons, p, self.p_some, self.p_some_adjusted)
+        return len(self._selected(p, self.p_some, self.p_some_adjusted))
 
     @property
     def opposite(self) -> int:
@@ -55,27 +53,20 @@ class Corrected:
     @property
     def opposites(self) -> list[Comparison]:
         p = [one.p_reversed or 0.0 for one in self.comparisons]
-        return self._selected(self.comparisons, p, self.p_reversed, self.p_reversed_adjusted)
+        return self._selected(p, self.p_reversed, self.p_reversed_adjusted)
 
     @property
-    def ties(self) -> list[Comparison]:
-        """The comparisons shown to be closer than their margin, of a claim that does not hold, and
-        of which neither they nor their opposites are shown."""
-        asked = [one for one in self.comparisons if one.p_tied is not None]
-        if self.p_tied is None or self.holds:
-            return []
-        p = [one.p_tied or 0.0 for one in asked]
-        found = self._selected(asked, p, self.p_tied, self.p_tied_adjusted)
-        ordered = [*self._shown_inside, *self.opposites]
-        return [one for one in found if not any(one is other for other in ordered)]
+    def is_ordered(self) -> bool:
+        """Whether a direction is shown, the stated one of all or the opposite of some."""
+        return self.holds or bool(self.opposites)
 
-    def _selected(
-        self,
-        comparisons: Sequence[Comparison],
-        p: Sequence[float],
-        own: float,
-        adjusted: float | None,
-    ) -> list[Comparison]:
+    @property
+    def tied(self) -> bool:
+        """Whether all comparisons are shown to be closer than their margins, and none ordered."""
+        p = self.p_tied_adjusted
+        return p is not None and p <= LEVEL and not self.is_ordered
+
+    def _selected(self, p: Sequence[float], own: float, adjusted: float | None) -> list[Comparison]:
         """Those whose p-values pass, corrected inside the claim by Holm, and by what the other
         claims cost.
 
@@ -83,7 +74,7 @@ class Corrected:
         smaller (Benjamini and Bogomolov 2014).
         """
         factor = 1.0 if adjusted is None or own <= 0 else adjusted / own
-        pairs = zip(comparisons, holm(p), strict=True)
+        pairs = zip(self.comparisons, holm(p), strict=True)
         return [one for one, corrected in pairs if corrected * factor <= LEVEL]
 
 
@@ -98,24 +89,24 @@ def word_of(claim: Corrected) -> tuple[ClaimWord, str]:
         all_of = "The comparison is" if count == 1 else f"All {count} comparisons are"
         how = "true of counted or computed numbers" if exact else f"shown ({_after(claim)})"
         return "HOLDS", f"{all_of} {how}."
-    ties = claim.ties
-    tied = f", {len(ties)} tied" if ties else ""
-    many = f"{claim.shown} of {count} shown, {len(against)} opposite{tied}: " if count > 1 else ""
+    many = "" if count == 1 else f"{claim.shown} of {count} shown, {len(against)} opposite: "
     if against:
+        named = "; ".join(map(_named, against[:_MOST_NAMED]))
+        more = f"; and {len(against) - _MOST_NAMED} more" if len(against) > _MOST_NAMED else ""
         p = claim.p_reversed_adjusted
         exact = p is None or all(one.exact for one in against)
         how = "by counted or computed numbers" if exact else f"{p_text(p or 0.0)}, corrected"
-        reason = f"{many}the opposite is shown of {_listed(against)} ({how})."
+        reason = f"{many}the opposite is shown of {named}{more} ({how})."
         if len(against) < count:
             return "PARTLY", _capital(reason)
         return ("OPPOSITE HERE" if claim.scaled else "REVERSED"), _capital(reason)
-    if ties:
-        margins = sorted({one.tie_margin for one in ties if one.tie_margin is not None})
+    if claim.tied:
+        margins = sorted({one.tie_margin for one in claim.comparisons if one.tie_margin})
         margin = " or ".join(f"{one:g}" for one in margins)
+        both = "Both sides are" if count == 1 else f"Both sides of all {count} comparisons are"
         how = f"{p_text(claim.p_tied_adjusted or 0.0)}, corrected"
-        return ("TIED HERE" if claim.scaled else "TIED"), _capital(
-            f"{many}less than {margin} apart, where the printed numbers are further, is shown of "
-            f"{_listed(ties)} ({how})."
+        return ("TIED HERE" if claim.scaled else "TIED"), (
+            f"{both} shown to be less than {margin} apart ({how}); they are printed further apart."
         )
     if claim.p <= LEVEL:
         return "UNRESOLVED", f"Shown alone ({p_text(claim.p)}), but not {_after(claim)}."
@@ -130,12 +121,6 @@ def word_of(claim: Corrected) -> tuple[ClaimWord, str]:
 def _after(claim: Corrected) -> str:
     """The corrected p-value, and over what it is corrected."""
     return f"{p_text(claim.p_adjusted or 0.0)} corrected over the tested claims of this report"
-
-
-def _listed(comparisons: Sequence[Comparison]) -> str:
-    named = "; ".join(map(_named, comparisons[:_MOST_NAMED]))
-    left = len(comparisons) - _MOST_NAMED
-    return f"{named}; and {left} more" if left > 0 else named
 
 
 def _named(one: Comparison) -> str:

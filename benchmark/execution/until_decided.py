@@ -37,6 +37,8 @@ from fedrepro.benchmark.store.record import TrialRecord
 from fedrepro.benchmark.store.store import Store
 
 _UNDECIDED = ("UNRESOLVED", "NOT JUDGED", "NOT RUN")
+_OPEN = ("UNRESOLVED", "TIED", "TIED HERE")
+"""Words that another look may change: where a tie is, a small difference may yet be shown."""
 ClaimName = tuple[str, str]
 """Table and id."""
 
@@ -103,8 +105,8 @@ class UntilDecided:
         )
         while True:
             self.__dict__.pop("now", None)
-            n_open, trials = self.next_step()
-            self.means.say(self._line(n_open, len(trials)))
+            found, trials = self.next_step()
+            self.means.say(self._line(found, len(trials)))
             if not trials:
                 break
             before = len(self._stored)
@@ -115,12 +117,12 @@ class UntilDecided:
             break
         return as_far_as_reached(self.plan, self.looks, self._tried)
 
-    def next_step(self) -> tuple[int, list[Trial]]:
-        """How many claims are open, and the trials that are worth most for them."""
+    def next_step(self) -> tuple[list[OpenClaim], list[Trial]]:
+        """The claims that are open, and the trials that are worth most for them."""
         found = self.open_claims()
         if not found or self.budget.left <= 0:
-            return len(found), []
-        return len(found), worth_most(found, self.means.seconds())
+            return found, []
+        return found, worth_most(found, self.means.seconds())
 
     def open_claims(self) -> list[OpenClaim]:
         """The claims that more trials may decide, in the order of the paper."""
@@ -166,7 +168,7 @@ class UntilDecided:
         chance = UNKNOWN
         if n > 0:
             result = self.now.get(name)
-            if result is None or result.word != "UNRESOLVED":
+            if result is None or result.word not in _OPEN:
                 return None
             if result.p is None:
                 return None  # what was not tested is not decided by more trials
@@ -222,13 +224,13 @@ class UntilDecided:
         self.done.not_run |= step.not_run
         self.done.errors |= step.errors
 
-    def _line(self, n_open: int, n_trials: int) -> str:
+    def _line(self, found: Sequence[OpenClaim], n_trials: int) -> str:
         """Where things stand before a step."""
-        looked = [one for name, one in self.now.items() if name in self.runs]
-        decided = sum(one.word not in _UNDECIDED for one in looked)
+        last = self.runs.keys() - {(one.table, one.id) for one in found}
+        decided = sum(self.now[name].word not in _UNDECIDED for name in last & self.now.keys())
         line = f"{decided} of {len(self.runs)} claims are decided"
-        if n_open:
-            line += f", further trials may decide {n_open}"
+        if found:
+            line += f", further trials may decide {len(found)}"
         elif decided < len(self.runs):
             line += ", no trials are left for the others"
         if math.isfinite(self.budget.seconds):

@@ -134,7 +134,6 @@ def _claim_row(claim: ClaimResult) -> dict[str, Any]:
         "comparisons": len(claim.comparisons),
         "shown": claim.shown,
         "opposite": claim.opposite,
-        "tied": claim.tied,
         "difference": None if decisive is None else decisive.mean,
         "low_95": low,
         "high_95": high,

@@ -124,7 +124,7 @@ class _Judging:
 
     @cached_property
     def claims_context(self) -> ClaimContext:
-        """What is known of all cells of the paper; without margin and unit, which tables give."""
+        """What is known of all cells of the paper; without margin, unit and metric, of tables."""
         trials = self.evidence.cells
         values = {key: one.by_seed for key, one in trials.items()}
         cells = tuple(one.cell for one in self.plan.cells)
@@ -180,6 +180,7 @@ class _Judging:
                 self.claims_context,
                 margin=None if table.margin is None else table.margin.value,
                 unit=table.unit,
+                metric=table.metric,
                 looks=taken.spendable,
             )
             for table, taken in zip(self.shown, looks, strict=True)

@@ -51,8 +51,8 @@ def chance_of_decision(result: ClaimResult, now: int, then: int, declared: int) 
     A normal approximation. The statistic of a comparison, z with n trials, is expected at
     z * sqrt(then / now) with a variance of then / now - 1: that of the mean of the coming trials
     about the mean seen, its own uncertainty included. All comparisons must pass at the level that
-    the look may spend (the least chance counts), or one be opposite, or one be a tie, at its part
-    of that level.
+    the look may spend (the least chance counts), or one opposite at its part of that level. A tie
+    is left out: it is no last word while a look may still show a difference.
     """
     tested = [one for one in result.comparisons if one.p is not None and not one.exact]
     share = shares((now, then), declared)[1]
@@ -61,9 +61,7 @@ def chance_of_decision(result: ClaimResult, now: int, then: int, declared: int) 
     level = LEVEL * share
     shown = min(_passes(one.p, now, then, level) for one in tested)
     other = max(_passes(one.p_reversed, now, then, level / len(tested)) for one in tested)
-    ties = [one.p_tied for one in tested if one.p_tied is not None]
-    tied = max((_passes(p, now, then, level / len(ties)) for p in ties), default=0.0)
-    return min(1.0, shown + other + tied)
+    return min(1.0, shown + other)
 
 
 def _passes(p: float | None, now: int, then: int, level: float) -> float:

@@ -21,7 +21,8 @@ from fedrepro.benchmark.planning.next_trials import OpenClaim, chance_of_decisio
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.planning.summary import Trial
 from fedrepro.benchmark.results import ClaimResult, Comparison, Report
-from fedrepro.benchmark.spec.model import Claim, Paper, Profile
+from fedrepro.benchmark.spec.model import Claim, Margin, Paper, Profile
+from fedrepro.benchmark.spec.printed import Printed
 from fedrepro.benchmark.store.store import Store
 from fedrepro.methods.outcome import Curve, Outcome
 
@@ -143,6 +144,24 @@ def test_the_last_line_says_that_open_claims_have_no_trials_left(plan: Plan, sto
     assert words(bench.run()) == {"large": "HOLDS", "none": "UNRESOLVED"}
     assert lines[0] == "0 of 2 claims are decided, further trials may decide 2; next: 20 trials"
     assert lines[-1] == "1 of 2 claims are decided, no trials are left for the others"
+
+
+def test_a_tie_is_looked_at_again_as_a_small_difference_may_yet_be_shown(
+    plan: Plan, store: Store
+) -> None:
+    table = plan.paper.tables[0]
+    cells = tuple(
+        replace(cell, printed=Printed.parse("60.00")) if cell.row == ("even",) else cell
+        for cell in table.cells
+    )
+    one = replace(table, cells=cells, margin=Margin(4.0, "r"))
+    bench, lines = Bench(make_plan(replace(plan.paper, tables=(one,)), "smoke"), store), list[str]()
+    bench.steps.means = replace(bench.steps.means, say=lines.append)
+    report = bench.run()
+    assert words(report) == {"large": "HOLDS", "none": "TIED"}
+    assert bench.trials()[0.03] == 20
+    assert lines[1].startswith("1 of 2 claims are decided, further trials may decide 1")
+    assert lines[-1] == "2 of 2 claims are decided"
 
 
 def test_what_lies_in_the_store_counts_as_reused(plan: Plan, store: Store) -> None:
