@@ -39,7 +39,7 @@ from fedrepro.benchmark.spec.printed import half_unit
 from fedrepro.benchmark.stats.looks import Looks, sequential_p, shares
 from fedrepro.benchmark.stats.outliers import p_unseen
 from fedrepro.benchmark.stats.paired import p_above, p_sign, p_t, unanimous
-from fedrepro.benchmark.stats.samples import Sample, describe, mean_interval
+from fedrepro.benchmark.stats.samples import Sample, are_mostly_equal, describe, mean_interval
 from fedrepro.benchmark.stats.t_tests import p_beyond, p_equivalent
 
 Both = tuple[float, float]
@@ -74,7 +74,7 @@ def compared(comparison: Elementary, context: ClaimContext, claim: Claim) -> Com
     if margin is None or claim.every_trial:
         return shown
     # A tie that an early look saw is none if later trials drew apart.
-    is_near = abs(sample.mean) < margin
+    is_near = abs(float(at_looks[-1].shown().mean())) < margin
     ties = [one.p_tied(margin) if is_near else 1.0 for one in at_looks]
     return replace(shown, tie_margin=margin, p_tied=sequential_p(ties, spent))
 
@@ -173,9 +173,7 @@ class _Trials:
 
         Such are those of accuracies at 100 % or at chance, where no method could differ.
         """
-        found = self.shown()
-        middle = float(np.median(np.abs(found - np.median(found))))
-        return 1.0 if middle <= _TIE else self.p_within(margin)[0]
+        return 1.0 if are_mostly_equal(self.shown()) else self.p_within(margin)[0]
 
     def is_above(self, node: Node) -> float:
         """P-value that the mean of `node` is above zero, whatever largest and smallest are in it.

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fedrepro.benchmark.claims.nodes import Elementary
 from fedrepro.benchmark.results import Comparison
 from fedrepro.benchmark.stats.looks import Looks, shares
-from fedrepro.benchmark.stats.samples import is_flat
+from fedrepro.benchmark.stats.samples import are_mostly_equal
 from fedrepro.benchmark.stats.spread import MOST_TRIALS
 from fedrepro.benchmark.stats.t_tests import LEVEL
 
@@ -43,8 +43,8 @@ def trials_needed(
         p, p_reversed = _p_values(one, shown, n)
         holds &= p <= levels
         opposite |= p_reversed * len(comparisons) <= levels
-        spread = not is_flat(np.array(shown.differences))
-        margin = shown.tie_margin if spread else None
+        may_tie = not are_mostly_equal(np.array(shown.differences))
+        margin = shown.tie_margin if may_tie else None
         tied &= margin is not None and _p_within(shown, margin, n) <= levels
     decided = holds | opposite | tied
     return int(n[decided.argmax()]) if decided.any() else None

@@ -23,11 +23,12 @@ def tie_margin(comparison: Elementary, context: ClaimContext) -> float | None:
     It would not where the printed numbers do not support the comparison by more than the margin, or
     where nearness, a size or a least lead is stated: what is close to that is no tie. Of a largest
     or smallest cell it is not asked: which cell that is depends on the trials, and of equal means
-    the largest is too far from the others. The table's margin is that of cells of its own metric.
+    the largest is too far from the others. The table's margin is that of its own cells of its own
+    metric; others need one of their own.
     """
     margins = [_margin_of(leaf, context) for leaf in comparison.leaves]
     known = [one for one in margins if one is not None]
-    if len(known) < len(margins) or comparison.unit != (context.unit or ""):
+    if len(known) < len(margins):
         return None
     margin = min(known)
     sides = (comparison.left, comparison.right)
@@ -38,7 +39,8 @@ def tie_margin(comparison: Elementary, context: ClaimContext) -> float | None:
 def _margin_of(leaf: Leaf, context: ClaimContext) -> float | None:
     if leaf.cell.margin is not None:
         return leaf.cell.margin.value
-    return context.margin if leaf.cell.metric == context.metric else None
+    lent = leaf.own and leaf.cell.metric == context.metric and leaf.cell.unit == context.unit
+    return context.margin if lent else None
 
 
 def _is_of_cells(node: Node) -> bool:

@@ -126,7 +126,7 @@ def judge_together(
 def _ordered(
     one: _Tested, p: float | None, p_some: float | None, p_reversed: float | None
 ) -> Corrected:
-    """What directions come to; where one is shown there is no tie, which might ease others."""
+    """What directions come to. A claim that holds or is opposite is no tie, and eases no other."""
     found = Corrected(
         one.comparisons,
         *(one.p or 0.0, p),

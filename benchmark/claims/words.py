@@ -57,14 +57,13 @@ class Corrected:
 
     @property
     def is_ordered(self) -> bool:
-        """Whether a direction is shown, the stated one of all or the opposite of some."""
+        """Whether the stated direction is shown of all comparisons, or the opposite of some."""
         return self.holds or bool(self.opposites)
 
     @property
     def tied(self) -> bool:
-        """Whether all comparisons are shown to be closer than their margins, and none ordered."""
-        p = self.p_tied_adjusted
-        return p is not None and p <= LEVEL and not self.is_ordered
+        """Whether all comparisons are shown to be closer than their margins."""
+        return self.p_tied_adjusted is not None and self.p_tied_adjusted <= LEVEL
 
     def _selected(self, p: Sequence[float], own: float, adjusted: float | None) -> list[Comparison]:
         """Those whose p-values pass, corrected inside the claim by Holm, and by what the other
@@ -101,8 +100,8 @@ def word_of(claim: Corrected) -> tuple[ClaimWord, str]:
             return "PARTLY", _capital(reason)
         return ("OPPOSITE HERE" if claim.scaled else "REVERSED"), _capital(reason)
     if claim.tied:
-        margins = sorted({one.tie_margin for one in claim.comparisons if one.tie_margin})
-        margin = " or ".join(f"{one:g}" for one in margins)
+        margins = {f"{one.tie_margin:g}": None for one in claim.comparisons}
+        margin = " or ".join(margins)
         both = "Both sides are" if count == 1 else f"Both sides of all {count} comparisons are"
         how = f"{p_text(claim.p_tied_adjusted or 0.0)}, corrected"
         return ("TIED HERE" if claim.scaled else "TIED"), (

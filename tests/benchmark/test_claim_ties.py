@@ -11,6 +11,7 @@ from statsmodels.stats.weightstats import ttost_paired
 
 from fedrepro.benchmark.claims.bind_cells import bind
 from fedrepro.benchmark.claims.context import ClaimContext, fallen_trials
+from fedrepro.benchmark.claims.more_trials import trials_needed
 from fedrepro.benchmark.claims.nodes import key_of
 from fedrepro.benchmark.claims.ties import tie_margin
 from fedrepro.benchmark.claims.trials import judge_claims
@@ -93,10 +94,9 @@ def test_on_a_scaled_run_the_word_refutes_no_paper():
         "'a' > 'e'",  # not printed
         "'f' > 'g'",  # of another metric than the table's margin is
         "'a' - 'b' > 0",  # a least lead is stated
-        "'a' ~ 1 'f'",
+        "'a' ~ 20 'b'",
         "'f' > max('b', 'c')",
         "'f' - min('b', 'c') > 'c'",
-        "'a' / 'b' > 'b' / 'a'",
     ],
 )
 def test_a_tie_is_no_answer(holds):
@@ -105,6 +105,31 @@ def test_a_tie_is_no_answer(holds):
     assert {each.p_tied for each in found.comparisons} == {None}
     assert found.p_tied is None
     assert found.word not in ("TIED", "TIED HERE")
+
+
+@pytest.mark.parametrize("holds", ["'a' / 'b' > 'b' / 'a'", "'a' * 'b' > 'b' * 'c'"])
+def test_the_margin_of_cells_is_none_of_their_ratios_and_products(holds):
+    bare = {row: replace(cell, unit=None) for row, cell in CELLS.items()}
+    (comparison,) = bound(holds, cells=bare)[0][1]
+    given = replace(context(margin=0.1), unit=None)
+    assert tie_margin(comparison, given) is None
+    (plain,) = bound("'a' > 'b'", cells=bare)[0][1]
+    assert tie_margin(plain, given) == 0.1, "it is not the unit that they lack"
+
+
+def test_the_margin_of_a_table_is_none_of_cells_of_another_table_or_unit():
+    (comparison,) = bound("'a' > 'b'")[0][1]
+    assert tie_margin(comparison, context()) == 2.0
+    assert tie_margin(comparison, replace(context(), unit="")) is None
+    elsewhere = replace(comparison, right=replace(comparison.right, own=False))
+    assert tie_margin(elsewhere, context()) is None
+
+
+def test_a_margin_of_a_cell_is_in_its_own_unit():
+    own = {
+        row: replace(CELLS[row], unit="s", margin=Margin(1.5, "r"), metric="time") for row in "fg"
+    }
+    assert one("'f' > 'g'", cells={**CELLS, **own}, f=noise(1, 70), g=noise(2, 70)).word == "TIED"
 
 
 def test_without_a_margin_or_of_every_trial_no_tie_is_asked_for():
@@ -155,6 +180,8 @@ def test_a_claim_is_tied_where_all_of_its_comparisons_are():
     assert both.reason.startswith("Both sides of all 2 comparisons are shown to be less than 2")
     half = one("'a' > 'b', 'c'", a=a, b=near, c=far)
     assert (half.word, half.shown, half.p_tied) == ("UNRESOLVED", 1, half.comparisons[1].p_tied)
+    some = one("'a' > 'b', 'c'", a=a, b=a - 0.5 - noise(4, 0, 0.1), c=nearer)
+    assert (some.word, some.shown) == ("TIED", 1), "one is shown, but not the claim"
     unasked = one("'a' > 'b', 'd'", a=a, b=near, d=nearer)
     assert (unasked.word, unasked.p_tied) == ("UNRESOLVED", None)
     assert one("'a' > 'b', 'c'", a=a, b=near, c=a + 9 + noise(4, 0, 0.1)).word == "PARTLY"
@@ -217,10 +244,18 @@ def test_a_tie_that_an_early_look_saw_is_none_once_means_drew_apart():
     assert (found.word, found.p_tied) == ("UNRESOLVED", 1.0)
 
 
+def test_trials_beyond_the_declared_ones_do_not_count():
+    more = np.concatenate([spread_about(0, 0.5), spread_about(12, 20)])
+    looks = {"c0": Looks((10,), 10)}
+    assert one("'a' > 'b'", a=70 + more, b=np.full(20, 70.0), looks=looks).word == "TIED"
+
+
 @pytest.mark.parametrize("last", [100.0, 99.9])
 def test_trials_of_which_most_are_equal_show_no_tie(last):
-    found = one("'a' > 'b'", a=[100.0] * 9 + [last], b=[100.0] * 10)
+    a, b = [100.0] * 9 + [last], [100.0] * 10
+    found = one("'a' > 'b'", a=a, b=b)
     assert (found.word, found.p_tied) == ("UNRESOLVED", 1.0)
+    assert found.trials_needed == one("'a' > 'd'", a=a, d=b).trials_needed, "no tie is near"
 
 
 def test_a_cell_that_may_fall_as_others_do_is_not_yet_tied():
@@ -245,11 +280,19 @@ def test_an_open_claim_says_how_many_trials_would_show_a_tie():
     assert p[0] > 0.05 >= p[1]
     also = one("'a' > 'b', 'd'", a=a, b=b, d=b)
     assert also.trials_needed != n, "where a tie is no answer of one, it is none of the claim"
+    elementary, counted = bound("'a' > 'b'")[0][1], replace(found.comparisons[0], exact=True, p=1.0)
+    looks = Looks((10,), 10)
+    assert trials_needed(elementary, found.comparisons, looks) == n
+    both = trials_needed((*elementary,) * 2, (*found.comparisons, counted), looks)
+    assert both is None or both > n, "a count that is not as stated is no tie"
 
 
-def test_a_report_says_what_a_tie_stands_on():
-    line = evidence.line(one("'a' > 'b'", a=noise(1, 70), b=noise(2, 70)))
-    assert line.endswith("p < 0.001 of less than 2.00 apart")
+@pytest.mark.parametrize(("margin", "said"), [(2.0, "2"), (0.006, "0.006")])
+def test_a_report_says_what_a_tie_stands_on(margin, said):
+    a, b = noise(1, 70, margin / 2), noise(2, 70, margin / 2)
+    found = one("'a' > 'b'", margin=margin, a=a, b=b)
+    assert evidence.line(found).endswith(f"p < 0.001 of less than {said} apart")
+    assert f"less than {said} apart" in found.reason
 
 
 @pytest.mark.parametrize("tables", [300, pytest.param(5_000, marks=pytest.mark.slow)])

@@ -21,7 +21,7 @@ from fedrepro.benchmark.planning.next_trials import OpenClaim, chance_of_decisio
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.planning.summary import Trial
 from fedrepro.benchmark.results import ClaimResult, Comparison, Report
-from fedrepro.benchmark.spec.model import Claim, Margin, Paper, Profile
+from fedrepro.benchmark.spec.model import Claim, Margin, Override, Paper, Profile
 from fedrepro.benchmark.spec.printed import Printed
 from fedrepro.benchmark.store.store import Store
 from fedrepro.methods.outcome import Curve, Outcome
@@ -146,8 +146,12 @@ def test_the_last_line_says_that_open_claims_have_no_trials_left(plan: Plan, sto
     assert lines[-1] == "1 of 2 claims are decided, no trials are left for the others"
 
 
+@pytest.mark.parametrize(
+    ("overrides", "word"),
+    [((), "TIED"), ((Override("training.batch_size", "w", 2),), "TIED HERE")],
+)
 def test_a_tie_is_looked_at_again_as_a_small_difference_may_yet_be_shown(
-    plan: Plan, store: Store
+    overrides: tuple[Override, ...], word: str, plan: Plan, store: Store
 ) -> None:
     table = plan.paper.tables[0]
     cells = tuple(
@@ -155,10 +159,12 @@ def test_a_tie_is_looked_at_again_as_a_small_difference_may_yet_be_shown(
         for cell in table.cells
     )
     one = replace(table, cells=cells, margin=Margin(4.0, "r"))
-    bench, lines = Bench(make_plan(replace(plan.paper, tables=(one,)), "smoke"), store), list[str]()
+    profile = replace(plan.profile, overrides=overrides)
+    paper = replace(plan.paper, tables=(one,), profiles={"smoke": profile})
+    bench, lines = Bench(make_plan(paper, "smoke"), store), list[str]()
     bench.steps.means = replace(bench.steps.means, say=lines.append)
     report = bench.run()
-    assert words(report) == {"large": "HOLDS", "none": "TIED"}
+    assert words(report) == {"large": "HOLDS", "none": word}
     assert bench.trials()[0.03] == 20
     assert lines[1].startswith("1 of 2 claims are decided, further trials may decide 1")
     assert lines[-1] == "2 of 2 claims are decided"
