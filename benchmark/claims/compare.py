@@ -152,28 +152,36 @@ class _Trials:
             assert margin is not None
             return within(sample, margin, _half(self.comparison))
         if relation == "~":
-            return self.p_within(float(self.comparison.tolerance or 0))
+            tolerance = float(self.comparison.tolerance or 0)
+            return self.p_inside(tolerance), self.p_outside(tolerance)
         both = (self.is_above(node) for node in (self.difference, _turned_round(self.difference)))
         return _turned(relation, (next(both), next(both)))
 
-    def p_within(self, tolerance: float) -> Both:
-        """P-values that both sides are at most the tolerance apart, and that they are further."""
+    def p_inside(self, tolerance: float) -> float:
+        """P-value that both sides are at most the tolerance apart."""
         if len(self.seeds) < 2:
-            return 1.0, 1.0
-        node = picked(self.difference, self.arrays)
-        sides = (node, _turned_round(node))
-        inside = max(self.above(side, -tolerance) for side in sides)
-        found = evaluate(node, self.arrays)
+            return 1.0
+        return max(self.above(side, -tolerance) for side in self.sides)
+
+    def p_outside(self, tolerance: float) -> float:
+        """P-value that both sides are further than the tolerance apart."""
+        found = evaluate(self.sides[0], self.arrays)
         # The far tail counts too, as in `t_tests.p_beyond`.
         far = float(p_t(found * np.sign(found.mean()) + tolerance))
-        return inside, min(1.0, far + min(self.above(side, tolerance) for side in sides))
+        return min(1.0, far + min(self.above(side, tolerance) for side in self.sides))
+
+    @cached_property
+    def sides(self) -> tuple[Node, Node]:
+        """Left minus right of the cells with the best means, and the other way round."""
+        node = picked(self.difference, self.arrays)
+        return node, _turned_round(node)
 
     def p_tied(self, margin: float) -> float:
         """P-value of a tie, which differences do not show of which most are equal.
 
         Such are those of accuracies at 100 % or at chance, where no method could differ.
         """
-        return 1.0 if are_mostly_equal(self.shown()) else self.p_within(margin)[0]
+        return 1.0 if are_mostly_equal(self.shown()) else self.p_inside(margin)
 
     def is_above(self, node: Node) -> float:
         """P-value that the mean of `node` is above zero, whatever largest and smallest are in it.
