@@ -162,7 +162,7 @@ class Conv2d(Layer):
             return single_pixel_conv2d(x, weight, bias, self.padding, high, wide)
         if x.shape[0] == 1:
             own, of_own, bias = channels_last(x.squeeze(0)), weight.squeeze(0), _only(bias)
-            fast = not counted and suits_kept_patches(weight, height * width)
+            fast = not counted and suits_kept_patches(own, of_own, self.stride, height * width)
             convolve = kept_patches_conv2d if fast else F.conv2d
             return convolve(own, of_own, bias, self.stride, self.padding).unsqueeze(0)
         return stacked_conv2d(x, weight, bias, self.stride, self.padding)

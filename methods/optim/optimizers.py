@@ -44,6 +44,9 @@ class FusedAdam:
     """Adam, or AdamW, by torch's functional form, without the bookkeeping of `torch.optim.Adam`.
 
     With a few thousand weights that takes longer than the numbers. For weights of `_suits_fused`.
+    The kernel sees them by views whose last dimension is the innermost in memory: of the gradients
+    of any other layout it makes a copy, which takes as long as the step. Moments have the shapes of
+    these views.
     """
 
     def __init__(
@@ -59,8 +62,10 @@ class FusedAdam:
             "weight_decay": weight_decay,
         }
         self.param_groups: list[dict[str, Any]] = [{"params": weights, **kernel, **numbers}]
-        self._means = [torch.zeros_like(weight) for weight in weights]
-        self._squares = [torch.zeros_like(weight) for weight in weights]
+        self._orders = [_outermost_first(weight) for weight in weights]
+        self._views = [w.detach().permute(o) for w, o in zip(weights, self._orders, strict=True)]
+        self._means = [torch.zeros_like(view) for view in self._views]
+        self._squares = [torch.zeros_like(view) for view in self._views]
         self._steps = [torch.zeros((), device=weight.device) for weight in weights]
         self._move: Any = adamw if decoupled else adam
 
@@ -75,8 +80,8 @@ class FusedAdam:
         settings = dict(self.param_groups[0])
         weights = settings.pop("params")
         moving = [k for k, weight in enumerate(weights) if weight.grad is not None]
-        grads = [weights[k].grad for k in moving]
-        held = (weights, self._means, self._squares, self._steps)
+        grads = [weights[k].grad.permute(self._orders[k]) for k in moving]
+        held = (self._views, self._means, self._squares, self._steps)
         kept, means, squares, steps = ([each[k] for k in moving] for each in held)
         self._move(kept, grads, means, squares, [], steps, **settings)
 
@@ -136,7 +141,11 @@ def moves_by_gradients_alone(name: str, weight_decay: float = 0.0) -> bool:
 
 def _suits_fused(weight: Tensor) -> bool:
     """Whether torch's fused kernels take it: floating, without gaps in memory."""
-    strides = weight.stride()
-    outermost_first = sorted(range(weight.dim()), key=lambda d: (-strides[d], d))
     known = weight.device.type in FUSED_ON and weight.is_floating_point()
-    return known and weight.permute(outermost_first).is_contiguous()
+    return known and weight.permute(_outermost_first(weight)).is_contiguous()
+
+
+def _outermost_first(weight: Tensor) -> list[int]:
+    """Its dimensions from the one with the longest strides to the innermost in memory."""
+    strides = weight.stride()
+    return sorted(range(weight.dim()), key=lambda d: (-strides[d], d))

@@ -126,7 +126,7 @@ def test_a_shortcut_of_this_processor_is_no_cost(
 ) -> None:
     method = FedSimCLR(**SHORT)  # type: ignore[arg-type]
     found = count_costs(method, bound(make_task, method), IMAGES)
-    monkeypatch.setattr(layers, "suits_kept_patches", lambda weight, pixels: True)
+    monkeypatch.setattr(layers, "suits_kept_patches", lambda *of_layer: True)
     assert count_costs(method, bound(make_task, method), IMAGES) == found
 
 

@@ -131,10 +131,28 @@ def test_gradients_of_a_convolution_on_kept_patches_equal_finite_differences(pad
 
 
 def test_patches_are_kept_where_few_pixels_meet_many_weights() -> None:
-    wide, narrow = torch.empty(1, 256, 192, 3, 3), torch.empty(1, 64, 32, 3, 3)
-    assert convolution.suits_kept_patches(wide, 4)
-    assert not convolution.suits_kept_patches(wide, 16)
-    assert not convolution.suits_kept_patches(narrow, 4)
+    wide, narrow = torch.empty(256, 192, 3, 3), torch.empty(64, 32, 3, 3)
+    x = torch.empty(32, 192, 8, 8)
+    assert convolution.suits_kept_patches(x, wide, 1, 4)
+    assert not convolution.suits_kept_patches(x, wide, 1, 16)
+    assert not convolution.suits_kept_patches(x, narrow, 1, 4)
+
+
+def test_training_in_bfloat16_keeps_patches_that_stay_in_the_cache() -> None:
+    def suits(batch: int, stride: int, pixels: int, **options: object) -> bool:
+        numbers = {"dtype": torch.bfloat16, "requires_grad": True, **options}
+        weight = torch.empty(128, 128, 3, 3, **numbers)  # type: ignore[arg-type]
+        x = torch.empty(batch, 128, 8, 8, dtype=weight.dtype)
+        return convolution.suits_kept_patches(x, weight, stride, pixels)
+
+    # An image's 64 pixels are 144 KiB of patches: 21 of them are 3 MiB, 85 with a stride of two.
+    assert suits(21, 1, 64)
+    assert not suits(22, 1, 64)
+    assert suits(85, 2, 64)
+    assert not suits(86, 2, 64)
+    assert not suits(21, 1, 64, requires_grad=False)
+    assert not suits(21, 1, 64, dtype=torch.float32)
+    assert not suits(21, 1, 64, device="meta")
 
 
 def test_convolution_does_not_depend_on_how_many_models_are_taken_at_once(

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from fedrepro.methods.encoders.resnet import ResNet
-from fedrepro.methods.nn import precision
+from fedrepro.methods.nn import convolution, layers, precision
 from fedrepro.methods.nn.layers import (
     BatchNorm,
     Conv2d,
@@ -114,6 +114,55 @@ def test_losses_and_gradients_are_those_of_torch_nn_under_autocast() -> None:
     for mine, parameter in zip(gradients.values(), theirs.parameters(), strict=True):
         assert parameter.grad is not None
         assert apart(mine[0], parameter.grad) < SEVERAL
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize(
+    ("kernel", "stride", "padding", "side"),
+    [
+        (3, 2, 1, 8),
+        (3, 1, 1, 6),
+        (3, 2, 0, 9),
+        (5, 1, 2, 5),
+        (1, 1, 0, 4),
+        (3, 2, 1, 4),
+        (1, 2, 0, 7),
+    ],
+)
+def test_products_over_kept_patches_are_torchs_convolution_under_autocast(
+    kernel: int, stride: int, padding: int, side: int, bias: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken = []
+
+    def watched(*of_layer: object) -> Tensor:
+        taken.append(of_layer)
+        return convolution.kept_patches_conv2d(*of_layer)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(convolution, "_WEIGHTS_IN_BF16", 0)
+    monkeypatch.setattr(layers, "kept_patches_conv2d", watched)
+    layer = Conv2d("conv", 6, 10, kernel, stride, padding, bias)
+    state = weights(layer)
+    theirs = nn.Conv2d(6, 10, kernel, stride, padding, bias=bias)
+    for mine, parameter in zip(state.values(), theirs.parameters(), strict=True):
+        parameter.data.copy_(mine[0].detach())
+    drawn = torch.rand(1, 8, 6, side, side, generator=torch.Generator().manual_seed(7))
+    ours, x = drawn.clone().requires_grad_(), drawn[0].clone().requires_grad_()
+    with torch.autocast("cpu", torch.bfloat16):
+        expected = theirs(x).float()
+    with computing_in("bf16"):
+        found = layer(state, ours, training=True)
+    assert len(taken) == 1
+    pull = torch.randn(found.shape, generator=torch.Generator().manual_seed(9))
+    (found * pull).sum().backward()  # type: ignore[no-untyped-call]
+    (expected * pull[0]).sum().backward()
+    pairs = [(found[0], expected), (ours.grad, x.grad)]
+    pairs += [
+        (mine.grad, p.grad) for mine, p in zip(state.values(), theirs.parameters(), strict=True)
+    ]
+    for mine, wanted in pairs:
+        assert mine is not None
+        assert wanted is not None
+        assert apart(mine.reshape(wanted.shape), wanted) < ROUNDING
 
 
 @pytest.mark.parametrize("models", [1, 3])
