@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from fedrepro.benchmark.claims.bind_cells import bind
-from fedrepro.benchmark.claims.nodes import key_of
+from fedrepro.benchmark.claims.by_seed import is_exact
+from fedrepro.benchmark.claims.nodes import Elementary, key_of
+from fedrepro.benchmark.claims.printed import support
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.execution.run import Execution
 from fedrepro.benchmark.planning.looks_reached import (
@@ -138,18 +140,36 @@ class UntilDecided:
         """By claim the runs that its cells read, of all claims that this plan can decide."""
         planned = {key_of(one.cell): one for one in self.plan.cells}
         found: dict[ClaimName, tuple[RunConfig, ...]] = {}
-        for table in self.plan.paper.tables:
-            for claim in table.claims if table.id in self.plan.tables else ():
-                bound = bind(claim, table, self.plan.paper)
-                cells = [planned.get(leaf.key) for one in bound for leaf in one.leaves]
-                configs = [one.config for one in cells if one is not None and one.config]
-                able = all(
-                    one is not None and (one.config is not None or one.cell.kind == "analytic")
-                    for one in cells
-                )
-                if able and configs:
-                    found[table.id, claim.id] = tuple(dict.fromkeys(configs))
+        for name, bound in self._bound.items():
+            cells = [planned.get(leaf.key) for one in bound for leaf in one.leaves]
+            configs = [one.config for one in cells if one is not None and one.config]
+            able = all(
+                one is not None and (one.config is not None or one.cell.kind == "analytic")
+                for one in cells
+            )
+            sized = [
+                one for one in bound if one.relation == "=" and not all(map(is_exact, one.leaves))
+            ]
+            # A stated size is not judged on scaled runs, however many.
+            scaled = (planned[leaf.key].departures for one in sized for leaf in one.leaves)
+            if able and configs and not any(scaled):
+                found[name] = tuple(dict.fromkeys(configs))
         return found
+
+    @cached_property
+    def supported(self) -> frozenset[ClaimName]:
+        """The claims that the printed numbers bear out."""
+        return frozenset(n for n, bound in self._bound.items() if support(bound)[0] == "supported")
+
+    @cached_property
+    def _bound(self) -> Mapping[ClaimName, tuple[Elementary, ...]]:
+        """The comparisons of each claim of the plan's tables."""
+        return {
+            (table.id, claim.id): bind(claim, table, self.plan.paper)
+            for table in self.plan.paper.tables
+            if table.id in self.plan.tables
+            for claim in table.claims
+        }
 
     @cached_property
     def now(self) -> Mapping[ClaimName, ClaimResult]:
@@ -179,7 +199,7 @@ class UntilDecided:
         trials = tuple(self._lacking(runs, later))
         if any(map(self._lost, trials)):
             return None
-        return OpenClaim(*name, later, trials, chance)
+        return OpenClaim(*name, later, trials, chance, name in self.supported)
 
     def _reached(self, runs: Sequence[RunConfig]) -> int:
         return min(reached(run, self._looks(runs), self._is_there) for run in runs)

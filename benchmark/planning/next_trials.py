@@ -1,7 +1,7 @@
 """Which trials are worth most next: those that decide most claims a second, as far as one can tell.
 
-Everything here follows from the claims' p-values and the estimated seconds alone, so that the same
-store and the same estimates always give the same trials in the same order.
+Everything here follows from the printed numbers, the claims' p-values and the estimated seconds
+alone, so that the same store and the same estimates always give the same trials in the same order.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ from fedrepro.benchmark.stats.t_tests import LEVEL
 
 UNKNOWN = 0.5
 """Chance that a claim is decided at its first look, before which nothing is known of it."""
+UNSUPPORTED = 0.1
+"""What the decision of a claim is worth that the printed numbers do not bear out, for one that they
+do: the audit has said already what there is to say of it."""
 _BAND = 0.1
 """What is worth less than a tenth of the best waits for another step, which begins with a look."""
 _LEAST_P = 1e-9
@@ -36,6 +39,7 @@ class OpenClaim:
     look: the number of trials at which it is looked at next.
     trials: those that it lacks until then, each after those that it starts from.
     chance: that it is decided then.
+    supported: whether the printed numbers bear it out.
     """
 
     table: str
@@ -43,6 +47,7 @@ class OpenClaim:
     look: int
     trials: tuple[Trial, ...]
     chance: float
+    supported: bool = True
 
 
 def chance_of_decision(result: ClaimResult, now: int, then: int, declared: int) -> float:
@@ -109,4 +114,5 @@ def _priced(trials: Sequence[Trial], seconds: Callable[[RunConfig], float]) -> d
 
 
 def _rate(claim: OpenClaim, seconds: float) -> float:
-    return claim.chance / max(seconds, _LEAST_S)
+    worth = claim.chance if claim.supported else UNSUPPORTED * claim.chance
+    return worth / max(seconds, _LEAST_S)

@@ -154,10 +154,8 @@ def test_a_tie_is_looked_at_again_as_a_small_difference_may_yet_be_shown(
     overrides: tuple[Override, ...], word: str, plan: Plan, store: Store
 ) -> None:
     table = plan.paper.tables[0]
-    cells = tuple(
-        replace(cell, printed=Printed.parse("60.00")) if cell.row == ("even",) else cell
-        for cell in table.cells
-    )
+    printed = {("even",): Printed.parse("60.00"), ("strong",): Printed.parse("90.00")}
+    cells = tuple(replace(one, printed=printed.get(one.row, one.printed)) for one in table.cells)
     one = replace(table, cells=cells, margin=Margin(4.0, "r"))
     profile = replace(plan.profile, overrides=overrides)
     paper = replace(plan.paper, tables=(one,), profiles={"smoke": profile})
@@ -168,6 +166,36 @@ def test_a_tie_is_looked_at_again_as_a_small_difference_may_yet_be_shown(
     assert bench.trials()[0.03] == 20
     assert lines[1].startswith("1 of 2 claims are decided, further trials may decide 1")
     assert lines[-1] == "2 of 2 claims are decided"
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_a_stated_size_is_trained_for_only_where_it_can_be_judged(
+    scaled: bool, plan: Plan, store: Store
+) -> None:
+    size = Claim("size", "s", "'strong' - 'weak' = 40")
+    table = replace(plan.paper.tables[0], claims=(size,), margin=Margin(4.0, "r"))
+    overrides = (Override("training.batch_size", "w", 2),) if scaled else ()
+    profile = replace(plan.profile, overrides=overrides)
+    paper = replace(plan.paper, tables=(table,), profiles={"smoke": profile})
+    bench = Bench(make_plan(paper, "smoke"), store)
+    report = bench.run()
+    assert bool(bench.trained) is not scaled
+    assert (words(report)["size"] in ("NOT RUN", "NOT JUDGED")) is scaled
+
+
+def test_the_claims_that_the_printed_numbers_bear_out_are_known_before_any_trial(
+    plan: Plan, store: Store
+) -> None:
+    printed = {("strong",): "90.0", ("weak",): "50.0", ("even",): "60.0", ("alike",): "60.0"}
+    table = plan.paper.tables[0]
+    cells = tuple(replace(one, printed=Printed.parse(printed[one.row])) for one in table.cells)
+    paper = replace(plan.paper, tables=(replace(table, cells=cells),))
+    bench = Bench(make_plan(paper, "smoke"), store)
+    assert {id for _, id in bench.steps.supported} == {"large"}
+    assert [(one.id, one.supported) for one in bench.steps.open_claims()] == [
+        ("large", True),
+        ("none", False),
+    ]
 
 
 def test_what_lies_in_the_store_counts_as_reused(plan: Plan, store: Store) -> None:
@@ -324,6 +352,15 @@ def test_what_is_worth_far_less_waits_for_the_next_look() -> None:
     a, b, c, d = runs(4)
     claims = [open_claim("likely", [a, b], 0.9), open_claim("hopeless", [c, d], 0.01)]
     assert {run for run, _ in worth_most(claims, lambda run: 1.0)} == {a, b}
+
+
+def test_what_the_printed_numbers_bear_out_comes_before_what_they_do_not() -> None:
+    a, b, c, d = runs(4)
+    unsupported = replace(open_claim("cheap", [a, b], 0.9), supported=False)
+    found = worth_most(
+        [unsupported, open_claim("dear", [c, d], 0.5)], {a: 1.0, b: 1.0, c: 4.0, d: 4.0}.__getitem__
+    )
+    assert list(dict.fromkeys(run for run, _ in found)) == [c, d, a, b]
 
 
 def test_claims_of_no_chance_are_still_trained_when_nothing_else_is_open() -> None:
