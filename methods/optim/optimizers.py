@@ -44,9 +44,10 @@ class FusedAdam:
     """Adam, or AdamW, by torch's functional form, without the bookkeeping of `torch.optim.Adam`.
 
     With a few thousand weights that takes longer than the numbers. For weights of `_suits_fused`.
-    The kernel sees them by views whose last dimension is the innermost in memory: of the gradients
-    of any other layout it makes a copy, which takes as long as the step. Moments have the shapes of
-    these views.
+    The kernel goes through memory as it lies. So it sees weights by views whose last dimension is
+    the innermost, and gradients likewise: one that lies otherwise than its weight would be a wrong
+    step without an error (torch 2.13), and of channels that lie innermost it would make a copy that
+    it does not need. Moments have the shapes of these views.
     """
 
     def __init__(
@@ -63,7 +64,7 @@ class FusedAdam:
         }
         self.param_groups: list[dict[str, Any]] = [{"params": weights, **kernel, **numbers}]
         self._orders = [_outermost_first(weight) for weight in weights]
-        self._views = [w.detach().permute(o) for w, o in zip(weights, self._orders, strict=True)]
+        self._views = [self._seen(weight.detach(), k) for k, weight in enumerate(weights)]
         self._means = [torch.zeros_like(view) for view in self._views]
         self._squares = [torch.zeros_like(view) for view in self._views]
         self._steps = [torch.zeros((), device=weight.device) for weight in weights]
@@ -80,10 +81,15 @@ class FusedAdam:
         settings = dict(self.param_groups[0])
         weights = settings.pop("params")
         moving = [k for k, weight in enumerate(weights) if weight.grad is not None]
-        grads = [weights[k].grad.permute(self._orders[k]) for k in moving]
+        grads = [self._seen(weights[k].grad, k).contiguous() for k in moving]
         held = (self._views, self._means, self._squares, self._steps)
         kept, means, squares, steps = ([each[k] for k in moving] for each in held)
         self._move(kept, grads, means, squares, [], steps, **settings)
+
+    def _seen(self, tensor: Tensor, k: int) -> Tensor:
+        """The k-th weight, or its gradient, as the kernel sees it."""
+        order = self._orders[k]
+        return tensor if order == sorted(order) else tensor.permute(order)
 
     def state_dict(self) -> dict[str, Any]:
         """All that it keeps between steps but the weights."""

@@ -51,7 +51,8 @@ def test_adam_takes_torchs_steps_whatever_the_order_of_memory(name: str, decay: 
     assert optimizer.param_groups[0]["fused"]
     for step in range(6):
         gradient = torch.randn(4, 3, 2, 2)
-        for weights, own in ((theirs, gradient), (ours, channels_innermost(gradient))):
+        laid = channels_innermost(gradient) if step % 2 else gradient
+        for weights, own in ((theirs, gradient), (ours, laid)):
             weights[0].grad = own
             # The second weight begins later and pauses, as a layer that is frozen for a while.
             weights[1].grad = torch.ones(5) if step in (1, 2, 5) else None
