@@ -15,7 +15,7 @@ from functools import cached_property
 
 from fedrepro.benchmark.claims.bind_cells import bind
 from fedrepro.benchmark.claims.by_seed import is_exact
-from fedrepro.benchmark.claims.nodes import Elementary, key_of
+from fedrepro.benchmark.claims.nodes import CellKey, Elementary, key_of
 from fedrepro.benchmark.claims.printed import support
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.execution.run import Execution
@@ -32,7 +32,7 @@ from fedrepro.benchmark.planning.next_trials import (
     chance_of_decision,
     worth_most,
 )
-from fedrepro.benchmark.planning.plan import Plan
+from fedrepro.benchmark.planning.plan import Plan, PlannedCell
 from fedrepro.benchmark.planning.summary import Trial, duration
 from fedrepro.benchmark.results import ClaimResult, Report
 from fedrepro.benchmark.store.record import TrialRecord
@@ -138,8 +138,7 @@ class UntilDecided:
     @cached_property
     def runs(self) -> Mapping[ClaimName, tuple[RunConfig, ...]]:
         """By claim the runs that its cells read, of all claims that this plan can decide."""
-        planned = {key_of(one.cell): one for one in self.plan.cells}
-        found: dict[ClaimName, tuple[RunConfig, ...]] = {}
+        planned, found = self._planned, dict[ClaimName, tuple[RunConfig, ...]]()
         for name, bound in self._bound.items():
             cells = [planned.get(leaf.key) for one in bound for leaf in one.leaves]
             configs = [one.config for one in cells if one is not None and one.config]
@@ -147,14 +146,25 @@ class UntilDecided:
                 one is not None and (one.config is not None or one.cell.kind == "analytic")
                 for one in cells
             )
-            sized = [
-                one for one in bound if one.relation == "=" and not all(map(is_exact, one.leaves))
-            ]
-            # A stated size is not judged on scaled runs, however many.
-            scaled = (planned[leaf.key].departures for one in sized for leaf in one.leaves)
-            if able and configs and not any(scaled):
+            if able and configs and name not in self.sizes:
                 found[name] = tuple(dict.fromkeys(configs))
         return found
+
+    @cached_property
+    def sizes(self) -> frozenset[ClaimName]:
+        """The claims of a stated size on scaled runs: no number of trials would judge them."""
+        scaled = {key for key, one in self._planned.items() if one.departures}
+        return frozenset(
+            name
+            for name, bound in self._bound.items()
+            for one in bound
+            if one.relation == "=" and not all(map(is_exact, one.leaves))
+            if any(leaf.key in scaled for leaf in one.leaves)
+        )
+
+    @cached_property
+    def _planned(self) -> Mapping[CellKey, PlannedCell]:
+        return {key_of(one.cell): one for one in self.plan.cells}
 
     @cached_property
     def supported(self) -> frozenset[ClaimName]:
@@ -253,6 +263,8 @@ class UntilDecided:
             line += f", further trials may decide {len(found)}"
         elif decided < len(self.runs):
             line += ", no trials are left for the others"
+        if self.sizes:
+            line += f" (of stated sizes, not judged on scaled runs: {len(self.sizes)})"
         if math.isfinite(self.budget.seconds):
             line += f", {duration(max(self.budget.left, 0.0))} are left"
         return line + (f"; next: {n_trials} trials" if n_trials else "")

@@ -20,9 +20,9 @@ from fedrepro.benchmark.stats.t_tests import LEVEL
 
 UNKNOWN = 0.5
 """Chance that a claim is decided at its first look, before which nothing is known of it."""
-UNSUPPORTED = 0.1
-"""What the decision of a claim is worth that the printed numbers do not bear out, for one that they
-do: the audit has said already what there is to say of it."""
+UNSUPPORTED = 0.2
+"""What the decision of a claim is worth of which no printed numbers say that it holds, for one that
+they bear out: whether what is printed comes out is the first question."""
 _BAND = 0.1
 """What is worth less than a tenth of the best waits for another step, which begins with a look."""
 _LEAST_P = 1e-9

@@ -1,4 +1,4 @@
-"""Convolutions as matrix products: of many stacked models, and where few pixels come out.
+"""Convolutions as matrix products: of stacked models, where few pixels come out, in bfloat16.
 
 **Stacked models**: a batched product over image patches. The images of a model lie as channels x
 height x width x batch, the batch innermost: a patch then consists of long contiguous runs, and the
@@ -35,7 +35,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.nn.precision import is_tf32, products
+from fedrepro.methods.nn.precision import gains_by_products, is_tf32, products
 
 _PATCH_BYTES = {"cpu": 1 << 20}
 _PATCH_BYTES_ELSEWHERE = 1 << 30
@@ -87,7 +87,7 @@ def suits_kept_patches(x: Tensor, weight: Tensor, stride: int, pixels: int) -> b
     """
     if weight.device.type != "cpu":
         return False
-    if weight.dtype == torch.bfloat16 and weight.requires_grad:
+    if weight.dtype == torch.bfloat16 and weight.requires_grad and gains_by_products():
         size = len(x) * pixels * weight[0].numel() * x.element_size()
         if weight.numel() >= _WEIGHTS_IN_BF16 and size <= _KEPT_BYTES * stride**2:
             return True

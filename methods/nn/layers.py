@@ -8,7 +8,7 @@ A convolution of several models is a batched matrix product over patches
 (`methods.nn.convolution`), which leaves the batch innermost in memory; other layers keep that. A
 single model takes the library's own convolution, channels innermost: on one CPU core a round of
 LeNet on 28x28 images takes about three quarters of a plain torch.nn loop's CPU time. Where one
-pixel comes out, or few from many weights, both are a plain matrix product.
+pixel comes out, few from many weights, or in bfloat16, a single model may be a plain product too.
 Evidence: `tests/methods/test_layers.py` holds values and gradients of both against `torch.nn`.
 """
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
 from typing import Literal, get_args
 
 import torch
@@ -55,6 +56,16 @@ def _has_bf16() -> bool:
         return True
     has = capabilities()
     return any(has.get(name) for name in ("avx512_bf16", "amx_bf16", "bf16", "sve_bf16"))
+
+
+@cache
+def gains_by_products() -> bool:
+    """Whether products in bfloat16 outrun the library's convolutions: avx512_bf16 without AMX.
+
+    Measured there alone (`methods.nn.convolution`); False where torch is too old to say.
+    """
+    capabilities = getattr(torch.cpu, "get_capabilities", dict)()
+    return bool(capabilities.get("avx512_bf16")) and not capabilities.get("amx_bf16")
 
 
 @contextmanager

@@ -138,7 +138,11 @@ def test_patches_are_kept_where_few_pixels_meet_many_weights() -> None:
     assert not convolution.suits_kept_patches(x, narrow, 1, 4)
 
 
-def test_training_in_bfloat16_keeps_patches_that_stay_in_the_cache() -> None:
+def test_training_in_bfloat16_keeps_patches_that_stay_in_the_cache(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(convolution, "gains_by_products", lambda: True)
+
     def suits(batch: int, stride: int, pixels: int, **options: object) -> bool:
         numbers = {"dtype": torch.bfloat16, "requires_grad": True, **options}
         weight = torch.empty(128, 128, 3, 3, **numbers)  # type: ignore[arg-type]
@@ -153,6 +157,8 @@ def test_training_in_bfloat16_keeps_patches_that_stay_in_the_cache() -> None:
     assert not suits(21, 1, 64, requires_grad=False)
     assert not suits(21, 1, 64, dtype=torch.float32)
     assert not suits(21, 1, 64, device="meta")
+    monkeypatch.setattr(convolution, "gains_by_products", lambda: False)
+    assert not suits(21, 1, 64)
 
 
 def test_convolution_does_not_depend_on_how_many_models_are_taken_at_once(

@@ -1,3 +1,4 @@
+import copy
 from collections.abc import Callable
 
 import pytest
@@ -41,15 +42,23 @@ def channels_innermost(weight: torch.Tensor) -> torch.Tensor:
 
 @pytest.mark.parametrize("decay", [0.0, 0.1])
 @pytest.mark.parametrize("name", ["adam", "adamw"])
-def test_adam_takes_torchs_steps_whatever_the_order_of_memory(name: str, decay: float) -> None:
+@pytest.mark.parametrize("innermost", [False, True])
+def test_adam_takes_torchs_steps_whatever_the_order_of_memory(
+    innermost: bool, name: str, decay: float
+) -> None:
     made = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[name]
     first, second = torch.randn(4, 3, 2, 2), torch.randn(5)
     theirs = [first.clone().requires_grad_(), second.clone().requires_grad_()]
-    ours = [channels_innermost(first).requires_grad_(), second.clone().requires_grad_()]
+    laid_out = channels_innermost(first) if innermost else first.clone()
+    ours = [laid_out.requires_grad_(), second.clone().requires_grad_()]
     reference = made(theirs, lr=0.05, weight_decay=decay)
     optimizer = make_optimizer(name, ours, 0.05, weight_decay=decay)
     assert optimizer.param_groups[0]["fused"]
     for step in range(6):
+        if step == 3:
+            saved = copy.deepcopy(optimizer.state_dict())
+            optimizer = make_optimizer(name, ours, 0.05, weight_decay=decay)
+            optimizer.load_state_dict(saved)
         gradient = torch.randn(4, 3, 2, 2)
         laid = channels_innermost(gradient) if step % 2 else gradient
         for weights, own in ((theirs, gradient), (ours, laid)):

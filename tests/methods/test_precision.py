@@ -139,6 +139,7 @@ def test_products_over_kept_patches_are_torchs_convolution_under_autocast(
         return convolution.kept_patches_conv2d(*of_layer)  # type: ignore[arg-type]
 
     monkeypatch.setattr(convolution, "_WEIGHTS_IN_BF16", 0)
+    monkeypatch.setattr(convolution, "gains_by_products", lambda: True)
     monkeypatch.setattr(layers, "kept_patches_conv2d", watched)
     layer = Conv2d("conv", 6, 10, kernel, stride, padding, bias)
     state = weights(layer)
@@ -163,6 +164,25 @@ def test_products_over_kept_patches_are_torchs_convolution_under_autocast(
         assert mine is not None
         assert wanted is not None
         assert apart(mine.reshape(wanted.shape), wanted) < ROUNDING
+
+
+@pytest.mark.parametrize(
+    ("has", "gains"),
+    [
+        ({"avx512_bf16": True}, True),
+        ({"avx512_bf16": True, "amx_bf16": True}, False),
+        ({"bf16": True}, False),
+        (None, False),
+    ],
+)
+def test_products_are_taken_where_they_were_measured_to_be_faster(
+    has: dict[str, bool] | None, gains: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if has is None:
+        monkeypatch.delattr(torch.cpu, "get_capabilities", raising=False)
+    else:
+        monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: has, raising=False)
+    assert precision.gains_by_products.__wrapped__() is gains
 
 
 @pytest.mark.parametrize("models", [1, 3])
