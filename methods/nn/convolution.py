@@ -317,7 +317,7 @@ def _of_images(grad: Tensor, x: Tensor, weight: Tensor, stride: int, padding: in
     """The gradient of images as the library has it."""
     first = [each.permute(0, 3, 1, 2) for each in (grad, x, weight)]
     once = [1, 1]
-    found, _, _ = torch.ops.aten.convolution_backward(
+    found: tuple[Tensor, ...] = torch.ops.aten.convolution_backward(
         *first, None, [stride] * 2, [padding] * 2, once, False, [0, 0], 1, (True, False, False)
     )
-    return found.permute(0, 2, 3, 1)
+    return found[0].permute(0, 2, 3, 1)

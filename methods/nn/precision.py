@@ -64,8 +64,9 @@ def gains_by_products() -> bool:
 
     Measured there alone (`methods.nn.convolution`); False where torch is too old to say.
     """
-    capabilities = getattr(torch.cpu, "get_capabilities", dict)()
-    return bool(capabilities.get("avx512_bf16")) and not capabilities.get("amx_bf16")
+    capabilities = getattr(torch.cpu, "get_capabilities", None)
+    has = {} if capabilities is None else capabilities()
+    return bool(has.get("avx512_bf16")) and not has.get("amx_bf16")
 
 
 @contextmanager
