@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -31,7 +32,7 @@ from fedrepro.benchmark.claims.by_seed import (
 )
 from fedrepro.benchmark.claims.context import ClaimContext
 from fedrepro.benchmark.claims.grammar import Number
-from fedrepro.benchmark.claims.nodes import Arithmetic, Elementary, Node, leaves, show
+from fedrepro.benchmark.claims.nodes import Arithmetic, CellKey, Elementary, Node, leaves, show
 from fedrepro.benchmark.claims.ties import tie_margin
 from fedrepro.benchmark.results import Comparison
 from fedrepro.benchmark.spec.model import Claim
@@ -79,10 +80,17 @@ def compared(comparison: Elementary, context: ClaimContext, claim: Claim) -> Com
     return replace(shown, tie_margin=margin, p_tied=sequential_p(ties, spent))
 
 
+def is_scaled_size(comparison: Elementary, scaled: Container[CellKey]) -> bool:
+    """Whether it states a size of trained cells of which some are `scaled`: none is judged."""
+    if comparison.relation != "=" or all(map(is_exact, comparison.leaves)):
+        return False
+    return any(leaf.key in scaled for leaf in comparison.leaves)
+
+
 def is_testable(comparison: Elementary, context: ClaimContext) -> bool:
     """Whether there is anything to hold a stated size against; directions always are."""
     return comparison.relation != "=" or (
-        not any(leaf.key in context.scaled for leaf in comparison.leaves)
+        not is_scaled_size(comparison, context.scaled)
         and margin_of(comparison, context) is not None
         and comparison.unit == (context.unit or "")
     )

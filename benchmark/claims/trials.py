@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from fedrepro.benchmark.claims.by_seed import is_exact, paired_seeds
-from fedrepro.benchmark.claims.compare import compared, is_testable, margin_of
+from fedrepro.benchmark.claims.compare import compared, is_scaled_size, is_testable, margin_of
 from fedrepro.benchmark.claims.context import ClaimContext
 from fedrepro.benchmark.claims.more_trials import trials_needed
 from fedrepro.benchmark.claims.nodes import Elementary
@@ -222,14 +222,13 @@ def _cannot_equal(
     trained = [one for one in comparisons if not all(map(is_exact, one.leaves))]
     if all(is_testable(one, context) for one in trained):
         return None
-    equal = [one for one in trained if one.relation == "="]
-    if any(leaf.key in context.scaled for one in equal for leaf in one.leaves):
+    if any(is_scaled_size(one, context.scaled) for one in trained):
         sizes = [
             f"{one.text}: difference {one.mean:+.3g} from what is stated"
             for one in evidence
             if one.mean is not None
         ]
         return f"A stated size is not judged on scaled runs ({'; '.join(sizes)})."
-    if any(margin_of(one, context) is None for one in equal):
+    if any(margin_of(one, context) is None for one in trained if one.relation == "="):
         return "The table has no margin to judge a stated size against."
     return "The table's margin is in another unit than the stated size."

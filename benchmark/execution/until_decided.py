@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from fedrepro.benchmark.claims.bind_cells import bind
-from fedrepro.benchmark.claims.by_seed import is_exact
+from fedrepro.benchmark.claims.compare import is_scaled_size
 from fedrepro.benchmark.claims.nodes import CellKey, Elementary, key_of
 from fedrepro.benchmark.claims.printed import support
 from fedrepro.benchmark.config import RunConfig
@@ -157,9 +157,7 @@ class UntilDecided:
         return frozenset(
             name
             for name, bound in self._bound.items()
-            for one in bound
-            if one.relation == "=" and not all(map(is_exact, one.leaves))
-            if any(leaf.key in scaled for leaf in one.leaves)
+            if any(is_scaled_size(one, scaled) for one in bound)
         )
 
     @cached_property

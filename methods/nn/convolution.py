@@ -275,7 +275,7 @@ class _KeptPatchesConv2d(torch.autograd.Function):
         ).reshape(batch * height * width, -1)
         kernels = weight.reshape(outputs, -1)
         out = F.linear(patches, kernels, bias).view(batch, height, width, outputs)
-        ctx.save_for_backward(patches, weight, x)
+        ctx.save_for_backward(patches, weight, x if height * width > _FEW_PIXELS else None)
         ctx.padded, ctx.stride, ctx.padding = padded.shape, stride, padding
         return out
 
@@ -287,7 +287,7 @@ class _KeptPatchesConv2d(torch.autograd.Function):
         of_x, of_weight, of_bias = ctx.needs_input_grad[:3]
         flat = grad.reshape(-1, outputs)
         grad_x = None
-        if of_x and grad.shape[1] * grad.shape[2] <= _FEW_PIXELS:
+        if of_x and x is None:
             grad_x = _added_up(flat @ weight.reshape(outputs, -1), grad, weight, ctx)
         elif of_x:
             grad_x = _of_images(grad, x, weight, ctx.stride, ctx.padding)
@@ -316,8 +316,7 @@ def _added_up(patches: Tensor, grad: Tensor, weight: Tensor, ctx: Any) -> Tensor
 def _of_images(grad: Tensor, x: Tensor, weight: Tensor, stride: int, padding: int) -> Tensor:
     """The gradient of images as the library has it."""
     first = [each.permute(0, 3, 1, 2) for each in (grad, x, weight)]
-    once = [1, 1]
     found: tuple[Tensor, ...] = torch.ops.aten.convolution_backward(
-        *first, None, [stride] * 2, [padding] * 2, once, False, [0, 0], 1, (True, False, False)
+        *first, None, [stride] * 2, [padding] * 2, [1, 1], False, [0, 0], 1, (True, False, False)
     )
     return found[0].permute(0, 2, 3, 1)

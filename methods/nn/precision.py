@@ -14,11 +14,11 @@ Evidence: `tests/methods/test_precision.py` (torch.nn under autocast).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
@@ -51,11 +51,10 @@ def warning(precision: str, device: torch.device | str) -> str | None:
 
 def _has_bf16() -> bool:
     """Also where torch is too old to say."""
-    capabilities = getattr(torch.cpu, "get_capabilities", None)
-    if capabilities is None:
-        return True
-    has = capabilities()
-    return any(has.get(name) for name in ("avx512_bf16", "amx_bf16", "bf16", "sve_bf16"))
+    has = _capabilities()
+    return has is None or any(
+        has.get(name) for name in ("avx512_bf16", "amx_bf16", "bf16", "sve_bf16")
+    )
 
 
 @cache
@@ -64,9 +63,14 @@ def gains_by_products() -> bool:
 
     Measured there alone (`methods.nn.convolution`); False where torch is too old to say.
     """
-    capabilities = getattr(torch.cpu, "get_capabilities", None)
-    has = {} if capabilities is None else capabilities()
+    has = _capabilities() or {}
     return bool(has.get("avx512_bf16")) and not has.get("amx_bf16")
+
+
+def _capabilities() -> Mapping[str, Any] | None:
+    """What the processor can, by name; None where torch is too old to say."""
+    found = getattr(torch.cpu, "get_capabilities", None)
+    return None if found is None else found()
 
 
 @contextmanager

@@ -63,7 +63,8 @@ class FusedAdam:
             "weight_decay": weight_decay,
         }
         self.param_groups: list[dict[str, Any]] = [{"params": weights, **kernel, **numbers}]
-        self._orders = [_outermost_first(weight) for weight in weights]
+        orders = [_outermost_first(weight) for weight in weights]
+        self._orders = [None if order == sorted(order) else order for order in orders]
         self._views = [self._seen(weight.detach(), k) for k, weight in enumerate(weights)]
         self._means = [torch.zeros_like(view) for view in self._views]
         self._squares = [torch.zeros_like(view) for view in self._views]
@@ -89,7 +90,7 @@ class FusedAdam:
     def _seen(self, tensor: Tensor, k: int) -> Tensor:
         """The k-th weight, or its gradient, as the kernel sees it."""
         order = self._orders[k]
-        return tensor if order == sorted(order) else tensor.permute(order)
+        return tensor if order is None else tensor.permute(order)
 
     def state_dict(self) -> dict[str, Any]:
         """All that it keeps between steps but the weights."""
