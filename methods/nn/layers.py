@@ -66,10 +66,27 @@ def in_fast_layout(state: State) -> State:
     """
     return {
         name: value.squeeze(0).contiguous(memory_format=torch.channels_last).unsqueeze(0)
-        if name.endswith(".weight") and value.dim() == 5 and value.shape[0] == 1
+        if _is_kernel(name, value) and value.shape[0] == 1
         else value
         for name, value in state.items()
     }
+
+
+def alone(state: State, i: int) -> State:
+    """A copy of the i-th model of a stack, in the layout of `in_fast_layout`."""
+    copied = {}
+    for name, value in state.items():
+        own = value[i]
+        laid = own.contiguous()
+        if _is_kernel(name, value):
+            laid = laid.contiguous(memory_format=torch.channels_last)
+        copied[name] = (own.clone() if laid is own else laid).unsqueeze(0)
+    return copied
+
+
+def _is_kernel(name: str, value: Tensor) -> bool:
+    """Whether it is the weight of convolutions, models x outputs x channels x height x width."""
+    return name.endswith(".weight") and value.dim() == 5
 
 
 def _only(value: Tensor | None) -> Tensor | None:

@@ -23,7 +23,7 @@ from fedrepro.methods.nn.classifier import HEAD, Classifier
 from fedrepro.methods.nn.reached import Places, reached_places, restored, trimmed
 from fedrepro.methods.optim.optimizers import moves_by_gradients_alone
 from fedrepro.methods.seeds import Seeds
-from fedrepro.methods.state import State, part, take
+from fedrepro.methods.state import State, n_models, part, spread, take
 from fedrepro.methods.training.evaluate import features
 from fedrepro.methods.training.local_loss import Batch, LocalLoss, LocalOptions
 from fedrepro.methods.training.probing import image_bytes, is_batch_independent
@@ -119,7 +119,7 @@ def train_clients(
     if isinstance(encoder_epochs, int):
         encoder_epochs = range(encoder_epochs)
     own_of = [federation.train_of[client] for client in clients.tolist()]
-    start = take(pool, choice)
+    start = spread(pool, len(choice)) if n_models(pool) == 1 else take(pool, choice)
 
     def train(local_loss: Supervised, state: State, grouping: Grouping) -> State:
         return train_steps(

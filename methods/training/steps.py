@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from fedrepro.methods.checkpoint import NEVER, Checkpoint
-from fedrepro.methods.nn.layers import in_fast_layout
+from fedrepro.methods.nn.layers import alone
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State, n_bytes, n_models, positions, put, take
 from fedrepro.methods.training.local_loss import LocalLoss, LocalOptions, Trained
@@ -142,15 +142,15 @@ def train_steps(
             section.refuse()
             done = []
     for chunk in chunks[len(done) :]:
-        at = positions(start, chunk)
-        state = in_fast_layout(take(start, at))
-        theirs = in_fast_layout(take(client_state, at))
         streams = [seeds.generator("batches", t, client) for client in clients[chunk].tolist()]
+        at: Tensor | list[int] = chunk if len(chunk) == 1 else positions(start, chunk)
         if len(chunk) == 1:
             (i,) = chunk
+            state, theirs = alone(start, i), alone(client_state, i)
             loss = train_client(local_loss, state, theirs, i, own_of[i], options, streams[0])
         else:
             own = [own_of[i] for i in chunk]
+            state, theirs = take(start, at), take(client_state, at)
             loss = train_stack(local_loss, state, theirs, chunk, own, options, streams)
         unread.append((chunk, loss))
         put(trained, at, state)

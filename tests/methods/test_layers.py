@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from fedrepro.methods.nn import convolution, layers
-from fedrepro.methods.state import State
+from fedrepro.methods.state import State, spread, take
 
 BATCH = 3
 
@@ -273,6 +273,24 @@ def test_the_fast_layout_says_that_channels_are_innermost_and_keeps_the_numbers(
     moved = layers.in_fast_layout(state)
     torch.testing.assert_close(layer(moved, x[None]), layer(state, x[None]))
     assert all(torch.equal(moved[name], value) for name, value in state.items())
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_model_taken_alone_is_a_copy_of_its_own_in_the_fast_layout(
+    channels: int, shared: bool
+) -> None:
+    net = layers.Sequential(layers.Conv2d("conv", channels, 7, 3), layers.Linear("dense", 7, 2))
+    pool = randomised(net, models=1 if shared else 3)
+    if shared:
+        pool = spread(pool, 3)
+    taken, before = layers.alone(pool, 2), {name: value.clone() for name, value in pool.items()}
+    usual = layers.in_fast_layout(take(pool, [2]))
+    for name, value in taken.items():
+        assert torch.equal(value, usual[name])
+        assert value.stride() == usual[name].stride()
+        value += 1
+        assert torch.equal(pool[name], before[name])
 
 
 def test_the_fast_layout_is_for_single_models_alone() -> None:

@@ -70,6 +70,14 @@ def test_repeat_gives_equal_models_in_memory_of_their_own() -> None:
     assert not torch.equal(copies["head.bias"][0], copies["head.bias"][1])
 
 
+def test_spread_gives_equal_models_in_one_memory() -> None:
+    state = pool(1)
+    models = states.spread(state, 3)
+    for name, value in states.repeat(state, 3).items():
+        assert torch.equal(models[name], value)
+        assert models[name].data_ptr() == state[name].data_ptr()
+
+
 def test_part_selects_whole_prefixes_only() -> None:
     state = {name: torch.zeros(1) for name in ("head.0.bias", "header.bias", "encoder.w")}
     assert list(states.part(state, "head")) == ["head.0.bias"]
@@ -97,6 +105,11 @@ def test_put_writes_models_where_they_are_asked_for(index: torch.Tensor | list[i
     for name, value in expected.items():
         value[np.asarray(index)] = new[name].numpy()
         np.testing.assert_array_equal(state[name].numpy(), value)
+
+
+def test_put_refuses_more_models_than_are_asked_for() -> None:
+    with pytest.raises((RuntimeError, IndexError)):
+        states.put(pool(3), [1], pool(2, seed=1))
 
 
 @pytest.mark.parametrize("index", [[2], [1, 2], [0, 2]])
