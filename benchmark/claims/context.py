@@ -35,6 +35,7 @@ class ClaimContext:
     fallen: by cell, its trials that fell far out of the others; no entry where that is not known.
     fallen_at: the same as an earlier look knew it, which had so many trials of each cell.
     recomputed: by counted cell, what its formula gives.
+    awaited: cells that lack trials for a first look which is declared and still to come.
     """
 
     values: Values
@@ -48,6 +49,7 @@ class ClaimContext:
     fallen_at: Callable[[int], Mapping[CellKey, Fallen]] | None = None
     recomputed: Mapping[CellKey, float] = field(default_factory=dict)
     metric: str | None = None
+    awaited: frozenset[CellKey] = frozenset()
 
     def at_look(self, trials: int) -> ClaimContext:
         """What a look with so many trials knew, of later ones that have been made since nothing."""

@@ -9,7 +9,8 @@
 - Claims are corrected over all claims of the paper that were tested in this run, once for what
   holds, once for what holds in part and once for what is opposite (Benjamini and Hochberg 1995): of
   the claims that a report calls shown, 5 % may be wrong on average. So are ties, after claims that
-  are decided already: these must not make it easier.
+  are decided already: these must not make it easier. Where looks are declared, claims that await
+  their first one count with p = 1: so what is decided stays decided when they come.
 - Counts and computed numbers are decided exactly, and weigh on no other claim.
 - A claim on a cell that lacks a trial is UNRESOLVED: which trials fail may hang on what they would
   have given, so those that are left show nothing.
@@ -79,6 +80,17 @@ class _Tested:
         """The comparisons that are uncertain, if any are: a count is no discovery."""
         return [one for one in self.comparisons if not one.exact] or self.comparisons
 
+    @property
+    def is_awaited(self) -> bool:
+        """Whether it will be tested at a look that was declared, and has not been yet."""
+        cells = {leaf.key for one in self.elementary for leaf in one.leaves}
+        known = {key for key in cells if self.context.values.get(key)}
+        lacking = cells & self.context.awaited
+        testable = all(is_testable(one, self.context) for one in self.elementary)
+        return (
+            bool(lacking) and testable and cells <= known | lacking | self.context.recomputed.keys()
+        )
+
     def _least(self, p_values: Sequence[float | None]) -> float | None:
         if self.untested is not None:
             return None
@@ -110,14 +122,15 @@ def judge_together(
         for claims, context in tables
     ]
     every = [one for table in tested for one in table]
+    awaited = sum(one.is_awaited for one in every)
     p_values = zip(
-        _corrected([None if one.is_exact else one.p for one in every]),
-        _corrected([None if one.is_exact else one.p_some for one in every]),
-        _corrected([None if one.is_exact else one.p_reversed for one in every]),
+        _corrected([None if one.is_exact else one.p for one in every], awaited),
+        _corrected([None if one.is_exact else one.p_some for one in every], awaited),
+        _corrected([None if one.is_exact else one.p_reversed for one in every], awaited),
         strict=True,
     )
     corrected = [_ordered(one, *each) for one, each in zip(every, p_values, strict=True)]
-    ties = _corrected([one.p_tied for one in corrected])
+    ties = _corrected([one.p_tied for one in corrected], awaited)
     together = zip(every, corrected, ties, strict=True)
     results = (_result(one, replace(each, p_tied_adjusted=p)) for one, each, p in together)
     return [tuple(next(results) for _ in table) for table in tested]
@@ -141,9 +154,13 @@ def _ordered(
     return replace(found, p_tied=1.0 if found.is_ordered else one.p_tied)
 
 
-def _corrected(p_values: Sequence[float | None]) -> Iterator[float | None]:
-    """Corrected p-values in the order given; None stays, and weighs on no other."""
-    corrected = iter(benjamini_hochberg([p for p in p_values if p is not None]))
+def _corrected(p_values: Sequence[float | None], awaited: int) -> Iterator[float | None]:
+    """Corrected p-values in the order given; None stays, and weighs on no other.
+
+    awaited: how many more there will be.
+    """
+    known = [p for p in p_values if p is not None]
+    corrected = iter(benjamini_hochberg([*known, *[1.0] * awaited]))
     return (None if p is None else next(corrected) for p in p_values)
 
 

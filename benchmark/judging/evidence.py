@@ -106,6 +106,14 @@ class Evidence:
         """The trials of every planned cell in numbers; None where there are none."""
         return {key: describe(trials.found) for key, trials in self.cells.items()}
 
+    def awaits(self, planned: PlannedCell) -> bool:
+        """Whether a cell lacks trials, and nothing is known that forbids them."""
+        own = self.cells[key_of(planned.cell)]
+        lacking = own.incomplete or (own.missing and not own.is_error)
+        if planned.config is None or own.failed or not lacking:
+            return False
+        return not any(run.key in self.not_run for run in _chain(planned.config))
+
     def departures(self, planned: Resolved) -> tuple[Departure, ...]:
         """How what a cell shows differs from the published protocol, its data included."""
         unreleased = (

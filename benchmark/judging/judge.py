@@ -150,6 +150,11 @@ class _Judging:
                 for one in self.plan.cells
                 if key_of(one.cell) in self.named and (value := recomputed(one.cell)) is not None
             },
+            awaited=frozenset(
+                key_of(one.cell)
+                for one in self.plan.cells
+                if self.plan.profile.looks and self.evidence.awaits(one)
+            ),
         )
 
     @cached_property

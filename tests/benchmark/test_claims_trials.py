@@ -475,6 +475,29 @@ def test_a_later_collapse_does_not_change_what_an_earlier_look_found():
     assert p_of(late, 5, 10, known=None) > at_first
 
 
+def corrected_p_of_the_first(holds, awaited=(), **trials):
+    values = {key(row): dict(enumerate(given)) for row, given in trials.items()}
+    context = ClaimContext(
+        values, 2.0, "%", frozenset(), {}, awaited=frozenset(map(key, awaited))
+    )  # fmt: skip
+    claims = [Claim(f"c{i}", "s", one) for i, one in enumerate(holds)]
+    first, *others = judge_claims([(one, bind(one, TABLE, PAPER)) for one in claims], context)
+    return first.p_adjusted, [one.word for one in others]
+
+
+def test_claims_that_await_their_first_look_count_as_if_they_showed_nothing():
+    a, b, c, d = noise(1, 52), noise(2, 50.5), noise(3, 50), noise(4, 60)
+    holds = ("'a' > 'b'", "'c' > 'd'", "'b' > 'd'")
+    alone, _ = corrected_p_of_the_first(holds[:1], a=a, b=b)
+    before, words = corrected_p_of_the_first(holds, "cd", a=a, b=b)
+    after, _ = corrected_p_of_the_first(holds, a=a, b=b, c=c, d=d)
+    assert words == ["NOT RUN", "NOT RUN"]
+    assert before == after == pytest.approx(3 * alone)
+    # Of a cell that nothing can train, no look is awaited.
+    assert corrected_p_of_the_first(holds, "c", a=a, b=b)[0] == alone
+    assert corrected_p_of_the_first(holds, a=a, b=b)[0] == alone
+
+
 def test_one_arm_that_may_collapse_needs_more_than_five_trials_to_be_called_better():
     rng = np.random.default_rng(6)
     a, b, c, d = (list(50 + rng.normal(0, 1, 5)) for _ in range(4))

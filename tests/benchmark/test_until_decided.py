@@ -136,6 +136,25 @@ def test_runs_of_a_decided_claim_stop_and_those_of_an_open_one_go_on(
     assert looks["none"][0] == 5
 
 
+def test_claims_whose_first_look_is_to_come_weigh_on_those_that_were_looked_at(
+    plan: Plan, store: Store
+) -> None:
+    bench = Bench(plan, store, 10.0)
+    cut = bench.run()
+    assert {rate for rate, _ in bench.trained} == {0.01, 0.02}
+    large, none = cut.tables[0].claims
+    assert (large.word, none.word) == ("HOLDS", "NOT RUN")
+    assert large.p_adjusted == pytest.approx(2 * large.p)
+    (fails,) = (run for run in plan.runs if run.options["learning_rate"] == 0.03)
+    with store.writing():
+        store.save_error(fails, 0, "diverged at round 1")
+    of_failed = bench.judged(bench.steps.run()).tables[0].claims[0]
+    assert of_failed.p_adjusted == of_failed.p
+    profile = replace(plan.profile, looks=())
+    without = judge(replace(plan, profile=profile), store, command="test", audit=False)
+    assert without.tables[0].claims[0].p_adjusted == without.tables[0].claims[0].p
+
+
 def test_the_last_line_says_that_open_claims_have_no_trials_left(plan: Plan, store: Store) -> None:
     bench, lines = Bench(plan, store), list[str]()
     bench.steps.means = replace(bench.steps.means, say=lines.append)
