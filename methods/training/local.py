@@ -119,7 +119,6 @@ def train_clients(
     if isinstance(encoder_epochs, int):
         encoder_epochs = range(encoder_epochs)
     own_of = [federation.train_of[client] for client in clients.tolist()]
-    start = spread(pool, len(choice)) if n_models(pool) == 1 else take(pool, choice)
 
     def train(local_loss: Supervised, state: State, grouping: Grouping) -> State:
         return train_steps(
@@ -127,12 +126,15 @@ def train_clients(
         ).state
 
     if encoder_epochs is not None and not encoder_epochs:
+        start = take(pool, choice)
         heads = _Heads(
             model, federation.train, features(model, pool, choice, federation.train, own_of)
         )
         # All heads at once: they are small.
         grouping = replace(grouping, at_once=grouping.at_once or len(clients))
         return {**start, **train(heads, part(start, HEAD), grouping)}
+    # Read and not returned, so that one model for all need not be copied.
+    start = spread(pool, len(choice)) if n_models(pool) == 1 else take(pool, choice)
     places: Places = {}
     # A client alone trains all weights: `methods.costs.counting` counts them.
     if len(clients) > 1 and moves_by_gradients_alone(options.optimizer, options.weight_decay):

@@ -92,6 +92,22 @@ def plain_training(
             steps.step()
 
 
+@pytest.mark.parametrize("encoder_epochs", [0, 1, None])
+def test_trained_models_share_no_memory_with_the_pool_nor_with_each_other(
+    make_task: MakeTask, encoder_epochs: int | None
+) -> None:
+    task = make_task(sizes=(4, 4))
+    pool = new_pool(task)
+    before = {name: value.clone() for name, value in pool.items()}
+    trained = train(task, pool, torch.zeros(2, dtype=torch.int64), torch.arange(2),
+                    encoder_epochs=encoder_epochs)  # fmt: skip
+    second = {name: value[1].clone() for name, value in trained.items()}
+    for name, value in trained.items():
+        value[0] += 1.0
+        assert torch.equal(value[1], second[name])
+        assert torch.equal(pool[name], before[name])
+
+
 @pytest.mark.parametrize("optimizer", ["adam", "sgd"])
 @pytest.mark.parametrize(
     ("encoder_epochs", "those"),
