@@ -35,7 +35,7 @@ class ClaimContext:
     fallen: by cell, its trials that fell far out of the others; no entry where that is not known.
     fallen_at: the same as an earlier look knew it, which had so many trials of each cell.
     recomputed: by counted cell, what its formula gives.
-    awaited: cells that lack trials for a first look which is declared and still to come.
+    awaited: cells that lack trials for a look that is declared and still to come.
     """
 
     values: Values

@@ -9,8 +9,8 @@
 - Claims are corrected over all claims of the paper that were tested in this run, once for what
   holds, once for what holds in part and once for what is opposite (Benjamini and Hochberg 1995): of
   the claims that a report calls shown, 5 % may be wrong on average. So are ties, after claims that
-  are decided already: these must not make it easier. Where looks are declared, claims that await
-  their first one count with p = 1: so what is decided stays decided when they come.
+  are decided already: these must not make it easier. Where looks are declared, claims that lack
+  trials for one count with p = 1: so what is decided cannot become open by their being tested.
 - Counts and computed numbers are decided exactly, and weigh on no other claim.
 - A claim on a cell that lacks a trial is UNRESOLVED: which trials fail may hang on what they would
   have given, so those that are left show nothing.
@@ -27,6 +27,7 @@ from fedrepro.benchmark.claims.context import ClaimContext
 from fedrepro.benchmark.claims.more_trials import trials_needed
 from fedrepro.benchmark.claims.nodes import Elementary
 from fedrepro.benchmark.claims.printed import support
+from fedrepro.benchmark.claims.ties import tie_margin
 from fedrepro.benchmark.claims.words import TOO_FEW, Corrected, word_of
 from fedrepro.benchmark.results import ClaimResult, ClaimWord, Comparison
 from fedrepro.benchmark.spec.model import Claim
@@ -82,14 +83,29 @@ class _Tested:
 
     @property
     def is_awaited(self) -> bool:
-        """Whether it will be tested at a look that was declared, and has not been yet."""
-        cells = {leaf.key for one in self.elementary for leaf in one.leaves}
-        known = {key for key in cells if self.context.values.get(key)}
-        lacking = cells & self.context.awaited
-        testable = all(is_testable(one, self.context) for one in self.elementary)
-        return (
-            bool(lacking) and testable and cells <= known | lacking | self.context.recomputed.keys()
-        )
+        """Whether the looks that are declared will test it, and its trials do not yet.
+
+        It is not where a count decides, or where a cell can have no trials or has failed ones.
+        """
+        if self.untested is None or self.is_exact:
+            return False
+        context, lacking = self.context, False
+        for one, shown in zip(self.elementary, self.comparisons, strict=True):
+            if not is_testable(one, context):
+                return False
+            for leaf in one.leaves:
+                there = context.values.get(leaf.key) and leaf.key not in context.incomplete
+                if leaf.key in context.awaited:
+                    lacking = True
+                elif not there and not (shown.exact and leaf.key in context.recomputed):
+                    return False
+        return lacking
+
+    @property
+    def may_tie(self) -> bool:
+        """Whether a tie would answer anything."""
+        margins = (tie_margin(one, self.context) for one in self.elementary)
+        return not self.claim.every_trial and all(one is not None for one in margins)
 
     def _least(self, p_values: Sequence[float | None]) -> float | None:
         if self.untested is not None:
@@ -122,7 +138,8 @@ def judge_together(
         for claims, context in tables
     ]
     every = [one for table in tested for one in table]
-    awaited = sum(one.is_awaited for one in every)
+    to_come = [one for one in every if one.is_awaited]
+    awaited = len(to_come)
     p_values = zip(
         _corrected([None if one.is_exact else one.p for one in every], awaited),
         _corrected([None if one.is_exact else one.p_some for one in every], awaited),
@@ -130,7 +147,7 @@ def judge_together(
         strict=True,
     )
     corrected = [_ordered(one, *each) for one, each in zip(every, p_values, strict=True)]
-    ties = _corrected([one.p_tied for one in corrected], awaited)
+    ties = _corrected([one.p_tied for one in corrected], sum(one.may_tie for one in to_come))
     together = zip(every, corrected, ties, strict=True)
     results = (_result(one, replace(each, p_tied_adjusted=p)) for one, each, p in together)
     return [tuple(next(results) for _ in table) for table in tested]

@@ -214,6 +214,26 @@ def test_a_tie_is_corrected_over_the_claims_of_the_paper_that_are_asked():
     assert [each.word for each in two_claims(near, near)] == ["TIED", "TIED"]
 
 
+@pytest.mark.parametrize(
+    ("second", "every_trial", "word"),
+    [
+        ("'f' > 'c'", False, "UNRESOLVED"),
+        ("'f' > 'c'", True, "TIED"),
+        ("'f' ~ 1 'c'", False, "TIED"),
+    ],
+)
+def test_a_tie_is_corrected_for_claims_that_await_trials_if_they_may_be_ties(
+    second, every_trial, word
+):
+    first = bound(CLAIMS[0])
+    awaiting = bound("'a' > 'b'", second, every_trial=every_trial)[1:]
+    given = context(a=70 + spread_about(0, 3.2), b=np.full(10, 70.0))
+    to_come = frozenset(key_of(CELLS[row]) for row in "cf")
+    assert judge_claims(first + awaiting, given)[0].word == "TIED"
+    found = judge_claims(first + awaiting, replace(given, awaited=to_come))
+    assert [each.word for each in found] == [word, "NOT RUN"]
+
+
 @pytest.mark.parametrize(("lead", "word"), [(0.5, "HOLDS"), (-0.5, "REVERSED")])
 def test_a_claim_whose_direction_is_shown_eases_no_tie_of_another(lead, word):
     near, small = spread_about(0, 3.2), spread_about(lead, 0.2)

@@ -475,27 +475,105 @@ def test_a_later_collapse_does_not_change_what_an_earlier_look_found():
     assert p_of(late, 5, 10, known=None) > at_first
 
 
-def corrected_p_of_the_first(holds, awaited=(), **trials):
-    values = {key(row): dict(enumerate(given)) for row, given in trials.items()}
+def beside_others(holds, awaited=(), counts=(), every_trial=False, values=(), **more):
+    """The first of these claims, judged beside the others; counts: the rows that are counted.
+
+    values: by row, the trials that there are, of a counted row one.
+    """
+    cells = tuple(replace(c, kind="analytic") if c.row[0] in counts else c for c in CELLS)
+    table = replace(TABLE, cells=cells)
     context = ClaimContext(
-        values, 2.0, "%", frozenset(), {}, awaited=frozenset(map(key, awaited))
-    )  # fmt: skip
-    claims = [Claim(f"c{i}", "s", one) for i, one in enumerate(holds)]
-    first, *others = judge_claims([(one, bind(one, TABLE, PAPER)) for one in claims], context)
-    return first.p_adjusted, [one.word for one in others]
+        {key(row): dict(enumerate(given)) for row, given in dict(values).items()},
+        *(2.0, "%", frozenset(), {}),
+        awaited=frozenset(map(key, awaited)),
+        metric="accuracy",
+    )
+    claims = [
+        Claim(f"c{i}", "s", one, every_trial=bool(i) and every_trial) for i, one in enumerate(holds)
+    ]
+    paper = replace(PAPER, tables=(table,))
+    bound = [(one, bind(one, table, paper)) for one in claims]
+    return judge_claims(bound, replace(context, **more))
 
 
-def test_claims_that_await_their_first_look_count_as_if_they_showed_nothing():
-    a, b, c, d = noise(1, 52), noise(2, 50.5), noise(3, 50), noise(4, 60)
+A, B, C, D = noise(1, 52), noise(2, 50.5), noise(3, 50), noise(4, 60)
+
+
+def weight(other, awaited, **more):
+    """By how much the first claim's p-value grows by another claim that awaits trials."""
+    values = {"a": A, **more.pop("and_", {})}
+    first = beside_others(("'a' > 45", other), awaited, values=values, **more)[0]
+    return pytest.approx(first.p_adjusted / first.p)
+
+
+def test_claims_that_await_trials_count_as_if_they_showed_nothing():
     holds = ("'a' > 'b'", "'c' > 'd'", "'b' > 'd'")
-    alone, _ = corrected_p_of_the_first(holds[:1], a=a, b=b)
-    before, words = corrected_p_of_the_first(holds, "cd", a=a, b=b)
-    after, _ = corrected_p_of_the_first(holds, a=a, b=b, c=c, d=d)
-    assert words == ["NOT RUN", "NOT RUN"]
-    assert before == after == pytest.approx(3 * alone)
-    # Of a cell that nothing can train, no look is awaited.
-    assert corrected_p_of_the_first(holds, "c", a=a, b=b)[0] == alone
-    assert corrected_p_of_the_first(holds, a=a, b=b)[0] == alone
+    there = {"a": A, "b": B}
+    alone = beside_others(holds[:1], values=there)[0]
+    before, *others = beside_others(holds, "cd", values=there)
+    after = beside_others(holds, values={**there, "c": C, "d": D})[0]
+    assert [one.word for one in others] == ["NOT RUN", "NOT RUN"]
+    assert before.p_adjusted == after.p_adjusted == pytest.approx(3 * alone.p)
+    # Some trials that are there weigh as none.
+    some = beside_others(holds, "cd", values={**there, "c": C[:3]}, incomplete={key("c"): "3 of 5"})
+    assert some[0].p_adjusted == before.p_adjusted
+
+
+def test_what_can_have_no_trials_or_has_failed_ones_is_not_awaited():
+    assert weight("'c' > 'd'", "cd") == 2
+    assert weight("'c' > 'd'", "c") == 1
+    assert weight("'c' > 'd'", "") == 1
+    assert weight("'c' > 'd'", "d", and_={"c": C}) == 2
+    failed = {"and_": {"c": C[:3]}, "incomplete": {key("c"): "3 of 5; trial 3 diverged"}}
+    assert weight("'c' > 'd'", "d", **failed) == 1
+
+
+def test_a_stated_size_of_a_scaled_run_is_not_awaited():
+    assert weight("'c' - 'd' = 3", "cd") == 2
+    assert weight("'c' - 'd' = 3", "cd", scaled=frozenset([key("c")])) == 1
+
+
+FORMULA = {"counts": "cd", "recomputed": {key("c"): 2.0, key("d"): 1.0}}
+
+
+def test_counts_that_are_to_come_are_not_awaited():
+    assert weight("'c' > 'd'", "cd", counts="cd") == 1
+    assert weight("'c' > 'd'", "cd", **FORMULA) == 1
+
+
+def test_a_trained_number_beside_one_that_is_counted_is_awaited():
+    assert weight("'c' > 'd'", "cd", counts="c") == 2
+    assert weight("'c' > 'd'", "d", counts="c", and_={"c": [2.0]}) == 2
+    # A formula's number is held against others of its kind alone.
+    assert weight("'c' > 'd'", "d", counts="c", recomputed={key("c"): 2.0}) == 1
+    assert weight("'c' > 'd' > 'b'", "b", and_={"d": [1.0]}, **FORMULA) == 2
+
+
+def test_a_claim_that_a_formula_helped_to_test_is_not_counted_twice():
+    there = {"values": {"a": A, "d": [1.0]}, **FORMULA}
+    (found,) = beside_others(("'c' > 'd' < 'a'",), "c", **there)
+    assert found.word == "HOLDS"
+    assert found.p_adjusted == found.p
+
+
+def alone_and_beside(holds, awaited, **values):
+    """The first claim, beside one that awaits nothing and beside the same that awaits trials."""
+    return (beside_others((holds, "'c' > 'd'"), rows, values=values)[0] for rows in ("", awaited))
+
+
+def test_what_is_opposite_is_corrected_for_what_is_awaited():
+    a, b = noise(13, 51, n=12), noise(113, 50, n=12)
+    alone, beside = alone_and_beside("'b' > 'a'", "cd", a=a, b=b)
+    assert 0.025 < alone.p_reversed == beside.p_reversed < 0.05
+    assert (alone.word, beside.word) == ("REVERSED", "UNRESOLVED")
+
+
+def test_what_is_shown_in_part_is_corrected_for_what_is_awaited():
+    a, b, c = noise(20, 50.8, n=12), noise(120, 50, n=12), noise(220, 50, n=12)
+    alone, beside = alone_and_beside("'a' > 'b' > 'c'", "d", a=a, b=b, c=c)
+    assert 0.025 < 2 * alone.comparisons[0].p < 0.05 < alone.comparisons[1].p
+    assert alone.word == beside.word == "UNRESOLVED"
+    assert (alone.shown, beside.shown) == (1, 0)
 
 
 def test_one_arm_that_may_collapse_needs_more_than_five_trials_to_be_called_better():

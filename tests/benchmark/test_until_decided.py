@@ -18,7 +18,7 @@ from fedrepro.benchmark.judging.judge import judge
 from fedrepro.benchmark.planning.looks_reached import as_stored, looks_of, reached
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.planning.summary import Trial
-from fedrepro.benchmark.results import Report
+from fedrepro.benchmark.results import ClaimResult, Report
 from fedrepro.benchmark.spec.model import Claim, Margin, Override, Paper, Profile
 from fedrepro.benchmark.spec.printed import Printed
 from fedrepro.benchmark.store.store import Store
@@ -136,7 +136,7 @@ def test_runs_of_a_decided_claim_stop_and_those_of_an_open_one_go_on(
     assert looks["none"][0] == 5
 
 
-def test_claims_whose_first_look_is_to_come_weigh_on_those_that_were_looked_at(
+def test_claims_that_a_budget_left_untrained_weigh_on_those_that_were_looked_at(
     plan: Plan, store: Store
 ) -> None:
     bench = Bench(plan, store, 10.0)
@@ -145,14 +145,22 @@ def test_claims_whose_first_look_is_to_come_weigh_on_those_that_were_looked_at(
     large, none = cut.tables[0].claims
     assert (large.word, none.word) == ("HOLDS", "NOT RUN")
     assert large.p_adjusted == pytest.approx(2 * large.p)
-    (fails,) = (run for run in plan.runs if run.options["learning_rate"] == 0.03)
+    # Not without looks, nor of what cannot be trained or failed.
+    (even,) = (run for run in plan.runs if run.options["learning_rate"] == 0.03)
+
+    def first(looks: tuple[int, ...] = LOOKS, **more: object) -> ClaimResult:
+        profile = replace(plan.profile, looks=looks)
+        shown = replace(as_stored(plan, store, None), profile=profile)
+        return judge(shown, store, command="test", audit=False, **more).tables[0].claims[0]
+
+    assert first().p_adjusted == large.p_adjusted
+    assert first(looks=()).p_adjusted == first().p == large.p
+    assert first(not_run={even.key: "no data"}).p_adjusted == large.p
+    assert Bench(plan, store).train([(even, seed) for seed in range(3)]).trained == 3
+    assert first().p_adjusted == large.p_adjusted
     with store.writing():
-        store.save_error(fails, 0, "diverged at round 1")
-    of_failed = bench.judged(bench.steps.run()).tables[0].claims[0]
-    assert of_failed.p_adjusted == of_failed.p
-    profile = replace(plan.profile, looks=())
-    without = judge(replace(plan, profile=profile), store, command="test", audit=False)
-    assert without.tables[0].claims[0].p_adjusted == without.tables[0].claims[0].p
+        store.save_error(even, 3, "diverged at round 1")
+    assert first().p_adjusted == large.p
 
 
 def test_the_last_line_says_that_open_claims_have_no_trials_left(plan: Plan, store: Store) -> None:
