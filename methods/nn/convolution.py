@@ -24,6 +24,11 @@ the bounds, up to 2.5 times as long with larger patches (batches of 18 and 32, 2
 5x5); LeNet's small weights gain when timed alone and lose within a round. The images' gradient
 stays the library's, which sums in float32, but for few pixels.
 
+**Single pixels apart** (kernels of 1x1 with a stride): with few channels, innermost, on processors
+with AVX2 and no AVX-512, oneDNN's gradient of the weights writes beyond its memory (oneDNN issue
+6035, open in November 2026; 3.12 in torch 2.13, three to five channels: processes died of it).
+There the pixels that are read are taken first, and the convolution needs no stride.
+
 Evidence: `tests/methods/test_layers.py` compares values and gradients with `torch.nn`.
 """
 
@@ -44,6 +49,8 @@ _FEW_PIXELS, _MANY_WEIGHTS = 4, 1 << 18
 # In bfloat16 from these on, with at most so many bytes of patches times the stride's square: it is
 # with large strides that the library is slow.
 _WEIGHTS_IN_BF16, _KEPT_BYTES = 1 << 16, 3 << 20
+# oneDNN's largest block of channels: with fewer its strided 1x1 convolutions are not to be trusted.
+_BLOCK = 16
 
 
 def dense(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
@@ -92,6 +99,18 @@ def suits_kept_patches(x: Tensor, weight: Tensor, stride: int, pixels: int) -> b
         if weight.numel() >= _WEIGHTS_IN_BF16 and size <= _KEPT_BYTES * stride**2:
             return True
     return pixels <= _FEW_PIXELS and weight.numel() >= _MANY_WEIGHTS
+
+
+def without_stride(x: Tensor, kernel: int, stride: int, padding: int) -> tuple[Tensor, int]:
+    """The pixels of images that a convolution reads, and the stride that is left.
+
+    x: batch x channels x height x width, of which every `stride`-th row and column stays where the
+    library's strided convolution is not to be trusted.
+    """
+    trusted = x.device.type != "cpu" or x.shape[1] >= _BLOCK
+    if trusted or kernel > 1 or padding or stride == 1:
+        return x, stride
+    return x[:, :, ::stride, ::stride], 1
 
 
 def kept_patches_conv2d(

@@ -28,6 +28,7 @@ from fedrepro.methods.nn.convolution import (
     single_pixel_conv2d,
     stacked_conv2d,
     suits_kept_patches,
+    without_stride,
 )
 from fedrepro.methods.nn.precision import narrowed, widened
 from fedrepro.methods.state import State
@@ -178,10 +179,11 @@ class Conv2d(Layer):
         if alone:
             return single_pixel_conv2d(x, weight, bias, self.padding, high, wide)
         if x.shape[0] == 1:
-            own, of_own, bias = channels_last(x.squeeze(0)), weight.squeeze(0), _only(bias)
-            fast = not counted and suits_kept_patches(own, of_own, self.stride, height * width)
+            own, stride = without_stride(x.squeeze(0), self.kernel, self.stride, self.padding)
+            own, of_own, bias = channels_last(own), weight.squeeze(0), _only(bias)
+            fast = not counted and suits_kept_patches(own, of_own, stride, height * width)
             convolve = kept_patches_conv2d if fast else F.conv2d
-            return convolve(own, of_own, bias, self.stride, self.padding).unsqueeze(0)
+            return convolve(own, of_own, bias, stride, self.padding).unsqueeze(0)
         return stacked_conv2d(x, weight, bias, self.stride, self.padding)
 
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from fedrepro.methods.nn import convolution, layers
@@ -104,6 +109,64 @@ def test_convolution_takes_images_that_are_not_square() -> None:
     state = randomised(layer, 2)
     modules = [load(nn.Conv2d(2, 4, 3, 2, 1), state, m, "layer") for m in range(2)]
     check_against(layer, modules, state, torch.randn(2, BATCH, 2, 5, 8))
+
+
+@pytest.mark.parametrize(
+    ("channels", "kernel", "padding", "asked"), [(4, 1, 0, 1), (15, 1, 0, 1), (16, 1, 0, 2),
+                                                 (4, 3, 0, 2), (4, 1, 1, 2)],
+)  # fmt: skip
+def test_the_library_is_not_asked_for_strides_that_it_cannot_be_trusted_with(
+    channels: int, kernel: int, padding: int, asked: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    strides = []
+    library = F.conv2d
+
+    def noted(x: Tensor, weight: Tensor, bias: Tensor | None, stride: int, pad: int) -> Tensor:
+        strides.append(stride)
+        assert x.is_contiguous(memory_format=torch.channels_last)
+        return library(x, weight, bias, stride, pad)
+
+    layer = layers.Conv2d("layer", channels, 8, kernel, 2, padding)
+    state = randomised(layer, 1)
+    module = load(nn.Conv2d(channels, 8, kernel, 2, padding), state, 0, "layer")
+    with monkeypatch.context() as patched:
+        patched.setattr(F, "conv2d", noted)
+        layer(state, torch.randn(1, BATCH, channels, 7, 8))
+    assert strides == [asked]
+    check_against(layer, [module], state, torch.randn(1, BATCH, channels, 7, 8))
+
+
+RESIDUAL = """
+import torch
+from fedrepro.methods.nn.layers import Conv2d
+generator = torch.Generator().manual_seed(0)
+layers = [Conv2d("layer", channels, 8, 1, 2, bias=False) for channels in (3, 4, 5)]
+kept = []
+for _ in range(300):
+    for layer in layers:
+        state = layer.new(generator)
+        (weight,) = (value.requires_grad_() for value in state.values())
+        x = torch.rand(1, 8, layer.inputs, 8, 8, generator=generator)
+        out = layer(state, x)
+        out.square().sum().backward()
+        pixels, pull = x[0, :, :, ::2, ::2], 2 * out.detach()[0]
+        right = torch.einsum("bohw,bihw->oi", pull, pixels)
+        torch.testing.assert_close(weight.grad[0, :, :, 0, 0], right, rtol=1e-4, atol=1e-4)
+        kept = [*kept[-20:], weight.grad]
+print("whole")
+"""
+
+
+def test_shortcuts_of_residual_networks_with_few_channels_leave_memory_whole() -> None:
+    # In a process of its own: where the library writes beyond its memory, the process dies.
+    done = subprocess.run(
+        [sys.executable, "-c", RESIDUAL],
+        env={**os.environ, "MALLOC_CHECK_": "3"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, "whole"), done.stderr
 
 
 @pytest.mark.parametrize("padding", [0, 1])

@@ -30,6 +30,9 @@ from fedrepro.methods.training.probing import image_bytes, is_batch_independent
 
 ROUNDING = 2.0**-8
 """Half a unit in the last of bfloat16's 8 bits, relative to a number."""
+SUMMED = 4 * ROUNDING
+"""The same of a gradient, which the library adds up in bfloat16 where the processor has no products
+of it: that of images is there up to 1.3 roundings from the exact one."""
 SEVERAL = 8 * ROUNDING
 """What is allowed of a whole network's norm: its layers round input, weights, result, gradients."""
 SWITCHED = 24 * ROUNDING
@@ -156,14 +159,11 @@ def test_products_over_kept_patches_are_torchs_convolution_under_autocast(
     pull = torch.randn(found.shape, generator=torch.Generator().manual_seed(9))
     (found * pull).sum().backward()  # type: ignore[no-untyped-call]
     (expected * pull[0]).sum().backward()
-    pairs = [(found[0], expected), (ours.grad, x.grad)]
-    pairs += [
-        (mine.grad, p.grad) for mine, p in zip(state.values(), theirs.parameters(), strict=True)
-    ]
-    for mine, wanted in pairs:
-        assert mine is not None
-        assert wanted is not None
-        assert apart(mine.reshape(wanted.shape), wanted) < ROUNDING
+    assert apart(found[0], expected) < ROUNDING
+    for mine, wanted in zip((ours, *state.values()), (x, *theirs.parameters()), strict=True):
+        assert mine.grad is not None
+        assert wanted.grad is not None
+        assert apart(mine.grad.reshape(wanted.shape), wanted.grad) < SUMMED
 
 
 @pytest.mark.parametrize(
