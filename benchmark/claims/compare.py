@@ -71,8 +71,8 @@ def compared(comparison: Elementary, context: ClaimContext, claim: Claim) -> Com
     each = [one.p_values(claim.every_trial) for one in at_looks]
     p, p_reversed = (sequential_p(side, spent) for side in zip(*each, strict=True))
     shown = _shown(comparison, differences, p, p_reversed)
-    margin = tie_margin(comparison, context)
-    if margin is None or claim.every_trial:
+    margin = tie_margin(comparison, context, by_trial=claim.every_trial)
+    if margin is None:
         return shown
     # A tie that an early look saw is none if later trials drew apart.
     is_near = abs(float(at_looks[-1].shown().mean())) < margin

@@ -16,16 +16,21 @@ from fedrepro.benchmark.claims.nodes import Aggregate, Arithmetic, Elementary, L
 from fedrepro.benchmark.claims.printed import support_one
 
 
-def tie_margin(comparison: Elementary, context: ClaimContext) -> float | None:
+def tie_margin(
+    comparison: Elementary, context: ClaimContext, *, by_trial: bool = False
+) -> float | None:
     """How close together both sides must be to be tied, in their unit; None where a tie would
     answer nothing.
 
     It would not where the printed numbers do not support the comparison by more than the margin, or
     where nearness, a size or a least lead is stated: what is close to that is no tie. Of a largest
     or smallest cell it is not asked: which cell that is depends on the trials, and of equal means
-    the largest is too far from the others. The table's margin is that of its own cells of its own
-    metric; others need one of their own.
+    the largest is too far from the others. Nor is it of what is said of every trial (`by_trial`),
+    which near means do not answer. The table's margin is that of its own cells of its own metric;
+    others need one of their own.
     """
+    if by_trial:
+        return None
     margins = [_margin_of(leaf, context) for leaf in comparison.leaves]
     known = [one for one in margins if one is not None]
     if len(known) < len(margins):

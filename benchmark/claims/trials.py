@@ -104,8 +104,9 @@ class _Tested:
     @property
     def may_tie(self) -> bool:
         """Whether a tie would answer anything."""
-        margins = (tie_margin(one, self.context) for one in self.elementary)
-        return not self.claim.every_trial and all(one is not None for one in margins)
+        by_trial = self.claim.every_trial
+        margins = (tie_margin(one, self.context, by_trial=by_trial) for one in self.elementary)
+        return all(one is not None for one in margins)
 
     def _least(self, p_values: Sequence[float | None]) -> float | None:
         if self.untested is not None:

@@ -179,13 +179,13 @@ class Conv2d(Layer):
         if alone:
             return single_pixel_conv2d(x, weight, bias, self.padding, high, wide)
         if x.shape[0] == 1:
-            own, stride, of_own, bias = x.squeeze(0), self.stride, weight.squeeze(0), _only(bias)
+            own, of_own, bias = x.squeeze(0), weight.squeeze(0), _only(bias)
+            stride, fast = self.stride, False
             if not counted:
                 own, stride = without_stride(own, self.kernel, stride, self.padding)
-            own = channels_last(own)
-            fast = not counted and suits_kept_patches(own, of_own, stride, height * width)
+                fast = suits_kept_patches(own, of_own, stride, height * width)
             convolve = kept_patches_conv2d if fast else F.conv2d
-            return convolve(own, of_own, bias, stride, self.padding).unsqueeze(0)
+            return convolve(channels_last(own), of_own, bias, stride, self.padding).unsqueeze(0)
         return stacked_conv2d(x, weight, bias, self.stride, self.padding)
 
 

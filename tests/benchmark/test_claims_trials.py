@@ -475,7 +475,7 @@ def test_a_later_collapse_does_not_change_what_an_earlier_look_found():
     assert p_of(late, 5, 10, known=None) > at_first
 
 
-def beside_others(holds, awaited=(), counts=(), every_trial=False, values=(), **more):
+def beside_others(holds, awaited=(), counts=(), values=(), **more):
     """The first of these claims, judged beside the others; counts: the rows that are counted.
 
     values: by row, the trials that there are, of a counted row one.
@@ -488,9 +488,7 @@ def beside_others(holds, awaited=(), counts=(), every_trial=False, values=(), **
         awaited=frozenset(map(key, awaited)),
         metric="accuracy",
     )
-    claims = [
-        Claim(f"c{i}", "s", one, every_trial=bool(i) and every_trial) for i, one in enumerate(holds)
-    ]
+    claims = [Claim(f"c{i}", "s", one) for i, one in enumerate(holds)]
     paper = replace(PAPER, tables=(table,))
     bound = [(one, bind(one, table, paper)) for one in claims]
     return judge_claims(bound, replace(context, **more))
@@ -499,9 +497,12 @@ def beside_others(holds, awaited=(), counts=(), every_trial=False, values=(), **
 A, B, C, D = noise(1, 52), noise(2, 50.5), noise(3, 50), noise(4, 60)
 
 
-def weight(other, awaited, **more):
-    """By how much the first claim's p-value grows by another claim that awaits trials."""
-    values = {"a": A, **more.pop("and_", {})}
+def weight(other, awaited, there=(), **more):
+    """By how much the first claim's p-value grows by another claim that awaits trials.
+
+    there: of other rows than the first claim's, the trials that there are.
+    """
+    values = {"a": A, **dict(there)}
     first = beside_others(("'a' > 45", other), awaited, values=values, **more)[0]
     return pytest.approx(first.p_adjusted / first.p)
 
@@ -523,8 +524,8 @@ def test_what_can_have_no_trials_or_has_failed_ones_is_not_awaited():
     assert weight("'c' > 'd'", "cd") == 2
     assert weight("'c' > 'd'", "c") == 1
     assert weight("'c' > 'd'", "") == 1
-    assert weight("'c' > 'd'", "d", and_={"c": C}) == 2
-    failed = {"and_": {"c": C[:3]}, "incomplete": {key("c"): "3 of 5; trial 3 diverged"}}
+    assert weight("'c' > 'd'", "d", there={"c": C}) == 2
+    failed = {"there": {"c": C[:3]}, "incomplete": {key("c"): "3 of 5; trial 3 diverged"}}
     assert weight("'c' > 'd'", "d", **failed) == 1
 
 
@@ -543,10 +544,10 @@ def test_counts_that_are_to_come_are_not_awaited():
 
 def test_a_trained_number_beside_one_that_is_counted_is_awaited():
     assert weight("'c' > 'd'", "cd", counts="c") == 2
-    assert weight("'c' > 'd'", "d", counts="c", and_={"c": [2.0]}) == 2
+    assert weight("'c' > 'd'", "d", counts="c", there={"c": [2.0]}) == 2
     # A formula's number is held against others of its kind alone.
     assert weight("'c' > 'd'", "d", counts="c", recomputed={key("c"): 2.0}) == 1
-    assert weight("'c' > 'd' > 'b'", "b", and_={"d": [1.0]}, **FORMULA) == 2
+    assert weight("'c' > 'd' > 'b'", "b", there={"d": [1.0]}, **FORMULA) == 2
 
 
 def test_a_claim_that_a_formula_helped_to_test_is_not_counted_twice():
