@@ -6,20 +6,19 @@ user's own `methods` or `benchmark` neither hides them nor is hidden by them.
 
 from setuptools import find_packages, setup
 
-FACE = "face"  # of `benchmark`: what `import fedrepro` gives
 FOLDERS = ("benchmark", "methods", "reports")
 
-inner = [
-    f"fedrepro.{folder}{package}"
-    for folder in FOLDERS
-    for package in ("", *(f".{name}" for name in find_packages(folder) if name != FACE))
-]
 setup(
-    packages=["fedrepro", *inner, "fedrepro._tables"],
+    packages=[
+        *find_packages("src"),
+        *(f"fedrepro.{name}" for name in FOLDERS),
+        *(f"fedrepro.{name}.{inner}" for name in FOLDERS for inner in find_packages(name)),
+        "fedrepro._tables",
+    ],
     package_dir={
-        "fedrepro": f"benchmark/{FACE}",
+        "": "src",
         "fedrepro._tables": "tables",
-        **{f"fedrepro.{folder}": folder for folder in FOLDERS},
+        **{f"fedrepro.{name}": name for name in FOLDERS},
     },
     package_data={
         "fedrepro": ["py.typed"],

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from fedrepro.benchmark.compared import MethodsCompared
-from fedrepro.benchmark.open_choices import ChoiceResult
+from .compared import MethodsCompared
+from .open_choices import ChoiceResult
 
 VerdictWord = Literal[
     "REPRODUCED", "DISCREPANT", "COMPATIBLE", "SHIFTED", "INCONCLUSIVE",

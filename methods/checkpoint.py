@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from fedrepro.methods.checkpoint_tree import n_bytes
+from .checkpoint_tree import n_bytes
 
 Tree = Any
 """What `methods.checkpoint_tree` can take apart."""

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from fedrepro.methods import registry
+from . import registry
 
 DECISIONS = ("__post_init__", "draws_views", "objective_name", "encoder_options")
 """Methods that check options, or say what follows from them before anything is trained."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     # A type alone, so that reading stored outcomes needs no torch.
-    from fedrepro.methods.state import State
+    from .state import State
 
 Arrays = Mapping[str, NDArray[Any]]
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 import torch
 from torch import Tensor
 
-from fedrepro.methods.transfer import all_to
+from .transfer import all_to
 
 State = dict[str, Tensor]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from fedrepro.benchmark.audit.findings import STATUSES, Finding, Status
-from fedrepro.benchmark.spec.model import Paper
-from fedrepro.reports import layout
-from fedrepro.reports.markdown_text import code, escape
-from fedrepro.reports.pages import page
+from ..benchmark.audit.findings import STATUSES, Finding, Status
+from ..benchmark.spec.model import Paper
+from . import layout
+from .markdown_text import code, escape
+from .pages import page
 
 Audited = Sequence[tuple[Paper, Sequence[Finding]]]
 """Papers with their findings."""

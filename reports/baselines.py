@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fedrepro.benchmark.planning.plan import Plan
-from fedrepro.benchmark.planning.whose import (
+from ..benchmark.planning.plan import Plan
+from ..benchmark.planning.whose import (
     Common,
     Setting,
     Unit,

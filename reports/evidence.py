@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from textwrap import shorten
 
-from fedrepro.benchmark.planning.summary import duration
-from fedrepro.benchmark.results import ClaimResult, Comparison
-from fedrepro.reports import layout
+from ..benchmark.planning.summary import duration
+from ..benchmark.results import ClaimResult, Comparison
+from . import layout
 
 _LONG = 120
 """Letters of a comparison that a line shows."""

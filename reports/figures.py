@@ -16,8 +16,8 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from fedrepro.benchmark.printable import one_line
-from fedrepro.benchmark.results import Series
+from ..benchmark.printable import one_line
+from ..benchmark.results import Series
 
 PALETTE = (
     "#3b6fb6", "#d1603d", "#3a8f5c", "#8a5aa8", "#b58a1b", "#4aa3a8", "#b0487f", "#6b6b6b",

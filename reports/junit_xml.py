@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Literal
 from xml.etree import ElementTree
 
-from fedrepro.benchmark.printable import printable
+from ..benchmark.printable import printable
 
 BEGIN = "<?xml version='1.0' encoding='utf-8'?>\n<testsuites name=\"fedrepro\">\n"
 END = "</testsuites>\n"

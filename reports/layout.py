@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from fedrepro.benchmark.results import (
+from ..benchmark.results import (
     AuditFinding,
     CellResult,
     ClaimResult,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from fedrepro.benchmark.printable import one_line
-from fedrepro.benchmark.spec.fields import ADDRESS
+from ..benchmark.printable import one_line
+from ..benchmark.spec.fields import ADDRESS
 
 _PUNCTUATION = re.compile(r"[\\`*_{}\[\]<>|~!#$&]")
 _BLOCK = re.compile(r"[-+](?=[\s-]|$)|=|\d+[.)](?=\s|$)")

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from fedrepro.benchmark.judging.scoreboard import Scoreboard
-from fedrepro.reports.layout import CLAIMS, VERDICTS
+from ..benchmark.judging.scoreboard import Scoreboard
+from .layout import CLAIMS, VERDICTS
 
 _ORDERS = {
     "verdicts": tuple(VERDICTS),

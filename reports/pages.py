@@ -8,7 +8,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from fedrepro.benchmark.printable import printable
+from ..benchmark.printable import printable
 
 
 def page(

@@ -18,12 +18,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.judging.scoreboard import Scoreboard
-from fedrepro.benchmark.results import Report
-from fedrepro.benchmark.store.files import write_whole
-from fedrepro.benchmark.store.folder import open_lock
-from fedrepro.methods.registry import names_in
+from ..benchmark.errors import FedreproError
+from ..benchmark.judging.scoreboard import Scoreboard
+from ..benchmark.results import Report
+from ..benchmark.store.files import write_whole
+from ..benchmark.store.folder import open_lock
+from ..methods.registry import names_in
 
 PAPERS = "papers"
 """The folder of single reports in a report on many papers."""
@@ -56,6 +56,17 @@ def write(reports: Sequence[Report], folder: Path) -> Failures:
     """
     with replacing(folder, names()) as aside:
         return render(reports, aside)
+
+
+def write_report(reports: Sequence[Report], folder: Path | str) -> None:
+    """Writes judged papers as one report, in every format of docs/reports.md, to `folder`.
+
+    Raises `FedreproError` if the folder cannot be written, or a format cannot be made; the other
+    formats are written then.
+    """
+    failed = write(reports, Path(folder))
+    if failed:
+        raise FedreproError("; ".join(failed))
 
 
 def render(reports: Sequence[Report], aside: Path) -> Failures:

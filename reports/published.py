@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import get_args
 
-from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.judging.committed import RunCell
-from fedrepro.benchmark.results import VerdictWord
-from fedrepro.benchmark.store.files import read_whole, write_whole
-from fedrepro.reports import layout
-from fedrepro.reports import markdown_text as md
+from ..benchmark.errors import FedreproError
+from ..benchmark.judging.committed import RunCell
+from ..benchmark.results import VerdictWord
+from ..benchmark.store.files import read_whole, write_whole
+from . import layout
+from . import markdown_text as md
 
 PLACES = {"table": Path("docs/published.md"), "sentence": Path("README.md")}
 """Below the root of a checkout, the page that has each text."""

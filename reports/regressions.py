@@ -7,10 +7,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from xml.etree import ElementTree
 
-from fedrepro.benchmark.judging.baseline import Movement
-from fedrepro.benchmark.judging.regressions import Comparison, as_json
-from fedrepro.reports import junit_xml
-from fedrepro.reports.markdown_text import escape
+from ..benchmark.judging.baseline import Movement
+from ..benchmark.judging.regressions import Comparison, as_json
+from . import junit_xml
+from .markdown_text import escape
 
 FILES = ("regress.json", "regress.junit.xml", "regress.md")
 _BADGE = ("schemaVersion", "label", "message", "color", "isError")

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from fedrepro.benchmark.judging.scoreboard import JUDGED
-from fedrepro.benchmark.results import ClaimResult, ClaimUnder, ClaimWord, Report, TableResult
-from fedrepro.reports import layout
+from ..benchmark.judging.scoreboard import JUDGED
+from ..benchmark.results import ClaimResult, ClaimUnder, ClaimWord, Report, TableResult
+from . import layout
 
 HEIGHT = 56
 _STEP = 26

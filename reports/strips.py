@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from fedrepro.benchmark.results import CellResult, TableResult
+from ..benchmark.results import CellResult, TableResult
 
 WIDTH, HEIGHT = 96, 12
 _EDGE = 5

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from fedrepro.benchmark.printable import one_line
-from fedrepro.benchmark.results import CellResult, Report, TableResult
-from fedrepro.reports import evidence, layout
+from ..benchmark.printable import one_line
+from ..benchmark.results import CellResult, Report, TableResult
+from . import evidence, layout
 
 Paint = Callable[..., str]
 """Colours a text in the colour of a verdict's word."""

@@ -7,10 +7,10 @@ import io
 import json
 from collections.abc import Callable, Mapping
 
-from fedrepro.benchmark.judging.variance_by_source import SourceSpread, VarianceBySource
-from fedrepro.benchmark.plain import as_plain
-from fedrepro.reports.markdown_text import escape
-from fedrepro.reports.writers.csv import escape as as_text
+from ..benchmark.judging.variance_by_source import SourceSpread, VarianceBySource
+from ..benchmark.plain import as_plain
+from .markdown_text import escape
+from .writers.csv import escape as as_text
 
 NAMES = {
     "everything": "everything",

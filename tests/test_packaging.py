@@ -20,7 +20,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("benchmark", "methods", "reports")
-FACE = Path("benchmark/face")
+FACE = Path("src/fedrepro")
 HOSTILE = "raise ImportError('the folder of a user was imported in place of fedrepro')\n"
 
 JUDGE = """

@@ -4,6 +4,6 @@ One formula a file, found by the name that a spec gives as `formula`; its functi
 takes a cell and returns an `Analytic`.
 """
 
-from fedrepro.benchmark.analytic.base import Analytic, judge_analytic, recompute, recomputed
+from .base import Analytic, judge_analytic, recompute, recomputed
 
 __all__ = ["Analytic", "judge_analytic", "recompute", "recomputed"]

@@ -14,16 +14,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from fedrepro.benchmark.analytic._network import Measured, first_layers, measure, measure_layers
-from fedrepro.benchmark.analytic.base import Candidate, encoder_of, setting
-from fedrepro.benchmark.spec.model import Cell
-from fedrepro.methods.encoders.base import Encoder
-from fedrepro.methods.nn.mfcl_modules import (
+from ...methods.encoders.base import Encoder
+from ...methods.nn.mfcl_modules import (
     Autoencoder,
     Convolution,
     client_autoencoder,
     mirrored,
 )
+from ..spec.model import Cell
+from ._network import Measured, first_layers, measure, measure_layers
+from .base import Candidate, encoder_of, setting
 
 _NETWORKS = {"mfcl": 0, "fedema": 2, "fedsimclr": 1}
 _CLASSIFIER_SIDE = 224

@@ -10,13 +10,13 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from fedrepro.benchmark.analytic.base import encoder_of, setting
-from fedrepro.benchmark.spec.model import Cell
-from fedrepro.methods.costs.model_costs import NetworkCost, network_cost
-from fedrepro.methods.encoders.base import Encoder
-from fedrepro.methods.encoders.resnet import Residual
-from fedrepro.methods.nn.layers import Conv2d, Layer, MaxPool2d, Sequential
-from fedrepro.methods.nn.mfcl_modules import Convolution, Pooling
+from ...methods.costs.model_costs import NetworkCost, network_cost
+from ...methods.encoders.base import Encoder
+from ...methods.encoders.resnet import Residual
+from ...methods.nn.layers import Conv2d, Layer, MaxPool2d, Sequential
+from ...methods.nn.mfcl_modules import Convolution, Pooling
+from ..spec.model import Cell
+from .base import encoder_of, setting
 
 _KINDS = ("convolution", "batch_norm", "relu", "pool", "mean", "mm", "add")
 

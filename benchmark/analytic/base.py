@@ -11,14 +11,14 @@ from fractions import Fraction
 from math import log10
 from typing import TYPE_CHECKING, Any
 
-from fedrepro.benchmark.errors import FedreproError, SpecError
-from fedrepro.benchmark.results import Verdict
-from fedrepro.benchmark.spec import settings
-from fedrepro.benchmark.spec.model import Cell
-from fedrepro.methods.registry import UnknownNameError, names_in
+from ...methods.registry import UnknownNameError, names_in
+from ..errors import FedreproError, SpecError
+from ..results import Verdict
+from ..spec import settings
+from ..spec.model import Cell
 
 if TYPE_CHECKING:
-    from fedrepro.methods.encoders.base import Encoder
+    from ...methods.encoders.base import Encoder
 
 _PACKAGE = "fedrepro.benchmark.analytic"
 _UNITS = {"": 0, "k": 3, "K": 3, "M": 6, "G": 9, "T": 12}

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fedrepro.benchmark.analytic._mfcl import VIEWS, Client, client
-from fedrepro.benchmark.analytic.base import Analytic, Candidate, from_candidates
-from fedrepro.benchmark.spec.model import Cell
-from fedrepro.methods.costs.model_costs import FLOPS_PER_MULTIPLY_ADD
+from ...methods.costs.model_costs import FLOPS_PER_MULTIPLY_ADD
+from ..spec.model import Cell
+from ._mfcl import VIEWS, Client, client
+from .base import Analytic, Candidate, from_candidates
 
 _PASSES = 3
 _SUPPORT = "β has no formula"

@@ -15,10 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import product
 
-from fedrepro.benchmark.analytic._mfcl import VIEWS, Client, client
-from fedrepro.benchmark.analytic._network import Measured
-from fedrepro.benchmark.analytic.base import Analytic, Candidate, from_candidates
-from fedrepro.benchmark.spec.model import Cell
+from ..spec.model import Cell
+from ._mfcl import VIEWS, Client, client
+from ._network import Measured
+from .base import Analytic, Candidate, from_candidates
 
 _EQUATION = "Eq. 6"
 _ONCE = "Section 5.4: memory for parameters, gradients and feature maps, of which only maps repeat"

@@ -13,15 +13,15 @@ from itertools import product
 
 import torch
 
-from fedrepro.benchmark.analytic.base import Analytic, in_unit, setting
-from fedrepro.benchmark.spec import settings
-from fedrepro.benchmark.spec.model import Cell
-from fedrepro.methods.costs.model_costs import Exchange, communication
-from fedrepro.methods.data.federation import Federation, ImageSet
-from fedrepro.methods.encoders.cnn import CNN
-from fedrepro.methods.federated.base import FederatedMethod, Task
-from fedrepro.methods.nn.classifier import Classifier, dense_head
-from fedrepro.methods.seeds import Seeds
+from ...methods.costs.model_costs import Exchange, communication
+from ...methods.data.federation import Federation, ImageSet
+from ...methods.encoders.cnn import CNN
+from ...methods.federated.base import FederatedMethod, Task
+from ...methods.nn.classifier import Classifier, dense_head
+from ...methods.seeds import Seeds
+from ..spec import settings
+from ..spec.model import Cell
+from .base import Analytic, in_unit, setting
 
 _POOLS, _ROUNDS = (1, 2, 3, 5), (1, 2, 3)
 _CLIENTS, _IMAGES = 3, 4

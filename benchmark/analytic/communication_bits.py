@@ -6,11 +6,11 @@ Evidence: `tests/benchmark/test_analytic_mfcl.py`.
 
 from __future__ import annotations
 
-from fedrepro.benchmark.analytic._mfcl import client, with_code
-from fedrepro.benchmark.analytic.base import Analytic, from_candidates
-from fedrepro.benchmark.analytic.representation_size import sizes
-from fedrepro.benchmark.analytic.round_bits import end_to_end
-from fedrepro.benchmark.spec.model import Cell
+from ..spec.model import Cell
+from ._mfcl import client, with_code
+from .base import Analytic, from_candidates
+from .representation_size import sizes
+from .round_bits import end_to_end
 
 
 def recompute(cell: Cell) -> Analytic:

@@ -10,9 +10,9 @@ Evidence: `tests/benchmark/test_analytic.py`.
 
 from __future__ import annotations
 
-from fedrepro.benchmark.analytic._network import encoder_cost
-from fedrepro.benchmark.analytic.base import Analytic, encoder_of, in_unit
-from fedrepro.benchmark.spec.model import Cell
+from ..spec.model import Cell
+from ._network import encoder_cost
+from .base import Analytic, encoder_of, in_unit
 
 
 def recompute(cell: Cell) -> Analytic:

@@ -11,16 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fedrepro.benchmark.analytic._network import first_layers, measure_layers
-from fedrepro.benchmark.analytic.base import Analytic, encoder_of, setting
-from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.spec.model import Cell
-from fedrepro.methods.nn.mfcl_modules import (
+from ...methods.nn.mfcl_modules import (
     Autoencoder,
     Convolution,
     Pooling,
     client_autoencoder,
 )
+from ..errors import SpecError
+from ..spec.model import Cell
+from ._network import first_layers, measure_layers
+from .base import Analytic, encoder_of, setting
 
 _NORMALISATIONS = {"twin": "TN", "group": "GN", "batch": "BN"}
 

@@ -6,10 +6,10 @@ Evidence: `tests/benchmark/test_analytic_mfcl.py`.
 
 from __future__ import annotations
 
-from fedrepro.benchmark.analytic._mfcl import client, with_code
-from fedrepro.benchmark.analytic.base import Analytic, from_candidates
-from fedrepro.benchmark.analytic.representation_size import NO_SECOND_PHASE, sizes
-from fedrepro.benchmark.spec.model import Cell
+from ..spec.model import Cell
+from ._mfcl import client, with_code
+from .base import Analytic, from_candidates
+from .representation_size import NO_SECOND_PHASE, sizes
 
 
 def recompute(cell: Cell) -> Analytic:

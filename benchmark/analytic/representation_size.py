@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fedrepro.benchmark.analytic._mfcl import VIEWS, Client, Module, client
-from fedrepro.benchmark.analytic.base import Analytic, Candidate, from_candidates
-from fedrepro.benchmark.spec.model import Cell
-from fedrepro.methods.nn.mfcl_modules import Autoencoder, client_autoencoder
+from ...methods.nn.mfcl_modules import Autoencoder, client_autoencoder
+from ..spec.model import Cell
+from ._mfcl import VIEWS, Client, Module, client
+from .base import Analytic, Candidate, from_candidates
 
 NO_SECOND_PHASE = Candidate("no second phase", 0, "nothing is sent", "Section 5.4")
 _EXAMPLE_CUT, _EXAMPLE_SIDE = 2, 32

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fedrepro.benchmark.analytic._mfcl import (
+from ..spec.model import Cell
+from ._mfcl import (
     CODED,
     CODED_SUPPORT,
     PRINTED_RATE,
@@ -18,8 +19,7 @@ from fedrepro.benchmark.analytic._mfcl import (
     client,
     with_code,
 )
-from fedrepro.benchmark.analytic.base import Analytic, Candidate, from_candidates
-from fedrepro.benchmark.spec.model import Cell
+from .base import Analytic, Candidate, from_candidates
 
 
 def recompute(cell: Cell) -> Analytic:

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
-from fedrepro.benchmark.audit.rounding import digits
-from fedrepro.benchmark.claims.ends import reaches_zero
-from fedrepro.benchmark.claims.grammar import Number
-from fedrepro.benchmark.claims.nodes import Arithmetic, Elementary, Leaf, Node, leaves, show
-from fedrepro.benchmark.claims.printed import range_over
-from fedrepro.benchmark.spec.model import Cell
+from ..claims.ends import reaches_zero
+from ..claims.grammar import Number
+from ..claims.nodes import Arithmetic, Elementary, Leaf, Node, leaves, show
+from ..claims.printed import range_over
+from ..spec.model import Cell
+from .rounding import digits
 
 MOST_SHOWN = 4
 """More comparisons than this are counted instead of written out."""

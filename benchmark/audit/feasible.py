@@ -17,7 +17,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from fedrepro.benchmark.audit.linear import Inequality
+from .linear import Inequality
 
 _STRICT = 1e-4
 """By so much of its row's largest weight a strict inequality is narrowed in floating point."""

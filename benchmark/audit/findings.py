@@ -13,10 +13,10 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from fedrepro.benchmark.claims.nodes import CellKey, key_of
-from fedrepro.benchmark.plain import as_plain
-from fedrepro.benchmark.spec.model import Cell, Paper
-from fedrepro.methods.registry import names_in
+from ...methods.registry import names_in
+from ..claims.nodes import CellKey, key_of
+from ..plain import as_plain
+from ..spec.model import Cell, Paper
 
 Status = Literal["consistent", "inconsistent", "undecidable"]
 STATUSES: tuple[Status, ...] = ("inconsistent", "undecidable", "consistent")

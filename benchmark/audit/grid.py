@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedrepro.benchmark.audit.rounding import Interval
+from .rounding import Interval
 
 
 def on_grid(value: Interval, steps: int, reached: tuple[bool, bool] = (True, True)) -> bool:

@@ -11,11 +11,11 @@ from decimal import Decimal
 from functools import cached_property, lru_cache
 from typing import Any
 
-from fedrepro.benchmark.audit.rounding import is_exact_enough
-from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.planning.plan_run import MEASUREMENTS, Resolver
-from fedrepro.benchmark.spec import settings as experiments
-from fedrepro.benchmark.spec.model import Cell, Paper, Profile
+from ..errors import SpecError
+from ..planning.plan_run import MEASUREMENTS, Resolver
+from ..spec import settings as experiments
+from ..spec.model import Cell, Paper, Profile
+from .rounding import is_exact_enough
 
 SUBJECT = frozenset({"method", "training", "pretraining", "head", "augmentation"})
 """Sections that say what was tried; the others say on what, and how it was measured."""

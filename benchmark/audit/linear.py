@@ -11,10 +11,10 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from fedrepro.benchmark.claims.grammar import Number
-from fedrepro.benchmark.claims.nodes import Aggregate, Arithmetic, Elementary, Leaf, Node
-from fedrepro.benchmark.spec.model import Cell
-from fedrepro.benchmark.spec.printed import Rule, closed_ends, half_unit
+from ..claims.grammar import Number
+from ..claims.nodes import Aggregate, Arithmetic, Elementary, Leaf, Node
+from ..spec.model import Cell
+from ..spec.printed import Rule, closed_ends, half_unit
 
 Quantity = Hashable
 Name = Callable[[Cell], Quantity]

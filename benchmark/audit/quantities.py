@@ -11,10 +11,10 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fedrepro.benchmark.audit.identity import ComparableValue, numbers
-from fedrepro.benchmark.audit.rounding import can_be_one_value
-from fedrepro.benchmark.claims.nodes import CellKey, key_of
-from fedrepro.benchmark.spec.model import Cell, Paper
+from ..claims.nodes import CellKey, key_of
+from ..spec.model import Cell, Paper
+from .identity import ComparableValue, numbers
+from .rounding import can_be_one_value
 
 Pair = tuple[ComparableValue, ComparableValue]
 

@@ -12,7 +12,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TypeVar
 
-from fedrepro.benchmark.spec.printed import Printed, half_unit
+from ..spec.printed import Printed, half_unit
 
 Exact = TypeVar("Exact", Fraction, Decimal)
 Interval = tuple[Fraction, Fraction]

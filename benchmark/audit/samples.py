@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from fedrepro.benchmark.audit.rounding import Interval
+from .rounding import Interval
 
 MOST_SUMS = 2_000
 """More whole sums than this behind one printed mean always give its SD: the grid is too fine."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import inf, sqrt
 
-from fedrepro.benchmark.audit.rounding import Interval
+from .rounding import Interval
 
 LEVEL = 0.05
 """Two-sided; what 'significant' means where a paper does not say."""

@@ -15,7 +15,11 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from fedrepro.benchmark.claims.grammar import (
+from ..errors import SpecError
+from ..spec import limits
+from ..spec.model import Claim, Paper, Relation, Table
+from ..spec.problems import nearest
+from .grammar import (
     Cells,
     Chain,
     Expression,
@@ -26,7 +30,7 @@ from fedrepro.benchmark.claims.grammar import (
     Step,
     parse,
 )
-from fedrepro.benchmark.claims.nodes import (
+from .nodes import (
     Aggregate,
     Arithmetic,
     Elementary,
@@ -35,10 +39,6 @@ from fedrepro.benchmark.claims.nodes import (
     common_unit,
     unit_of,
 )
-from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.spec import limits
-from fedrepro.benchmark.spec.model import Claim, Paper, Relation, Table
-from fedrepro.benchmark.spec.problems import nearest
 
 
 def bind(claim: Claim, table: Table, paper: Paper) -> tuple[Elementary, ...]:

@@ -15,8 +15,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fedrepro.benchmark.claims.grammar import Number
-from fedrepro.benchmark.claims.nodes import Aggregate, Arithmetic, CellKey, Elementary, Leaf, Node
+from .grammar import Number
+from .nodes import Aggregate, Arithmetic, CellKey, Elementary, Leaf, Node
 
 Values = Mapping[CellKey, Mapping[int, float]]
 """By cell: its trials by seed, in the unit of the table; no entry where nothing was run."""

@@ -21,7 +21,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from fedrepro.benchmark.claims.by_seed import (
+from ..results import Comparison
+from ..spec.model import Claim
+from ..spec.printed import half_unit
+from ..stats.looks import Looks, sequential_p, shares
+from ..stats.outliers import p_unseen
+from ..stats.paired import p_above, p_sign, p_t, unanimous
+from ..stats.samples import Sample, are_mostly_equal, describe, mean_interval
+from ..stats.t_tests import p_beyond, p_equivalent
+from .by_seed import (
     Arrays,
     arrays,
     branches,
@@ -30,18 +38,10 @@ from fedrepro.benchmark.claims.by_seed import (
     paired_seeds,
     picked,
 )
-from fedrepro.benchmark.claims.context import ClaimContext
-from fedrepro.benchmark.claims.grammar import Number
-from fedrepro.benchmark.claims.nodes import Arithmetic, CellKey, Elementary, Node, leaves, show
-from fedrepro.benchmark.claims.ties import tie_margin
-from fedrepro.benchmark.results import Comparison
-from fedrepro.benchmark.spec.model import Claim
-from fedrepro.benchmark.spec.printed import half_unit
-from fedrepro.benchmark.stats.looks import Looks, sequential_p, shares
-from fedrepro.benchmark.stats.outliers import p_unseen
-from fedrepro.benchmark.stats.paired import p_above, p_sign, p_t, unanimous
-from fedrepro.benchmark.stats.samples import Sample, are_mostly_equal, describe, mean_interval
-from fedrepro.benchmark.stats.t_tests import p_beyond, p_equivalent
+from .context import ClaimContext
+from .grammar import Number
+from .nodes import Arithmetic, CellKey, Elementary, Node, leaves, show
+from .ties import tie_margin
 
 Both = tuple[float, float]
 """P-values that a comparison holds, and that its opposite does."""

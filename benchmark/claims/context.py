@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from fedrepro.benchmark.claims.by_seed import Values
-from fedrepro.benchmark.claims.nodes import CellKey, key_of
-from fedrepro.benchmark.spec.model import Cell
-from fedrepro.benchmark.stats.looks import Looks
-from fedrepro.benchmark.stats.outliers import Outliers, outliers
+from ..spec.model import Cell
+from ..stats.looks import Looks
+from ..stats.outliers import Outliers, outliers
+from .by_seed import Values
+from .nodes import CellKey, key_of
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from fractions import Fraction
 
-from fedrepro.benchmark.claims.grammar import Number
-from fedrepro.benchmark.claims.nodes import Aggregate, Arithmetic, Leaf, Node, leaves
-from fedrepro.benchmark.spec.printed import RULES, Rule, closed_ends, half_unit
+from ..spec.printed import RULES, Rule, closed_ends, half_unit
+from .grammar import Number
+from .nodes import Aggregate, Arithmetic, Leaf, Node, leaves
 
 End = tuple[Fraction, bool]
 """An end of a range, and whether it is reached."""

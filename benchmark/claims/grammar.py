@@ -20,8 +20,8 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal, NamedTuple, cast, get_args
 
-from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.spec import limits
+from ..errors import SpecError
+from ..spec import limits
 
 Relation = Literal[">", "<", "=", "~"]
 Sign = Literal["+", "-", "*", "/"]

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from fedrepro.benchmark.claims.nodes import Elementary
-from fedrepro.benchmark.results import Comparison
-from fedrepro.benchmark.stats.looks import Looks, shares
-from fedrepro.benchmark.stats.samples import are_mostly_equal
-from fedrepro.benchmark.stats.spread import MOST_TRIALS
-from fedrepro.benchmark.stats.t_tests import LEVEL
+from ..results import Comparison
+from ..stats.looks import Looks, shares
+from ..stats.samples import are_mostly_equal
+from ..stats.spread import MOST_TRIALS
+from ..stats.t_tests import LEVEL
+from .nodes import Elementary
 
 Floats = NDArray[np.float64]
 _LEAST = 1e-12

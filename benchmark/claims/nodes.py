@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from fedrepro.benchmark.claims.grammar import FunctionName, Label, Number, Relation, Sign
-from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.spec.model import Cell
+from ..errors import SpecError
+from ..spec.model import Cell
+from .grammar import FunctionName, Label, Number, Relation, Sign
 
 CellKey = tuple[str, Label, Label]
 

@@ -14,9 +14,11 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
-from fedrepro.benchmark.claims.ends import reaches_zero
-from fedrepro.benchmark.claims.grammar import Number
-from fedrepro.benchmark.claims.nodes import (
+from ..results import SupportWord
+from ..spec.printed import half_unit
+from .ends import reaches_zero
+from .grammar import Number
+from .nodes import (
     Aggregate,
     Arithmetic,
     CellKey,
@@ -25,8 +27,6 @@ from fedrepro.benchmark.claims.nodes import (
     Node,
     leaves,
 )
-from fedrepro.benchmark.results import SupportWord
-from fedrepro.benchmark.spec.printed import half_unit
 
 Interval = tuple[Fraction, Fraction]
 Box = Mapping[CellKey, tuple[Decimal, Decimal]]

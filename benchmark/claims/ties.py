@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import replace
 from decimal import Decimal
 
-from fedrepro.benchmark.claims.context import ClaimContext
-from fedrepro.benchmark.claims.grammar import Number
-from fedrepro.benchmark.claims.nodes import Aggregate, Arithmetic, Elementary, Leaf, Node
-from fedrepro.benchmark.claims.printed import support_one
+from .context import ClaimContext
+from .grammar import Number
+from .nodes import Aggregate, Arithmetic, Elementary, Leaf, Node
+from .printed import support_one
 
 
 def tie_margin(

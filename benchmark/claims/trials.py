@@ -21,18 +21,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from fedrepro.benchmark.claims.by_seed import is_exact, paired_seeds
-from fedrepro.benchmark.claims.compare import compared, is_scaled_size, is_testable, margin_of
-from fedrepro.benchmark.claims.context import ClaimContext
-from fedrepro.benchmark.claims.more_trials import trials_needed
-from fedrepro.benchmark.claims.nodes import Elementary
-from fedrepro.benchmark.claims.printed import support
-from fedrepro.benchmark.claims.ties import tie_margin
-from fedrepro.benchmark.claims.words import TOO_FEW, Corrected, word_of
-from fedrepro.benchmark.results import ClaimResult, ClaimWord, Comparison
-from fedrepro.benchmark.spec.model import Claim
-from fedrepro.benchmark.stats.false_discovery import benjamini_hochberg
-from fedrepro.benchmark.stats.looks import Looks
+from ..results import ClaimResult, ClaimWord, Comparison
+from ..spec.model import Claim
+from ..stats.false_discovery import benjamini_hochberg
+from ..stats.looks import Looks
+from .by_seed import is_exact, paired_seeds
+from .compare import compared, is_scaled_size, is_testable, margin_of
+from .context import ClaimContext
+from .more_trials import trials_needed
+from .nodes import Elementary
+from .printed import support
+from .ties import tie_margin
+from .words import TOO_FEW, Corrected, word_of
 
 Claims = Sequence[tuple[Claim, Sequence[Elementary]]]
 """The claims of one table with their comparisons."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fedrepro.benchmark.results import ClaimWord, Comparison
-from fedrepro.benchmark.stats.t_tests import LEVEL, holm, p_text
+from ..results import ClaimWord, Comparison
+from ..stats.t_tests import LEVEL, holm, p_text
 
 TOO_FEW = "Fewer trials than planned decide nothing."
 _MOST_NAMED = 3

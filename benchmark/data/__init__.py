@@ -1,6 +1,6 @@
 """Data sets by name, with what they are, where they came from and how they are brought to size."""
 
-from fedrepro.benchmark.data.loading import (
+from .loading import (
     PARTS,
     Loaded,
     build_federation,

@@ -11,9 +11,9 @@ from typing import ClassVar, Literal
 
 from torch import Tensor
 
-from fedrepro.benchmark.data.fetch import Archive, fetch
-from fedrepro.benchmark.data.folder import read_folder
-from fedrepro.benchmark.errors import DataError, MissingDataError
+from ..errors import DataError, MissingDataError
+from .fetch import Archive, fetch
+from .folder import read_folder
 
 Part = Literal["train", "test", "unlabeled"]
 

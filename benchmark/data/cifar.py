@@ -16,8 +16,8 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 
-from fedrepro.benchmark.data.base import Part, ReleasedSet, Stored
-from fedrepro.benchmark.errors import DataError
+from ..errors import DataError
+from .base import Part, ReleasedSet, Stored
 
 _LARGEST = 1 << 28
 """Bytes; the largest batch of a release has 155 million."""

@@ -14,9 +14,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from fedrepro.benchmark.data.loading import load
-from fedrepro.benchmark.data.sets.fashion_excerpt import FOLDER, IMAGES, LABELS
-from fedrepro.benchmark.errors import DataError
+from ..errors import DataError
+from .loading import load
+from .sets.fashion_excerpt import FOLDER, IMAGES, LABELS
 
 _EACH = (("train", 0, 400), ("train", 400, 600), ("test", 0, 200))
 """Part of the release, and which of its images of a class are taken: training, unlabelled, test."""

@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
-from fedrepro.benchmark.data.cache import (
+from ..errors import DataError
+from .cache import (
     NAME,
     key_of,
     md5_of,
@@ -29,7 +30,6 @@ from fedrepro.benchmark.data.cache import (
     remembered_md5,
     replacing,
 )
-from fedrepro.benchmark.errors import DataError
 
 _CHUNK = 1 << 18
 _TIMEOUT = 60.0

@@ -15,9 +15,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from fedrepro.benchmark.data.cache import NAME, key_of, replacing
-from fedrepro.benchmark.data.pixels import FORMATS, decode
-from fedrepro.benchmark.errors import DataError
+from ..errors import DataError
+from .cache import NAME, key_of, replacing
+from .pixels import FORMATS, decode
 
 SUFFIXES = tuple(FORMATS)
 _DECODED = 2

@@ -19,10 +19,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from fedrepro.benchmark.data.base import Part, ReleasedSet, Stored
-from fedrepro.benchmark.data.cache import knows, md5_of
-from fedrepro.benchmark.data.fetch import release_key
-from fedrepro.benchmark.errors import DataError
+from ..errors import DataError
+from .base import Part, ReleasedSet, Stored
+from .cache import knows, md5_of
+from .fetch import release_key
 
 _CHUNK = 1 << 20
 _LARGEST = 1 << 30

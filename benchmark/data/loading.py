@@ -10,15 +10,15 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from fedrepro.benchmark.data.base import DataSet, Part, Stored, data_folder
-from fedrepro.benchmark.data.cache import key_of, remembered, stamp
-from fedrepro.benchmark.data.images import prepare
-from fedrepro.benchmark.data.selection import SHARES, share, subset
-from fedrepro.benchmark.errors import DataError
-from fedrepro.methods.data.federation import Federation, ImageSet, each_once
-from fedrepro.methods.data.partitions.base import Partition
-from fedrepro.methods.registry import UnknownNameError, class_in, names_in
-from fedrepro.methods.seeds import Seeds
+from ...methods.data.federation import Federation, ImageSet, each_once
+from ...methods.data.partitions.base import Partition
+from ...methods.registry import UnknownNameError, class_in, names_in
+from ...methods.seeds import Seeds
+from ..errors import DataError
+from .base import DataSet, Part, Stored, data_folder
+from .cache import key_of, remembered, stamp
+from .images import prepare
+from .selection import SHARES, share, subset
 
 _SETS = "fedrepro.benchmark.data.sets"
 _CHUNK = 2048

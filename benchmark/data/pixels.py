@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from fedrepro.benchmark.errors import DataError, is_out_of_memory
+from ..errors import DataError, is_out_of_memory
 
 FORMATS = {
     ".bmp": "BMP",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from fedrepro.methods.seeds import Seeds
+from ...methods.seeds import Seeds
 
 # Streams under names of their own, the same for every trial.
 _FIXED = Seeds(0)

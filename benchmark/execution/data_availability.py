@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fedrepro.benchmark import data
-from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.errors import DataError, is_out_of_memory
-from fedrepro.benchmark.store.record import TrialRecord
+from .. import data
+from ..config import RunConfig
+from ..errors import DataError, is_out_of_memory
+from ..store.record import TrialRecord
 
 Wanted = tuple[str, str, int | None]
 """Name of a data set, part, number of images (None for all)."""

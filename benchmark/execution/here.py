@@ -9,8 +9,8 @@ import platform
 from dataclasses import dataclass
 from pathlib import Path
 
-from fedrepro.benchmark.execution.processes import cores
-from fedrepro.benchmark.processor import processor
+from ..processor import processor
+from .processes import cores
 
 _GPUS = ("nvidia0", "nvidiactl", "kfd", "dxg")
 """Files in /dev of which a GPU that torch can use has one (CUDA, ROCm, WSL)."""
@@ -32,9 +32,9 @@ def here(device: str, jobs: int | None) -> Here:
     """
     if device == "cpu" or (device == "auto" and _has_no_gpu()):
         return Here("cpu", processor(), (cores() if jobs is None else jobs) or 1)
-    from fedrepro.benchmark.execution.executors.base import ExecutorOptions
-    from fedrepro.benchmark.execution.executors.local import LocalExecutor
-    from fedrepro.benchmark.training.training import device_name
+    from ..training.training import device_name
+    from .executors.base import ExecutorOptions
+    from .executors.local import LocalExecutor
 
     found = LocalExecutor(ExecutorOptions(None, device, jobs))
     return Here(found.device, device_name(found.device), found.slots)

@@ -10,8 +10,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from fedrepro.benchmark.config import RunConfig
-from fedrepro.methods.outcome import Outcome
+from ...methods.outcome import Outcome
+from ..config import RunConfig
 
 ATTEMPTS = 2
 """How often a trial is tried when its worker is killed or memory runs out; anew for each time that

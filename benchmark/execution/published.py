@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fedrepro.benchmark.claims.nodes import CellKey, key_of
-from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.execution.data_availability import DataAvailability
-from fedrepro.benchmark.execution.progress import Progress
-from fedrepro.benchmark.planning.looks_reached import with_starts
-from fedrepro.benchmark.planning.plan import Plan, PlannedCell
-from fedrepro.benchmark.planning.summary import Trial
-from fedrepro.benchmark.store.published import Name
+from ..claims.nodes import CellKey, key_of
+from ..config import RunConfig
+from ..planning.looks_reached import with_starts
+from ..planning.plan import Plan, PlannedCell
+from ..planning.summary import Trial
+from ..store.published import Name
+from .data_availability import DataAvailability
+from .progress import Progress
 
 FIRST = 3
 """Trials of a cell that are made before the next cell is begun: the fewest that tell a spread from

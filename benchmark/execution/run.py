@@ -14,20 +14,20 @@ from pathlib import Path
 
 import torch
 
-from fedrepro.benchmark.errors import FedreproError, StoreError
-from fedrepro.benchmark.execution import executors
-from fedrepro.benchmark.execution.data_availability import DataAvailability
-from fedrepro.benchmark.execution.executors.base import Executor, ExecutorOptions, Saving
-from fedrepro.benchmark.execution.jobs import Dispatch, Done, Failed, Job, Listener, Queue, Result
-from fedrepro.benchmark.execution.progress import Progress
-from fedrepro.benchmark.planning.estimate import TrialTimeEstimator
-from fedrepro.benchmark.planning.plan import Plan
-from fedrepro.benchmark.planning.summary import Trial, duration
-from fedrepro.benchmark.store import fingerprint
-from fedrepro.benchmark.store.folder import saved_at, trial_name
-from fedrepro.benchmark.store.store import Store
-from fedrepro.benchmark.training.training import device_name
-from fedrepro.methods.nn.precision import refusal, warning
+from ...methods.nn.precision import refusal, warning
+from ..errors import FedreproError, StoreError
+from ..planning.estimate import TrialTimeEstimator
+from ..planning.plan import Plan
+from ..planning.summary import Trial, duration
+from ..store import fingerprint
+from ..store.folder import saved_at, trial_name
+from ..store.store import Store
+from ..training.training import device_name
+from . import executors
+from .data_availability import DataAvailability
+from .executors.base import Executor, ExecutorOptions, Saving
+from .jobs import Dispatch, Done, Failed, Job, Listener, Queue, Result
+from .progress import Progress
 
 _GENEROUS = 20.0
 _LEAST_LIMIT_S = 1800.0

@@ -9,15 +9,15 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.planning.looks_reached import with_starts
-from fedrepro.benchmark.planning.plan import Plan
-from fedrepro.benchmark.planning.summary import Trial
-from fedrepro.benchmark.store.published import Name, PublishedTrials
-from fedrepro.benchmark.store.record import TrialRecord
-from fedrepro.benchmark.store.store import Store
-from fedrepro.methods import declared
-from fedrepro.methods.registry import UnknownNameError
+from ...methods import declared
+from ...methods.registry import UnknownNameError
+from ..config import RunConfig
+from ..planning.looks_reached import with_starts
+from ..planning.plan import Plan
+from ..planning.summary import Trial
+from ..store.published import Name, PublishedTrials
+from ..store.record import TrialRecord
+from ..store.store import Store
 
 
 @dataclass

@@ -13,30 +13,30 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from fedrepro.benchmark.claims.bind_cells import bind
-from fedrepro.benchmark.claims.compare import is_scaled_size
-from fedrepro.benchmark.claims.nodes import CellKey, Elementary, key_of
-from fedrepro.benchmark.claims.printed import support
-from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.execution.run import Execution
-from fedrepro.benchmark.planning.looks_reached import (
+from ..claims.bind_cells import bind
+from ..claims.compare import is_scaled_size
+from ..claims.nodes import CellKey, Elementary, key_of
+from ..claims.printed import support
+from ..config import RunConfig
+from ..planning.looks_reached import (
     as_far_as_reached,
     looks_at,
     reached,
     with_starts,
 )
-from fedrepro.benchmark.planning.next_trials import (
+from ..planning.next_trials import (
     UNKNOWN,
     Name,
     OpenClaim,
     chance_of_decision,
     worth_most,
 )
-from fedrepro.benchmark.planning.plan import Plan, PlannedCell
-from fedrepro.benchmark.planning.summary import Trial, duration
-from fedrepro.benchmark.results import ClaimResult, Report
-from fedrepro.benchmark.store.record import TrialRecord
-from fedrepro.benchmark.store.store import Store
+from ..planning.plan import Plan, PlannedCell
+from ..planning.summary import Trial, duration
+from ..results import ClaimResult, Report
+from ..store.record import TrialRecord
+from ..store.store import Store
+from .run import Execution
 
 _UNDECIDED = ("UNRESOLVED", "NOT JUDGED", "NOT RUN")
 _OPEN = ("UNRESOLVED", "TIED", "TIED HERE")

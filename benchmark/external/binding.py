@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from fedrepro.benchmark.claims.nodes import CellKey, key_of
-from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.external.rows import Row, shown
-from fedrepro.benchmark.planning.plan import Plan, PlannedCell, make_plan
-from fedrepro.benchmark.results import Protocol
-from fedrepro.benchmark.spec import limits
-from fedrepro.benchmark.spec.model import Cell, Label, Paper, Profile, Table
-from fedrepro.benchmark.spec.problems import suggestion
+from ..claims.nodes import CellKey, key_of
+from ..errors import FedreproError
+from ..planning.plan import Plan, PlannedCell, make_plan
+from ..results import Protocol
+from ..spec import limits
+from ..spec.model import Cell, Label, Paper, Profile, Table
+from ..spec.problems import suggestion
+from .rows import Row, shown
 
 PROFILE = "external"
 Values = Mapping[CellKey, Mapping[int, float]]

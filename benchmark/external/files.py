@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from fedrepro.benchmark.external.mapping import read_map
-from fedrepro.benchmark.external.rows import Row, read_rows
-from fedrepro.benchmark.spec.model import Paper
+from ..spec.model import Paper
+from .mapping import read_map
+from .rows import Row, read_rows
 
 
 def read_files(files: Sequence[Path], paper: Paper) -> list[Row]:

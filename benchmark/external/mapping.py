@@ -9,14 +9,14 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.external.binding import cell_of
-from fedrepro.benchmark.external.rows import Row, joined, name_of, read_text
-from fedrepro.benchmark.external.tools import READERS, Curves, choose, value_at
-from fedrepro.benchmark.spec import lines, toml_file
-from fedrepro.benchmark.spec.fields import At, Text
-from fedrepro.benchmark.spec.model import Paper
-from fedrepro.benchmark.spec.problems import InvalidSpecError, Reporter, validate
+from ..errors import FedreproError
+from ..spec import lines, toml_file
+from ..spec.fields import At, Text
+from ..spec.model import Paper
+from ..spec.problems import InvalidSpecError, Reporter, validate
+from .binding import cell_of
+from .rows import Row, joined, name_of, read_text
+from .tools import READERS, Curves, choose, value_at
 
 RESULTS = "results"
 

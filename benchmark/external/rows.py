@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.printable import one_line
-from fedrepro.benchmark.spec import limits
-from fedrepro.benchmark.spec.problems import shown as named
-from fedrepro.benchmark.spec.problems import suggestion
+from ..errors import FedreproError
+from ..printable import one_line
+from ..spec import limits
+from ..spec.problems import shown as named
+from ..spec.problems import suggestion
 
 COLUMNS = ("table", "row", "column", "seed", "value")
 OPTIONAL = ("metric", "unit", "round")

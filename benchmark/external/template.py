@@ -6,8 +6,8 @@ import csv
 import io
 from collections.abc import Sequence
 
-from fedrepro.benchmark.external.binding import alike, external_plan
-from fedrepro.benchmark.spec.model import Cell, Paper
+from ..spec.model import Cell, Paper
+from .binding import alike, external_plan
 
 HEADER = ("table", "row", "column", "metric", "unit", "round", "seed", "value")
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
-from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.external.rows import csv_lines, number, parse_json, shown, whole_number
-from fedrepro.benchmark.spec.problems import suggestion
+from ..errors import FedreproError
+from ..spec.problems import suggestion
+from .rows import csv_lines, number, parse_json, shown, whole_number
 
 Points = list[tuple[int, Any]]
 """Round and value, which may still be text."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fedrepro.benchmark.judging.judge import judge
-from fedrepro.benchmark.planning.looks_reached import as_stored
-from fedrepro.benchmark.planning.plan import Plan
-from fedrepro.benchmark.results import Report
-from fedrepro.benchmark.store.as_made import AsMade
-from fedrepro.benchmark.store.store import Store
+from ..planning.looks_reached import as_stored
+from ..planning.plan import Plan
+from ..results import Report
+from ..store.as_made import AsMade
+from ..store.store import Store
+from .judge import judge
 
 
 def judge_as_made(

@@ -30,18 +30,18 @@ from numpy.typing import NDArray
 from pydantic import TypeAdapter
 from pydantic.dataclasses import dataclass
 
-from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.judging.report_diff import (
+from ..errors import FedreproError
+from ..results import Report
+from ..stats.t_tests import t_quantile
+from ..store.files import path_segment, write_whole
+from ..store.fingerprint import changed
+from .report_diff import (
     STRICT,
     Change,
     changed_value,
     changed_words,
     read_as,
 )
-from fedrepro.benchmark.results import Report
-from fedrepro.benchmark.stats.t_tests import t_quantile
-from fedrepro.benchmark.store.files import path_segment, write_whole
-from fedrepro.benchmark.store.fingerprint import changed
 
 Values = Sequence[float] | NDArray[np.float64]
 SCHEMA = 1

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fedrepro.benchmark.analytic import judge_analytic
-from fedrepro.benchmark.claims.nodes import CellKey, key_of
-from fedrepro.benchmark.claims.words import TOO_FEW
-from fedrepro.benchmark.judging.controllers import at_bounds
-from fedrepro.benchmark.judging.evidence import Evidence
-from fedrepro.benchmark.judging.published import sides_of
-from fedrepro.benchmark.judging.verdicts import JudgedCell, judge_table
-from fedrepro.benchmark.planning.plan import PlannedCell
-from fedrepro.benchmark.results import Verdict
-from fedrepro.benchmark.spec.model import Cell, Table
+from ..analytic import judge_analytic
+from ..claims.nodes import CellKey, key_of
+from ..claims.words import TOO_FEW
+from ..planning.plan import PlannedCell
+from ..results import Verdict
+from ..spec.model import Cell, Table
+from .controllers import at_bounds
+from .evidence import Evidence
+from .published import sides_of
+from .verdicts import JudgedCell, judge_table
 
 
 def cell_verdicts(

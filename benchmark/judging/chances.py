@@ -7,16 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from fedrepro.benchmark.claims.nodes import CellKey, key_of
-from fedrepro.benchmark.judging.evidence import Evidence, Trials
-from fedrepro.benchmark.judging.published import Published, sides_of
-from fedrepro.benchmark.planning.plan import Plan, PlannedCell
-from fedrepro.benchmark.spec.model import Cell
-from fedrepro.benchmark.stats.reach import (
+from ..claims.nodes import CellKey, key_of
+from ..planning.plan import Plan, PlannedCell
+from ..spec.model import Cell
+from ..stats.reach import (
     chance_in_the_limit,
     chance_of_reproduced,
     is_out_of_reach,
 )
+from .evidence import Evidence, Trials
+from .published import Published, sides_of
 
 _NAMED = 3
 _NONE = 0.0005

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from fedrepro.benchmark.config import FULL_PRECISION, RunConfig
-from fedrepro.benchmark.judging.judge import judge
-from fedrepro.benchmark.planning.plan import Plan
-from fedrepro.benchmark.results import CellResult, Report
-from fedrepro.benchmark.store.published import PublishedTrial, PublishedTrials
+from ..config import FULL_PRECISION, RunConfig
+from ..planning.plan import Plan
+from ..results import CellResult, Report
+from ..store.published import PublishedTrial, PublishedTrials
+from .judge import judge
 
 _FILES = 4
 """So many edited files are named; of more it is said how many there are."""

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.judging.evidence import Evidence
-from fedrepro.methods import declared
-from fedrepro.methods.registry import UnknownNameError
+from ...methods import declared
+from ...methods.registry import UnknownNameError
+from ..config import RunConfig
+from .evidence import Evidence
 
 ROUNDING = 1e-6
 """A value so near a bound is at it: divergences of equal labels are not quite zero."""

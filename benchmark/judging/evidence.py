@@ -9,14 +9,14 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
-from fedrepro.benchmark.claims.nodes import CellKey, key_of
-from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.planning.plan import Plan, PlannedCell
-from fedrepro.benchmark.planning.plan_run import Resolved
-from fedrepro.benchmark.results import Departure
-from fedrepro.benchmark.stats.samples import Sample, describe
-from fedrepro.benchmark.store.looks import LookBook
-from fedrepro.benchmark.store.record import TrialRecord
+from ..claims.nodes import CellKey, key_of
+from ..config import RunConfig
+from ..planning.plan import Plan, PlannedCell
+from ..planning.plan_run import Resolved
+from ..results import Departure
+from ..stats.samples import Sample, describe
+from ..store.looks import LookBook
+from ..store.record import TrialRecord
 
 
 class Trials(Protocol):

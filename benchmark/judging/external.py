@@ -12,18 +12,18 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from fedrepro.benchmark.claims.nodes import key_of
-from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.external.binding import Given, bind_rows, external_plan, tables_of
-from fedrepro.benchmark.external.rows import Row
-from fedrepro.benchmark.judging.evidence import CellTrials, Evidence
-from fedrepro.benchmark.judging.judge import judge_evidence
-from fedrepro.benchmark.planning.plan import PlannedCell
-from fedrepro.benchmark.planning.plan_run import Resolved
-from fedrepro.benchmark.results import Departure, External, Protocol, Report, TableResult
-from fedrepro.benchmark.spec.model import Paper
-from fedrepro.benchmark.store.looks import LookBook
-from fedrepro.benchmark.store.record import TrialRecord
+from ..claims.nodes import key_of
+from ..config import RunConfig
+from ..external.binding import Given, bind_rows, external_plan, tables_of
+from ..external.rows import Row
+from ..planning.plan import PlannedCell
+from ..planning.plan_run import Resolved
+from ..results import Departure, External, Protocol, Report, TableResult
+from ..spec.model import Paper
+from ..store.looks import LookBook
+from ..store.record import TrialRecord
+from .evidence import CellTrials, Evidence
+from .judge import judge_evidence
 
 _WHY = "so it is declared by who gave the numbers; fedrepro did not make them"
 _DECLARED = {

@@ -8,11 +8,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fedrepro.benchmark.judging.evidence import Evidence
-from fedrepro.benchmark.planning.plan import PlannedDrawing
-from fedrepro.benchmark.results import CellResult, Series
-from fedrepro.benchmark.spec.model import Figure
-from fedrepro.methods.outcome import PICTURE
+from ...methods.outcome import PICTURE
+from ..planning.plan import PlannedDrawing
+from ..results import CellResult, Series
+from ..spec.model import Figure
+from .evidence import Evidence
 
 Lines = dict[str, list[tuple[list[float], list[float]]]]
 

@@ -11,26 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
-from fedrepro.benchmark.analytic import recomputed
-from fedrepro.benchmark.audit.findings import Finding, findings_for
-from fedrepro.benchmark.claims.bind_cells import bind
-from fedrepro.benchmark.claims.context import ClaimContext, fallen_trials, first_trials
-from fedrepro.benchmark.claims.nodes import CellKey, key_of
-from fedrepro.benchmark.claims.trials import Claims, judge_together
-from fedrepro.benchmark.judging.cell_verdicts import cell_verdicts
-from fedrepro.benchmark.judging.evidence import Evidence, Trials
-from fedrepro.benchmark.judging.figure_data import panels
-from fedrepro.benchmark.judging.looking import LookTaker, TableLooks, noted
-from fedrepro.benchmark.judging.methods_compared import compare
-from fedrepro.benchmark.judging.other_readings import (
-    choices,
-    read_otherwise,
-    universes,
-    with_other_readings,
-)
-from fedrepro.benchmark.judging.provenance import provenance, run_summaries
-from fedrepro.benchmark.planning.plan import Plan, PlannedCell
-from fedrepro.benchmark.results import (
+from ..analytic import recomputed
+from ..audit.findings import Finding, findings_for
+from ..claims.bind_cells import bind
+from ..claims.context import ClaimContext, fallen_trials, first_trials
+from ..claims.nodes import CellKey, key_of
+from ..claims.trials import Claims, judge_together
+from ..planning.plan import Plan, PlannedCell
+from ..results import (
     AuditFinding,
     CellResult,
     ClaimResult,
@@ -39,10 +27,22 @@ from fedrepro.benchmark.results import (
     TableResult,
     Verdict,
 )
-from fedrepro.benchmark.spec.folders import option_for
-from fedrepro.benchmark.spec.model import Table
-from fedrepro.benchmark.spec.settings import PRECISION
-from fedrepro.benchmark.stats.samples import mean_interval
+from ..spec.folders import option_for
+from ..spec.model import Table
+from ..spec.settings import PRECISION
+from ..stats.samples import mean_interval
+from .cell_verdicts import cell_verdicts
+from .evidence import Evidence, Trials
+from .figure_data import panels
+from .looking import LookTaker, TableLooks, noted
+from .methods_compared import compare
+from .other_readings import (
+    choices,
+    read_otherwise,
+    universes,
+    with_other_readings,
+)
+from .provenance import provenance, run_summaries
 
 
 def judge(

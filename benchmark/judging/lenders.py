@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fedrepro.benchmark.claims.nodes import CellKey, key_of
-from fedrepro.benchmark.spec.model import Cell, Paper, Table
-from fedrepro.benchmark.spec.settings import get
+from ..claims.nodes import CellKey, key_of
+from ..spec.model import Cell, Paper, Table
+from ..spec.settings import get
 
 
 def lenders(paper: Paper, table: Table) -> Mapping[CellKey, Cell]:

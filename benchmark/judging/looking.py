@@ -12,18 +12,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from fedrepro.benchmark.claims.nodes import CellKey, Elementary, Leaf, key_of
-from fedrepro.benchmark.claims.trials import Claims
-from fedrepro.benchmark.errors import StoreError
-from fedrepro.benchmark.judging.evidence import Evidence
-from fedrepro.benchmark.judging.time_needed import seconds_needed
-from fedrepro.benchmark.planning.plan import PlannedCell
-from fedrepro.benchmark.results import ClaimResult, TableResult
-from fedrepro.benchmark.spec.model import Claim
-from fedrepro.benchmark.stats.looks import Looks
-from fedrepro.benchmark.store import fingerprint
-from fedrepro.benchmark.store.files import sha256_of
-from fedrepro.benchmark.store.looks import LookBook
+from ..claims.nodes import CellKey, Elementary, Leaf, key_of
+from ..claims.trials import Claims
+from ..errors import StoreError
+from ..planning.plan import PlannedCell
+from ..results import ClaimResult, TableResult
+from ..spec.model import Claim
+from ..stats.looks import Looks
+from ..store import fingerprint
+from ..store.files import sha256_of
+from ..store.looks import LookBook
+from .evidence import Evidence
+from .time_needed import seconds_needed
 
 _NEVER = 10**400
 """A number of declared trials of which any number of trials is a share of exactly 0."""

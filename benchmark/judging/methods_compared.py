@@ -18,14 +18,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fedrepro.benchmark.claims.nodes import key_of
-from fedrepro.benchmark.compared import Improvement, MethodRank, MethodsCompared
-from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.judging.evidence import Evidence
-from fedrepro.benchmark.planning.plan import PlannedCell
-from fedrepro.benchmark.spec.model import Label
-from fedrepro.benchmark.stats import over_tasks
-from fedrepro.benchmark.stats.t_tests import holm
+from ..claims.nodes import key_of
+from ..compared import Improvement, MethodRank, MethodsCompared
+from ..config import RunConfig
+from ..planning.plan import PlannedCell
+from ..spec.model import Label
+from ..stats import over_tasks
+from ..stats.t_tests import holm
+from .evidence import Evidence
 
 _LARGER = (
     "accuracy", "novel_accuracy", "f1_", "auroc_", "nmi", "ari", "clustering_accuracy",

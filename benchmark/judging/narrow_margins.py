@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from fedrepro.benchmark.claims.nodes import key_of
-from fedrepro.benchmark.judging.lenders import lenders
-from fedrepro.benchmark.judging.published import printed_sd
-from fedrepro.benchmark.spec.model import Cell, Paper, Table
-from fedrepro.benchmark.spec.problems import Problem
-from fedrepro.benchmark.stats.reach import is_out_of_reach
-from fedrepro.benchmark.stats.spread import Spread
+from ..claims.nodes import key_of
+from ..spec.model import Cell, Paper, Table
+from ..spec.problems import Problem
+from ..stats.reach import is_out_of_reach
+from ..stats.spread import Spread
+from .lenders import lenders
+from .published import printed_sd
 
 
 def narrow_margins(papers: Iterable[Paper]) -> tuple[Problem, ...]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from fedrepro.benchmark.claims.bind_cells import bind
-from fedrepro.benchmark.claims.nodes import CellKey
-from fedrepro.benchmark.config import FULL_PRECISION
-from fedrepro.benchmark.open_choices import ChoiceResult, ReadingResult
-from fedrepro.benchmark.planning.plan import Plan, PlannedCell
-from fedrepro.benchmark.results import (
+from ..claims.bind_cells import bind
+from ..claims.nodes import CellKey
+from ..config import FULL_PRECISION
+from ..open_choices import ChoiceResult, ReadingResult
+from ..planning.plan import Plan, PlannedCell
+from ..results import (
     CellResult,
     CellUnder,
     ClaimResult,
@@ -19,8 +19,8 @@ from fedrepro.benchmark.results import (
     TableResult,
     Universe,
 )
-from fedrepro.benchmark.spec.model import Paper
-from fedrepro.benchmark.spec.readings import Reading, choices_of, free_readings
+from ..spec.model import Paper
+from ..spec.readings import Reading, choices_of, free_readings
 
 _PRECISIONS = {
     "bf16": "convolutions, dense layers and what lies between them in bfloat16; weights, "

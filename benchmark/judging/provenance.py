@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from fedrepro import __version__
-from fedrepro.benchmark.judging.evidence import Evidence
-from fedrepro.benchmark.planning.plan import Plan
-from fedrepro.benchmark.results import Provenance, RunSummary
-from fedrepro.benchmark.stats.samples import describe
-from fedrepro.benchmark.store.record import TrialRecord
-from fedrepro.benchmark.training.checkout import commit
+from ..planning.plan import Plan
+from ..results import Provenance, RunSummary
+from ..stats.samples import describe
+from ..store.record import TrialRecord
+from ..training.checkout import commit
+from ..version import __version__
+from .evidence import Evidence
 
 
 def run_summaries(plan: Plan, evidence: Evidence) -> tuple[RunSummary, ...]:

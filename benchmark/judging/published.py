@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from fedrepro.benchmark.claims.nodes import CellKey, key_of
-from fedrepro.benchmark.judging.lenders import lenders
-from fedrepro.benchmark.spec.model import Cell, Paper, Table
-from fedrepro.benchmark.spec.printed import Printed, half_unit
-from fedrepro.benchmark.stats.spread import Spread, borrow, unbiased_sd
+from ..claims.nodes import CellKey, key_of
+from ..spec.model import Cell, Paper, Table
+from ..spec.printed import Printed, half_unit
+from ..stats.spread import Spread, borrow, unbiased_sd
+from .lenders import lenders
 
 
 @dataclass(frozen=True)

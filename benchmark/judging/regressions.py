@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from fedrepro.benchmark.judging.baseline import Baseline, Movement, compare, compared
-from fedrepro.benchmark.judging.scoreboard import scoreboard
-from fedrepro.benchmark.results import Report
+from ..results import Report
+from .baseline import Baseline, Movement, compare, compared
+from .scoreboard import scoreboard
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from typing import Any, Literal, TypeVar
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.plain import as_plain
-from fedrepro.benchmark.results import Report
+from ..errors import FedreproError
+from ..plain import as_plain
+from ..results import Report
 
 STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 """For what is read back: no type is guessed, and no number is infinite or none."""

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from fedrepro.benchmark.results import ClaimWord, Report, TableResult
+from ..results import ClaimWord, Report, TableResult
 
 JUDGED: tuple[ClaimWord, ...] = (
     "HOLDS", "PARTLY", "REVERSED", "OPPOSITE HERE", "TIED", "TIED HERE", "UNRESOLVED",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import mean
 
-from fedrepro.benchmark.claims.nodes import Elementary, key_of
-from fedrepro.benchmark.judging.evidence import Evidence
-from fedrepro.benchmark.planning.looks_reached import with_starts
-from fedrepro.benchmark.results import ClaimResult
+from ..claims.nodes import Elementary, key_of
+from ..planning.looks_reached import with_starts
+from ..results import ClaimResult
+from .evidence import Evidence
 
 
 def seconds_needed(

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from fedrepro.benchmark.claims.nodes import key_of
-from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.judging.evidence import CellTrials, Evidence, Trials
-from fedrepro.benchmark.planning.plan import Plan, PlannedCell
-from fedrepro.benchmark.stats.samples import Sample, describe
-from fedrepro.benchmark.stats.variance import ratio_interval, sd_interval, summed_df
-from fedrepro.methods.seeds import SOURCES
+from ...methods.seeds import SOURCES
+from ..claims.nodes import key_of
+from ..config import RunConfig
+from ..planning.plan import Plan, PlannedCell
+from ..stats.samples import Sample, describe
+from ..stats.variance import ratio_interval, sd_interval, summed_df
+from .evidence import CellTrials, Evidence, Trials
 
 PRETRAINING = "pretraining"
 """The run that clients start from; drawn anew, it is another trial of that run."""

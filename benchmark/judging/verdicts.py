@@ -27,16 +27,16 @@ from functools import cached_property
 
 import numpy as np
 
-from fedrepro.benchmark.judging.published import Published
-from fedrepro.benchmark.results import Verdict, VerdictWord
-from fedrepro.benchmark.stats.samples import Sample, describe
-from fedrepro.benchmark.stats.spread import (
+from ..results import Verdict, VerdictWord
+from ..stats.samples import Sample, describe
+from ..stats.spread import (
     MOST_TRIALS,
     Spread,
     standard_errors,
     trials_needed,
 )
-from fedrepro.benchmark.stats.t_tests import LEVEL, holm, p_beyond, p_equivalent, p_text, t_quantile
+from ..stats.t_tests import LEVEL, holm, p_beyond, p_equivalent, p_text, t_quantile
+from .published import Published
 
 RATIOS = (1.5, 2.0, 3.0)
 """Spreads of the paper, in units of ours, under which a verdict is asked for again."""

@@ -9,12 +9,12 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from fedrepro.benchmark.config import FULL_PRECISION, RunConfig
-from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.spec import settings
-from fedrepro.benchmark.spec.model import Experiment
-from fedrepro.benchmark.spec.names import NO_PART, NO_PRETRAINING, NO_PROTOCOL, exists
-from fedrepro.methods import declared
+from ...methods import declared
+from ..config import FULL_PRECISION, RunConfig
+from ..errors import SpecError
+from ..spec import settings
+from ..spec.model import Experiment
+from ..spec.names import NO_PART, NO_PRETRAINING, NO_PROTOCOL, exists
 
 _NONE: Mapping[str, Any] = {}
 

@@ -23,8 +23,8 @@ from functools import partial
 from importlib.metadata import version
 from typing import Any
 
-from fedrepro.benchmark.planning import kept
-from fedrepro.benchmark.planning.work import Work
+from . import kept
+from .work import Work
 
 MAX_AGE_DAYS = 90
 FILE = "calibration.json"
@@ -104,10 +104,10 @@ def _usable(entry: Any) -> Calibration | None:
 
 def _measured(device: str, precision: str) -> tuple[Calibration, bool]:
     """The numbers, and whether they were measured."""
-    from fedrepro.benchmark.errors import is_out_of_memory
+    from ..errors import is_out_of_memory
 
     try:
-        from fedrepro.methods.nn.precision import computing_in, refusal
+        from ...methods.nn.precision import computing_in, refusal
 
         # A trial may run elsewhere: a precision that this device lacks is not a reason to stop.
         known = precision if refusal(precision, device) is None else "float32"
@@ -124,7 +124,7 @@ def _fitted(device: str) -> Calibration:
     import torch
     from scipy.optimize import nnls
 
-    from fedrepro.benchmark.planning.probe import STEPS, TRIALS, step_of, trial_of, views_of
+    from .probe import STEPS, TRIALS, step_of, trial_of, views_of
 
     threads = torch.get_num_threads()
     torch.set_num_threads(1)

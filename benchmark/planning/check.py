@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from fedrepro.benchmark.claims.bind_cells import bind, instances
-from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.planning.overrides import override
-from fedrepro.benchmark.spec import authors, names, settings
-from fedrepro.benchmark.spec.lines import Path
-from fedrepro.benchmark.spec.model import Cell, DrawnRun, Experiment, Paper, Profile, Readout, Table
-from fedrepro.benchmark.spec.problems import Problem, Reporter, in_order
+from ..claims.bind_cells import bind, instances
+from ..errors import SpecError
+from ..spec import authors, names, settings
+from ..spec.lines import Path
+from ..spec.model import Cell, DrawnRun, Experiment, Paper, Profile, Readout, Table
+from ..spec.problems import Problem, Reporter, in_order
+from .overrides import override
 
 BUILT: Mapping[str, tuple[str, str, str]] = {
     "method": ("method", "federated", "training"),

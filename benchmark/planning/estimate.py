@@ -16,12 +16,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.planning.calibration import Calibration, calibration
-from fedrepro.benchmark.planning.facts import Facts
-from fedrepro.benchmark.planning.memory import Memory, memory_of
-from fedrepro.benchmark.planning.work import work_of
-from fedrepro.benchmark.store.record import TrialRecord
+from ..config import RunConfig
+from ..store.record import TrialRecord
+from .calibration import Calibration, calibration
+from .facts import Facts
+from .memory import Memory, memory_of
+from .work import work_of
 
 _ALIKE = 10.0  # how far the counted times of runs alike may lie apart, as a factor
 _OVERHEAD_S = 0.05

@@ -15,10 +15,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from fedrepro import __version__
-from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.planning import kept
-from fedrepro.benchmark.planning.sizes import images_of
+from ..config import RunConfig
+from ..version import __version__
+from . import kept
+from .sizes import images_of
 
 UNKNOWN_IMAGES = 50_000
 _FILE = "counted-{}.json"
@@ -138,10 +138,10 @@ def _stamp() -> str:
 def _network(encoder: Mapping[str, Any], channels: int, size: int) -> Network:
     import torch
 
-    from fedrepro.methods import registry
-    from fedrepro.methods.costs.model_costs import network_cost
-    from fedrepro.methods.nn.modular import ModularNetwork
-    from fedrepro.methods.training.probing import image_bytes
+    from ...methods import registry
+    from ...methods.costs.model_costs import network_cost
+    from ...methods.nn.modular import ModularNetwork
+    from ...methods.training.probing import image_bytes
 
     shape = (channels, size, size)
     network = registry.make("encoder", encoder["name"], encoder).build(channels, size)
@@ -159,10 +159,10 @@ def _dealt(clients: Mapping[str, Any], name: str, train: int, test: int) -> Deal
     """From dealing labels without images, each class equally often."""
     import torch
 
-    from fedrepro.benchmark import data
-    from fedrepro.methods import registry
-    from fedrepro.methods.data.federation import ImageSet
-    from fedrepro.methods.seeds import Seeds
+    from ...methods import registry
+    from ...methods.data.federation import ImageSet
+    from ...methods.seeds import Seeds
+    from .. import data
 
     if "partition" not in clients:  # costs: clients are alike, and none has data
         return Dealt([clients["images"]] * clients["count"], [], 0, 0)
@@ -184,8 +184,8 @@ def _dealt(clients: Mapping[str, Any], name: str, train: int, test: int) -> Deal
 @cache
 def _read_size(name: str, part: str, data_dir: Path | None) -> int:
     """Images of a part of a set of one's own; a usual number where it cannot be read."""
-    from fedrepro.benchmark import data
-    from fedrepro.benchmark.errors import DataError, is_out_of_memory
+    from .. import data
+    from ..errors import DataError, is_out_of_memory
 
     try:
         return len(data.load(name, part, data_dir=data_dir).portion)

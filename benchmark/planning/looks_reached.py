@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
-from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.planning.plan import Plan
-from fedrepro.benchmark.planning.summary import Trial
-from fedrepro.benchmark.spec.model import Profile
-from fedrepro.benchmark.store.as_made import AsMade
-from fedrepro.benchmark.store.store import Store
+from ..config import RunConfig
+from ..spec.model import Profile
+from ..store.as_made import AsMade
+from ..store.store import Store
+from .plan import Plan
+from .summary import Trial
 
 IsThere = Callable[[RunConfig, int], bool]
 """Whether a trial is finished."""

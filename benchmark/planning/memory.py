@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
-from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.planning.facts import Facts
-from fedrepro.benchmark.planning.work import participants, round_steps, step_bytes, views_of
+from ..config import RunConfig
+from .facts import Facts
+from .work import participants, round_steps, step_bytes, views_of
 
 _PROCESS = 330 << 20
 """A worker after its imports, resident (torch 2.13, CPU)."""

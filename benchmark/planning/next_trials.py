@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
-from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.planning.summary import Trial
-from fedrepro.benchmark.results import ClaimResult
-from fedrepro.benchmark.stats.looks import shares
-from fedrepro.benchmark.stats.t_tests import LEVEL
+from ..config import RunConfig
+from ..results import ClaimResult
+from ..stats.looks import shares
+from ..stats.t_tests import LEVEL
+from .summary import Trial
 
 UNKNOWN = 0.5
 """Chance that a claim is decided at its first look, before which nothing is known of it."""

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from fedrepro.benchmark.config import RunConfig
+from ..config import RunConfig
 
 OPERATIONS = Path(__file__).with_name("operations.json")
 BATCH, TEST = 4, 8

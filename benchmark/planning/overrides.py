@@ -8,11 +8,11 @@ from decimal import ROUND_HALF_UP, Decimal
 from functools import cache
 from typing import Any
 
-from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.results import Departure
-from fedrepro.benchmark.spec import names
-from fedrepro.benchmark.spec.model import Experiment, Override, Readout
-from fedrepro.benchmark.spec.settings import copied, get, is_known, leaves, put
+from ..errors import SpecError
+from ..results import Departure
+from ..spec import names
+from ..spec.model import Experiment, Override, Readout
+from ..spec.settings import copied, get, is_known, leaves, put
 
 _AT = "at"
 """The path that stands for the round that is read."""

@@ -10,15 +10,15 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from fedrepro.benchmark.claims.bind_cells import bind, instances
-from fedrepro.benchmark.claims.nodes import CellKey, key_of
-from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.planning.plan_run import Resolved, Resolver, counting_run
-from fedrepro.benchmark.spec import names, settings
-from fedrepro.benchmark.spec.model import Cell, DrawnRun, Paper, Profile, Readout, Table
-from fedrepro.benchmark.spec.problems import suggestion
-from fedrepro.benchmark.spec.readings import under
+from ..claims.bind_cells import bind, instances
+from ..claims.nodes import CellKey, key_of
+from ..config import RunConfig
+from ..errors import SpecError
+from ..spec import names, settings
+from ..spec.model import Cell, DrawnRun, Paper, Profile, Readout, Table
+from ..spec.problems import suggestion
+from ..spec.readings import under
+from .plan_run import Resolved, Resolver, counting_run
 
 
 @dataclass(frozen=True, slots=True)

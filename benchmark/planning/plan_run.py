@@ -9,15 +9,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fedrepro.benchmark.config import FULL_PRECISION, RunConfig
-from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.planning.builder import Builder, NothingToMeasureError
-from fedrepro.benchmark.planning.overrides import override, shown
-from fedrepro.benchmark.results import Departure
-from fedrepro.benchmark.spec.model import Cell, DrawnRun, Experiment, Override, Profile, Readout
-from fedrepro.benchmark.spec.names import known
-from fedrepro.benchmark.spec.settings import PRECISION, get, key_of
-from fedrepro.methods.registry import UnknownNameError
+from ...methods.registry import UnknownNameError
+from ..config import FULL_PRECISION, RunConfig
+from ..errors import SpecError
+from ..results import Departure
+from ..spec.model import Cell, DrawnRun, Experiment, Override, Profile, Readout
+from ..spec.names import known
+from ..spec.settings import PRECISION, get, key_of
+from .builder import Builder, NothingToMeasureError
+from .overrides import override, shown
 
 MEASUREMENTS = ("relevance",)
 """Metrics of an encoder that no client trains: protocols that measure the start of a run."""

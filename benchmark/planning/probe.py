@@ -9,19 +9,19 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from fedrepro.benchmark.planning.work import PASSES, Work
-from fedrepro.methods import registry
-from fedrepro.methods.costs.model_costs import network_cost
-from fedrepro.methods.data.federation import Federation, ImageSet
-from fedrepro.methods.data.views.augment import Augmentation
-from fedrepro.methods.federated import loop
-from fedrepro.methods.federated.base import Task
-from fedrepro.methods.nn.classifier import Classifier, dense_head
-from fedrepro.methods.nn.layers import in_fast_layout, is_buffer
-from fedrepro.methods.optim.optimizers import make_optimizer
-from fedrepro.methods.seeds import Seeds
-from fedrepro.methods.state import repeat
-from fedrepro.methods.training.probing import image_bytes
+from ...methods import registry
+from ...methods.costs.model_costs import network_cost
+from ...methods.data.federation import Federation, ImageSet
+from ...methods.data.views.augment import Augmentation
+from ...methods.federated import loop
+from ...methods.federated.base import Task
+from ...methods.nn.classifier import Classifier, dense_head
+from ...methods.nn.layers import in_fast_layout, is_buffer
+from ...methods.optim.optimizers import make_optimizer
+from ...methods.seeds import Seeds
+from ...methods.state import repeat
+from ...methods.training.probing import image_bytes
+from .work import PASSES, Work
 
 
 @dataclass(frozen=True)

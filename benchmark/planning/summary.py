@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.planning.plan import Plan
-from fedrepro.benchmark.store.store import Store
+from ..config import RunConfig
+from ..store.store import Store
+from .plan import Plan
 
 if TYPE_CHECKING:
     # What a plan without missing trials does not need.
-    from fedrepro.benchmark.planning.estimate import TrialTimeEstimator
+    from .estimate import TrialTimeEstimator
 
 Trial = tuple[RunConfig, int]
 """A run and a seed."""

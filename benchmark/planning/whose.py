@@ -18,12 +18,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from fedrepro.benchmark.config import Json, RunConfig
-from fedrepro.benchmark.planning.plan import Plan
-from fedrepro.benchmark.spec import names, settings
-from fedrepro.benchmark.spec.choices import Unstated
-from fedrepro.benchmark.spec.model import Cell, DrawnRun
-from fedrepro.methods import declared, registry
+from ...methods import declared, registry
+from ..config import Json, RunConfig
+from ..spec import names, settings
+from ..spec.choices import Unstated
+from ..spec.model import Cell, DrawnRun
+from .plan import Plan
 
 KINDS = {"federated": "federated", "pretraining": "objective", "measurement": "protocol"}
 """The registered kind of what each stage runs."""

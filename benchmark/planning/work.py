@@ -15,12 +15,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.planning.operations import BATCH, TEST, counted_of, weighed
-from fedrepro.methods import declared
+from ...methods import declared
+from ..config import RunConfig
+from .operations import BATCH, TEST, counted_of, weighed
 
 if TYPE_CHECKING:
-    from fedrepro.benchmark.planning.facts import Dealt, Facts, Network
+    from .facts import Dealt, Facts, Network
 
 PASSES = 3
 """A forward and a backward pass cost about three forward passes."""

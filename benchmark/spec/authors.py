@@ -15,19 +15,20 @@ from typing import Any, NamedTuple
 
 from pydantic import Field
 
-from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.spec import limits, names, toml_file
-from fedrepro.benchmark.spec.fields import Name, Settings, Text
-from fedrepro.benchmark.spec.model import Experiment
-from fedrepro.benchmark.spec.problems import (
+from ...methods import declared, registry
+from ..errors import SpecError
+from . import limits, names, toml_file
+from .fields import Name, Settings, Text
+from .model import Experiment
+from .problems import (
     InvalidSpecError,
     Problem,
     Reporter,
     suggestion,
     validate,
 )
-from fedrepro.benchmark.spec.schema import Raw
-from fedrepro.benchmark.spec.settings import (
+from .schema import Raw
+from .settings import (
     check_key,
     declare,
     fields_of,
@@ -36,7 +37,6 @@ from fedrepro.benchmark.spec.settings import (
     leaves,
     merge,
 )
-from fedrepro.methods import declared, registry
 
 KINDS = ("federated", "objective")
 """Kinds of registered classes that may have such a file."""

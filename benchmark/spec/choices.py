@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from pydantic import ConfigDict
 
-from fedrepro.benchmark.spec.fields import At, Name, Settings, Text, wrong
+from .fields import At, Name, Settings, Text, wrong
 
 CLOSED = ConfigDict(extra="forbid")
 """For classes that stand in a spec file as they are here: unknown keys are errors."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from fedrepro.benchmark.spec import authors
-from fedrepro.benchmark.spec.model import (
+from . import authors
+from .model import (
     Cell,
     DrawnRun,
     Experiment,
@@ -20,7 +20,7 @@ from fedrepro.benchmark.spec.model import (
     Readout,
     Table,
 )
-from fedrepro.benchmark.spec.schema import (
+from .schema import (
     RawBinding,
     RawColumn,
     RawFigure,
@@ -28,7 +28,7 @@ from fedrepro.benchmark.spec.schema import (
     RawProfile,
     RawTable,
 )
-from fedrepro.benchmark.spec.settings import merge
+from .settings import merge
 
 
 def expand_paper(raw: RawPaper, tables: tuple[Table, ...], file: Path) -> Paper:

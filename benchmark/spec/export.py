@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from fedrepro.benchmark.spec.model import Cell, Paper, Table
+from .model import Cell, Paper, Table
 
 
 def export(papers: Iterable[Paper]) -> list[dict[str, Any]]:

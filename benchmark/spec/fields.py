@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, PlainValidator
 from pydantic_core import PydanticCustomError
 
-from fedrepro.benchmark.spec import limits
-from fedrepro.benchmark.spec.problems import describe, suggestion
+from . import limits
+from .problems import describe, suggestion
 
 KINDS = ("empirical", "analytic", "descriptive")
 PLOTS = (

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from fedrepro.benchmark.errors import SpecError
+from ..errors import SpecError
 
 PAPER_FILE = "paper.toml"
 VARIABLE = "FEDREPRO_TABLES"

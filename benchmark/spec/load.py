@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.spec import rules, toml_file
-from fedrepro.benchmark.spec.expand import expand_paper, expand_table
-from fedrepro.benchmark.spec.folders import PAPER_FILE, Folders, as_folders, paper_folders
-from fedrepro.benchmark.spec.model import Paper
-from fedrepro.benchmark.spec.problems import (
+from ..errors import SpecError
+from . import rules, toml_file
+from .expand import expand_paper, expand_table
+from .folders import PAPER_FILE, Folders, as_folders, paper_folders
+from .model import Paper
+from .problems import (
     InvalidSpecError,
     Model,
     Problem,
@@ -20,7 +20,7 @@ from fedrepro.benchmark.spec.problems import (
     suggestion,
     validate,
 )
-from fedrepro.benchmark.spec.schema import RawPaper, RawTable
+from .schema import RawPaper, RawTable
 
 Found = TypeVar("Found")
 

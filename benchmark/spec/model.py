@@ -12,8 +12,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from fedrepro.benchmark.spec.choices import CLOSED, Unstated
-from fedrepro.benchmark.spec.fields import (
+from .choices import CLOSED, Unstated
+from .fields import (
     Above0,
     Divisor,
     Setting,
@@ -21,7 +21,7 @@ from fedrepro.benchmark.spec.fields import (
     Text,
     wrong,
 )
-from fedrepro.benchmark.spec.printed import Printed, Rule, closed_ends
+from .printed import Printed, Rule, closed_ends
 
 Kind = Literal["empirical", "analytic", "descriptive"]
 Label = tuple[str, ...]

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from fedrepro.benchmark.spec.problems import nearest
-from fedrepro.benchmark.spec.settings import SECTIONS, fields_of, get
-from fedrepro.methods import declared, registry
+from ...methods import declared, registry
+from .problems import nearest
+from .settings import SECTIONS, fields_of, get
 
 NO_PRETRAINING = "none"
 NO_PART = "none"

@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.printable import one_line
-from fedrepro.benchmark.spec import lines
+from ..errors import SpecError
+from ..printable import one_line
+from . import lines
 
 Model = TypeVar("Model", bound=BaseModel)
 

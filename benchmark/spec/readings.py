@@ -12,12 +12,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.spec.authors import objective_of
-from fedrepro.benchmark.spec.choices import Alternative, Unstated
-from fedrepro.benchmark.spec.model import Cell, DrawnRun, Experiment, Figure, Paper, Readout, Table
-from fedrepro.benchmark.spec.problems import suggestion
-from fedrepro.benchmark.spec.settings import get, merge
+from ..errors import SpecError
+from .authors import objective_of
+from .choices import Alternative, Unstated
+from .model import Cell, DrawnRun, Experiment, Figure, Paper, Readout, Table
+from .problems import suggestion
+from .settings import get, merge
 
 Bound = TypeVar("Bound", Cell, DrawnRun)
 

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path as PathOf
 from typing import Any
 
-from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.spec import limits, names, settings
-from fedrepro.benchmark.spec.choices import Unstated
-from fedrepro.benchmark.spec.lines import Path
-from fedrepro.benchmark.spec.printed import Printed
-from fedrepro.benchmark.spec.problems import Problem, Reporter, suggestion
-from fedrepro.benchmark.spec.schema import RawColumn, RawRow, RawTable, read_published
-from fedrepro.benchmark.spec.trial_rules import check_like, check_looks, check_more_trials
+from ..errors import SpecError
+from . import limits, names, settings
+from .choices import Unstated
+from .lines import Path
+from .printed import Printed
+from .problems import Problem, Reporter, suggestion
+from .schema import RawColumn, RawRow, RawTable, read_published
+from .trial_rules import check_like, check_looks, check_more_trials
 
 Toml = Mapping[str, Any]
 Placed = Sequence[tuple[Path, Toml]]

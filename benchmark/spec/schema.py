@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, ValidationError
 
-from fedrepro.benchmark.spec import limits
-from fedrepro.benchmark.spec.choices import Unstated
-from fedrepro.benchmark.spec.fields import (
+from . import limits
+from .choices import Unstated
+from .fields import (
     Address,
     At,
     KindName,
@@ -24,9 +24,9 @@ from fedrepro.benchmark.spec.fields import (
     read_number,
     wrong,
 )
-from fedrepro.benchmark.spec.model import Claim, Margin, Omission, Override, Relation
-from fedrepro.benchmark.spec.printed import Printed
-from fedrepro.benchmark.spec.problems import describe, dotted, message
+from .model import Claim, Margin, Omission, Override, Relation
+from .printed import Printed
+from .problems import describe, dotted, message
 
 
 class Raw(BaseModel):

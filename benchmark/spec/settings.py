@@ -17,10 +17,10 @@ from decimal import Decimal
 from functools import cache
 from typing import Any
 
-from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.spec.model import Experiment
-from fedrepro.benchmark.spec.problems import describe
-from fedrepro.methods import declared, registry
+from ...methods import declared, registry
+from ..errors import SpecError
+from .model import Experiment
+from .problems import describe
 
 FIXED: Mapping[str, Any] = {
     "method": str,

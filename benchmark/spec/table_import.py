@@ -13,10 +13,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.spec import limits
-from fedrepro.benchmark.spec.printed import Printed
-from fedrepro.methods import registry
+from ...methods import registry
+from ..errors import FedreproError
+from . import limits
+from .printed import Printed
 
 _NUMBER = re.compile(r"[-−]?\d+(\.\d+)?")
 _DASHES = ("", "-", "--", "---", "–", "—", "n/a", "N/A")

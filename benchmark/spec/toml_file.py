@@ -9,9 +9,9 @@ from typing import Any
 
 import tomli
 
-from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.spec import limits
-from fedrepro.benchmark.spec.problems import InvalidSpecError, Problem, Reporter
+from ..errors import SpecError
+from . import limits
+from .problems import InvalidSpecError, Problem, Reporter
 
 
 def read(file: Path) -> Reporter:

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from fedrepro.benchmark.spec.lines import Path
-from fedrepro.benchmark.spec.problems import Reporter, suggestion
+from .lines import Path
+from .problems import Reporter, suggestion
 
 Toml = Mapping[str, Any]
 

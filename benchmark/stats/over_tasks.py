@@ -23,7 +23,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from fedrepro.benchmark.stats.t_tests import t_quantile
+from .t_tests import t_quantile
 
 Floats = NDArray[np.float64]
 _EQUAL = 1e-9

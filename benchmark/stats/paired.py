@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fedrepro.benchmark.stats.samples import is_flat
-from fedrepro.benchmark.stats.sign_flips import flips
+from .samples import is_flat
+from .sign_flips import flips
 
 Floats = NDArray[np.float64]
 _TIE = 1e-12

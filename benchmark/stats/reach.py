@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from statistics import NormalDist
 
-from fedrepro.benchmark.stats.spread import Spread, standard_errors
-from fedrepro.benchmark.stats.t_tests import LEVEL
+from .spread import Spread, standard_errors
+from .t_tests import LEVEL
 
 Z = NormalDist().inv_cdf(1 - LEVEL)
 """1.645: no quantile of Student's t at this level is smaller."""

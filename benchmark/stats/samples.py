@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fedrepro.benchmark.stats.t_tests import t_quantile
+from .t_tests import t_quantile
 
 _EQUAL = 1e-9
 """Values that differ by less, in units of the largest or of one, differ by rounding alone."""

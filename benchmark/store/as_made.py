@@ -11,10 +11,10 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.store.looks import LookBook
-from fedrepro.benchmark.store.record import TrialRecord
-from fedrepro.benchmark.store.store import Store
+from ..config import RunConfig
+from .looks import LookBook
+from .record import TrialRecord
+from .store import Store
 
 
 class AsMade:

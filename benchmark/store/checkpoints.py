@@ -24,9 +24,10 @@ from typing import Any
 
 import torch
 
-from fedrepro.benchmark.errors import FedreproError, StoreError
-from fedrepro.benchmark.store.files import NoFileError, disk, read_whole, write_whole
-from fedrepro.benchmark.store.folder import (
+from ...methods.checkpoint_tree import DAMAGED, put_together, taken_apart
+from ..errors import FedreproError, StoreError
+from .files import NoFileError, disk, read_whole, write_whole
+from .folder import (
     UNFINISHED,
     checkpoint_lock,
     checkpoint_of,
@@ -34,7 +35,6 @@ from fedrepro.benchmark.store.folder import (
     locked,
     refuse_link,
 )
-from fedrepro.methods.checkpoint_tree import DAMAGED, put_together, taken_apart
 
 _MAGIC = b"fedrepro checkpoint 1\n"
 _SEAL = 64

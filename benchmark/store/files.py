@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedrepro.benchmark.errors import FedreproError, StoreError
+from ..errors import FedreproError, StoreError
 
 # What zipfile and numpy raise for content that is not what they wrote.
 UNREADABLE = (

@@ -22,8 +22,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from fedrepro.benchmark.config import RunConfig
-from fedrepro.methods import registry
+from ...methods import registry
+from ..config import RunConfig
 
 Source = Mapping[str, str]
 """SHA-256 in hexadecimal by file, named from the repository: `methods/federated/loop.py`."""

@@ -18,8 +18,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from fedrepro.benchmark.errors import StoreError
-from fedrepro.benchmark.store.files import JSON_BYTES, disk, read_whole
+from ..errors import StoreError
+from .files import JSON_BYTES, disk, read_whole
 
 DESCRIPTION = "store.json"
 LOCK = "lock"

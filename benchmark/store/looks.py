@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
-from fedrepro.benchmark.errors import StoreError
-from fedrepro.benchmark.stats.looks import Looks
-from fedrepro.benchmark.store.files import (
+from ..errors import StoreError
+from ..stats.looks import Looks
+from .files import (
     JSON_BYTES,
     disk,
     read_whole,
@@ -23,7 +23,7 @@ from fedrepro.benchmark.store.files import (
     sealed,
     write_whole,
 )
-from fedrepro.benchmark.store.folder import (
+from .folder import (
     LOOKS,
     LOOKS_LOCK,
     UNFINISHED,
@@ -32,7 +32,7 @@ from fedrepro.benchmark.store.folder import (
     locked,
     refuse_foreign,
 )
-from fedrepro.benchmark.store.record import check_schema
+from .record import check_schema
 
 SCHEMA = 1
 _CLAIM = re.compile(r"[0-9a-f]{16}")

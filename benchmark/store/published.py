@@ -23,10 +23,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.errors import StoreError
-from fedrepro.benchmark.store import fingerprint
-from fedrepro.benchmark.store.files import (
+from ...methods.registry import UnknownNameError
+from ..config import RunConfig
+from ..errors import StoreError
+from . import fingerprint
+from .files import (
     JSON_BYTES,
     canonical,
     disk,
@@ -35,9 +36,8 @@ from fedrepro.benchmark.store.files import (
     sealed,
     write_whole,
 )
-from fedrepro.benchmark.store.looks import LookBook
-from fedrepro.benchmark.store.record import NOT_A_RECORD, TrialRecord, check_schema
-from fedrepro.methods.registry import UnknownNameError
+from .looks import LookBook
+from .record import NOT_A_RECORD, TrialRecord, check_schema
 
 SCHEMA = 1
 FOLDER = Path("results/published")

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fedrepro.benchmark.errors import StoreError
-from fedrepro.benchmark.store import fingerprint
-from fedrepro.benchmark.store.files import seal_of, sealed
-from fedrepro.methods.outcome import Curve
+from ...methods.outcome import Curve
+from ..errors import StoreError
+from . import fingerprint
+from .files import seal_of, sealed
 
 SCHEMA = 2
 """Of what is written; 1, which had no `sha256`, is still read."""

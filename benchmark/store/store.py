@@ -26,10 +26,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.errors import StoreError
-from fedrepro.benchmark.store import fingerprint
-from fedrepro.benchmark.store.files import (
+from ...methods.outcome import Curve, Outcome
+from ..config import RunConfig
+from ..errors import StoreError
+from . import fingerprint
+from .files import (
     JSON_BYTES,
     NoFileError,
     arrays_from,
@@ -40,7 +41,7 @@ from fedrepro.benchmark.store.files import (
     sha256_of,
     write_whole,
 )
-from fedrepro.benchmark.store.folder import (
+from .folder import (
     DESCRIPTION,
     RECORD,
     RUN,
@@ -53,12 +54,11 @@ from fedrepro.benchmark.store.folder import (
     refuse_link,
     trial_name,
 )
-from fedrepro.benchmark.store.looks import LookBook
-from fedrepro.benchmark.store.record import LARGEST, NOT_A_RECORD, SCHEMA, TrialRecord, check_schema
-from fedrepro.methods.outcome import Curve, Outcome
+from .looks import LookBook
+from .record import LARGEST, NOT_A_RECORD, SCHEMA, TrialRecord, check_schema
 
 if TYPE_CHECKING:
-    from fedrepro.methods.state import State
+    from ...methods.state import State
 
 
 class Store:

@@ -21,19 +21,19 @@ from typing import TYPE_CHECKING, Any
 import numpy
 import torch
 
-from fedrepro import __version__
-from fedrepro.benchmark.processor import processor
-from fedrepro.benchmark.training.checkout import commit
-from fedrepro.benchmark.training.stages.trial import Trial
-from fedrepro.methods.checkpoint import Checkpoint
-from fedrepro.methods.federated.base import Progress
-from fedrepro.methods.nn.precision import computing_in
-from fedrepro.methods.outcome import DivergedError, Outcome
-from fedrepro.methods.seeds import Seeds
-from fedrepro.methods.state import State
+from ...methods.checkpoint import Checkpoint
+from ...methods.federated.base import Progress
+from ...methods.nn.precision import computing_in
+from ...methods.outcome import DivergedError, Outcome
+from ...methods.seeds import Seeds
+from ...methods.state import State
+from ..processor import processor
+from ..version import __version__
+from .checkout import commit
+from .stages.trial import Trial
 
 if TYPE_CHECKING:
-    from fedrepro.benchmark.config import RunConfig
+    from ..config import RunConfig
 
 Provenance = dict[str, Any]
 _UNITS = {"federated": "round", "pretraining": "epoch"}

@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import fedrepro
-from fedrepro.benchmark.cli import main as command
+from fedrepro.cli import main as command
 
 CLAIMS = (
     "less-traffic-than-end-to-end-resnet18",

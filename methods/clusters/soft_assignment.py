@@ -12,8 +12,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.nn.layers import dense_layers_of
-from fedrepro.methods.state import State, part
+from ..nn.layers import dense_layers_of
+from ..state import State, part
 
 CENTRES = "centres.mu"
 HEAD = "cluster_head"

@@ -20,11 +20,11 @@ from fractions import Fraction
 import torch
 from torch import Tensor
 
-from fedrepro.methods.costs.op_trace import traced
-from fedrepro.methods.data.federation import Federation, ImageSet, to_float
-from fedrepro.methods.data.views.augment import Augmentation
-from fedrepro.methods.federated.base import FederatedMethod, Message, Server, Task
-from fedrepro.methods.training.steps import Grouping
+from ..data.federation import Federation, ImageSet, to_float
+from ..data.views.augment import Augmentation
+from ..federated.base import FederatedMethod, Message, Server, Task
+from ..training.steps import Grouping
+from .op_trace import traced
 
 _SIZES = (2, 3, 4, 6)
 """Images of a client. Three give a polynomial of degree two, the fourth checks it."""

@@ -17,9 +17,9 @@ from operator import add
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from fedrepro.methods.federated.base import FederatedMethod, Message, Task
-from fedrepro.methods.nn.layers import Layer, is_buffer
-from fedrepro.methods.state import State, n_bytes
+from ..federated.base import FederatedMethod, Message, Task
+from ..nn.layers import Layer, is_buffer
+from ..state import State, n_bytes
 
 FLOPS_PER_MULTIPLY_ADD = 2
 

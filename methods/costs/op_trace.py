@@ -18,8 +18,8 @@ from torch.optim import optimizer as optimizers
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
-from fedrepro.methods.nn.layers import COUNTED
-from fedrepro.methods.state import n_bytes
+from ..nn.layers import COUNTED
+from ..state import n_bytes
 
 
 class _Handle:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from fedrepro.methods.seeds import Seeds
-from fedrepro.methods.transfer import all_to
+from ..seeds import Seeds
+from ..transfer import all_to
 
 UNLABELED = -1
 """Label of an image that has none, among images that have."""

@@ -14,17 +14,17 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fedrepro.methods.encoders.base import Encoder
-from fedrepro.methods.nn.layers import Layer, Sequential, dense_layers
-from fedrepro.methods.nn.mfcl_modules import Convolution, client_autoencoder
-from fedrepro.methods.nn.modular import MODULE, ModularNetwork, plain_layers
-from fedrepro.methods.nn.normalisation import (
+from ..nn.layers import Layer, Sequential, dense_layers
+from ..nn.mfcl_modules import Convolution, client_autoencoder
+from ..nn.modular import MODULE, ModularNetwork, plain_layers
+from ..nn.normalisation import (
     NORMS,
     TWIN_VARIANCES,
     Norm,
     TwinVariance,
     normalisation,
 )
+from .base import Encoder
 
 
 @dataclass(frozen=True, kw_only=True)

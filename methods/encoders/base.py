@@ -6,7 +6,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fedrepro.methods.nn.layers import Layer
+from ..nn.layers import Layer
 
 
 @dataclass(frozen=True)

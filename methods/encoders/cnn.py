@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from fedrepro.methods.encoders.base import Encoder
-from fedrepro.methods.nn.layers import Conv2d, Flatten, Layer, Linear, ReLU, Sequential
+from ..nn.layers import Conv2d, Flatten, Layer, Linear, ReLU, Sequential
+from .base import Encoder
 
 
 @dataclass(frozen=True)

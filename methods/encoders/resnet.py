@@ -21,8 +21,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.encoders._client_layers import ClientLayers
-from fedrepro.methods.nn.layers import (
+from ..nn.layers import (
     Conv2d,
     GlobalAveragePool,
     Layer,
@@ -30,7 +29,8 @@ from fedrepro.methods.nn.layers import (
     ReLU,
     Sequential,
 )
-from fedrepro.methods.state import State
+from ..state import State
+from ._client_layers import ClientLayers
 
 _BLOCKS = {
     10: (1, 1, 1, 1),

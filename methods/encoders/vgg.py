@@ -19,8 +19,7 @@ from typing import Literal
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.encoders._client_layers import ClientLayers
-from fedrepro.methods.nn.layers import (
+from ..nn.layers import (
     Conv2d,
     Flatten,
     GlobalAveragePool,
@@ -30,7 +29,8 @@ from fedrepro.methods.nn.layers import (
     ReLU,
     Sequential,
 )
-from fedrepro.methods.state import State
+from ..state import State
+from ._client_layers import ClientLayers
 
 _CONVOLUTIONS = {
     11: (1, 1, 2, 2, 2),

@@ -26,21 +26,21 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import torch
 from torch import Tensor
 
-from fedrepro.methods.checkpoint import NEVER, Checkpoint
-from fedrepro.methods.data.federation import Federation, ImageSet
-from fedrepro.methods.federated.client_memory import ClientMemory
-from fedrepro.methods.metrics import Evaluation, classification
-from fedrepro.methods.nn.classifier import Classifier
-from fedrepro.methods.seeds import Seeds
-from fedrepro.methods.state import State, n_bytes, placed, weighted_average
-from fedrepro.methods.training.evaluate import probabilities
-from fedrepro.methods.training.local_loss import LocalLoss, LocalOptions, Trained
-from fedrepro.methods.training.steps import ENGINES_CHOICE, Grouping, train_steps
+from ..checkpoint import NEVER, Checkpoint
+from ..data.federation import Federation, ImageSet
+from ..metrics import Evaluation, classification
+from ..nn.classifier import Classifier
+from ..seeds import Seeds
+from ..state import State, n_bytes, placed, weighted_average
+from ..training.evaluate import probabilities
+from ..training.local_loss import LocalLoss, LocalOptions, Trained
+from ..training.steps import ENGINES_CHOICE, Grouping, train_steps
+from .client_memory import ClientMemory
 
 if TYPE_CHECKING:
     # Types alone, so that a run without views does not depend on how they are drawn.
-    from fedrepro.methods.data.views.augment import Augmentation
-    from fedrepro.methods.objectives.base import Objective
+    from ..data.views.augment import Augmentation
+    from ..objectives.base import Objective
 
 
 class InPieces(Protocol):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields
 import torch
 from torch import Tensor
 
-from fedrepro.methods.state import State, put, take
+from ..state import State, put, take
 
 
 @dataclass

@@ -14,9 +14,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from fedrepro.methods.checkpoint import NEVER, Checkpoint
-from fedrepro.methods.data.federation import Federation
-from fedrepro.methods.federated.base import (
+from ..checkpoint import NEVER, Checkpoint
+from ..data.federation import Federation
+from ..metrics import Evaluation
+from ..nn.layers import is_buffer
+from ..outcome import Curve, DivergedError, Outcome
+from ..state import n_parameters
+from .base import (
     FederatedMethod,
     Memory,
     Message,
@@ -24,10 +28,6 @@ from fedrepro.methods.federated.base import (
     Server,
     Task,
 )
-from fedrepro.methods.metrics import Evaluation
-from fedrepro.methods.nn.layers import is_buffer
-from fedrepro.methods.outcome import Curve, DivergedError, Outcome
-from fedrepro.methods.state import n_parameters
 
 _DIRECTIONS = ("downloaded_bytes", "uploaded_bytes")
 

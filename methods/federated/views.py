@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from fedrepro.methods.federated.base import Task
-from fedrepro.methods.training.client_views import ClientViews
+from ..training.client_views import ClientViews
+from .base import Task
 
 
 def client_views(task: Task, t: int, clients: Tensor) -> ClientViews:

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from fedrepro.methods.federated.base import FederatedMethod, Task
-from fedrepro.methods.federated.views import client_views
-from fedrepro.methods.state import State
-from fedrepro.methods.training.local import Supervised, train_clients
-from fedrepro.methods.training.local_loss import LocalLoss, LocalOptions, Trained
+from ..state import State
+from ..training.local import Supervised, train_clients
+from ..training.local_loss import LocalLoss, LocalOptions, Trained
+from .base import FederatedMethod, Task
+from .views import client_views
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from fedrepro.methods.metrics import Evaluation
+from . import Evaluation
 
 F1 = ("f1_macro", "f1_weighted")
 AUROC = tuple(f"auroc_{kind}_{mean}" for kind in ("ovr", "ovo") for mean in ("macro", "weighted"))

@@ -10,11 +10,11 @@ from __future__ import annotations
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.data.federation import ImageSet
-from fedrepro.methods.metrics import Evaluation
-from fedrepro.methods.nn.layers import Layer
-from fedrepro.methods.state import State
-from fedrepro.methods.training.pretraining import encode
+from ..data.federation import ImageSet
+from ..nn.layers import Layer
+from ..state import State
+from ..training.pretraining import encode
+from . import Evaluation
 
 METRICS = ("representation_std",)
 _IMAGES = 500

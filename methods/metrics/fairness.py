@@ -15,8 +15,8 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from fedrepro.methods.data.federation import Federation
-from fedrepro.methods.metrics import Evaluation, classification
+from ..data.federation import Federation
+from . import Evaluation, classification
 
 OVER_CLIENTS = ("accuracy", "accuracy_variance", "accuracy_sd")
 METRICS = (

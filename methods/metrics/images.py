@@ -17,11 +17,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.data.federation import ImageSet
-from fedrepro.methods.nn.layers import Layer
-from fedrepro.methods.seeds import Seeds
-from fedrepro.methods.state import State, placed
-from fedrepro.methods.training.pretraining import encode
+from ..data.federation import ImageSet
+from ..nn.layers import Layer
+from ..seeds import Seeds
+from ..state import State, placed
+from ..training.pretraining import encode
 
 METRICS = ("relevance", "view_error", "image_error", "rare_share")
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from fedrepro.methods.nn.layers import Layer, Sequential, dense_layers
-from fedrepro.methods.state import State
+from ..state import State
+from .layers import Layer, Sequential, dense_layers
 
 ENCODER, HEAD = "encoder", "head"
 

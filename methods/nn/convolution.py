@@ -40,7 +40,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.nn.precision import gains_by_products, is_tf32, products
+from .precision import gains_by_products, is_tf32, products
 
 _PATCH_BYTES = {"cpu": 1 << 20}
 _PATCH_BYTES_ELSEWHERE = 1 << 30

@@ -22,7 +22,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.nn.convolution import (
+from ..state import State
+from .convolution import (
     dense,
     kept_patches_conv2d,
     single_pixel_conv2d,
@@ -30,8 +31,7 @@ from fedrepro.methods.nn.convolution import (
     suits_kept_patches,
     without_stride,
 )
-from fedrepro.methods.nn.precision import narrowed, widened
-from fedrepro.methods.state import State
+from .precision import narrowed, widened
 
 REACHED: ContextVar[dict[str, set[tuple[int, int, int] | None]] | None] = ContextVar(
     "REACHED", default=None

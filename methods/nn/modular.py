@@ -14,10 +14,10 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from fedrepro.methods.nn.layers import Conv2d, Layer, MaxPool2d, ReLU, Sequential
-from fedrepro.methods.nn.mfcl_modules import Convolution, Pooling
-from fedrepro.methods.nn.normalisation import Norm, TwinVariance, normalisation
-from fedrepro.methods.state import State, part, take
+from ..state import State, part, take
+from .layers import Conv2d, Layer, MaxPool2d, ReLU, Sequential
+from .mfcl_modules import Convolution, Pooling
+from .normalisation import Norm, TwinVariance, normalisation
 
 MODULE = "encoder.module"
 OWN = "own"

@@ -22,9 +22,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.nn.layers import BatchNorm, Layer
-from fedrepro.methods.nn.precision import widened
-from fedrepro.methods.state import State
+from ..state import State
+from .layers import BatchNorm, Layer
+from .precision import widened
 
 Norm = Literal["batch", "group", "twin"]
 NORMS = ("batch", "group", "twin")

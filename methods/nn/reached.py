@@ -14,8 +14,8 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from fedrepro.methods.nn.layers import REACHED, Layer
-from fedrepro.methods.state import State, take
+from ..state import State, take
+from .layers import REACHED, Layer
 
 Places = Mapping[str, tuple[slice, slice]]
 """By the name of a weight, the rows and columns of its kernels that images reach."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from fedrepro.methods.state import State
+from ..state import State
 
 _PREFIX = "counted."
 

@@ -19,11 +19,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.clusters.kmeans import kmeans
-from fedrepro.methods.nn.layers import Layer, dense_layers
-from fedrepro.methods.objectives._memory import last_width, unit
-from fedrepro.methods.objectives.base import Learner, Objective
-from fedrepro.methods.state import State
+from ..clusters.kmeans import kmeans
+from ..nn.layers import Layer, dense_layers
+from ..state import State
+from ._memory import last_width, unit
+from .base import Learner, Objective
 
 CENTROIDS = "centroids"
 

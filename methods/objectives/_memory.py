@@ -14,8 +14,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.nn.layers import is_buffer
-from fedrepro.methods.state import State, clone, part
+from ..nn.layers import is_buffer
+from ..state import State, clone, part
 
 
 def new_queue(name: str, size: int, width: int, like: Tensor) -> State:

@@ -30,8 +30,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.clusters.kmeans import group_means, lloyd
-from fedrepro.methods.objectives.simclr import nt_xent
+from ..clusters.kmeans import group_means, lloyd
+from .simclr import nt_xent
 
 ITERATIONS = 10
 

@@ -17,10 +17,10 @@ from abc import abstractmethod
 import torch
 from torch import Tensor
 
-from fedrepro.methods.clusters.soft_assignment import CENTRES, student_t
-from fedrepro.methods.objectives.base import Learner
-from fedrepro.methods.objectives.simclr import nt_xent
-from fedrepro.methods.state import State
+from ..clusters.soft_assignment import CENTRES, student_t
+from ..state import State
+from .base import Learner
+from .simclr import nt_xent
 
 
 def cluster_contrast(c_a: Tensor, c_b: Tensor, temperature: float) -> Tensor:

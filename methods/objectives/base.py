@@ -14,8 +14,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fedrepro.methods.nn.layers import Layer, Sequential
-from fedrepro.methods.state import State
+from ..nn.layers import Layer, Sequential
+from ..state import State
 
 
 class Learner(ABC):

@@ -25,10 +25,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.nn.layers import Layer, Sequential, dense_layers
-from fedrepro.methods.objectives._memory import follow, target_of
-from fedrepro.methods.objectives.base import Learner, Objective
-from fedrepro.methods.state import State
+from ..nn.layers import Layer, Sequential, dense_layers
+from ..state import State
+from ._memory import follow, target_of
+from .base import Learner, Objective
 
 
 def distance(p: Tensor, z: Tensor) -> Tensor:

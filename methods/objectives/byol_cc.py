@@ -16,11 +16,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from fedrepro.methods.clusters.soft_assignment import HEAD
-from fedrepro.methods.nn.layers import Layer, dense_layers
-from fedrepro.methods.objectives._soft_clusters import cluster_contrast
-from fedrepro.methods.objectives.byol import BYOL, BYOLLearner
-from fedrepro.methods.state import State
+from ..clusters.soft_assignment import HEAD
+from ..nn.layers import Layer, dense_layers
+from ..state import State
+from ._soft_clusters import cluster_contrast
+from .byol import BYOL, BYOLLearner
 
 
 class BYOLClusteringLearner(BYOLLearner):

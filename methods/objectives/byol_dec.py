@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from fedrepro.methods.clusters.soft_assignment import CENTRES
-from fedrepro.methods.nn.layers import Layer, Sequential
-from fedrepro.methods.objectives._soft_clusters import CentredLearner, embedded_clustering
-from fedrepro.methods.objectives.byol import BYOL, BYOLLearner
-from fedrepro.methods.state import State
+from ..clusters.soft_assignment import CENTRES
+from ..nn.layers import Layer, Sequential
+from ..state import State
+from ._soft_clusters import CentredLearner, embedded_clustering
+from .byol import BYOL, BYOLLearner
 
 
 class BYOLDECLearner(BYOLLearner, CentredLearner):

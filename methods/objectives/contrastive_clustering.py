@@ -15,11 +15,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from fedrepro.methods.clusters.soft_assignment import HEAD
-from fedrepro.methods.nn.layers import Layer, dense_layers
-from fedrepro.methods.objectives._soft_clusters import cluster_contrast
-from fedrepro.methods.objectives.simclr import SimCLR, SimCLRLearner, nt_xent
-from fedrepro.methods.state import State
+from ..clusters.soft_assignment import HEAD
+from ..nn.layers import Layer, dense_layers
+from ..state import State
+from ._soft_clusters import cluster_contrast
+from .simclr import SimCLR, SimCLRLearner, nt_xent
 
 
 class ContrastiveClusteringLearner(SimCLRLearner):

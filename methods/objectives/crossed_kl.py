@@ -17,13 +17,13 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from fedrepro.methods.clusters.soft_assignment import CENTRES, student_t
-from fedrepro.methods.nn.layers import Layer
-from fedrepro.methods.objectives._counts import count, new_counts, take_share
-from fedrepro.methods.objectives._soft_clusters import crossed_divergence
-from fedrepro.methods.objectives.byol import BYOL, BYOLLearner
-from fedrepro.methods.objectives.byol_dec import BYOLDECLearner
-from fedrepro.methods.state import State
+from ..clusters.soft_assignment import CENTRES, student_t
+from ..nn.layers import Layer
+from ..state import State
+from ._counts import count, new_counts, take_share
+from ._soft_clusters import crossed_divergence
+from .byol import BYOL, BYOLLearner
+from .byol_dec import BYOLDECLearner
 
 SELECTED = "selected_pairs"
 """Share of pairs of views whose hard labels agree, whether `data_selection` heeds it or not."""

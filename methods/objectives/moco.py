@@ -19,8 +19,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fedrepro.methods.nn.layers import Layer, dense_layers
-from fedrepro.methods.objectives._memory import (
+from ..nn.layers import Layer, dense_layers
+from ..state import State
+from ._memory import (
     enqueue,
     follow,
     is_filled,
@@ -29,8 +30,7 @@ from fedrepro.methods.objectives._memory import (
     target_of,
     unit,
 )
-from fedrepro.methods.objectives.base import Learner, Objective
-from fedrepro.methods.state import State
+from .base import Learner, Objective
 
 QUEUE = "queue"
 

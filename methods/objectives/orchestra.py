@@ -20,10 +20,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.nn.layers import BatchNorm, Layer, Linear, ReLU, Sequential
-from fedrepro.methods.objectives._memory import enqueue, follow, new_queue, target_of, unit
-from fedrepro.methods.objectives.base import Learner, Objective
-from fedrepro.methods.state import State, n_models
+from ..nn.layers import BatchNorm, Layer, Linear, ReLU, Sequential
+from ..state import State, n_models
+from ._memory import enqueue, follow, new_queue, target_of, unit
+from .base import Learner, Objective
 
 CENTROIDS, QUEUE, TURNS = "centroids", "projections", 4
 

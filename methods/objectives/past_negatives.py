@@ -23,16 +23,16 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.clusters.soft_assignment import HEAD
-from fedrepro.methods.nn.layers import Layer
-from fedrepro.methods.objectives._counts import count, new_counts, take_share
-from fedrepro.methods.objectives._soft_clusters import cluster_contrast
-from fedrepro.methods.objectives.contrastive_clustering import (
+from ..clusters.soft_assignment import HEAD
+from ..nn.layers import Layer
+from ..state import State, n_models, part
+from ._counts import count, new_counts, take_share
+from ._soft_clusters import cluster_contrast
+from .contrastive_clustering import (
     ContrastiveClustering,
     ContrastiveClusteringLearner,
 )
-from fedrepro.methods.objectives.simclr import nt_xent
-from fedrepro.methods.state import State, n_models, part
+from .simclr import nt_xent
 
 PAST, KNOWN = "past", "past_known"
 EMPTY = "empty_pools"

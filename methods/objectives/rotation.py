@@ -17,9 +17,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.nn.layers import Layer, dense_layers
-from fedrepro.methods.objectives.base import Learner, Objective
-from fedrepro.methods.state import State
+from ..nn.layers import Layer, dense_layers
+from ..state import State
+from .base import Learner, Objective
 
 TURNS = 4
 

@@ -19,9 +19,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.nn.layers import Layer, dense_layers
-from fedrepro.methods.objectives.base import Learner, Objective
-from fedrepro.methods.state import State
+from ..nn.layers import Layer, dense_layers
+from ..state import State
+from .base import Learner, Objective
 
 _NEVER = -1e9
 

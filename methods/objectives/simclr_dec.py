@@ -16,11 +16,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from fedrepro.methods.clusters.soft_assignment import CENTRES
-from fedrepro.methods.nn.layers import Layer
-from fedrepro.methods.objectives._soft_clusters import CentredLearner, embedded_clustering
-from fedrepro.methods.objectives.simclr import SimCLR, SimCLRLearner, nt_xent
-from fedrepro.methods.state import State
+from ..clusters.soft_assignment import CENTRES
+from ..nn.layers import Layer
+from ..state import State
+from ._soft_clusters import CentredLearner, embedded_clustering
+from .simclr import SimCLR, SimCLRLearner, nt_xent
 
 
 class SimCLRDECLearner(SimCLRLearner, CentredLearner):

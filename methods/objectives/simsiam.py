@@ -18,9 +18,9 @@ from typing import ClassVar
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.nn.layers import Layer, Sequential, dense_layers
-from fedrepro.methods.objectives.base import Learner, Objective
-from fedrepro.methods.state import State
+from ..nn.layers import Layer, Sequential, dense_layers
+from ..state import State
+from .base import Learner, Objective
 
 
 def negative_similarity(p: Tensor, z: Tensor) -> Tensor:

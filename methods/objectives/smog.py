@@ -26,11 +26,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.clusters.kmeans import group_means
-from fedrepro.methods.nn.layers import Layer, Sequential, dense_layers
-from fedrepro.methods.objectives._memory import follow, target_of
-from fedrepro.methods.objectives.base import Learner, Objective
-from fedrepro.methods.state import State
+from ..clusters.kmeans import group_means
+from ..nn.layers import Layer, Sequential, dense_layers
+from ..state import State
+from ._memory import follow, target_of
+from .base import Learner, Objective
 
 GROUPS = "groups.running_features"
 """Named as a running statistic, so that no optimiser touches it."""

@@ -15,10 +15,10 @@ from typing import ClassVar
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.nn.classifier import HEAD
-from fedrepro.methods.nn.layers import Layer, dense_layers
-from fedrepro.methods.objectives.base import Learner, Objective
-from fedrepro.methods.state import State
+from ..nn.classifier import HEAD
+from ..nn.layers import Layer, dense_layers
+from ..state import State
+from .base import Learner, Objective
 
 
 class SupervisedLearner(Learner):

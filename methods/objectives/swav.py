@@ -19,11 +19,11 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fedrepro.methods.clusters.balanced_clustering import sinkhorn
-from fedrepro.methods.nn.layers import Layer, Linear, Sequential, dense_layers
-from fedrepro.methods.objectives._memory import enqueue, is_filled, last_width, new_queue, unit
-from fedrepro.methods.objectives.base import Learner, Objective
-from fedrepro.methods.state import State
+from ..clusters.balanced_clustering import sinkhorn
+from ..nn.layers import Layer, Linear, Sequential, dense_layers
+from ..state import State
+from ._memory import enqueue, is_filled, last_width, new_queue, unit
+from .base import Learner, Objective
 
 PROTOTYPES = "prototypes.weight"
 

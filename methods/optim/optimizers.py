@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.optim.adam import adam
 from torch.optim.adamw import adamw
 
-from fedrepro.methods.optim.lars import LARS
+from .lars import LARS
 
 FUSED_ON = ("cpu", "cuda")
 """Kinds of devices for which torch has fused kernels."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from fedrepro.methods.training.representations import Pairs
+from ..training.representations import Pairs
 
 
 @dataclass(frozen=True)

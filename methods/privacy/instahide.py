@@ -17,7 +17,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from fedrepro.methods.transfer import all_to
+from ..transfer import all_to
 
 LARGEST = 0.65
 

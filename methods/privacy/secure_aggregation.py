@@ -14,8 +14,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from fedrepro.methods.seeds import Seeds
-from fedrepro.methods.state import State
+from ..seeds import Seeds
+from ..state import State
 
 STEPS = 2.0**44
 """Steps in a unit: sums below 2^19 can be told apart from those above."""

@@ -13,13 +13,13 @@ from typing import ClassVar
 
 import torch
 
-from fedrepro.methods.checkpoint import NEVER, Checkpoint
-from fedrepro.methods.data.federation import Federation, ImageSet
-from fedrepro.methods.data.views.augment import Augmentation
-from fedrepro.methods.nn.layers import Layer
-from fedrepro.methods.outcome import Curve, Outcome
-from fedrepro.methods.seeds import Seeds
-from fedrepro.methods.state import State, part, placed
+from ..checkpoint import NEVER, Checkpoint
+from ..data.federation import Federation, ImageSet
+from ..data.views.augment import Augmentation
+from ..nn.layers import Layer
+from ..outcome import Curve, Outcome
+from ..seeds import Seeds
+from ..state import State, part, placed
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from fedrepro.methods.clusters.kmeans import best_kmeans
-from fedrepro.methods.clusters.soft_assignment import soft_assignment
-from fedrepro.methods.metrics.cluster_agreement import agreement
-from fedrepro.methods.outcome import Outcome
-from fedrepro.methods.protocols.base import Protocol, Subject, once
-from fedrepro.methods.training.pretraining import encode
+from ..clusters.kmeans import best_kmeans
+from ..clusters.soft_assignment import soft_assignment
+from ..metrics.cluster_agreement import agreement
+from ..outcome import Outcome
+from ..training.pretraining import encode
+from .base import Protocol, Subject, once
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,11 @@ from sklearn.manifold import TSNE
 from threadpoolctl import threadpool_limits
 from torch import Tensor
 
-from fedrepro.methods.data.federation import to_float
-from fedrepro.methods.outcome import Outcome
-from fedrepro.methods.protocols.base import Protocol, Subject, once
-from fedrepro.methods.seeds import Seeds
-from fedrepro.methods.training.pretraining import encode
+from ..data.federation import to_float
+from ..outcome import Outcome
+from ..seeds import Seeds
+from ..training.pretraining import encode
+from .base import Protocol, Subject, once
 
 
 @dataclass(frozen=True)

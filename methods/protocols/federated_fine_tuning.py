@@ -13,15 +13,15 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import ClassVar
 
-from fedrepro.methods.data.federation import Federation, labelled
-from fedrepro.methods.federated import loop
-from fedrepro.methods.federated.base import Task
-from fedrepro.methods.federated.supervised.fedavg import FedAvg
-from fedrepro.methods.nn.classifier import ENCODER, Classifier, dense_head
-from fedrepro.methods.outcome import Outcome
-from fedrepro.methods.protocols.base import Protocol, Subject
-from fedrepro.methods.seeds import Seeds
-from fedrepro.methods.state import part
+from ..data.federation import Federation, labelled
+from ..federated import loop
+from ..federated.base import Task
+from ..federated.supervised.fedavg import FedAvg
+from ..nn.classifier import ENCODER, Classifier, dense_head
+from ..outcome import Outcome
+from ..seeds import Seeds
+from ..state import part
+from .base import Protocol, Subject
 
 
 @dataclass(frozen=True)

@@ -17,16 +17,16 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.data.federation import ImageSet, labelled, to_float
-from fedrepro.methods.nn.classifier import ENCODER, HEAD, Classifier, dense_head
-from fedrepro.methods.nn.layers import is_buffer
-from fedrepro.methods.outcome import DivergedError, Outcome
-from fedrepro.methods.protocols.base import Protocol, Subject, once
-from fedrepro.methods.protocols.linear_probe import HeadOptions
-from fedrepro.methods.seeds import Seeds
-from fedrepro.methods.state import State, part
-from fedrepro.methods.training.epochs import Epochs
-from fedrepro.methods.training.pretraining import batches, encode
+from ..data.federation import ImageSet, labelled, to_float
+from ..nn.classifier import ENCODER, HEAD, Classifier, dense_head
+from ..nn.layers import is_buffer
+from ..outcome import DivergedError, Outcome
+from ..seeds import Seeds
+from ..state import State, part
+from ..training.epochs import Epochs
+from ..training.pretraining import batches, encode
+from .base import Protocol, Subject, once
+from .linear_probe import HeadOptions
 
 
 @dataclass(frozen=True)

@@ -21,15 +21,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.checkpoint import NEVER, Checkpoint
-from fedrepro.methods.nn.layers import Linear
-from fedrepro.methods.optim.optimizers import Optimizer, make_optimizer
-from fedrepro.methods.outcome import DivergedError, Outcome
-from fedrepro.methods.protocols.base import Protocol, Subject, once
-from fedrepro.methods.seeds import Seeds
-from fedrepro.methods.state import State, placed
-from fedrepro.methods.training.epochs import Epochs
-from fedrepro.methods.training.pretraining import batches, encode
+from ..checkpoint import NEVER, Checkpoint
+from ..nn.layers import Linear
+from ..optim.optimizers import Optimizer, make_optimizer
+from ..outcome import DivergedError, Outcome
+from ..seeds import Seeds
+from ..state import State, placed
+from ..training.epochs import Epochs
+from ..training.pretraining import batches, encode
+from .base import Protocol, Subject, once
 
 
 @dataclass(frozen=True)

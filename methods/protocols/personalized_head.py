@@ -14,14 +14,14 @@ from typing import ClassVar
 
 import torch
 
-from fedrepro.methods.metrics import fairness
-from fedrepro.methods.nn.classifier import ENCODER, Classifier, dense_head
-from fedrepro.methods.outcome import Outcome
-from fedrepro.methods.protocols.base import Protocol, Subject, once
-from fedrepro.methods.state import placed, repeat
-from fedrepro.methods.training.evaluate import probabilities
-from fedrepro.methods.training.local import adapted_heads
-from fedrepro.methods.training.local_loss import LocalOptions
+from ..metrics import fairness
+from ..nn.classifier import ENCODER, Classifier, dense_head
+from ..outcome import Outcome
+from ..state import placed, repeat
+from ..training.evaluate import probabilities
+from ..training.local import adapted_heads
+from ..training.local_loss import LocalOptions
+from .base import Protocol, Subject, once
 
 
 @dataclass(frozen=True)

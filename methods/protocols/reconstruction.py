@@ -20,15 +20,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from fedrepro.methods.data.federation import to_float
-from fedrepro.methods.metrics.images import pixel_error
-from fedrepro.methods.nn.layers import Layer
-from fedrepro.methods.nn.modular import MODULE, ModularNetwork
-from fedrepro.methods.nn.normalisation import TwinNorm
-from fedrepro.methods.outcome import PICTURE, Curve, Outcome
-from fedrepro.methods.privacy.datamix import datamix
-from fedrepro.methods.protocols.base import Protocol, Subject
-from fedrepro.methods.state import State, placed
+from ..data.federation import to_float
+from ..metrics.images import pixel_error
+from ..nn.layers import Layer
+from ..nn.modular import MODULE, ModularNetwork
+from ..nn.normalisation import TwinNorm
+from ..outcome import PICTURE, Curve, Outcome
+from ..privacy.datamix import datamix
+from ..state import State, placed
+from .base import Protocol, Subject
 
 POINTS = 10
 """Points of a curve after the start."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fedrepro.methods.metrics.images import relevance
-from fedrepro.methods.outcome import Outcome
-from fedrepro.methods.protocols.base import Protocol, Subject, once
+from ..metrics.images import relevance
+from ..outcome import Outcome
+from .base import Protocol, Subject, once
 
 
 @dataclass(frozen=True)

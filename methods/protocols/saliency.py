@@ -22,11 +22,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from fedrepro.methods.data.federation import ImageSet, to_float
-from fedrepro.methods.metrics.images import left_share, saliency
-from fedrepro.methods.nn.modular import with_module_of
-from fedrepro.methods.outcome import PICTURE, Outcome
-from fedrepro.methods.protocols.base import Protocol, Subject, once
+from ..data.federation import ImageSet, to_float
+from ..metrics.images import left_share, saliency
+from ..nn.modular import with_module_of
+from ..outcome import PICTURE, Outcome
+from .base import Protocol, Subject, once
 
 
 @dataclass(frozen=True)

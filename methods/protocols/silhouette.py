@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fedrepro.methods.metrics.cluster_agreement import silhouette
-from fedrepro.methods.outcome import Outcome
-from fedrepro.methods.protocols.base import Protocol, Subject, once
-from fedrepro.methods.training.pretraining import encode
+from ..metrics.cluster_agreement import silhouette
+from ..outcome import Outcome
+from ..training.pretraining import encode
+from .base import Protocol, Subject, once
 
 
 @dataclass(frozen=True)

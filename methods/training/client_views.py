@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from torch import Tensor
 
-from fedrepro.methods.data.federation import ImageSet
-from fedrepro.methods.seeds import Seeds
-from fedrepro.methods.training.local_loss import Batch
+from ..data.federation import ImageSet
+from ..seeds import Seeds
+from .local_loss import Batch
 
 if TYPE_CHECKING:
     # A type alone, so that a run without views does not depend on how they are drawn.
-    from fedrepro.methods.data.views.augment import Augmentation
+    from ..data.views.augment import Augmentation
 
 
 class ClientViews:

@@ -12,8 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from fedrepro.methods.optim.optimizers import Optimizer
-from fedrepro.methods.state import State
+from ..optim.optimizers import Optimizer
+from ..state import State
 
 
 @dataclass

@@ -13,10 +13,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.data.federation import Federation, ImageSet, to_float
-from fedrepro.methods.nn.classifier import ENCODER, HEAD, Classifier
-from fedrepro.methods.state import State, n_models, part, positions, take
-from fedrepro.methods.training.probing import image_bytes, step_bytes
+from ..data.federation import Federation, ImageSet, to_float
+from ..nn.classifier import ENCODER, HEAD, Classifier
+from ..state import State, n_models, part, positions, take
+from .probing import image_bytes, step_bytes
 
 
 @torch.no_grad()

@@ -17,17 +17,17 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from fedrepro.methods.checkpoint import NEVER, Checkpoint
-from fedrepro.methods.data.federation import Federation, ImageSet, to_float
-from fedrepro.methods.nn.classifier import HEAD, Classifier
-from fedrepro.methods.nn.reached import Places, reached_places, restored, trimmed
-from fedrepro.methods.optim.optimizers import moves_by_gradients_alone
-from fedrepro.methods.seeds import Seeds
-from fedrepro.methods.state import State, n_models, part, spread, take
-from fedrepro.methods.training.evaluate import features
-from fedrepro.methods.training.local_loss import Batch, LocalLoss, LocalOptions
-from fedrepro.methods.training.probing import image_bytes, is_batch_independent
-from fedrepro.methods.training.steps import ENGINES_CHOICE, Grouping, train_steps
+from ..checkpoint import NEVER, Checkpoint
+from ..data.federation import Federation, ImageSet, to_float
+from ..nn.classifier import HEAD, Classifier
+from ..nn.reached import Places, reached_places, restored, trimmed
+from ..optim.optimizers import moves_by_gradients_alone
+from ..seeds import Seeds
+from ..state import State, n_models, part, spread, take
+from .evaluate import features
+from .local_loss import Batch, LocalLoss, LocalOptions
+from .probing import image_bytes, is_batch_independent
+from .steps import ENGINES_CHOICE, Grouping, train_steps
 
 ENCODED = "encoded"
 

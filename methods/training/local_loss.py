@@ -12,9 +12,9 @@ from typing import Any
 
 from torch import Tensor
 
-from fedrepro.methods.nn.layers import is_buffer
-from fedrepro.methods.optim.optimizers import Optimizer, make_optimizer
-from fedrepro.methods.state import State
+from ..nn.layers import is_buffer
+from ..optim.optimizers import Optimizer, make_optimizer
+from ..state import State
 
 
 @dataclass(frozen=True)

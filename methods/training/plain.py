@@ -13,9 +13,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from fedrepro.methods.nn.layers import is_buffer
-from fedrepro.methods.state import State
-from fedrepro.methods.training.local_loss import Batch, LocalLoss, LocalOptions
+from ..nn.layers import is_buffer
+from ..state import State
+from .local_loss import Batch, LocalLoss, LocalOptions
 
 
 def train_client(

@@ -16,18 +16,18 @@ from itertools import islice
 import torch
 from torch import Tensor
 
-from fedrepro.methods.checkpoint import NEVER, Checkpoint
-from fedrepro.methods.data.federation import ImageSet, to_float
-from fedrepro.methods.data.views.augment import Augmentation
-from fedrepro.methods.encoders.base import Encoder
-from fedrepro.methods.nn.layers import Layer, in_fast_layout, is_buffer
-from fedrepro.methods.nn.reached import Places, reached_places, restored, trimmed
-from fedrepro.methods.objectives.base import Objective
-from fedrepro.methods.optim.optimizers import make_optimizer, moves_by_gradients_alone
-from fedrepro.methods.outcome import Curve, DivergedError, Outcome
-from fedrepro.methods.seeds import Seeds
-from fedrepro.methods.state import State, clone, part, placed
-from fedrepro.methods.training.epochs import Epochs
+from ..checkpoint import NEVER, Checkpoint
+from ..data.federation import ImageSet, to_float
+from ..data.views.augment import Augmentation
+from ..encoders.base import Encoder
+from ..nn.layers import Layer, in_fast_layout, is_buffer
+from ..nn.reached import Places, reached_places, restored, trimmed
+from ..objectives.base import Objective
+from ..optim.optimizers import make_optimizer, moves_by_gradients_alone
+from ..outcome import Curve, DivergedError, Outcome
+from ..seeds import Seeds
+from ..state import State, clone, part, placed
+from .epochs import Epochs
 
 # Views up to this size are drawn together: of 8x8 images the calls cost more than the numbers.
 _VIEWS_BYTES = 1 << 20

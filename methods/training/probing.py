@@ -14,8 +14,8 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
-from fedrepro.methods.nn.layers import Layer, is_buffer
-from fedrepro.methods.nn.precision import computing_in
+from ..nn.layers import Layer, is_buffer
+from ..nn.precision import computing_in
 
 # Steps that stay in the caches are the fastest on a CPU. Measured on one core, Adam, 32 MiB is at
 # or near the best at 8x8 (12 clients at once 4 times as fast as one), at 28x28 and 32x32 (7 at

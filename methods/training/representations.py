@@ -21,15 +21,15 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from fedrepro.methods.checkpoint import NEVER, Checkpoint
-from fedrepro.methods.data.views.augment import Augmentation, Parameters, apply
-from fedrepro.methods.nn.layers import is_buffer
-from fedrepro.methods.objectives.simclr import nt_xent
-from fedrepro.methods.optim.optimizers import make_optimizer
-from fedrepro.methods.seeds import Seeds
-from fedrepro.methods.state import State
-from fedrepro.methods.training.epochs import Epochs
-from fedrepro.methods.training.pretraining import batches
+from ..checkpoint import NEVER, Checkpoint
+from ..data.views.augment import Augmentation, Parameters, apply
+from ..nn.layers import is_buffer
+from ..objectives.simclr import nt_xent
+from ..optim.optimizers import make_optimizer
+from ..seeds import Seeds
+from ..state import State
+from .epochs import Epochs
+from .pretraining import batches
 
 Forward = Callable[[State, Tensor, bool], Tensor]
 ENCODED_AT_ONCE = 64

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from fedrepro.methods.data.federation import ImageSet, to_float
-from fedrepro.methods.nn.layers import Layer
-from fedrepro.methods.objectives.base import Learner
-from fedrepro.methods.state import State
-from fedrepro.methods.training.client_views import ClientViews
-from fedrepro.methods.training.local_loss import Batch, LocalLoss
-from fedrepro.methods.training.probing import image_bytes
+from ..data.federation import ImageSet, to_float
+from ..nn.layers import Layer
+from ..objectives.base import Learner
+from ..state import State
+from .client_views import ClientViews
+from .local_loss import Batch, LocalLoss
+from .probing import image_bytes
 
 
 class SelfSupervisedLoss(LocalLoss):

@@ -18,11 +18,11 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from fedrepro.methods.nn.layers import is_buffer
-from fedrepro.methods.optim.optimizers import Optimizer
-from fedrepro.methods.state import State
-from fedrepro.methods.training.local_loss import Batch, LocalLoss, LocalOptions
-from fedrepro.methods.transfer import all_to
+from ..nn.layers import is_buffer
+from ..optim.optimizers import Optimizer
+from ..state import State
+from ..transfer import all_to
+from .local_loss import Batch, LocalLoss, LocalOptions
 
 
 def train_stack(

@@ -19,14 +19,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from fedrepro.methods.checkpoint import NEVER, Checkpoint
-from fedrepro.methods.nn.layers import alone
-from fedrepro.methods.seeds import Seeds
-from fedrepro.methods.state import State, n_bytes, n_models, positions, put, take
-from fedrepro.methods.training.local_loss import LocalLoss, LocalOptions, Trained
-from fedrepro.methods.training.plain import train_client
-from fedrepro.methods.training.probing import step_bytes
-from fedrepro.methods.training.stacked import train_stack
+from ..checkpoint import NEVER, Checkpoint
+from ..nn.layers import alone
+from ..seeds import Seeds
+from ..state import State, n_bytes, n_models, positions, put, take
+from .local_loss import LocalLoss, LocalOptions, Trained
+from .plain import train_client
+from .probing import step_bytes
+from .stacked import train_stack
 
 STEP = 512 * 2**10
 _EVERYTHING = 1 << 40

@@ -7,9 +7,9 @@ import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from fedrepro.benchmark.judging.scoreboard import Scoreboard
-from fedrepro.benchmark.printable import printable
-from fedrepro.benchmark.results import CellResult, Report, TableResult
+from ...benchmark.judging.scoreboard import Scoreboard
+from ...benchmark.printable import printable
+from ...benchmark.results import CellResult, Report, TableResult
 
 FILE = "report.csv"
 COLUMNS = (

@@ -14,12 +14,12 @@ from jinja2 import Template
 from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup, escape
 
-from fedrepro.benchmark.judging.scoreboard import Scoreboard, answer, scoreboard, why_not_run
-from fedrepro.benchmark.printable import printable
-from fedrepro.benchmark.results import Report, RunSummary, Series
-from fedrepro.benchmark.spec.fields import ADDRESS
-from fedrepro.reports import evidence, figures, layout, overview, specification_curve, strips
-from fedrepro.reports.pages import page
+from ...benchmark.judging.scoreboard import Scoreboard, answer, scoreboard, why_not_run
+from ...benchmark.printable import printable
+from ...benchmark.results import Report, RunSummary, Series
+from ...benchmark.spec.fields import ADDRESS
+from .. import evidence, figures, layout, overview, specification_curve, strips
+from ..pages import page
 
 FILE = "report.html"
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from fedrepro.benchmark.judging.scoreboard import Scoreboard
-from fedrepro.benchmark.plain import as_plain
-from fedrepro.benchmark.results import Report
+from ...benchmark.judging.scoreboard import Scoreboard
+from ...benchmark.plain import as_plain
+from ...benchmark.results import Report
 
 FILE = "report.json"
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from xml.etree import ElementTree
 
-from fedrepro.benchmark.judging.scoreboard import Scoreboard, of_earlier_code
-from fedrepro.benchmark.printable import printable
-from fedrepro.benchmark.results import CellResult, Report, TableResult
-from fedrepro.reports import evidence, junit_xml, layout
+from ...benchmark.judging.scoreboard import Scoreboard, of_earlier_code
+from ...benchmark.printable import printable
+from ...benchmark.results import CellResult, Report, TableResult
+from .. import evidence, junit_xml, layout
 
 FILE = "report.junit.xml"
 

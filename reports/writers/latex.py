@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from fedrepro.benchmark.judging.scoreboard import Scoreboard
-from fedrepro.benchmark.printable import one_line
-from fedrepro.benchmark.results import CellResult, Report, TableResult
-from fedrepro.reports import layout
+from ...benchmark.judging.scoreboard import Scoreboard
+from ...benchmark.printable import one_line
+from ...benchmark.results import CellResult, Report, TableResult
+from .. import layout
 
 FILE = "report.tex"
 _HEAD = "% needs \\usepackage{booktabs,amssymb}\n"

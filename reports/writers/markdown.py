@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
-from fedrepro.benchmark.judging.scoreboard import Scoreboard, answer, scoreboard
-from fedrepro.benchmark.results import CellResult, ClaimResult, Report, TableResult
-from fedrepro.reports import layout, overview, specification_curve
-from fedrepro.reports import markdown_text as md
-from fedrepro.reports.evidence import line
+from ...benchmark.judging.scoreboard import Scoreboard, answer, scoreboard
+from ...benchmark.results import CellResult, ClaimResult, Report, TableResult
+from .. import layout, overview, specification_curve
+from .. import markdown_text as md
+from ..evidence import line
 
 FILE = "report.md"
 LIMIT = 1_000_000

@@ -6,8 +6,8 @@ import csv
 import io
 from collections.abc import Sequence
 
-from fedrepro.benchmark.results import Report
-from fedrepro.reports.writers.csv import escape, join
+from ...benchmark.results import Report
+from .csv import escape, join
 
 __all__ = ["COLUMNS", "FILE", "join", "render"]
 

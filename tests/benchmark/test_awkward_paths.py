@@ -22,7 +22,7 @@ from pathlib import Path
 
 import pytest
 
-from fedrepro.benchmark.cli import build_parser, main
+from fedrepro.cli import build_parser, main
 from tests.benchmark.awkward import (
     NAMES,
     OWN_NAMES,

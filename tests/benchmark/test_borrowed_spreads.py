@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from fedrepro.benchmark.cli import main
 from fedrepro.benchmark.judging.lenders import lenders
 from fedrepro.benchmark.judging.narrow_margins import narrow_margins
 from fedrepro.benchmark.judging.published import sides_of
@@ -17,6 +16,7 @@ from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.model import Paper, Table
 from fedrepro.benchmark.spec.problems import InvalidSpecError
 from fedrepro.benchmark.spec.readings import under
+from fedrepro.cli import main
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from fedrepro.benchmark.cli import main
 from fedrepro.benchmark.judging.chances import chances, lines
 from fedrepro.benchmark.judging.judge import judge
 from fedrepro.benchmark.planning.plan import make_plan
@@ -19,6 +18,7 @@ from fedrepro.benchmark.spec.model import Margin, Paper
 from fedrepro.benchmark.spec.printed import Printed
 from fedrepro.benchmark.stats.reach import chance_of_reproduced
 from fedrepro.benchmark.store.store import Store
+from fedrepro.cli import main
 from fedrepro.methods.outcome import Curve, Outcome
 
 MakePaper = Callable[..., Paper]

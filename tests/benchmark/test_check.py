@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from fedrepro.benchmark.cli import main
 from fedrepro.benchmark.planning.check import check
 from fedrepro.benchmark.spec import names
 from fedrepro.benchmark.spec.load import load_papers
+from fedrepro.cli import main
 
 PAPER = """\
 id = "made-up"

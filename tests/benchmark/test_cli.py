@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from fedrepro.benchmark.cli import main
-from fedrepro.benchmark.commands._terminal import Output, folded
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.execution.executors import _work
 from fedrepro.benchmark.spec.folders import tables_root
 from fedrepro.benchmark.training.training import train_trial
+from fedrepro.cli import main
+from fedrepro.commands._terminal import Output, folded
 from fedrepro.methods.outcome import DivergedError
 
 

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from fedrepro.benchmark.cli import build_parser, main
-from fedrepro.benchmark.commands import _terminal
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.data.sets.fashion_mnist import FashionMnist
 from fedrepro.benchmark.spec.fields import KINDS
 from fedrepro.benchmark.spec.folders import tables_root
+from fedrepro.cli import build_parser, main
+from fedrepro.commands import _terminal
 
 VERBS: dict[str, argparse.ArgumentParser] = next(
     action.choices
@@ -101,7 +101,7 @@ def test_methods_names_what_was_meant(capsys: pytest.CaptureFixture[str]) -> Non
 def test_doctor_says_what_is_missing_and_what_is_damaged(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fedrepro.benchmark.commands.doctor._runnable", lambda given: iter(()))
+    monkeypatch.setattr("fedrepro.commands.doctor._runnable", lambda given: iter(()))
     monkeypatch.setattr(FashionMnist, "package", ("dataset-fashion-mnist", tmp_path / "nothing"))
     raw = tmp_path / "MNIST" / "raw"
     raw.mkdir(parents=True)

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from fedrepro.benchmark.cli import main
 from fedrepro.benchmark.judging.report_diff import Change, differences, read_reports
+from fedrepro.cli import main
 
 CELL: dict[str, Any] = {
     "row": ["A"], "column": ["last"], "mean": 50.0, "interval": [48.0, 52.0],

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedrepro.benchmark.cli import main
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.spec.table_import import draft, method_named, parse
+from fedrepro.cli import main
 
 LATEX = r"""
 \begin{table}

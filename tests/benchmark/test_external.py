@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedrepro.benchmark.cli import main
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.external.binding import bind_rows, external_plan, why_not
 from fedrepro.benchmark.external.rows import Row, from_records, read_rows
@@ -25,6 +24,7 @@ from fedrepro.benchmark.results import CellResult, Report
 from fedrepro.benchmark.spec.load import load_paper, paper_ids
 from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.store.store import Store
+from fedrepro.cli import main
 from fedrepro.methods.outcome import Curve, Outcome
 
 MEAN = "Mean ± SD"

@@ -26,7 +26,6 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from fedrepro.benchmark.commands._judged import write_report
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import StoreError
 from fedrepro.benchmark.execution.executors import _pool
@@ -37,6 +36,7 @@ from fedrepro.benchmark.results import Report
 from fedrepro.benchmark.store.store import Store
 from fedrepro.methods.outcome import Outcome
 from fedrepro.reports import publish
+from fedrepro.reports.publish import write_report
 from tests.benchmark.disturbed_runs import (
     FORK,
     Campaign,

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fedrepro.benchmark.commands._options import parse_sets
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.judging.judge import judge
 from fedrepro.benchmark.judging.scoreboard import exit_code, scoreboard
@@ -29,6 +28,7 @@ from fedrepro.benchmark.spec.model import (
 )
 from fedrepro.benchmark.spec.printed import Printed
 from fedrepro.benchmark.store.record import TrialRecord
+from fedrepro.commands._options import parse_sets
 from fedrepro.methods.outcome import Curve
 
 SCALED = Departure("training.rounds", "100", "2", "time")

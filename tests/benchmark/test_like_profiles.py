@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from fedrepro.benchmark.commands._judged import default_folder
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.planning.check import check
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.load import load_paper, load_papers
 from fedrepro.benchmark.spec.problems import InvalidSpecError
+from fedrepro.commands._judged import default_folder
 from tests.benchmark.small_papers import write_made_up
 from tests.benchmark.test_declared_looks import PAPER, TABLE
 

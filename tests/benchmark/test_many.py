@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from fedrepro.benchmark.commands.report import TOGETHER, report_on_many
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.judging.judge import judge
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.problems import InvalidSpecError
 from fedrepro.benchmark.store.store import Store
+from fedrepro.commands.report import TOGETHER, report_on_many
 from fedrepro.reports.publish import names
 from tests.benchmark.small_papers import numbers, write_papers
 
@@ -75,9 +75,9 @@ def test_a_profile_that_no_paper_has_is_an_error(
 
 
 def test_a_process_that_only_drives_others_loads_neither_torch_nor_figures() -> None:
-    code = "import sys, fedrepro.benchmark.commands.report, fedrepro.benchmark.spec.load; "
+    code = "import sys, fedrepro.commands.report, fedrepro.benchmark.spec.load; "
     code += "print(*sys.modules)"
     made = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     loaded = set(made.stdout.split())
-    assert "fedrepro.benchmark.commands.report" in loaded
+    assert "fedrepro.commands.report" in loaded
     assert not loaded & {"torch", "scipy", "sklearn", "matplotlib"}

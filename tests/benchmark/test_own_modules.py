@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from fedrepro.benchmark.cli import main
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.spec import authors, names, settings
 from fedrepro.benchmark.store import fingerprint
+from fedrepro.cli import main
 from fedrepro.methods import registry
 from tests.benchmark.small_papers import write_papers
 

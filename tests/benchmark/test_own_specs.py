@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from fedrepro.benchmark.cli import build_parser, main
 from fedrepro.benchmark.spec.folders import HERE, paper_folders, searched, tables_root
+from fedrepro.cli import build_parser, main
 from tests.benchmark.small_papers import write_papers
 
 READ_SPECS = {

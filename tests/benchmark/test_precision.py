@@ -9,7 +9,6 @@ from typing import get_args
 
 import pytest
 
-from fedrepro.benchmark.cli import main
 from fedrepro.benchmark.config import FULL_PRECISION, RunConfig
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.judging.judge import judge
@@ -20,6 +19,7 @@ from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.model import Profile
 from fedrepro.benchmark.spec.settings import FIXED, PRECISION, merge
 from fedrepro.benchmark.store.store import Store
+from fedrepro.cli import main
 from fedrepro.methods.nn.precision import PRECISIONS
 
 

@@ -23,8 +23,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fedrepro.benchmark.cli import main
-from fedrepro.benchmark.commands._published import _ending_after
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import StoreError
 from fedrepro.benchmark.execution import run as run_module
@@ -37,6 +35,8 @@ from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.store.fingerprint import digest
 from fedrepro.benchmark.store.published import PublishedTrials
 from fedrepro.benchmark.store.store import Store
+from fedrepro.cli import main
+from fedrepro.commands._published import _ending_after
 from fedrepro.methods.outcome import Curve, Outcome
 from tests.benchmark.small_papers import write_made_up
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from fedrepro.benchmark.audit.findings import findings_for
-from fedrepro.benchmark.cli import main
-from fedrepro.benchmark.commands._options import parse_sets
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.planning.check import check
 from fedrepro.benchmark.spec.load import load_paper
+from fedrepro.cli import main
+from fedrepro.commands._options import parse_sets
 from tests.benchmark.small_papers import write_made_up
 
 CLAIM = "'A' > 'B'"

@@ -16,7 +16,7 @@ from fedrepro.methods.outcome import Outcome
 HEAVY = ("torch", "scipy", "sklearn", "pandas", "matplotlib")
 SCRIPT = """
 import sys
-from fedrepro.benchmark.cli import main
+from fedrepro.cli import main
 code = main({arguments!r})
 print(code, *({heavy!r} & set(sys.modules)), file=sys.stderr)
 """
@@ -56,10 +56,10 @@ def test_a_table_without_a_stored_run_is_shown_without_what_computes(
 
 
 def test_a_command_imports_no_other_one() -> None:
-    names = {f"fedrepro.benchmark.commands.{name}" for name in ("list", "report", "regress")}
+    names = {f"fedrepro.commands.{name}" for name in ("list", "report", "regress")}
     script = SCRIPT.format(arguments=["list", "fcl"], heavy={*names, "numpy"})
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert done.stderr.split() == ["0", "fedrepro.benchmark.commands.list"]
+    assert done.stderr.split() == ["0", "fedrepro.commands.list"]
 
 
 COUNTED = """
@@ -72,7 +72,7 @@ def counted_listing(*rest, **named):
     listed.append(1)
     return iterate(*rest, **named)
 ast.parse, pkgutil.iter_modules = counted_parse, counted_listing
-from fedrepro.benchmark.cli import main
+from fedrepro.cli import main
 code = main({arguments!r})
 files = [one for one in parsed if one.endswith(".py")]
 print(code, len(files), len(set(files)), len(listed), file=sys.stderr)

@@ -12,8 +12,6 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from fedrepro.benchmark.cli import main
-from fedrepro.benchmark.commands import _options, run
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.execution.jobs import Job, Queue
 from fedrepro.benchmark.execution.progress import Progress
@@ -22,6 +20,8 @@ from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.spec.model import Claim, Paper
 from fedrepro.benchmark.store.record import TrialRecord
 from fedrepro.benchmark.store.store import Store
+from fedrepro.cli import main
+from fedrepro.commands import _options, run
 
 MakePaper = Callable[..., Paper]
 ROWS = {

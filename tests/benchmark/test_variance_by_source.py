@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fedrepro.benchmark.cli import main
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.judging.variance_by_source import (
     joined,
@@ -24,6 +23,7 @@ from fedrepro.benchmark.judging.variance_by_source import (
 )
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.stats.variance import ratio_interval, sd_interval, summed_df
+from fedrepro.cli import main
 from fedrepro.methods.seeds import SOURCES
 from fedrepro.reports.variance import FILES, NAMES
 from tests.benchmark.test_judge import Shelf

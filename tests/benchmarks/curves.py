@@ -16,9 +16,9 @@ from typing import Any
 
 from fedrepro import Plan, Store, execute, load_paper, make_plan
 from fedrepro.benchmark.claims.nodes import key_of
-from fedrepro.benchmark.commands._options import parse_sets
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.spec.settings import get
+from fedrepro.commands._options import parse_sets
 from fedrepro.methods.outcome import Curve
 
 METHODS = {"FedAvg": "tab:blue", "FedProx": "tab:orange", "MOON": "tab:green"}

@@ -21,8 +21,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar
 
-from fedrepro.benchmark.commands.report import report_on_many
 from fedrepro.benchmark.spec.load import load_paper, paper_ids
+from fedrepro.commands.report import report_on_many
 
 Made = TypeVar("Made")
 _LOOK_S = 0.5

@@ -148,7 +148,7 @@ def test_an_encoder_pretrained_in_federation_has_the_settings_of_that_run() -> N
 def test_the_command_prints_the_page_of_the_papers_named(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    from fedrepro.benchmark.cli import main
+    from fedrepro.cli import main
 
     assert main(["baselines", "fcl"]) == 0
     assert capsys.readouterr().out == render(load_papers_with_plan("fcl"))

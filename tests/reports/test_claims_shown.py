@@ -9,10 +9,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from fedrepro.benchmark.commands import _terminal
-from fedrepro.benchmark.commands._judged import _print_scoreboard
 from fedrepro.benchmark.judging.scoreboard import answer, scoreboard
 from fedrepro.benchmark.results import ClaimWord, Report
+from fedrepro.commands import _terminal
+from fedrepro.commands._judged import _print_scoreboard
 from fedrepro.reports import evidence, layout, terminal
 from fedrepro.reports.writers import html, junit, markdown
 

@@ -24,10 +24,10 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from fedrepro.benchmark.audit.findings import Finding
-from fedrepro.benchmark.cli import main
 from fedrepro.benchmark.results import Report
 from fedrepro.benchmark.spec.folders import tables_root
 from fedrepro.benchmark.spec.load import load_paper
+from fedrepro.cli import main
 from fedrepro.reports import audit, publish, terminal
 from fedrepro.reports.writers import csv as csv_format
 from tests.hostile import HOSTILE, unseen

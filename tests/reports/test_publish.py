@@ -14,11 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from fedrepro.benchmark.commands._judged import show, write_report
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.judging.scoreboard import scoreboard
 from fedrepro.benchmark.results import Report
+from fedrepro.commands._judged import show
 from fedrepro.reports import publish
+from fedrepro.reports.publish import write_report
 from fedrepro.reports.writers import csv, junit, latex, markdown
 
 

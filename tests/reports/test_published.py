@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fedrepro.benchmark.cli import main
 from fedrepro.benchmark.errors import FedreproError
+from fedrepro.cli import main
 from fedrepro.reports.published import PLACES, write, written
 
 ROOT = Path(__file__).parents[2]

@@ -12,9 +12,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from fedrepro.benchmark.cli import main
 from fedrepro.benchmark.judging.baseline import Movement
 from fedrepro.benchmark.judging.regressions import Comparison
+from fedrepro.cli import main
 from fedrepro.reports import regressions
 
 ROOT = Path(__file__).parents[2]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from fedrepro.benchmark.audit.findings import Finding, finding
-from fedrepro.benchmark.audit.identity import ComparableValue, numbers
-from fedrepro.benchmark.spec.model import Paper
+from ...spec.model import Paper
+from ..findings import Finding, finding
+from ..identity import ComparableValue, numbers
 
 KIND = "best-round"
 Pair = tuple[ComparableValue, ComparableValue]

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import comb
 
-from fedrepro.benchmark.audit.findings import Finding, finding
-from fedrepro.benchmark.audit.identity import numbers
-from fedrepro.benchmark.spec.model import Cell, Paper
+from ...spec.model import Cell, Paper
+from ..findings import Finding, finding
+from ..identity import numbers
 
 KIND = "beyond-trials"
 FEWEST = 3

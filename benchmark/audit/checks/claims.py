@@ -11,18 +11,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from fedrepro.benchmark.audit.expressions import (
+from ...claims.bind_cells import bind
+from ...claims.nodes import Elementary
+from ...claims.printed import support, support_one
+from ...results import SupportWord
+from ...spec.model import Claim, Paper, Table
+from ..expressions import (
     approximate,
     arithmetic_of,
     cells_of,
     published_of,
 )
-from fedrepro.benchmark.audit.findings import Finding, Status, finding
-from fedrepro.benchmark.claims.bind_cells import bind
-from fedrepro.benchmark.claims.nodes import Elementary
-from fedrepro.benchmark.claims.printed import support, support_one
-from fedrepro.benchmark.results import SupportWord
-from fedrepro.benchmark.spec.model import Claim, Paper, Table
+from ..findings import Finding, Status, finding
 
 
 @dataclass(frozen=True)

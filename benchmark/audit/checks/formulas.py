@@ -17,11 +17,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from math import log10
 
-from fedrepro.benchmark.analytic.base import Reading, judge_analytic, recompute
-from fedrepro.benchmark.audit.findings import Finding, finding
-from fedrepro.benchmark.claims.nodes import CellKey, key_of
-from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.spec.model import Cell, Paper
+from ...analytic.base import Reading, judge_analytic, recompute
+from ...claims.nodes import CellKey, key_of
+from ...errors import FedreproError
+from ...spec.model import Cell, Paper
+from ..findings import Finding, finding
 
 KIND = "formula"
 _MOST_LINES = 5

@@ -18,13 +18,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from fedrepro.benchmark.audit.findings import Finding, finding
-from fedrepro.benchmark.audit.grid import neighbours, off_grids, on_grid, share_on_grid
-from fedrepro.benchmark.audit.identity import numbers
-from fedrepro.benchmark.audit.rounding import interval, places_of, show
-from fedrepro.benchmark.spec import settings
-from fedrepro.benchmark.spec.model import Cell, Paper
-from fedrepro.benchmark.spec.printed import RULES, half_unit
+from ...spec import settings
+from ...spec.model import Cell, Paper
+from ...spec.printed import RULES, half_unit
+from ..findings import Finding, finding
+from ..grid import neighbours, off_grids, on_grid, share_on_grid
+from ..identity import numbers
+from ..rounding import interval, places_of, show
 
 KIND = "granularity"
 SHARES = ("accuracy", "clustering_accuracy")

@@ -16,19 +16,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from fedrepro.benchmark.audit.checks import mean_and_sd
-from fedrepro.benchmark.audit.checks.claims import readings
-from fedrepro.benchmark.audit.expressions import approximate, cells_of
-from fedrepro.benchmark.audit.feasible import contradiction
-from fedrepro.benchmark.audit.findings import Finding, finding
-from fedrepro.benchmark.audit.linear import Form, Inequality, box_of, inequalities
-from fedrepro.benchmark.audit.quantities import quantities
-from fedrepro.benchmark.audit.rounding import digits
-from fedrepro.benchmark.claims.bind_cells import instances
-from fedrepro.benchmark.claims.nodes import CellKey, Elementary, key_of
-from fedrepro.benchmark.claims.printed import support_one
-from fedrepro.benchmark.spec.model import Cell, Paper, Table
-from fedrepro.benchmark.spec.printed import RULES, Rule
+from ...claims.bind_cells import instances
+from ...claims.nodes import CellKey, Elementary, key_of
+from ...claims.printed import support_one
+from ...spec.model import Cell, Paper, Table
+from ...spec.printed import RULES, Rule
+from ..expressions import approximate, cells_of
+from ..feasible import contradiction
+from ..findings import Finding, finding
+from ..linear import Form, Inequality, box_of, inequalities
+from ..quantities import quantities
+from ..rounding import digits
+from . import mean_and_sd
+from .claims import readings
 
 KIND = "joint"
 HEAVY = True

@@ -13,9 +13,10 @@ from fractions import Fraction
 from functools import cached_property
 from math import sqrt
 
-from fedrepro.benchmark.audit.findings import Finding, finding
-from fedrepro.benchmark.audit.identity import numbers
-from fedrepro.benchmark.audit.rounding import (
+from ...spec.model import Cell, Paper
+from ..findings import Finding, finding
+from ..identity import numbers
+from ..rounding import (
     Interval,
     can_meet,
     interval,
@@ -25,7 +26,6 @@ from fedrepro.benchmark.audit.rounding import (
     show,
     squares_of,
 )
-from fedrepro.benchmark.spec.model import Cell, Paper
 
 KIND = "mean-and-sd"
 DDOFS = (0, 1)

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fedrepro.benchmark.audit.expressions import (
+from ...claims.bind_cells import instances
+from ...claims.nodes import Elementary
+from ...claims.printed import support, support_one
+from ...spec.model import Paper, Relation, Table
+from ..expressions import (
     approximate,
     cells_of,
     computed_of,
     published_of,
 )
-from fedrepro.benchmark.audit.findings import Finding, Status, finding
-from fedrepro.benchmark.claims.bind_cells import instances
-from fedrepro.benchmark.claims.nodes import Elementary
-from fedrepro.benchmark.claims.printed import support, support_one
-from fedrepro.benchmark.spec.model import Paper, Relation, Table
+from ..findings import Finding, Status, finding
 
 KIND = "relation"
 

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from fedrepro.benchmark.audit.findings import Finding, finding
-from fedrepro.benchmark.audit.identity import ComparableValue, numbers
-from fedrepro.benchmark.spec.model import Paper
+from ...spec.model import Paper
+from ..findings import Finding, finding
+from ..identity import ComparableValue, numbers
 
 KIND = "repeat"
 LIKELY = 0.05

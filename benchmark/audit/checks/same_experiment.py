@@ -12,10 +12,10 @@ import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from fedrepro.benchmark.audit.findings import Finding, Status, finding
-from fedrepro.benchmark.audit.identity import ComparableValue
-from fedrepro.benchmark.audit.quantities import Pair, Shared, agree, shared_values, tables_of
-from fedrepro.benchmark.spec.model import Paper
+from ...spec.model import Paper
+from ..findings import Finding, Status, finding
+from ..identity import ComparableValue
+from ..quantities import Pair, Shared, agree, shared_values, tables_of
 
 KIND = "same-experiment"
 

@@ -18,14 +18,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from fedrepro.benchmark.audit import welch
-from fedrepro.benchmark.audit.checks.claims import Reading, readings
-from fedrepro.benchmark.audit.findings import Finding, Status, finding
-from fedrepro.benchmark.audit.identity import numbers
-from fedrepro.benchmark.audit.linear import Form, form_of
-from fedrepro.benchmark.audit.rounding import interval, rounded
-from fedrepro.benchmark.claims.nodes import CellKey, Elementary, key_of
-from fedrepro.benchmark.spec.model import Cell, Paper, Table
+from ...claims.nodes import CellKey, Elementary, key_of
+from ...spec.model import Cell, Paper, Table
+from .. import welch
+from ..findings import Finding, Status, finding
+from ..identity import numbers
+from ..linear import Form, form_of
+from ..rounding import interval, rounded
+from .claims import Reading, readings
 
 KIND = "significance"
 HEAVY = True

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-from fedrepro.benchmark.audit.checks.granularity import SHARES, clients_and_size
-from fedrepro.benchmark.audit.findings import Finding, finding
-from fedrepro.benchmark.audit.identity import numbers
-from fedrepro.benchmark.audit.rounding import interval, rounded
-from fedrepro.benchmark.audit.samples import Asked, is_possible, largest_sd, sample
-from fedrepro.benchmark.spec import settings
-from fedrepro.benchmark.spec.model import Cell, Paper
+from ...spec import settings
+from ...spec.model import Cell, Paper
+from ..findings import Finding, finding
+from ..identity import numbers
+from ..rounding import interval, rounded
+from ..samples import Asked, is_possible, largest_sd, sample
+from .granularity import SHARES, clients_and_size
 
 KIND = "spread-grid"
 DDOFS = (0, 1)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fedrepro.benchmark.data.cifar import CifarSet
-from fedrepro.benchmark.data.fetch import Archive
+from ..cifar import CifarSet
+from ..fetch import Archive
 
 _FOLDER = "cifar-10-batches-py"
 _PARTS = {"train": tuple(f"data_batch_{i}" for i in range(1, 6)), "test": ("test_batch",)}

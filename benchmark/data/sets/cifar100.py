@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fedrepro.benchmark.data.cifar import CifarSet
-from fedrepro.benchmark.data.fetch import Archive
+from ..cifar import CifarSet
+from ..fetch import Archive
 
 _FOLDER = "cifar-100-python"
 _PARTS = {"train": ("train",), "test": ("test",)}

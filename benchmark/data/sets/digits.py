@@ -16,8 +16,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fedrepro.benchmark.data.base import DataSet, Part, Stored
-from fedrepro.benchmark.data.selection import mixed_order
+from ..base import DataSet, Part, Stored
+from ..selection import mixed_order
 
 _BOUNDS = {"train": (0, 600), "test": (600, 1100), "unlabeled": (1100, 1797)}
 

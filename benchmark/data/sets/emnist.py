@@ -10,8 +10,8 @@ stand upright, as MNIST's do.
 
 from __future__ import annotations
 
-from fedrepro.benchmark.data.fetch import Archive
-from fedrepro.benchmark.data.idx import IdxSet, idx_parts
+from ..fetch import Archive
+from ..idx import IdxSet, idx_parts
 
 _PARTS = idx_parts("emnist-balanced-train", "emnist-balanced-test")
 

@@ -15,9 +15,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from fedrepro.benchmark.data.base import DataSet, Part, Stored
-from fedrepro.benchmark.data.idx import read_idx
-from fedrepro.benchmark.errors import DataError
+from ...errors import DataError
+from ..base import DataSet, Part, Stored
+from ..idx import read_idx
 
 FOLDER = Path(__file__).parents[1] / "excerpts" / "fashion-mnist"
 IMAGES, LABELS = "images-idx3-ubyte.gz", "labels-idx1-ubyte.gz"

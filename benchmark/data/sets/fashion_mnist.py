@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fedrepro.benchmark.data.fetch import Archive
-from fedrepro.benchmark.data.idx import IdxSet
+from ..fetch import Archive
+from ..idx import IdxSet
 
 # The authors' repository: their storage bucket, which torchvision uses, has no HTTPS.
 _HOST = "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/"

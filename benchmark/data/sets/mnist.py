@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fedrepro.benchmark.data.fetch import Archive
-from fedrepro.benchmark.data.idx import IdxSet
+from ..fetch import Archive
+from ..idx import IdxSet
 
 _HOST = "https://ossci-datasets.s3.amazonaws.com/mnist/"
 _MD5 = {

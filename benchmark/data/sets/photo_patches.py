@@ -13,9 +13,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from fedrepro.benchmark.data.base import DataSet, Part, Stored
-from fedrepro.benchmark.data.selection import mixed_order
-from fedrepro.benchmark.errors import DataError
+from ...errors import DataError
+from ..base import DataSet, Part, Stored
+from ..selection import mixed_order
 
 _SQUARE = 16
 _EACH = 350

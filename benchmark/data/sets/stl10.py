@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from fedrepro.benchmark.data.base import Part, ReleasedSet, Stored
-from fedrepro.benchmark.data.cache import remembered_md5
-from fedrepro.benchmark.data.fetch import Archive
+from ..base import Part, ReleasedSet, Stored
+from ..cache import remembered_md5
+from ..fetch import Archive
 
 _SHAPE = (3, 96, 96)
 _FOLDER = "stl10_binary"

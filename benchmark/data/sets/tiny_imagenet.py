@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fedrepro.benchmark.data.base import DataSet, Part, Stored
-from fedrepro.benchmark.errors import MissingDataError
+from ...errors import MissingDataError
+from ..base import DataSet, Part, Stored
 
 
 class TinyImagenet(DataSet):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.execution.executors.base import Executor
-from fedrepro.methods.registry import UnknownNameError, class_in, names_in
+from ....methods.registry import UnknownNameError, class_in, names_in
+from ...errors import FedreproError
+from .base import Executor
 
 
 def find(name: str) -> type[Executor]:

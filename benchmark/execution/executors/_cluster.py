@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from fedrepro.benchmark.errors import FedreproError
+from ...errors import FedreproError
 
 _IN_A_SHELL = re.compile(r"[A-Za-z0-9/._+@%=:,-]+")
 """Parsl writes these paths into its scripts as they are: they must need no quotes."""

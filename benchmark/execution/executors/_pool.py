@@ -19,23 +19,23 @@ from queue import Empty, SimpleQueue
 
 import torch
 
-from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.execution.executors._work import (
+from ...config import RunConfig
+from ...errors import FedreproError
+from ..jobs import Dispatch, Failed, Job
+from ..processes import (
+    RunningClock,
+    end_with,
+    environment_of_workers,
+    is_stopped,
+)
+from ._work import (
     OverdueError,
     Reporter,
     as_numpy,
     as_torch,
     perform,
 )
-from fedrepro.benchmark.execution.executors.base import Saving
-from fedrepro.benchmark.execution.jobs import Dispatch, Failed, Job
-from fedrepro.benchmark.execution.processes import (
-    RunningClock,
-    end_with,
-    environment_of_workers,
-    is_stopped,
-)
+from .base import Saving
 
 _LOOK_S = 1.0  # between two looks at the workers; no wait is longer, however far a limit is
 _START_S = 600.0  # until a worker is ready for its first trial

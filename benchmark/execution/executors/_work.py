@@ -15,19 +15,19 @@ from typing import Any
 
 import torch
 
-from fedrepro.benchmark.errors import FedreproError, is_out_of_memory
-from fedrepro.benchmark.execution.executors.base import Saving
-from fedrepro.benchmark.execution.jobs import Done, Failed, Job, Result
-from fedrepro.benchmark.store import fingerprint
-from fedrepro.benchmark.store.checkpoints import TrialFile
-from fedrepro.benchmark.store.folder import DESCRIPTION, trial_name
-from fedrepro.benchmark.store.store import read_encoder, weights_from
-from fedrepro.benchmark.training.stages.trial import StaleStateError
-from fedrepro.benchmark.training.training import device_name, train_trial, versions
-from fedrepro.methods.federated.base import Progress
-from fedrepro.methods.outcome import DivergedError, Outcome
-from fedrepro.methods.registry import module_of
-from fedrepro.methods.state import State
+from ....methods.federated.base import Progress
+from ....methods.outcome import DivergedError, Outcome
+from ....methods.registry import module_of
+from ....methods.state import State
+from ...errors import FedreproError, is_out_of_memory
+from ...store import fingerprint
+from ...store.checkpoints import TrialFile
+from ...store.folder import DESCRIPTION, trial_name
+from ...store.store import read_encoder, weights_from
+from ...training.stages.trial import StaleStateError
+from ...training.training import device_name, train_trial, versions
+from ..jobs import Done, Failed, Job, Result
+from .base import Saving
 
 _REPORT_EVERY_S = 0.2
 _KINDS = {

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
 
-from fedrepro.benchmark.execution.jobs import Dispatch
+from ..jobs import Dispatch
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ from functools import partial
 
 import torch
 
-from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.execution.executors._pool import Pool
-from fedrepro.benchmark.execution.executors._work import Reporter, perform
-from fedrepro.benchmark.execution.executors.base import Executor, ExecutorOptions
-from fedrepro.benchmark.execution.jobs import Dispatch
-from fedrepro.benchmark.execution.processes import cores
+from ...errors import FedreproError
+from ..jobs import Dispatch
+from ..processes import cores
+from ._pool import Pool
+from ._work import Reporter, perform
+from .base import Executor, ExecutorOptions
 
 
 class LocalExecutor(Executor):

@@ -40,19 +40,19 @@ from parsl.launchers import SrunLauncher
 from parsl.providers import KubernetesProvider, LocalProvider, SlurmProvider
 from parsl.providers.slurm.template import template_string as slurm_script
 
-from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.execution.executors._cluster import Cluster, read_cluster
-from fedrepro.benchmark.execution.executors._work import (
+from ...config import RunConfig
+from ...errors import FedreproError
+from ..jobs import Dispatch, Failed, Job, Result
+from ..processes import RunningClock
+from ._cluster import Cluster, read_cluster
+from ._work import (
     OverdueError,
     as_numpy,
     as_torch,
     perform,
     seen_here,
 )
-from fedrepro.benchmark.execution.executors.base import Executor, ExecutorOptions
-from fedrepro.benchmark.execution.jobs import Dispatch, Failed, Job, Result
-from fedrepro.benchmark.execution.processes import RunningClock
+from .base import Executor, ExecutorOptions
 
 _ENVIRONMENT = (
     "export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 "
@@ -61,7 +61,7 @@ _ENVIRONMENT = (
 _MODULES = "parsl.executors.high_throughput"
 _INTERCHANGE = f"""
 import runpy, sys
-from fedrepro.benchmark.execution.processes import end_with
+from ..processes import end_with
 end_with(int(sys.argv.pop()))
 runpy.run_module("{_MODULES}.interchange", run_name="__main__")
 """

@@ -7,13 +7,13 @@ from fractions import Fraction
 
 import torch
 
-from fedrepro.benchmark import data
-from fedrepro.benchmark.training.stages.federated import task_of
-from fedrepro.benchmark.training.stages.trial import Trial
-from fedrepro.methods import registry
-from fedrepro.methods.costs.counting import count_costs
-from fedrepro.methods.data.federation import Federation, ImageSet
-from fedrepro.methods.outcome import Curve, Outcome
+from ....methods import registry
+from ....methods.costs.counting import count_costs
+from ....methods.data.federation import Federation, ImageSet
+from ....methods.outcome import Curve, Outcome
+from ... import data
+from .federated import task_of
+from .trial import Trial
 
 _BITS = 8
 _MOST = 10

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import cache
 
-from fedrepro.benchmark.training.stages.trial import Trial
-from fedrepro.methods import registry
-from fedrepro.methods.data.federation import Federation
-from fedrepro.methods.federated import loop
-from fedrepro.methods.federated.base import Task
-from fedrepro.methods.nn.classifier import Classifier, dense_head
-from fedrepro.methods.outcome import Outcome
+from ....methods import registry
+from ....methods.data.federation import Federation
+from ....methods.federated import loop
+from ....methods.federated.base import Task
+from ....methods.nn.classifier import Classifier, dense_head
+from ....methods.outcome import Outcome
+from .trial import Trial
 
 
 def run(trial: Trial) -> Outcome:

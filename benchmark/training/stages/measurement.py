@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fedrepro.benchmark.training.stages.trial import Trial
-from fedrepro.methods import registry
-from fedrepro.methods.checkpoint import NEVER
-from fedrepro.methods.outcome import Outcome, mean_over_models
-from fedrepro.methods.protocols.base import Protocol, Subject
-from fedrepro.methods.state import n_models, take
+from ....methods import registry
+from ....methods.checkpoint import NEVER
+from ....methods.outcome import Outcome, mean_over_models
+from ....methods.protocols.base import Protocol, Subject
+from ....methods.state import n_models, take
+from .trial import Trial
 
 
 def run(trial: Trial) -> Outcome:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from fedrepro.benchmark.training.stages.trial import Trial
-from fedrepro.methods import registry
-from fedrepro.methods.data.views.augment import Augmentation
-from fedrepro.methods.outcome import Outcome
-from fedrepro.methods.training.pretraining import PretrainingOptions, pretrain
+from ....methods import registry
+from ....methods.data.views.augment import Augmentation
+from ....methods.outcome import Outcome
+from ....methods.training.pretraining import PretrainingOptions, pretrain
+from .trial import Trial
 
 
 def run(trial: Trial) -> Outcome:

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from fedrepro.benchmark import data
-from fedrepro.methods import registry
-from fedrepro.methods.checkpoint import NEVER, Checkpoint
-from fedrepro.methods.data.federation import Federation, ImageSet
-from fedrepro.methods.federated.base import Progress
-from fedrepro.methods.nn.layers import Layer
-from fedrepro.methods.seeds import Seeds
-from fedrepro.methods.state import State
+from ....methods import registry
+from ....methods.checkpoint import NEVER, Checkpoint
+from ....methods.data.federation import Federation, ImageSet
+from ....methods.federated.base import Progress
+from ....methods.nn.layers import Layer
+from ....methods.seeds import Seeds
+from ....methods.state import State
+from ... import data
 
 if TYPE_CHECKING:
-    from fedrepro.benchmark.config import RunConfig
-    from fedrepro.methods.data.views.augment import Augmentation
-    from fedrepro.methods.objectives.base import Objective
+    from ....methods.data.views.augment import Augmentation
+    from ....methods.objectives.base import Objective
+    from ...config import RunConfig
 
 
 class StaleStateError(RuntimeError):

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from fedrepro.methods.data.federation import Federation, ImageSet
-from fedrepro.methods.seeds import Seeds
+from ...seeds import Seeds
+from ..federation import Federation, ImageSet
 
 
 def proportional(counts: dict[int, int], total: int) -> dict[int, int]:

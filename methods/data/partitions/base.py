@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
-from fedrepro.methods.data.federation import Federation, ImageSet
-from fedrepro.methods.seeds import Seeds
+from ...seeds import Seeds
+from ..federation import Federation, ImageSet
 
 
 @dataclass(frozen=True)

@@ -22,10 +22,10 @@ from dataclasses import dataclass
 
 import torch
 
-from fedrepro.methods.data.federation import Federation, ImageSet
-from fedrepro.methods.data.partitions._dealing import counted_out
-from fedrepro.methods.data.partitions.base import Partition
-from fedrepro.methods.seeds import Seeds
+from ...seeds import Seeds
+from ..federation import Federation, ImageSet
+from ._dealing import counted_out
+from .base import Partition
 
 
 @dataclass(frozen=True)

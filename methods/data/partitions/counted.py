@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fedrepro.methods.data.federation import Federation, ImageSet
-from fedrepro.methods.data.partitions._dealing import deal_by_class, federation_of
-from fedrepro.methods.data.partitions.base import Partition
-from fedrepro.methods.seeds import Seeds
+from ...seeds import Seeds
+from ..federation import Federation, ImageSet
+from ._dealing import deal_by_class, federation_of
+from .base import Partition
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fedrepro.methods.data.federation import Federation, ImageSet
-from fedrepro.methods.data.partitions._dealing import federation_of
-from fedrepro.methods.data.partitions.base import Partition
-from fedrepro.methods.seeds import Seeds
+from ...seeds import Seeds
+from ..federation import Federation, ImageSet
+from ._dealing import federation_of
+from .base import Partition
 
 _DRAWS = 100
 

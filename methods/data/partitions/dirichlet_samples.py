@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedrepro.methods.data.partitions._dealing import proportional
-from fedrepro.methods.data.partitions._sampled import Sampled
-from fedrepro.methods.seeds import Seeds
+from ...seeds import Seeds
+from ._dealing import proportional
+from ._sampled import Sampled
 
 _PARTS = 2**40
 """Shares are whole numbers of this many parts, so that rounding them is exact."""

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import torch
 
-from fedrepro.methods.data.federation import Federation, ImageSet
-from fedrepro.methods.data.partitions._dealing import federation_of
-from fedrepro.methods.data.partitions.base import Partition
-from fedrepro.methods.seeds import Seeds
+from ...seeds import Seeds
+from ..federation import Federation, ImageSet
+from ._dealing import federation_of
+from .base import Partition
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import torch
 
-from fedrepro.methods.data.partitions._dealing import Pile, proportional
-from fedrepro.methods.data.partitions._sampled import Sampled
-from fedrepro.methods.seeds import Seeds
+from ...seeds import Seeds
+from ._dealing import Pile, proportional
+from ._sampled import Sampled
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.data.federation import to_float
-from fedrepro.methods.data.views.pixels import (
+from ...transfer import all_to
+from ..federation import to_float
+from .pixels import (
     HUE,
     HUE_RANKS,
     Jitter,
@@ -46,7 +47,6 @@ from fedrepro.methods.data.views.pixels import (
     seen,
     shares_through,
 )
-from fedrepro.methods.transfer import all_to
 
 _TRIES = 10
 _NUMBERS = 2 * _TRIES + 15

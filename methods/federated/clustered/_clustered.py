@@ -20,13 +20,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.federated.base import Memory, Message, Server, Task
-from fedrepro.methods.federated.with_labels import WithLabels
-from fedrepro.methods.metrics import Evaluation
-from fedrepro.methods.metrics.cluster_agreement import clustering_accuracy
-from fedrepro.methods.nn.classifier import ENCODER
-from fedrepro.methods.state import State, concatenate, n_models, part, pool_average, repeat
-from fedrepro.methods.training.evaluate import client_losses
+from ...metrics import Evaluation
+from ...metrics.cluster_agreement import clustering_accuracy
+from ...nn.classifier import ENCODER
+from ...state import State, concatenate, n_models, part, pool_average, repeat
+from ...training.evaluate import client_losses
+from ..base import Memory, Message, Server, Task
+from ..with_labels import WithLabels
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from fedrepro.methods.federated.base import Message, Server, Task
-from fedrepro.methods.federated.clustered._clustered import Clustered, select
-from fedrepro.methods.nn.classifier import ENCODER, HEAD
-from fedrepro.methods.state import State, n_models, part, repeat, take, weighted_average
+from ...nn.classifier import ENCODER, HEAD
+from ...state import State, n_models, part, repeat, take, weighted_average
+from ..base import Message, Server, Task
+from ._clustered import Clustered, select
 
 
 @dataclass(frozen=True)

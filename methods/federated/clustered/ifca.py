@@ -17,9 +17,9 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from fedrepro.methods.federated.base import Server, Task
-from fedrepro.methods.federated.clustered._clustered import Clustered, select
-from fedrepro.methods.state import State
+from ...state import State
+from ..base import Server, Task
+from ._clustered import Clustered, select
 
 
 @dataclass(frozen=True)

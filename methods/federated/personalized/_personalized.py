@@ -21,14 +21,14 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fedrepro.methods.federated.base import Memory, Message, Server, Task
-from fedrepro.methods.federated.client_memory import ClientMemory, ClientStates
-from fedrepro.methods.federated.with_labels import WithLabels
-from fedrepro.methods.metrics import Evaluation, fairness
-from fedrepro.methods.nn.classifier import ENCODER, HEAD
-from fedrepro.methods.state import State, part, repeat
-from fedrepro.methods.training.local import Supervised, adapted_heads
-from fedrepro.methods.training.local_loss import LocalLoss, LocalOptions
+from ...metrics import Evaluation, fairness
+from ...nn.classifier import ENCODER, HEAD
+from ...state import State, part, repeat
+from ...training.local import Supervised, adapted_heads
+from ...training.local_loss import LocalLoss, LocalOptions
+from ..base import Memory, Message, Server, Task
+from ..client_memory import ClientMemory, ClientStates
+from ..with_labels import WithLabels
 
 
 @dataclass

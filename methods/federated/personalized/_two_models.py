@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from fedrepro.methods.federated.base import Server, Task
-from fedrepro.methods.federated.personalized._personalized import Personalized
-from fedrepro.methods.state import State
-from fedrepro.methods.training.local import Supervised, cross_entropies
-from fedrepro.methods.training.local_loss import Batch
+from ...state import State
+from ...training.local import Supervised, cross_entropies
+from ...training.local_loss import Batch
+from ..base import Server, Task
+from ._personalized import Personalized
 
 PERSONAL = "personal."
 

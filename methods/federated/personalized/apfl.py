@@ -15,17 +15,17 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from fedrepro.methods.federated.base import Task
-from fedrepro.methods.federated.personalized._two_models import (
+from ...nn.layers import is_buffer
+from ...state import State
+from ...training.local_loss import Batch
+from ..base import Task
+from ._two_models import (
     PERSONAL,
     TwoModels,
     WithPersonalModel,
     common,
     personal,
 )
-from fedrepro.methods.nn.layers import is_buffer
-from fedrepro.methods.state import State
-from fedrepro.methods.training.local_loss import Batch
 
 SHARE = "share"
 

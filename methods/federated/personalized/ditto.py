@@ -13,14 +13,14 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from fedrepro.methods.federated.base import Task
-from fedrepro.methods.federated.personalized._two_models import (
+from ...state import State
+from ...training.local_loss import Batch, squared_distance
+from ..base import Task
+from ._two_models import (
     TwoModels,
     WithPersonalModel,
     personal,
 )
-from fedrepro.methods.state import State
-from fedrepro.methods.training.local_loss import Batch, squared_distance
 
 
 class _Proximal(TwoModels):

@@ -6,7 +6,7 @@ Evidence: `tests/methods/test_personalized.py` (its training is FedAvg's).
 
 from __future__ import annotations
 
-from fedrepro.methods.federated.personalized._personalized import Personalized
+from ._personalized import Personalized
 
 
 class FedAvgFT(Personalized):

@@ -30,14 +30,14 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 from torch import Tensor
 
-from fedrepro.methods.federated.base import Memory, Message, Server, Task
-from fedrepro.methods.federated.with_labels import WithLabels
-from fedrepro.methods.nn.classifier import ENCODER, HEAD
-from fedrepro.methods.state import State, part, put, repeat, take, weighted_average
-from fedrepro.methods.training.evaluate import features
-from fedrepro.methods.training.local import Supervised, cross_entropies
-from fedrepro.methods.training.local_loss import Batch, LocalOptions
-from fedrepro.methods.transfer import all_to
+from ...nn.classifier import ENCODER, HEAD
+from ...state import State, part, put, repeat, take, weighted_average
+from ...training.evaluate import features
+from ...training.local import Supervised, cross_entropies
+from ...training.local_loss import Batch, LocalOptions
+from ...transfer import all_to
+from ..base import Memory, Message, Server, Task
+from ..with_labels import WithLabels
 
 SMALLEST = 1e-3
 

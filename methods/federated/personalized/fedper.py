@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from fedrepro.methods.federated.personalized._personalized import Personalized
-from fedrepro.methods.nn.classifier import ENCODER
+from ...nn.classifier import ENCODER
+from ._personalized import Personalized
 
 
 class FedPer(Personalized):

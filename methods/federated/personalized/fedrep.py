@@ -12,12 +12,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fedrepro.methods.federated.base import Task
-from fedrepro.methods.federated.personalized._personalized import Personalized
-from fedrepro.methods.nn.classifier import ENCODER
-from fedrepro.methods.state import State
-from fedrepro.methods.training.local import Supervised
-from fedrepro.methods.training.local_loss import LocalLoss
+from ...nn.classifier import ENCODER
+from ...state import State
+from ...training.local import Supervised
+from ...training.local_loss import LocalLoss
+from ..base import Task
+from ._personalized import Personalized
 
 
 class HeadThenBody(Supervised):

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from fedrepro.methods.federated.base import Server, Task
-from fedrepro.methods.federated.personalized._personalized import Personalized
-from fedrepro.methods.nn.classifier import HEAD
-from fedrepro.methods.state import State
+from ...nn.classifier import HEAD
+from ...state import State
+from ..base import Server, Task
+from ._personalized import Personalized
 
 
 class LGFedAvg(Personalized):

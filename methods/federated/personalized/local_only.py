@@ -16,9 +16,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fedrepro.methods.federated.base import Memory, Message, Server, Task
-from fedrepro.methods.federated.personalized._personalized import Personalized
-from fedrepro.methods.state import State, put, take
+from ...state import State, put, take
+from ..base import Memory, Message, Server, Task
+from ._personalized import Personalized
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,13 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from fedrepro.methods.federated.base import Message, Server, Task
-from fedrepro.methods.federated.client_memory import ClientStates
-from fedrepro.methods.federated.personalized._personalized import Personalized, PersonalMemory
-from fedrepro.methods.nn.layers import is_buffer
-from fedrepro.methods.state import State, put, repeat, take
-from fedrepro.methods.training.local import Supervised
-from fedrepro.methods.training.local_loss import Batch, LocalOptions
+from ...nn.layers import is_buffer
+from ...state import State, put, repeat, take
+from ...training.local import Supervised
+from ...training.local_loss import Batch, LocalOptions
+from ..base import Message, Server, Task
+from ..client_memory import ClientStates
+from ._personalized import Personalized, PersonalMemory
 
 CONTROL = "control."
 

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from fedrepro.methods.federated.base import Memory, Message, NoExchange, Server, Task
-from fedrepro.methods.federated.client_memory import ClientStates
-from fedrepro.methods.federated.self_supervised._self_supervised import (
+from ...metrics import Evaluation
+from ...state import State, put, repeat, take
+from ..base import Memory, Message, NoExchange, Server, Task
+from ..client_memory import ClientStates
+from ..self_supervised._self_supervised import (
     SelfSupervised,
     SelfSupervisedMemory,
 )
-from fedrepro.methods.metrics import Evaluation
-from fedrepro.methods.state import State, put, repeat, take
 
 
 @dataclass

@@ -18,11 +18,11 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from fedrepro.methods.data.federation import Federation
-from fedrepro.methods.federated.base import Memory, Message, NoExchange, Server, Task
-from fedrepro.methods.federated.client_memory import ClientMemory
-from fedrepro.methods.federated.with_labels import WithLabels
-from fedrepro.methods.state import State, repeat
+from ...data.federation import Federation
+from ...state import State, repeat
+from ..base import Memory, Message, NoExchange, Server, Task
+from ..client_memory import ClientMemory
+from ..with_labels import WithLabels
 
 
 @dataclass

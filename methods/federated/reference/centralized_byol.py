@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fedrepro.methods.data.federation import Federation
-from fedrepro.methods.federated.reference.centralized import Centralized
-from fedrepro.methods.federated.reference.single_training import SingleTraining
+from ...data.federation import Federation
+from .centralized import Centralized
+from .single_training import SingleTraining
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ Evidence: `tests/methods/test_moco_centralized.py`.
 
 from __future__ import annotations
 
-from fedrepro.methods.data.federation import Federation
-from fedrepro.methods.federated.reference._training_alone import TrainingAlone
-from fedrepro.methods.federated.reference.centralized import Centralized
+from ...data.federation import Federation
+from ._training_alone import TrainingAlone
+from .centralized import Centralized
 
 
 class CentralizedMoCo(TrainingAlone):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fedrepro.methods.federated.reference._training_alone import TrainingAlone
+from ._training_alone import TrainingAlone
 
 
 @dataclass(frozen=True)

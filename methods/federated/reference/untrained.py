@@ -10,10 +10,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from fedrepro.methods.federated.base import Memory, Message, NoExchange, Server, Task
-from fedrepro.methods.metrics import Evaluation, collapse
-from fedrepro.methods.nn.classifier import ENCODER
-from fedrepro.methods.state import State, part
+from ...metrics import Evaluation, collapse
+from ...nn.classifier import ENCODER
+from ...state import State, part
+from ..base import Memory, Message, NoExchange, Server, Task
 
 
 class Untrained(NoExchange):

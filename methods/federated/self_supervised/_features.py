@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 import torch
 from torch import Tensor
 
-from fedrepro.methods.nn.layers import is_buffer
-from fedrepro.methods.state import State
+from ...nn.layers import is_buffer
+from ...state import State
 
 FEATURES = "features"
 Banks = Mapping[int, Tensor]

@@ -14,23 +14,23 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from fedrepro.methods.federated.base import Task
-from fedrepro.methods.federated.self_supervised._features import batchwise, choose, padded
-from fedrepro.methods.federated.views import client_views
-from fedrepro.methods.metrics.false_negatives import measured_ratio
-from fedrepro.methods.objectives._memory import enqueue, is_filled, new_queue
-from fedrepro.methods.objectives._neighbourhood_matching import (
+from ...metrics.false_negatives import measured_ratio
+from ...objectives._memory import enqueue, is_filled, new_queue
+from ...objectives._neighbourhood_matching import (
     draw_candidates,
     neighbourhood_loss,
 )
-from fedrepro.methods.objectives.moco import QUEUE, MoCoLearner, info_nce
-from fedrepro.methods.privacy.instahide import instahide
-from fedrepro.methods.state import State
-from fedrepro.methods.training.local_loss import Batch
-from fedrepro.methods.training.self_supervised import SelfSupervisedLoss
+from ...objectives.moco import QUEUE, MoCoLearner, info_nce
+from ...privacy.instahide import instahide
+from ...state import State
+from ...training.local_loss import Batch
+from ...training.self_supervised import SelfSupervisedLoss
+from ..base import Task
+from ..views import client_views
+from ._features import batchwise, choose, padded
 
 if TYPE_CHECKING:
-    from fedrepro.methods.federated.self_supervised.fcl import FCL
+    from .fcl import FCL
 
 IMAGES = "images"
 REMOTE, EXISTS, SHOWN = "remote.features", "remote.exists", "remote.images"

@@ -13,13 +13,13 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from fedrepro.methods.clusters.kmeans import best_kmeans
-from fedrepro.methods.clusters.soft_assignment import CENTRES
-from fedrepro.methods.data.federation import to_float
-from fedrepro.methods.federated.base import Task
-from fedrepro.methods.objectives._soft_clusters import CentredLearner
-from fedrepro.methods.objectives.base import Learner
-from fedrepro.methods.state import State, clone
+from ...clusters.kmeans import best_kmeans
+from ...clusters.soft_assignment import CENTRES
+from ...data.federation import to_float
+from ...objectives._soft_clusters import CentredLearner
+from ...objectives.base import Learner
+from ...state import State, clone
+from ..base import Task
 
 _BATCH = 500
 _RESTARTS = 3

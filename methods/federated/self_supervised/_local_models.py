@@ -24,14 +24,14 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from fedrepro.methods.federated.base import Memory, Message, Task
-from fedrepro.methods.federated.client_memory import ClientStates
-from fedrepro.methods.federated.self_supervised._self_supervised import (
+from ...nn.layers import is_buffer
+from ...state import State, part, put, take
+from ..base import Memory, Message, Task
+from ..client_memory import ClientStates
+from ._self_supervised import (
     SelfSupervisedMemory,
     WithTarget,
 )
-from fedrepro.methods.nn.layers import is_buffer
-from fedrepro.methods.state import State, part, put, take
 
 
 @dataclass

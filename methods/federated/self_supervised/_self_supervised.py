@@ -20,19 +20,19 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fedrepro.methods.clusters.soft_assignment import assigns, soft_assignment
-from fedrepro.methods.data.federation import Federation
-from fedrepro.methods.federated.base import FederatedMethod, Memory, Message, Server, Task
-from fedrepro.methods.federated.client_memory import ClientMemory, ClientStates
-from fedrepro.methods.federated.views import client_views
-from fedrepro.methods.metrics import Evaluation
-from fedrepro.methods.metrics.collapse import first_images, representation_std
-from fedrepro.methods.nn.classifier import Classifier
-from fedrepro.methods.objectives.base import Learner, Objective
-from fedrepro.methods.state import State, placed, repeat
-from fedrepro.methods.training.local_loss import LocalLoss, LocalOptions
-from fedrepro.methods.training.pretraining import encode
-from fedrepro.methods.training.self_supervised import SelfSupervisedLoss
+from ...clusters.soft_assignment import assigns, soft_assignment
+from ...data.federation import Federation
+from ...metrics import Evaluation
+from ...metrics.collapse import first_images, representation_std
+from ...nn.classifier import Classifier
+from ...objectives.base import Learner, Objective
+from ...state import State, placed, repeat
+from ...training.local_loss import LocalLoss, LocalOptions
+from ...training.pretraining import encode
+from ...training.self_supervised import SelfSupervisedLoss
+from ..base import FederatedMethod, Memory, Message, Server, Task
+from ..client_memory import ClientMemory, ClientStates
+from ..views import client_views
 
 
 @dataclass

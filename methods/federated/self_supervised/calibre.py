@@ -31,15 +31,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.clusters.kmeans import group_means, kmeans
-from fedrepro.methods.federated.base import Memory, Message, Server, Task
-from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
-from fedrepro.methods.nn.classifier import Classifier
-from fedrepro.methods.nn.layers import Layer
-from fedrepro.methods.objectives._prototypes import clusters, prototype_contrast, prototype_meta
-from fedrepro.methods.objectives.base import Learner, Objective
-from fedrepro.methods.state import State, weighted_average
-from fedrepro.methods.training.evaluate import features
+from ...clusters.kmeans import group_means, kmeans
+from ...nn.classifier import Classifier
+from ...nn.layers import Layer
+from ...objectives._prototypes import clusters, prototype_contrast, prototype_meta
+from ...objectives.base import Learner, Objective
+from ...state import State, weighted_average
+from ...training.evaluate import features
+from ..base import Memory, Message, Server, Task
+from ._self_supervised import SelfSupervised
 
 
 class Remembering(Layer):

@@ -24,15 +24,15 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from fedrepro.methods.federated.base import Message, Server, Task
-from fedrepro.methods.federated.client_memory import ClientMemory
-from fedrepro.methods.federated.self_supervised._features import Banks, all_but, packed, unpacked
-from fedrepro.methods.federated.self_supervised._fusion import FusionLoss, Remote, new_bank
-from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
-from fedrepro.methods.metrics import Evaluation
-from fedrepro.methods.metrics.false_negatives import METRICS, expected_ratio
-from fedrepro.methods.objectives.moco import MoCoLearner
-from fedrepro.methods.state import State, clone, put, repeat, take
+from ...metrics import Evaluation
+from ...metrics.false_negatives import METRICS, expected_ratio
+from ...objectives.moco import MoCoLearner
+from ...state import State, clone, put, repeat, take
+from ..base import Message, Server, Task
+from ..client_memory import ClientMemory
+from ._features import Banks, all_but, packed, unpacked
+from ._fusion import FusionLoss, Remote, new_bank
+from ._self_supervised import SelfSupervised
 
 MEASURED, EXPECTED = METRICS
 UNKNOWN = -1.0

@@ -22,18 +22,18 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.federated.base import Memory, Message, Server, Task
-from fedrepro.methods.federated.client_memory import ClientMemory, ClientStates
-from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
-from fedrepro.methods.federated.views import client_views
-from fedrepro.methods.nn.classifier import ENCODER
-from fedrepro.methods.objectives.base import Learner
-from fedrepro.methods.state import State, concatenate, part, placed, pool_average, take
-from fedrepro.methods.training.client_views import ClientViews
-from fedrepro.methods.training.evaluate import features
-from fedrepro.methods.training.local_loss import Batch
-from fedrepro.methods.training.probing import image_bytes
-from fedrepro.methods.training.self_supervised import SelfSupervisedLoss
+from ...nn.classifier import ENCODER
+from ...objectives.base import Learner
+from ...state import State, concatenate, part, placed, pool_average, take
+from ...training.client_views import ClientViews
+from ...training.evaluate import features
+from ...training.local_loss import Batch
+from ...training.probing import image_bytes
+from ...training.self_supervised import SelfSupervisedLoss
+from ..base import Memory, Message, Server, Task
+from ..client_memory import ClientMemory, ClientStates
+from ..views import client_views
+from ._self_supervised import SelfSupervised
 
 
 def feature_agreement(first: Tensor, second: Tensor) -> Tensor:

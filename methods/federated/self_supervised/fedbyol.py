@@ -10,7 +10,7 @@ Evidence: `tests/methods/test_self_supervised.py`, `tests/methods/test_fedema.py
 
 from __future__ import annotations
 
-from fedrepro.methods.federated.self_supervised._self_supervised import WithTarget
+from ._self_supervised import WithTarget
 
 
 class FedBYOL(WithTarget):

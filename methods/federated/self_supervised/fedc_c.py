@@ -7,7 +7,7 @@ Evidence: `tests/methods/test_fedrlc.py`.
 
 from __future__ import annotations
 
-from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
+from ._self_supervised import SelfSupervised
 
 
 class FedCC(SelfSupervised):

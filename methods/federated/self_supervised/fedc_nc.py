@@ -8,9 +8,9 @@ Evidence: `tests/methods/test_fedrlc.py`.
 
 from __future__ import annotations
 
-from fedrepro.methods.federated.base import Server, Task
-from fedrepro.methods.federated.self_supervised._initial_centres import with_initial_centres
-from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
+from ..base import Server, Task
+from ._initial_centres import with_initial_centres
+from ._self_supervised import SelfSupervised
 
 
 class FedCNC(SelfSupervised):

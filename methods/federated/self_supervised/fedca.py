@@ -21,23 +21,23 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from fedrepro.methods.data.federation import to_float
-from fedrepro.methods.federated.base import Memory, Message, Server, Task
-from fedrepro.methods.federated.self_supervised._features import (
+from ...data.federation import to_float
+from ...nn.layers import is_buffer
+from ...objectives._memory import unit
+from ...objectives.simclr import SimCLR, SimCLRLearner
+from ...state import State, placed, repeat
+from ...training.local_loss import Batch
+from ...training.self_supervised import SelfSupervisedLoss
+from ..base import Memory, Message, Server, Task
+from ..views import client_views
+from ._features import (
     Banks,
     batchwise,
     choose,
     packed,
     unpacked,
 )
-from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
-from fedrepro.methods.federated.views import client_views
-from fedrepro.methods.nn.layers import is_buffer
-from fedrepro.methods.objectives._memory import unit
-from fedrepro.methods.objectives.simclr import SimCLR, SimCLRLearner
-from fedrepro.methods.state import State, placed, repeat
-from fedrepro.methods.training.local_loss import Batch
-from fedrepro.methods.training.self_supervised import SelfSupervisedLoss
+from ._self_supervised import SelfSupervised
 
 DICTIONARY = "dictionary"
 

@@ -15,17 +15,17 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from fedrepro.methods.data.federation import to_float
-from fedrepro.methods.federated.base import Task
-from fedrepro.methods.federated.self_supervised._self_supervised import (
+from ...data.federation import to_float
+from ...objectives._deepcluster import DeepCluster, DeepClusterLearner
+from ...state import State
+from ...training.local_loss import Batch, LocalLoss
+from ...training.self_supervised import SelfSupervisedLoss
+from ..base import Task
+from ..views import client_views
+from ._self_supervised import (
     SelfSupervised,
     build_learner,
 )
-from fedrepro.methods.federated.views import client_views
-from fedrepro.methods.objectives._deepcluster import DeepCluster, DeepClusterLearner
-from fedrepro.methods.state import State
-from fedrepro.methods.training.local_loss import Batch, LocalLoss
-from fedrepro.methods.training.self_supervised import SelfSupervisedLoss
 
 CLUSTERS = "clusters"
 _AT_ONCE = 500

@@ -20,15 +20,15 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fedrepro.methods.federated.base import Task
-from fedrepro.methods.federated.client_memory import ClientStates
-from fedrepro.methods.federated.self_supervised._local_models import (
+from ...state import State
+from ..base import Task
+from ..client_memory import ClientStates
+from ._local_models import (
     KeepsLocalModel,
     LocalModelMemory,
     distance_of,
     mixed,
 )
-from fedrepro.methods.state import State
 
 
 @dataclass

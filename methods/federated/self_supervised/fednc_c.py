@@ -7,7 +7,7 @@ Evidence: `tests/methods/test_fedrlc.py`.
 
 from __future__ import annotations
 
-from fedrepro.methods.federated.self_supervised._self_supervised import WithTarget
+from ._self_supervised import WithTarget
 
 
 class FedNCC(WithTarget):

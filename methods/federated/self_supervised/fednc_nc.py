@@ -8,8 +8,8 @@ Evidence: `tests/methods/test_fedrlc.py`.
 
 from __future__ import annotations
 
-from fedrepro.methods.federated.self_supervised._self_supervised import WithTarget
-from fedrepro.methods.federated.self_supervised.fedc_nc import FedCNC
+from ._self_supervised import WithTarget
+from .fedc_nc import FedCNC
 
 
 class FedNCNC(FedCNC, WithTarget):

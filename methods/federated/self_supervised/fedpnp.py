@@ -16,12 +16,12 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fedrepro.methods.federated.base import Message, Task
-from fedrepro.methods.federated.self_supervised._self_supervised import (
+from ...objectives.past_negatives import EMPTY, KNOWN, PastNegativesLearner
+from ..base import Message, Task
+from ._self_supervised import (
     SelfSupervised,
     SelfSupervisedMemory,
 )
-from fedrepro.methods.objectives.past_negatives import EMPTY, KNOWN, PastNegativesLearner
 
 
 class FedPNP(SelfSupervised):

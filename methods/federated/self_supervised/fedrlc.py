@@ -27,13 +27,13 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from fedrepro.methods.clusters.soft_assignment import CENTRES, student_t
-from fedrepro.methods.federated.base import Server, Task
-from fedrepro.methods.federated.self_supervised._initial_centres import with_initial_centres
-from fedrepro.methods.federated.self_supervised.fedema import FedEMA, ScaledMemory
-from fedrepro.methods.objectives._soft_clusters import CentredLearner, divergence
-from fedrepro.methods.objectives.crossed_kl import SELECTED
-from fedrepro.methods.state import State, take
+from ...clusters.soft_assignment import CENTRES, student_t
+from ...objectives._soft_clusters import CentredLearner, divergence
+from ...objectives.crossed_kl import SELECTED
+from ...state import State, take
+from ..base import Server, Task
+from ._initial_centres import with_initial_centres
+from .fedema import FedEMA, ScaledMemory
 
 _BATCH = 500
 

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
-from fedrepro.methods.nn.normalisation import Norm, TwinVariance
+from ...nn.normalisation import Norm, TwinVariance
+from ._self_supervised import SelfSupervised
 
 
 @dataclass(frozen=True)

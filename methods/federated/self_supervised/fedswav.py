@@ -8,7 +8,7 @@ Evidence: `tests/methods/test_self_supervised.py`.
 
 from __future__ import annotations
 
-from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
+from ._self_supervised import SelfSupervised
 
 
 class FedSwAV(SelfSupervised):

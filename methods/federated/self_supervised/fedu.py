@@ -17,13 +17,13 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from fedrepro.methods.federated.base import Task
-from fedrepro.methods.federated.self_supervised._local_models import (
+from ...state import State, part
+from ..base import Task
+from ._local_models import (
     KeepsLocalModel,
     LocalModelMemory,
     distance_of,
 )
-from fedrepro.methods.state import State, part
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from fedrepro.methods.clusters.balanced_clustering import balanced_centroids
-from fedrepro.methods.federated.base import Memory, Message, Server, Task
-from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
-from fedrepro.methods.objectives.orchestra import CENTROIDS, QUEUE
-from fedrepro.methods.state import State, repeat
+from ...clusters.balanced_clustering import balanced_centroids
+from ...objectives.orchestra import CENTROIDS, QUEUE
+from ...state import State, repeat
+from ..base import Memory, Message, Server, Task
+from ._self_supervised import SelfSupervised
 
 
 @dataclass

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
+from ._self_supervised import SelfSupervised
 
 
 @dataclass(frozen=True)

@@ -29,14 +29,14 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from fedrepro.methods.data.federation import to_float
-from fedrepro.methods.federated.base import Memory, Message, Server, Task
-from fedrepro.methods.federated.with_labels import WithLabels
-from fedrepro.methods.nn.layers import Sequential, dense_layers
-from fedrepro.methods.nn.modular import MODULE, two_modules
-from fedrepro.methods.state import State, concatenate, n_bytes, part, placed, repeat
-from fedrepro.methods.training.local import Supervised, cross_entropies
-from fedrepro.methods.training.local_loss import Batch
+from ...data.federation import to_float
+from ...nn.layers import Sequential, dense_layers
+from ...nn.modular import MODULE, two_modules
+from ...state import State, concatenate, n_bytes, part, placed, repeat
+from ...training.local import Supervised, cross_entropies
+from ...training.local_loss import Batch
+from ..base import Memory, Message, Server, Task
+from ..with_labels import WithLabels
 
 AUXILIARY = "auxiliary"
 _LABEL_BYTES = 8

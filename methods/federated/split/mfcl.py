@@ -28,34 +28,34 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.federated.base import FederatedMethod, Message, Server, Task
-from fedrepro.methods.federated.client_memory import ClientMemory, ClientStates
-from fedrepro.methods.federated.views import client_views
-from fedrepro.methods.metrics import Evaluation, collapse
-from fedrepro.methods.nn.layers import Layer, Sequential
-from fedrepro.methods.nn.mfcl_modules import mirrored
-from fedrepro.methods.nn.modular import (
+from ...metrics import Evaluation, collapse
+from ...nn.layers import Layer, Sequential
+from ...nn.mfcl_modules import mirrored
+from ...nn.modular import (
     MODULE,
     ModularNetwork,
     plain_layers,
     two_modules,
     with_own_modules,
 )
-from fedrepro.methods.nn.normalisation import Norm, TwinVariance
-from fedrepro.methods.outcome import DivergedError
-from fedrepro.methods.privacy.datamix import Mixed, draw_mixture, joined
-from fedrepro.methods.privacy.secure_aggregation import masked, unmasked_sum
-from fedrepro.methods.state import State, part, placed, repeat
-from fedrepro.methods.training.client_views import ClientViews
-from fedrepro.methods.training.local_loss import Batch, LocalLoss
-from fedrepro.methods.training.probing import image_bytes
-from fedrepro.methods.training.representations import (
+from ...nn.normalisation import Norm, TwinVariance
+from ...outcome import DivergedError
+from ...privacy.datamix import Mixed, draw_mixture, joined
+from ...privacy.secure_aggregation import masked, unmasked_sum
+from ...state import State, part, placed, repeat
+from ...training.client_views import ClientViews
+from ...training.local_loss import Batch, LocalLoss
+from ...training.probing import image_bytes
+from ...training.representations import (
     Pairs,
     RepresentationOptions,
     Representations,
     contrastive_training,
     drawn_pairs,
 )
+from ..base import FederatedMethod, Message, Server, Task
+from ..client_memory import ClientMemory, ClientStates
+from ..views import client_views
 
 DECODER = "decoder"
 

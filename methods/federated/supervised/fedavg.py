@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from fedrepro.methods.federated.base import Memory, Message, Server, Task
-from fedrepro.methods.federated.with_labels import WithLabels
-from fedrepro.methods.metrics import Evaluation
-from fedrepro.methods.metrics.fairness import classes_per_client
-from fedrepro.methods.nn.classifier import ENCODER
-from fedrepro.methods.state import State, part
+from ...metrics import Evaluation
+from ...metrics.fairness import classes_per_client
+from ...nn.classifier import ENCODER
+from ...state import State, part
+from ..base import Memory, Message, Server, Task
+from ..with_labels import WithLabels
 
 
 @dataclass(frozen=True)

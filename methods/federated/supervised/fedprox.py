@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from fedrepro.methods.federated.base import Memory, Message, Task
-from fedrepro.methods.federated.supervised.fedavg import FedAvg
-from fedrepro.methods.state import State, repeat
-from fedrepro.methods.training.local import Supervised
-from fedrepro.methods.training.local_loss import Batch, squared_distance
+from ...state import State, repeat
+from ...training.local import Supervised
+from ...training.local_loss import Batch, squared_distance
+from ..base import Memory, Message, Task
+from .fedavg import FedAvg
 
 
 class Proximal(Supervised):

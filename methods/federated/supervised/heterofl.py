@@ -17,12 +17,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from fedrepro.methods.federated.base import Memory, Message, Server, Task
-from fedrepro.methods.federated.with_labels import WithLabels
-from fedrepro.methods.nn.classifier import ENCODER
-from fedrepro.methods.state import State, part, repeat
-from fedrepro.methods.training.local import Supervised
-from fedrepro.methods.training.local_loss import Batch
+from ...nn.classifier import ENCODER
+from ...state import State, part, repeat
+from ...training.local import Supervised
+from ...training.local_loss import Batch
+from ..base import Memory, Message, Server, Task
+from ..with_labels import WithLabels
 
 
 class PresentClasses(Supervised):

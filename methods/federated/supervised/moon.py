@@ -18,14 +18,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fedrepro.methods.federated.base import Message, Task
-from fedrepro.methods.federated.client_memory import ClientMemory, ClientStates
-from fedrepro.methods.federated.supervised.fedavg import FedAvg
-from fedrepro.methods.nn.classifier import ENCODER
-from fedrepro.methods.state import State, n_models, part, repeat
-from fedrepro.methods.training.local import Supervised, cross_entropies
-from fedrepro.methods.training.local_loss import Batch
-from fedrepro.methods.training.probing import image_bytes
+from ...nn.classifier import ENCODER
+from ...state import State, n_models, part, repeat
+from ...training.local import Supervised, cross_entropies
+from ...training.local_loss import Batch
+from ...training.probing import image_bytes
+from ..base import Message, Task
+from ..client_memory import ClientMemory, ClientStates
+from .fedavg import FedAvg
 
 
 def model_contrast(z: Tensor, received: Tensor, previous: Tensor, temperature: float) -> Tensor:

@@ -17,12 +17,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from fedrepro.methods.data.federation import to_float
-from fedrepro.methods.federated.base import Memory, Message, Server, Task
-from fedrepro.methods.federated.with_labels import WithLabels
-from fedrepro.methods.nn.classifier import Classifier
-from fedrepro.methods.state import State, concatenate, n_models, placed, pool_average, take
-from fedrepro.methods.training.local import Supervised
+from ...data.federation import to_float
+from ...nn.classifier import Classifier
+from ...state import State, concatenate, n_models, placed, pool_average, take
+from ...training.local import Supervised
+from ..base import Memory, Message, Server, Task
+from ..with_labels import WithLabels
 
 
 @torch.no_grad()

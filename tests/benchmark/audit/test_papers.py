@@ -10,9 +10,9 @@ import pytest
 
 from fedrepro.benchmark.audit.checks import mean_and_sd
 from fedrepro.benchmark.audit.findings import Finding, findings_for
-from fedrepro.benchmark.cli import main
 from fedrepro.benchmark.spec.load import load_papers
 from fedrepro.benchmark.spec.model import Paper
+from fedrepro.cli import main
 from fedrepro.reports.audit import html, markdown
 
 Found = Mapping[str, Sequence[Finding]]

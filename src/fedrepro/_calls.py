@@ -1,0 +1,254 @@
+"""What a notebook or a script asks for: papers, a plan, a run, a judgement, a report."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fedrepro.benchmark.errors import FedreproError
+from fedrepro.benchmark.external.files import read_files
+from fedrepro.benchmark.external.rows import Row, from_records
+from fedrepro.benchmark.planning.looks_reached import as_stored
+from fedrepro.benchmark.planning.plan import Plan, make_plan
+from fedrepro.benchmark.results import Protocol
+from fedrepro.benchmark.spec.load import load_paper, load_papers
+from fedrepro.benchmark.spec.model import Paper
+from fedrepro.benchmark.spec.readings import under
+from fedrepro.benchmark.store.store import Store
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fedrepro._results import Results
+
+STORE = Path("results/store")
+
+
+def papers() -> pd.DataFrame:
+    """The papers that come with fedrepro: a row for each, with its size, indexed by its id.
+
+    Raises `SpecError` for specs that are not well-formed.
+    """
+    import pandas as pd
+
+    rows = [
+        {
+            "paper": paper.id,
+            "title": paper.title,
+            "year": paper.year,
+            "tables": len(paper.tables),
+            "cells": sum(len(table.cells) for table in paper.tables),
+            "claims": sum(len(table.claims) for table in paper.tables),
+            "profiles": ", ".join(paper.profiles),
+            "address": paper.address,
+        }
+        for paper in load_papers()
+    ]
+    return pd.DataFrame(rows).set_index("paper")
+
+
+def plan(
+    paper: str | Paper,
+    profile: str = "reduced",
+    *,
+    tables: Sequence[str] | None = None,
+    rows: str | None = None,
+    on: str | None = None,
+    trials: int | None = None,
+    series: int | None = None,
+    sets: Mapping[str, Any] | None = None,
+    readings: Sequence[str] = (),
+) -> Plan:
+    """What a run would train: `.runs` are unique, `.cells` say which run each cell reads.
+
+    paper: an id such as "cpcfl". profile: how much is run. tables: ids, None for all. rows: a
+    pattern such as "CP-CFL|*". on: a data set of the profile. trials, series: instead of
+    the profile's. sets: changed settings by dotted path. readings: of what the paper leaves open.
+
+    Raises `SpecError` for a name or a setting that does not exist.
+    """
+    found = load_paper(paper) if isinstance(paper, str) else paper
+    return make_plan(
+        under(found, readings) if readings else found,
+        profile,
+        tables=tables,
+        rows=rows,
+        on=on,
+        trials=trials,
+        series=series,
+        sets=sets or {},
+    )
+
+
+def run(
+    paper: str | Paper,
+    profile: str = "reduced",
+    *,
+    store: Path | str = STORE,
+    data_dir: Path | str | None = None,
+    jobs: int | None = None,
+    device: str = "auto",
+    download: bool = False,
+    progress: bool = True,
+    **selection: Any,
+) -> Results:
+    """Trains what the store lacks, and judges every cell; `fedrepro run` in Python.
+
+    store: the folder of finished trials, which are not trained again. data_dir: of real data sets;
+    $FEDREPRO_DATA by default. jobs: worker processes, 0 for this one, None for one a core. They
+    import nothing of the script that calls this, so that it needs no `if __name__ ==
+    "__main__"`. progress: whether standard error shows it. selection: as of `plan`.
+
+    Raises `FedreproError` for what does not exist, and a store that cannot be written; a trial that
+    fails is told in the results.
+    """
+    from rich.console import Console
+
+    from fedrepro.benchmark.execution.progress import Progress
+    from fedrepro.benchmark.execution.run import execute
+
+    clock, chosen, kept = time.perf_counter(), plan(paper, profile, **selection), Store(Path(store))
+    data = data_dir or os.environ.get("FEDREPRO_DATA")
+    done = execute(
+        chosen,
+        kept,
+        data_dir=None if data is None else Path(data),
+        device=device,
+        jobs=jobs,
+        download=download,
+        progress=Progress() if progress else Progress(Console(quiet=True)),
+    )
+    wall_s = time.perf_counter() - clock
+    return _judged(chosen, kept, "run", selection.get("trials"), wall_s, done.not_run)
+
+
+def stored(
+    paper: str | Paper,
+    profile: str = "reduced",
+    *,
+    store: Path | str = STORE,
+    stale: bool = False,
+    **selection: Any,
+) -> Results:
+    """Judges what a store holds, and trains nothing; takes and raises otherwise what `run` does.
+
+    stale: whether trials of earlier code are shown where there are none of the present one; the
+    report says so then.
+    """
+    chosen, kept = plan(paper, profile, **selection), Store(Path(store))
+    trials = selection.get("trials")
+    if not stale:
+        return _judged(chosen, kept, "stored", trials)
+    from fedrepro._results import Results
+    from fedrepro.benchmark.judging.as_made import judge_as_made
+
+    command = _command(chosen, "stored")
+    return Results(judge_as_made(chosen, kept, trials, command=command))
+
+
+def judge(
+    paper: str | Paper,
+    results: pd.DataFrame | Path | str | Sequence[Path | str],
+    *,
+    tables: Sequence[str] | None = None,
+    protocol: Protocol = "scaled",
+    note: str = "",
+    audit: bool = True,
+) -> Results:
+    """Judges results that were made elsewhere; `fedrepro judge` in Python.
+
+    results: files (CSV, JSON lines, a TOML map of exports: docs/your-results.md), or a data frame
+    with columns table, row, column, seed and value; metric, unit and round may be there.
+    tables: ids; None for those that have results.
+    protocol, note: how the numbers were made, as you declare it. Only "full", the published
+    protocol, is held against the print.
+    audit: whether to look for contradictions among the printed numbers, which takes seconds.
+
+    Raises `FedreproError` for a file that cannot be read, and results that belong to no cell.
+    """
+    from fedrepro._results import Results
+    from fedrepro.benchmark.judging.external import judge_external
+
+    if protocol not in ("full", "scaled"):
+        raise FedreproError(f"protocol must be 'full' or 'scaled', not {protocol!r}")
+    found = load_paper(paper) if isinstance(paper, str) else paper
+    files: list[Path] = []
+    if isinstance(results, (str, Path)):
+        files = [Path(results)]
+    elif isinstance(results, Sequence):
+        files = [Path(one) for one in results]
+    rows = read_files(files, found) if files else _rows(results, found)
+    names = [file.name for file in files]
+    return Results(
+        judge_external(
+            found,
+            rows,
+            command=f"fedrepro.judge({found.id!r}, {', '.join(names) or 'a data frame'})",
+            tables=tables,
+            protocol=protocol,
+            note=note,
+            files=names,
+            audit=audit,
+        )
+    )
+
+
+def report(what: Results | str | Sequence[Results], out: Path | str) -> Path:
+    """Writes a report in every format to the folder `out`, and gives the path of its HTML.
+
+    what: judged results, one or several, or the id of a paper, of which the store's results under
+    the reduced profile are taken.
+
+    Raises `FedreproError` if the folder cannot be written.
+    """
+    from fedrepro._results import Results
+
+    one = stored(what) if isinstance(what, str) else what
+    several = [one] if isinstance(one, Results) else one
+    from fedrepro.reports.publish import write_report
+
+    write_report([each.report for each in several], out)
+    return Path(out) / "report.html"
+
+
+def _judged(
+    chosen: Plan,
+    kept: Store,
+    call: str,
+    trials: int | None,
+    wall_s: float = 0.0,
+    not_run: Mapping[str, str] | None = None,
+) -> Results:
+    from fedrepro._results import Results
+    from fedrepro.benchmark.judging.judge import judge
+
+    command, as_far = _command(chosen, call), as_stored(chosen, kept, trials)
+    return Results(judge(as_far, kept, command=command, wall_s=wall_s, not_run=not_run))
+
+
+def _command(chosen: Plan, call: str) -> str:
+    return f"fedrepro.{call}({chosen.paper.id!r}, {chosen.profile.name!r})"
+
+
+def _rows(results: Any, paper: Paper) -> list[Row]:
+    """The rows of a data frame; a missing value is a trial that is not there."""
+    import pandas as pd
+
+    if not isinstance(results, pd.DataFrame):
+        raise FedreproError(f"results must be files or a data frame, not {type(results).__name__}")
+    records = (
+        (
+            f"row {i}",
+            {str(name): None if _is_missing(value) else value for name, value in one.items()},
+        )
+        for i, one in enumerate(results.to_dict("records"))
+    )
+    return from_records(records, paper.id)
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))

@@ -1,0 +1,65 @@
+"""`fedrepro audit`: what the printed numbers say of each other."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Sequence
+
+from fedrepro.benchmark.audit.findings import STATUSES, Finding, findings_for
+from fedrepro.benchmark.spec.load import load_papers
+from fedrepro.benchmark.spec.model import Paper
+from fedrepro.commands._judged import publishing
+from fedrepro.commands._options import add_papers, folder, specs
+from fedrepro.commands._terminal import folded, print_json
+
+HELP = "check the printed numbers against each other; nothing is trained"
+EXAMPLE = "fedrepro audit cpcfl --out results/reports/audit"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Papers, the format, where reports go, and the exit code."""
+    add_papers(parser)
+    parser.add_argument("--json", action="store_true", help="every finding as JSON")
+    parser.add_argument(
+        "--out", type=folder, metavar="DIR", help="write audit.html and audit.md to this folder"
+    )
+    parser.add_argument(
+        "--strict", action="store_true", help="exit with 1 if anything is inconsistent"
+    )
+
+
+def execute(given: argparse.Namespace) -> int:
+    """Prints what is not consistent, or all findings as JSON; 1 only if strict."""
+    audited = [
+        (paper, findings_for(paper)) for paper in load_papers(specs(given), ids=given.papers)
+    ]
+    findings = [one for _, found in audited for one in found]
+    if given.json:
+        print_json([one.as_plain() for one in findings])
+    else:
+        for paper, found in audited:
+            _print(paper, found)
+    if given.out is not None:
+        from fedrepro.reports.audit import FILES
+
+        with publishing().replacing(given.out, FILES) as aside:
+            for name, render in FILES.items():
+                (aside / name).write_text(render(audited), encoding="utf-8", errors="replace")
+        for name in () if given.json else FILES:
+            print(f"wrote {given.out / name}")
+    wrong = any(one.status == "inconsistent" for one in findings)
+    return 1 if given.strict and wrong else 0
+
+
+def _print(paper: Paper, findings: Sequence[Finding]) -> None:
+    counts = Counter(one.status for one in findings)
+    print(f"{paper.id}: " + ", ".join(f"{counts[status]} {status}" for status in STATUSES))
+    for status in ("inconsistent", "undecidable"):
+        for one in findings:
+            if one.status == status:
+                print(f"\n  {status.upper()}  {one.id}")
+                print(folded(f"    {one.statement}", 4))
+                print(folded(f"    published: {one.published}", 15))
+                print(folded(f"    computed:  {one.computed}", 15))
+    print()

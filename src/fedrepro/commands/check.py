@@ -1,0 +1,67 @@
+"""`fedrepro check`: are all specs well-formed, and which names does nothing implement yet?"""
+
+from __future__ import annotations
+
+import argparse
+
+from fedrepro.benchmark.judging.narrow_margins import narrow_margins
+from fedrepro.benchmark.planning.check import check
+from fedrepro.benchmark.spec.load import load_papers
+from fedrepro.benchmark.spec.problems import InvalidSpecError
+from fedrepro.commands._options import add_papers, specs
+from fedrepro.commands._terminal import complain_of_plugins, folded, print_json
+
+HELP = "validate the specs; list names that no method implements yet"
+EXAMPLE = "fedrepro check cpcfl"
+_DECLARE = "then add its name to 'vocabulary' in paper.toml"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Papers, and the format."""
+    add_papers(parser)
+    parser.add_argument("--json", action="store_true", help="problems and names as JSON")
+
+
+def execute(given: argparse.Namespace) -> int:
+    """Prints problems, names that nothing implements and warnings.
+
+    2 if there are problems, else 1 if a name is neither implemented nor declared.
+    """
+    complain_of_plugins()
+    try:
+        papers = load_papers(specs(given), ids=given.papers)
+        problems, unimplemented, declared = check(papers)
+    except InvalidSpecError as found:
+        if not given.json:
+            raise
+        papers, problems, unimplemented, declared = (), found.problems, (), ()
+    counts = {
+        paper.id: {
+            "tables": len(paper.tables),
+            "cells": sum(len(table.cells) for table in paper.tables),
+            "claims": sum(len(table.claims) for table in paper.tables),
+        }
+        for paper in papers
+    }
+    code = 2 if problems else 1 if unimplemented else 0
+    if given.json:
+        plain = {"papers": counts, "problems": [one.as_plain() for one in problems]}
+        warnings = [one.as_plain() for one in narrow_margins(papers)]
+        waiting = {"unimplemented": unimplemented, "declared": declared}
+        print_json({**plain, **waiting, "warnings": warnings})
+        return code
+    for problem in problems:
+        print(problem)
+    for missing in unimplemented:
+        said = f"NOT IMPLEMENTED: {missing}; its cells cannot run (to be written? {_DECLARE})"
+        print(folded(said))
+    for missing in declared:
+        print(folded(f"declared, not implemented yet: {missing}"))
+    for warning in narrow_margins(papers):
+        print(folded(f"warning: {warning}"))
+    totals = ", ".join(
+        f"{sum(one[what] for one in counts.values())} {what}"
+        for what in ("tables", "cells", "claims")
+    )
+    print(f"{', '.join(counts)}: {totals}, {len(problems)} problems")
+    return code

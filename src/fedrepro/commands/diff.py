@@ -1,0 +1,69 @@
+"""`fedrepro diff`: what changed between two reports, or two stores."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from pathlib import Path
+
+from fedrepro.benchmark.judging.report_diff import ReportRead, as_read, differences, read_reports
+from fedrepro.benchmark.planning.looks_reached import as_stored
+from fedrepro.benchmark.planning.plan import make_plan
+from fedrepro.commands._judged import store_at
+from fedrepro.commands._options import (
+    add_specs,
+    comma_separated,
+    papers_with_profile,
+    specs,
+)
+from fedrepro.commands._terminal import paint, print_json
+
+HELP = "compare two reports (report.json or its folder) or two stores"
+EXAMPLE = "fedrepro diff results/reports/cpcfl-reduced old/cpcfl-reduced"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Two sides, and how a store is read."""
+    add_specs(parser)
+    for name in ("before", "after"):
+        parser.add_argument(
+            name, type=Path, metavar=name.upper(), help="a report.json, its folder, or a store"
+        )
+    parser.add_argument(
+        "--profile", metavar="PROFILE", default="reduced", help="under which stores are judged"
+    )
+    parser.add_argument(
+        "--papers",
+        metavar="PAPERS",
+        type=comma_separated,
+        default=[],
+        help="papers judged in stores, comma-separated (default: all)",
+    )
+    parser.add_argument("--json", action="store_true", help="the differences as JSON")
+
+
+def execute(given: argparse.Namespace) -> int:
+    """Prints the differences; 1 if there are any, else 0."""
+    found = differences(_read(given.before, given), _read(given.after, given))
+    if given.json:
+        print_json([asdict(one) for one in found])
+        return 1 if found else 0
+    for one in found:
+        moved = one.difference
+        size = "" if moved is None else f" ({moved:+.3g}, beyond both 95 % intervals)"
+        print(f"{one.what:<8} {one.where}: {paint(one.before)} -> {paint(one.after)}{size}")
+    print(f"{len(found)} difference{'' if len(found) == 1 else 's'}")
+    return 1 if found else 0
+
+
+def _read(place: Path, given: argparse.Namespace) -> list[ReportRead]:
+    if not (place / "store.json").is_file():
+        return read_reports(place / "report.json" if place.is_dir() else place)
+    from fedrepro.benchmark.judging.judge import judge
+
+    store = store_at(place)
+    plans = (
+        as_stored(make_plan(paper, given.profile), store, None)
+        for paper in papers_with_profile(given, specs(given))
+    )
+    return [as_read(judge(plan, store, command="", audit=False)) for plan in plans]

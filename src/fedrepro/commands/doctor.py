@@ -1,0 +1,107 @@
+"""`fedrepro doctor`: what is installed, which data are there, and what could run."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import Any
+
+from fedrepro import __version__
+from fedrepro.benchmark.errors import DataError, MissingDataError
+from fedrepro.benchmark.planning.plan import make_plan
+from fedrepro.benchmark.spec.load import load_papers
+from fedrepro.commands._judged import store_at
+from fedrepro.commands._options import add_data, add_specs, add_store, specs
+from fedrepro.commands._terminal import paint, print_json
+from fedrepro.methods.registry import class_in
+
+HELP = "say what is installed, which data are present and intact, which device, what could run"
+EXAMPLE = "fedrepro doctor --data-dir data"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Where data and stored trials lie, and the format."""
+    add_specs(parser)
+    add_data(parser)
+    add_store(parser)
+    parser.add_argument("--json", action="store_true", help="everything as JSON")
+
+
+def execute(given: argparse.Namespace) -> int:
+    """Prints the diagnosis; 2 if data are damaged, else 0."""
+    stored = sum(1 for _ in store_at(given.store).records())
+    found = {
+        "installed": _installed(),
+        "devices": _devices(),
+        "store": {str(given.store): f"{stored} finished trials"},
+        "data": dict(_data(given)),
+        "could run": dict(_runnable(given)),
+    }
+    if given.json:
+        print_json(found)
+    else:
+        for title, facts in found.items():
+            print(f"{title}:")
+            for name, fact in facts.items():
+                word, _, rest = str(fact).partition(":")
+                print(f"  {name:<24}{paint(word)}{':' if rest else ''}{rest}")
+    damaged = any(str(fact).startswith("damaged") for fact in found["data"].values())
+    return 2 if damaged else 0
+
+
+def _installed() -> dict[str, str]:
+    from fedrepro.benchmark.training.checkout import commit
+    from fedrepro.benchmark.training.training import versions
+
+    return {"fedrepro": f"{__version__}, commit {commit() or 'unknown'}", **versions()}
+
+
+def _devices() -> dict[str, str]:
+    import torch
+
+    from fedrepro.benchmark.execution.executors.base import ExecutorOptions
+    from fedrepro.benchmark.execution.executors.local import LocalExecutor
+    from fedrepro.benchmark.training.training import device_name
+
+    here = LocalExecutor(ExecutorOptions(None, "auto", jobs=None))
+    found = {name: device_name(name) for name in dict.fromkeys(("cpu", *here.devices))}
+    gpu = "yes" if torch.cuda.is_available() else "no"
+    return {**found, "CUDA": gpu, "processes": f"{here.slots} by default"}
+
+
+def _data(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
+    """Each part of each set: read whole, so that damage shows."""
+    from fedrepro.benchmark import data
+    from fedrepro.benchmark.data.base import DataSet
+
+    for name in data.names():
+        known: DataSet = class_in(data.module_of(name), DataSet)()
+        for part in ("train", "test") if known.n_classes else ("unlabeled",):
+            try:
+                loaded = data.load(name, part, data_dir=given.data_dir)
+            except MissingDataError:
+                yield f"{name}/{part}", f"missing: {known.how_to_get()}"
+            except DataError as error:
+                yield f"{name}/{part}", f"damaged: {error}"
+            else:
+                whose = "the release" if loaded.is_release else loaded.note or loaded.source
+                yield f"{name}/{part}", f"ok: {len(loaded.portion)} images, {whose}"
+
+
+def _runnable(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
+    """By paper and profile, how many runs have a method and their data."""
+    from fedrepro.benchmark.execution.data_availability import DataAvailability
+
+    available = DataAvailability(given.data_dir, download=False)
+    for paper in load_papers(specs(given)):
+        for profile in paper.profiles:
+            plan = make_plan(paper, profile)
+            ready = [_ready(run, available) for run in plan.runs]
+            unbound = sum(one.config is None for one in plan.cells)
+            told = f"{sum(ready)} of {len(ready)} runs have their data"
+            yield f"{paper.id} {profile}", f"{told}; {unbound} cells need or have no run"
+
+
+def _ready(run: Any, available: Any) -> bool:
+    """Whether a run, and the one that it starts from, have their data."""
+    return run is None or (available.problem(run) is None and _ready(run.start, available))

@@ -1,0 +1,117 @@
+"""`fedrepro new-table`: the draft of a spec from a LaTeX tabular or CSV."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from fedrepro.benchmark.errors import FedreproError
+from fedrepro.benchmark.planning.check import check
+from fedrepro.benchmark.spec import limits
+from fedrepro.benchmark.spec.folders import PAPER_FILE, first_own_folder, paper_folders
+from fedrepro.benchmark.spec.load import load_paper
+from fedrepro.benchmark.spec.table_import import draft, parse
+from fedrepro.benchmark.store.files import write_whole
+from fedrepro.commands._options import folder
+
+HELP = "draft a table spec from a LaTeX tabular or a CSV file; the draft passes `check`"
+EXAMPLE = "fedrepro new-table table7.tex --paper mypaper --table 7 --title 'Accuracy by depth'"
+PAPER = """\
+id = "{id}"
+title = "draft: title of {id}"
+authors = "?"
+year = 2000
+venue = "?"
+
+# Defaults of every cell; `fedrepro methods NAME` tells the options of each.
+[experiment]
+clients.data = "digits"
+clients.image_size = 8
+clients.channels = 1
+clients.partition = "iid"
+clients.count = 10
+encoder.name = "cnn"
+encoder.widths = [8, 8]
+encoder.dim = 32
+encoder.padding = 1
+head.widths = []
+pretraining.method = "none"
+training.rounds = 10
+
+[profiles.paper]
+trials = 5
+
+[profiles.smoke]
+trials = 2
+[[profiles.smoke.overrides]]
+path = "training.rounds"
+value = 2
+why = "seconds, for tests"
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The source, where the table belongs, and what it shows."""
+    parser.add_argument("source", type=Path, metavar="FILE", help=".tex or .csv; - reads a pipe")
+    parser.add_argument("--paper", required=True, metavar="ID", help="paper id; made if it is new")
+    parser.add_argument("--table", required=True, metavar="N", help="7, B.14 or figure-4")
+    parser.add_argument("--title", default="draft: title", help="in your own words")
+    parser.add_argument("--metric", default="accuracy", help="what the cells show")
+    parser.add_argument(
+        "--specs",
+        type=folder,
+        metavar="DIR",
+        help="folder of papers of your own, made if it is new (default: $FEDREPRO_TABLES, else "
+        "./tables)",
+    )
+
+
+def execute(given: argparse.Namespace) -> int:
+    """Writes the draft and checks the paper; 2 if there are problems."""
+    for option, name in (("--paper", given.paper), ("--table", given.table)):
+        refused = limits.name_problem(name)
+        if refused is not None:
+            raise FedreproError(f"{option}: {refused}")
+    for option, text in (("--title", given.title), ("--metric", given.metric)):
+        if text.encode("utf-8", "ignore").decode() != text:
+            raise FedreproError(f"{option}: {text!r} is not UTF-8 text")
+    root = given.specs or first_own_folder()
+    folder = root / given.paper
+    path = folder / f"{given.table}.toml"
+    if os.path.lexists(path):
+        raise FedreproError(f"{path} is there already; remove it or give another --table")
+    comes_along = paper_folders().get(given.paper)
+    if comes_along is not None and not folder.exists():
+        raise FedreproError(
+            f"--paper: '{given.paper}' comes along with fedrepro, and a paper of your own would "
+            f"hide all its tables: choose another id, or copy {comes_along} to {folder} first"
+        )
+    text = draft(
+        parse(_read(given.source)), table=given.table, title=given.title, metric=given.metric
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    if not os.path.lexists(folder / PAPER_FILE):
+        write_whole(folder / PAPER_FILE, PAPER.format(id=given.paper).encode())
+        print(f"wrote {(folder / PAPER_FILE).absolute()}")
+    write_whole(path, text.encode())
+    print(f"wrote {path.absolute()}")
+    problems, _, _ = check([load_paper(given.paper, root)])
+    for problem in problems:
+        print(problem)
+    if not problems:
+        print("it passes `fedrepro check`; now fill in section, margin, methods and claims")
+    return 2 if problems else 0
+
+
+def _read(source: Path) -> str:
+    try:
+        if str(source) == "-":
+            return sys.stdin.read(limits.FILE_BYTES + 1)
+        if source.exists() and not source.is_file():
+            raise FedreproError(f"{source} is no file (- reads a pipe)")
+        with source.open(encoding="utf-8") as file:
+            return file.read(limits.FILE_BYTES + 1)
+    except UnicodeDecodeError:
+        raise FedreproError(f"{source} is not UTF-8 text") from None

@@ -1,0 +1,80 @@
+"""`fedrepro plan`: what a run would train, and how long it would take."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from functools import cache
+
+from fedrepro.benchmark.judging import chances
+from fedrepro.benchmark.planning.summary import Summary, Trial, summarize
+from fedrepro.benchmark.store.store import Store
+from fedrepro.commands._options import (
+    add_cells,
+    add_data,
+    add_execution,
+    add_papers,
+    add_store,
+    chosen_plan,
+    estimator_for,
+    papers_with_profile,
+    refuse_selection,
+    specs,
+)
+from fedrepro.commands._terminal import print_json
+
+HELP = "say how many unique runs a profile needs, how many cells share them, and the time"
+EXAMPLE = "fedrepro plan cpcfl --profile paper --device cuda --jobs 1"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Papers, and the same selection as `run`."""
+    add_papers(parser)
+    add_cells(parser)
+    add_data(parser)
+    add_store(parser)
+    add_execution(parser)
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--runs", action="store_true", help="list every unique run")
+    form.add_argument("--json", action="store_true", help="the plan and its runs as JSON")
+
+
+def execute(given: argparse.Namespace) -> int:
+    """Prints the plan, of several papers a line each and all of it; 3 if it holds no run."""
+    alone = len(given.papers) == 1
+    if not alone:
+        refuse_selection(given)
+    store = Store(given.store)
+    estimator = cache(lambda: estimator_for(given, store))
+    size: Counter[str] = Counter()
+    missing: dict[Trial, None] = {}
+    plain = []
+    for paper in papers_with_profile(
+        given, specs(given)
+    ):  # one by one: not all plans of a large suite are held
+        summary = summarize(chosen_plan(given, paper), store, estimator)
+        size.update(papers=1, cells=len(summary.plan.cells), trials=summary.trials)
+        missing.update(dict.fromkeys(summary.missing))
+        if given.json:
+            judged = [one.as_plain() for one in chances.chances(summary.plan, store)]
+            plain.append({**summary.as_plain(estimator().of_one), "judged": judged})
+        else:
+            _print(summary, given, store if alone else None)
+    if given.json:
+        print_json(plain[0] if alone else plain)
+    elif not alone:
+        left = estimator().of(missing) if missing else None
+        print(f"{size['papers']} papers: {size['cells']} cells, {size['trials']} trials")
+        lines = ["no trial is missing"] if left is None else [left.line(), left.longest_line()]
+        print(*lines, sep="\n")
+    return 0 if size["trials"] else 3
+
+
+def _print(summary: Summary, given: argparse.Namespace, alone: Store | None) -> None:
+    """The lines of a paper; one where it is not alone, else also what `store` says of chances."""
+    lines = [summary.line()]
+    if alone is not None:
+        lines = [*summary.lines(), *chances.lines(chances.chances(summary.plan, alone))]
+    for run in summary.plan.runs if given.runs else ():
+        lines.append(f"  {run.key}  {summary.sharing.get(run, 0):>3} cells  {run.description}")
+    print(*lines, sep="\n", flush=True)
