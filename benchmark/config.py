@@ -28,9 +28,6 @@ class RunConfig:
     federated method leaves that open. augmentation: options of the views; None where none are
     drawn. start: the run whose encoder this one starts from.
     start_trial: the one trial of `start` that every trial uses, or None for the trial's own.
-    redrawn: the one source of randomness that each trial draws anew, while all others are those of
-    trial 0 (`methods.seeds.SOURCES`, and `pretraining` for the run that it starts from); None, as
-    in every ordinary run, for all of them.
     series: which series its trials belong to; trials of two series share no random number.
     precision: in which numbers networks multiply (`methods.nn.precision`).
     """
@@ -46,7 +43,6 @@ class RunConfig:
     augmentation: Mapping[str, Json] | None = None
     start: RunConfig | None = None
     start_trial: int | None = None
-    redrawn: str | None = None
     series: int = 0
     precision: str = FULL_PRECISION
 
@@ -64,9 +60,7 @@ class RunConfig:
         """Plain data, the run that this one starts from included."""
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
         plain["start"] = None if self.start is None else self.start.as_dict()
-        # Keys of ordinary runs are older than these three.
-        if self.redrawn is None:
-            del plain["redrawn"]
+        # Keys of ordinary runs are older than these two.
         if not self.series:
             del plain["series"]
         if self.precision == FULL_PRECISION:
@@ -97,8 +91,6 @@ class RunConfig:
             return f"costs of {words}"
         if self.start is not None:
             words += f", started from {self.start.description}"
-        if self.redrawn is not None:
-            words += f", only {self.redrawn} drawn anew"
         if self.series and self.start is None:
             words += f", series {self.series}"
         if self.precision != FULL_PRECISION and self.start is None:

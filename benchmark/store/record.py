@@ -113,8 +113,7 @@ def _check_kinds(plain: Mapping[str, Any], metrics: Mapping[str, Curve]) -> None
         "provenance": all(isinstance(provenance.get(one, ""), str) for one in _TEXTS)
         and isinstance(provenance.get("commit"), str | None)
         and all(_is_number(provenance.get(one, 0)) for one in ("wall_s", "interrupted"))
-        and _is_texts(provenance.get("versions", {}))
-        and _is_texts(dict.fromkeys(provenance.get("drawn", ()), "")),
+        and _is_texts(provenance.get("versions", {})),
         "data": all(
             isinstance(used.get("checksum", ""), str)
             and all(isinstance(one, str | bool | int | float | None) for one in used.values())

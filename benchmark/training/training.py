@@ -54,8 +54,8 @@ def train_trial(
     """One trial, and where its numbers come from.
 
     encoder: weights of the run that `config` starts from, one model; None for a random start.
-    provenance: device, versions, commit, started (UTC), wall_s, data by portion, the sources of
-    randomness that were drawn from (`methods.seeds.SOURCES`), and how often it was interrupted.
+    provenance: device, versions, commit, started (UTC), wall_s, data by portion, and how
+    often it was interrupted.
     `started` is when its first part began, wall_s the seconds of all parts, without those whose
     work was lost. save: called about every `save_every_s` seconds (0: never) with what `saved` may
     be later on to go on from there; `StaleStateError` if that was made from other data.
@@ -68,10 +68,8 @@ def train_trial(
         raise ValueError("an encoder is needed exactly where a run starts from another")
     started, clock = datetime.now(UTC), time.perf_counter()
     place = torch.device(device)
-    redrawn = {} if config.redrawn is None else {config.redrawn: seed}
-    seeds = Seeds(0 if redrawn else seed, redrawn, config.series)
+    seeds = Seeds(seed, config.series)
     before = saved["trial"] if saved else {}
-    seeds.drawn.update(before.get("drawn", ()))
     trained_s, interrupted = before.get("wall_s", 0.0), before.get("interrupted", -1) + 1
     since = before.get("started", started.isoformat(timespec="seconds"))
 
@@ -81,7 +79,6 @@ def train_trial(
             "wall_s": trained_s + time.perf_counter() - clock,
             "interrupted": interrupted,
             "data": dict(trial.used),
-            "drawn": sorted(seeds.drawn),
         }
 
     unit = _UNITS.get(config.stage, "step")

@@ -44,7 +44,7 @@ from tests.benchmark.damage import changed, damaged, forged, sealed_again
 Reader = Callable[[random.Random], None]
 PROVENANCE = {
     "device": "d", "wall_s": 1.0, "started": "2026-01-01T00:00:00+00:00", "commit": "0a1b2c3d4e",
-    "versions": {"fedrepro": "0.1.0", "torch": "2"}, "drawn": ["batches"], "interrupted": 0,
+    "versions": {"fedrepro": "0.1.0", "torch": "2"}, "interrupted": 0,
     "data": {"digits/train": {"checksum": "ab", "source": "s", "is_release": True, "note": None}},
 }  # fmt: skip
 

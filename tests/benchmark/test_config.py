@@ -42,15 +42,6 @@ def test_description_names_method_data_and_start(tiny_config: Make) -> None:
     assert config.description == "fedavg on digits, started from simclr on digits"
 
 
-def test_a_run_that_draws_one_source_anew_is_never_the_ordinary_one(tiny_config: Make) -> None:
-    ordinary = tiny_config({"pretraining": {"method": "simclr"}})
-    assert "redrawn" not in ordinary.canonical  # keys are those of before there was such a thing
-    varied = replace(ordinary, redrawn="partition")
-    assert len({ordinary.key, varied.key, replace(ordinary, redrawn="weights").key}) == 3
-    assert RunConfig.from_dict(json.loads(json.dumps(varied.as_dict()))) == varied
-    assert varied.description == f"{ordinary.description}, only partition drawn anew"
-
-
 def test_a_run_of_another_series_starts_from_one_of_that_series(tiny_config: Make) -> None:
     ordinary = tiny_config({"pretraining": {"method": "simclr"}})
     assert "series" not in ordinary.canonical

@@ -18,7 +18,6 @@ from tests.benchmark.small_papers import write_papers
 READ_SPECS = {
     "audit", "baselines", "check", "claims", "completion", "diff", "doctor", "list", "multiverse",
     "new-table", "plan", "published", "readings", "regress", "report", "run", "show", "tables",
-    "variance",
 }  # fmt: skip
 Said = pytest.CaptureFixture[str]
 

@@ -121,32 +121,7 @@ def test_missing_data_are_a_data_error(tiny_config: Make, tmp_path: Any) -> None
         train_trial(config, 0, data_dir=tmp_path, device="cpu")
 
 
-def test_only_the_redrawn_source_of_a_trial_moves(tiny_config: Make) -> None:
-    """Trial 3 of a run that draws one source anew has that of trial 3 and all else of trial 0."""
-    ordinary = [train(tiny_config(), seed)[0] for seed in (0, 3)]
-    counts = [one.arrays["class_counts"] for one in ordinary]
-    partition, _ = train(replace(tiny_config(), redrawn="partition"), 3)
-    np.testing.assert_array_equal(partition.arrays["class_counts"], counts[1])
-    assert partition.metrics not in [one.metrics for one in ordinary]
-    for source in ("weights", "batches"):
-        varied, _ = train(replace(tiny_config(), redrawn=source), 3)
-        np.testing.assert_array_equal(varied.arrays["class_counts"], counts[0])
-        assert varied.metrics not in [one.metrics for one in ordinary]
-
-
 def test_nothing_of_a_trial_is_that_of_its_namesake_in_another_series(tiny_config: Make) -> None:
     ordinary, other = (train(tiny_config().in_series(series))[0] for series in (0, 1))
     assert ordinary.metrics == train(tiny_config())[0].metrics != other.metrics
     assert not np.array_equal(ordinary.arrays["class_counts"], other.arrays["class_counts"])
-
-
-@pytest.mark.parametrize("source", ["pretraining", "partition", "weights", "batches", "clusters"])
-def test_trial_0_is_the_ordinary_one_whatever_is_redrawn(tiny_config: Make, source: str) -> None:
-    varied, _ = train(replace(tiny_config(), redrawn=source))
-    assert varied.metrics == train(tiny_config())[0].metrics
-
-
-def test_a_source_that_a_run_lacks_moves_nothing(tiny_config: Make) -> None:
-    outcome, provenance = train(replace(tiny_config(), redrawn="clusters"), 5)
-    assert "clusters" not in provenance["drawn"]
-    assert outcome.metrics == train(tiny_config())[0].metrics

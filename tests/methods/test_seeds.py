@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedrepro.methods.seeds import SOURCES, Seeds
+from fedrepro.methods.seeds import Seeds
 
 words = st.text(
     st.characters(exclude_characters="/", exclude_categories=["Cs"]), min_size=1, max_size=8
@@ -45,46 +45,3 @@ def test_a_stream_is_the_same_whatever_was_drawn_before() -> None:
 
 def test_streams_live_on_the_cpu() -> None:
     assert Seeds(0).generator("weights").device == torch.device("cpu")
-
-
-def source_of(stream: str) -> str:
-    return next((source for source, names in SOURCES.items() if stream in names), "batches")
-
-
-STREAMS = [*(name for names in SOURCES.values() for name in names), "batches", "views", "mask"]
-
-
-@given(st.sampled_from(list(SOURCES)), st.integers(0, 50), st.integers(0, 50))
-def test_a_redrawn_source_is_that_of_the_other_trial_and_nothing_else_moves(
-    source: str, trial: int, other: int
-) -> None:
-    seeds = Seeds(trial, {source: other})
-    for stream in STREAMS:
-        expected = Seeds(other if source_of(stream) == source else trial)
-        assert seeds.number(stream, 4, 7) == expected.number(stream, 4, 7)
-
-
-def test_no_stream_belongs_to_two_sources() -> None:
-    streams = [name for names in SOURCES.values() for name in names]
-    assert len(set(streams)) == len(streams)
-
-
-def test_sources_that_were_drawn_from_are_noted() -> None:
-    seeds = Seeds(3)
-    assert seeds.drawn == set()
-    seeds.generator("partition", "training", 2)
-    seeds.generator("views", 0, 1)
-    assert seeds.drawn == {"partition", "batches"}
-    assert seeds == Seeds(3)
-    assert hash(seeds) == hash(Seeds(3))
-
-
-def test_no_stream_of_a_series_is_one_of_another() -> None:
-    numbers = [
-        Seeds(trial, {"weights": other}, series).number(stream, 3)
-        for series in range(4)
-        for trial, other in ((0, 0), (1, 11), (2, 12))
-        for stream in ("weights", "batches", "partition")
-    ]
-    assert len(set(numbers)) == len(numbers)
-    assert Seeds(1, series=0).number("batches", 3) == 6513698346353964663
