@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -28,12 +28,33 @@ from ...training.self_supervised import SelfSupervisedLoss
 from ..base import Task
 from ..views import client_views
 from ._features import batchwise, choose, padded
-
-if TYPE_CHECKING:
-    from .fcl import FCL
+from ._self_supervised import SelfSupervised
 
 IMAGES = "images"
 REMOTE, EXISTS, SHOWN = "remote.features", "remote.exists", "remote.images"
+
+
+@dataclass(frozen=True)
+class FusionOptions(SelfSupervised):
+    """Options of every method, those of MoCo, and what FCL adds.
+
+    Attributes:
+        feature_fusion: Whether features are exchanged.
+        local_negatives: Whether local features stay negatives next to remote ones.
+        mixed_images: Images in each encrypted one (k of InstaHide), 0 for no encryption.
+        neighbourhood_matching: Whether Eq. 11 is added.
+        neighbours: N.
+        matching_temperature: τ_nm.
+        matching_weight: λ.
+    """
+
+    feature_fusion: bool = True
+    local_negatives: bool = False
+    mixed_images: int = 4
+    neighbourhood_matching: bool = True
+    neighbours: int = 10
+    matching_temperature: float = 0.2
+    matching_weight: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -63,7 +84,7 @@ class FusionLoss(SelfSupervisedLoss):
 
     def __init__(
         self,
-        method: FCL,
+        options: FusionOptions,
         learner: MoCoLearner,
         task: Task,
         remote: Sequence[Remote],
@@ -72,7 +93,7 @@ class FusionLoss(SelfSupervisedLoss):
     ) -> None:
         views = client_views(task, t, clients)
         super().__init__(learner, task.model.encoder, task.federation.train, views)
-        self.moco, self.client_views, self.options, self.remote = learner, views, method, remote
+        self.moco, self.client_views, self.options, self.remote = learner, views, options, remote
         self.n_classes = task.federation.n_classes
         self._candidates = [task.seeds.generator("candidates", t, c) for c in clients.tolist()]
         self._encryption = [task.seeds.generator("encryption", t, c) for c in clients.tolist()]

@@ -31,8 +31,7 @@ from ...state import State, clone, put, repeat, take
 from ..base import Message, Server, Task
 from ..client_memory import ClientMemory
 from ._features import Banks, all_but, packed, unpacked
-from ._fusion import FusionLoss, Remote, new_bank
-from ._self_supervised import SelfSupervised
+from ._fusion import FusionLoss, FusionOptions, Remote, new_bank
 
 MEASURED, EXPECTED = METRICS
 UNKNOWN = -1.0
@@ -63,23 +62,8 @@ class FusionServer:
     banks: Banks
 
 
-@dataclass(frozen=True)
-class FCL(SelfSupervised):
-    """Options of every method, and those of MoCo.
-
-    feature_fusion: whether features are exchanged. local_negatives: whether local features stay
-    negatives next to remote ones. mixed_images: images in each encrypted one (k of InstaHide), 0
-    for no encryption. neighbourhood_matching: whether Eq. 11 is added. neighbours: N.
-    matching_temperature: τ_nm. matching_weight: λ.
-    """
-
-    feature_fusion: bool = True
-    local_negatives: bool = False
-    mixed_images: int = 4
-    neighbourhood_matching: bool = True
-    neighbours: int = 10
-    matching_temperature: float = 0.2
-    matching_weight: float = 1.0
+class FCL(FusionOptions):
+    """Options of MoCo and of `FusionOptions`."""
 
     def objective_name(self) -> str:
         return "moco"
