@@ -1,23 +1,43 @@
 """Is one experiment printed with one value, wherever a paper prints it?
 
-Equal experiments may still be other runs (a single run here, the mean of five there). Two tables
-are taken to print the same runs if at least half of the experiments that they share agree; only
-then is a difference inconsistent. Otherwise it is undecidable, and between a single number and a
-mean with its spread no finding at all.
+What is shared is a quantity: the same experiment, measure, round and trial. Equal experiments may
+still be other runs (a single run here, the mean of five there). Two tables are taken to print the
+same runs if at least half of the experiments that they share agree; only then is a difference
+inconsistent. Otherwise it is undecidable, and between a single number and a mean with its spread
+no finding at all.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from ...spec.model import Paper
 from ..findings import Finding, Status, finding
-from ..identity import ComparableValue
-from ..quantities import Pair, Shared, agree, shared_values, tables_of
+from ..identity import ComparableValue, numbers
+from ..rounding import can_be_one_value
 
 KIND = "same-experiment"
+Pair = tuple[ComparableValue, ComparableValue]
+
+
+@dataclass(frozen=True)
+class Shared:
+    """The values of a paper that are printed more than once.
+
+    groups: by quantity, where the paper prints several. pairs: by two tables, the values that they
+    share.
+    """
+
+    groups: Sequence[Sequence[ComparableValue]]
+    pairs: Mapping[tuple[str, str], Sequence[Pair]]
+
+    def same_runs(self, one: ComparableValue, other: ComparableValue) -> bool:
+        """Whether their tables print the same runs."""
+        pairs = self.pairs[tables_of((one, other))]
+        return 2 * sum(agree(*pair) for pair in pairs) >= len(pairs)
 
 
 def check(paper: Paper) -> Iterator[Finding]:
@@ -35,6 +55,29 @@ def check(paper: Paper) -> Iterator[Finding]:
         agreeing = [pair for pair in both if agree(*pair)]
         if shared.same_runs(*both[0]):
             yield _agreement(paper, first, second, agreeing, len(both))
+
+
+def shared_values(paper: Paper) -> Shared:
+    """What a paper prints more than once."""
+    quantities: dict[tuple[object, ...], list[ComparableValue]] = defaultdict(list)
+    for one in numbers(paper):
+        quantities[one.experiment, one.measure, one.round, one.cell.trial].append(one)
+    groups = [alike for alike in quantities.values() if len(alike) > 1]
+    pairs: dict[tuple[str, str], list[Pair]] = defaultdict(list)
+    for alike in groups:
+        for pair in itertools.combinations(alike, 2):
+            pairs[tables_of(pair)].append(pair)
+    return Shared(groups, pairs)
+
+
+def agree(one: ComparableValue, other: ComparableValue) -> bool:
+    """Whether both can print one value."""
+    return can_be_one_value(one.bounds, other.bounds)
+
+
+def tables_of(pair: Pair) -> tuple[str, str]:
+    """The tables that print the two values."""
+    return pair[0].cell.table, pair[1].cell.table
 
 
 def _comparable(one: ComparableValue, other: ComparableValue, shared: Shared) -> bool:

@@ -23,7 +23,7 @@ from ...spec.model import Cell, Paper, Table
 from .. import welch
 from ..findings import Finding, Status, finding
 from ..identity import numbers
-from ..linear import Form, form_of
+from ..linear import added, form_of, times
 from ..rounding import interval, rounded
 from .claims import Reading, readings
 
@@ -105,20 +105,18 @@ def _tested(read: Reading, paper: Paper, donors: Donors) -> Iterator[Tested]:
         cells = [donors.get(leaf.key) for leaf in one.leaves]
         if not all(cells):
             continue
-        left, right = form_of(one.left, key_of), form_of(one.right, key_of)
+        left, right = form_of(one.left), form_of(one.right)
         if left is None or right is None:
             continue
-        form = left + right.times(Fraction(-1))
-        if one.relation == "<":
-            form = form.times(Fraction(-1))
-        weights = {key: w for key, w in form.weights.items() if isinstance(key, tuple)}
+        form = times(added(left, right, -1), Fraction(-1 if one.relation == "<" else 1))
+        weights = {key: weight for key, weight in form.items() if key is not None}
         if len(weights) < 2:
             continue
         means = [_mean(donors[key], weight, paper) for key, weight in weights.items()]
         test = welch.compare(means)
         used = tuple(donors[key] for key in weights)
         opposite = one.relation in "<>" and test.difference[1] <= 0
-        yield Tested(one, used, _shown(form, donors), test, opposite)
+        yield Tested(one, used, _shown(weights, donors), test, opposite)
 
 
 def _mean(cell: Cell, weight: Fraction, paper: Paper) -> welch.Mean:
@@ -185,13 +183,12 @@ def _more(decisive: Sequence[Tested]) -> str:
     return f"; and {more} more" if more > 0 else ""
 
 
-def _shown(form: Form, donors: Donors) -> str:
+def _shown(weights: Mapping[CellKey, Fraction], donors: Donors) -> str:
     """'84.6 ± 0.21 - 83.3 ± 0.34', larger weights with their factor."""
     parts = []
-    if len(form.weights) > MOST_SHOWN:
-        return f"a weighted sum of {len(form.weights)} means with their SDs"
-    for key, weight in form.weights.items():
-        assert isinstance(key, tuple)
+    if len(weights) > MOST_SHOWN:
+        return f"a weighted sum of {len(weights)} means with their SDs"
+    for key, weight in weights.items():
         factor = "" if abs(weight) == 1 else f"{float(abs(weight)):.3g} x "
         sign = "-" if weight < 0 else "+"
         parts.append(f"{sign} {factor}{donors[key].printed}")

@@ -82,12 +82,6 @@ def test_baselines_of_cpcfl_exceed_all_of_their_trials(found: Found) -> None:
     assert odd == {("3", "11"), ("4", "B.14"), ("4", "B.15")}
 
 
-def test_nothing_is_said_of_one_number_that_contradicts_only_together(found: Found) -> None:
-    together = [one for findings in found.values() for one in findings if one.kind == "joint"]
-    assert len(together) == len(found)
-    assert {one.status for one in together} == {"consistent"}
-
-
 def test_average_gain_of_cpcfl_against_its_table(found: Found) -> None:
     one = the(found["cpcfl"], "stated-number", "11", "8.35")
     assert one.status == "inconsistent"
@@ -142,8 +136,8 @@ def test_every_finding_has_its_own_id_and_names_tables_that_exist(
 def test_findings_on_one_table_are_those_of_the_whole_paper(
     papers: Mapping[str, Paper], found: Found
 ) -> None:
-    heavy = {"joint", "significance"}
-    whole = {one.id: one for one in found["mfcl"] if "15" in one.tables and one.kind not in heavy}
+    told = [one for one in found["mfcl"] if "15" in one.tables and one.kind != "significance"]
+    whole = {one.id: one for one in told}
     assert {one.id: one for one in findings_for(papers["mfcl"], {"15"})} == whole
 
 
