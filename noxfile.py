@@ -265,12 +265,11 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def picture(session: nox.Session) -> None:
-    """docs/architecture.svg from the imports, and docs/report.png from a report by Chromium.
+    """docs/report.png, from a report by Chromium.
 
     The report is `results/reports/cpcfl-reduced/report.html`, or the file given after `--`.
     """
     install(session)
-    session.run("python", "-m", "tests.house", "--svg", "docs/architecture.svg")
     page = Path(*(session.posargs or ["results/reports/cpcfl-reduced/report.html"]))
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:

@@ -1,114 +1,61 @@
-"""The rules of the house that a reader should be able to rely on."""
+"""Imports go one way: face -> reports -> benchmark -> methods, without a circle."""
+
+from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
-import pytest
-
-from tests.house import arrows_of, drawn, reachable
-
 ROOT = Path(__file__).parents[1]
-FLOORS = {
-    "methods": (
-        {"transfer"},
-        {"checkpoint_tree", "registry", "seeds", "state", "optim"},
-        {"checkpoint", "data", "declared", "nn", "outcome"},
-        {"clusters"},
-        {"objectives", "encoders"},
-        {"training"},
-        {"metrics", "privacy"},
-        {"federated"},
-        {"costs", "protocols"},
-    ),
-    "benchmark": (
-        {
-            "compared",
-            "config",
-            "errors",
-            "open_choices",
-            "plain",
-            "printable",
-            "processor",
-            "stats",
-        },
-        {"results", "spec"},
-        {"claims", "data", "store"},
-        {"analytic", "training"},
-        {"planning"},
-        {"audit", "execution", "external"},
-        {"judging"},
-        {"commands"},
-        {"cli"},
-        {"face"},
-    ),
-    "reports": (),
-}
-"""Rooms from the ground up: a room imports from those below it; `reports` has one floor."""
-BELOW = {"methods": (), "benchmark": ("methods",), "reports": ("methods", "benchmark")}
-FILES = [path for package in FLOORS for path in sorted((ROOT / package).rglob("*.py"))]
+LAYERS = ("face", "reports", "benchmark", "methods")
 
 
-def imported(path: Path) -> set[str]:
-    """The modules that a file imports, anywhere in it."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+def modules() -> dict[str, Path]:
+    """The file of each module, by its installed name."""
+    found = {}
+    for root, name in ((ROOT / "src", "fedrepro"), *((ROOT, layer) for layer in LAYERS[1:])):
+        for path in (root / name).rglob("*.py"):
+            parts = path.relative_to(root).with_suffix("").parts
+            inner = ".".join(parts).removesuffix(".__init__").removeprefix("fedrepro")
+            found[f"fedrepro.{inner.lstrip('.')}".rstrip(".")] = path
     return found
 
 
-def place_of(module: str) -> tuple[str, str] | None:
-    """Package and room of a module of the project; None for others."""
-    _, _, inner = module.partition("fedrepro.")
-    package, _, rest = inner.partition(".")
-    return (package, rest.partition(".")[0]) if package in FLOORS else None
+def layer_of(module: str) -> int:
+    first = f"{module}.".split(".")[1]
+    return LAYERS.index(first) if first in LAYERS else 0
 
 
-def floor_of(package: str, room: str) -> int:
-    return next(level for level, rooms in enumerate(FLOORS[package]) if room in rooms)
+def named(module: str, path: Path) -> Iterator[tuple[str, str]]:
+    """What a file imports anywhere, or names in a string, and whether absolute or relative."""
+    package = module.split(".")[: None if path.name == "__init__.py" else -1]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, "absolute") for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) + 1 - node.level] if node.level else []
+            source = ".".join([*base, *([node.module] if node.module else [])])
+            kind = "relative" if node.level else "absolute"
+            yield from ((f"{source}.{alias.name}", kind) for alias in node.names)
+        elif isinstance(node, ast.Constant) and str(node.value).startswith("fedrepro."):
+            yield str(node.value), "string"
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_imports_go_one_way(path: Path) -> None:
-    own = path.relative_to(ROOT).with_suffix("").parts
-    package, room = own[0], own[1]
-    for module in imported(path):
-        assert not module.startswith((*FLOORS,)), f"{module} lacks `fedrepro.` in front"
-        place = place_of(module)
-        if place is None:
-            continue
-        assert place[0] in (package, *BELOW[package]), module
-        within = place[0] == package and FLOORS[package] and room not in ("__init__", place[1])
-        if within and place[1] in set().union(*FLOORS[package]):
-            assert floor_of(package, place[1]) < floor_of(package, room), module
-
-
-@pytest.mark.parametrize("package", [name for name, floors in FLOORS.items() if floors])
-def test_every_room_has_its_floor(package: str) -> None:
-    rooms = {
-        path.stem
-        for path in (ROOT / package).iterdir()
-        if (path.is_dir() and (path / "__init__.py").is_file()) or path.suffix == ".py"
-    }
-    assert rooms - {"__init__"} == set().union(*FLOORS[package])
-
-
-def test_no_rooms_import_each_other_in_a_circle() -> None:
-    assert [room for room, reach in reachable(arrows_of(ROOT)).items() if room in reach] == []
-
-
-def test_the_picture_of_the_house_is_that_of_its_imports() -> None:
-    picture = (ROOT / "docs/architecture.svg").read_text(encoding="utf-8")
-    renew = "python -m tests.house --svg docs/architecture.svg"
-    assert picture == drawn(arrows_of(ROOT)), f"renew it: {renew}"
-
-
-def test_no_file_outgrows_its_idea() -> None:
-    long = {str(path): n for path in FILES if (n := len(path.read_text().splitlines())) > 400}
-    assert long == {}
-
-
-def test_tables_hold_data_only() -> None:
-    assert list((ROOT / "tables").rglob("*.py")) == []
+def test_imports_go_one_way_and_are_relative_below_the_face() -> None:
+    known = modules()
+    graph: dict[str, set[str]] = {module: set() for module in known}
+    wrong = []
+    for module, path in known.items():
+        for name, kind in named(module, path):
+            other = name if name in known else name.rpartition(".")[0]
+            if other not in known or (kind == "string" and name not in known):
+                continue
+            if kind != "string":
+                graph[module] |= {other} - {module}
+            expected = "relative" if layer_of(module) else "absolute"
+            if layer_of(other) < layer_of(module) or kind not in (expected, "string"):
+                wrong.append(f"{path.relative_to(ROOT)} names {name} ({kind})")
+    assert {layer_of(module) for module in known} == {0, 1, 2, 3}
+    assert wrong == []
+    TopologicalSorter(graph).prepare()  # CycleError names the circle

@@ -72,7 +72,7 @@ def installed_place(file: Path) -> str:
 
 def sources() -> set[Path]:
     """Every file that an installed fedrepro needs, as it lies in the repository."""
-    code = {file for folder in FOLDERS for file in (ROOT / folder).rglob("*.py")}
+    code = {file for folder in (*FOLDERS, FACE) for file in (ROOT / folder).rglob("*.py")}
     specs = {file for folder in ("methods", "tables") for file in (ROOT / folder).rglob("*.toml")}
     excerpts = (ROOT / "benchmark/data/excerpts").glob("*/*")
     counted = (ROOT / "benchmark/planning").glob("*.json")
