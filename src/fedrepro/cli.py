@@ -17,12 +17,8 @@ from contextlib import redirect_stderr, redirect_stdout
 
 from fedrepro import __version__, commands
 from fedrepro.benchmark.errors import FedreproError
-from fedrepro.commands._terminal import (
-    Lasting,
-    Output,
-    complain,
-    open_standard_streams,
-)
+from fedrepro.commands._options import check_execution
+from fedrepro.commands._terminal import Lasting, Output, complain, open_standard_streams
 
 _NEW_OBJECTS = 50_000
 """After so many new objects Python looks for dead ones in circles; by default after 700, which took
@@ -76,6 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             words = sys.argv[1:] if arguments is None else arguments
             given = build_parser("".join(words[:1])).parse_args(words)
+            check_execution(given)
             code = int(given.execute(given))
             # What waits in the buffer may still be refused; at exit nobody could say so.
             output.flush()

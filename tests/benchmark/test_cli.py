@@ -27,30 +27,57 @@ def one_line(capsys: pytest.CaptureFixture[str]) -> str:
     return error
 
 
+ONE_ROW = ["cpcfl", "--profile", "smoke", "--tables", "3", "--rows", "FedAvg|None"]
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store that lacks no trial of `ONE_ROW`."""
+    folder = tmp_path_factory.mktemp("full")
+    places = ["--store", str(folder / "store"), "--out", str(folder / "out")]
+    assert main(["run", *ONE_ROW, *places, "--jobs", "0"]) == 0
+    return folder / "store"
+
+
 @pytest.mark.parametrize(
-    ("arguments", "named"),
+    ("verb", "words", "named"),
     [
-        (["plan", "cpcfk"], "cpcfl"),
-        (["plan", "cpcfl", "--profile", "reducd"], "reduced"),
-        (["plan", "cpcfl", "--tables", "33"], "33"),
-        (["plan", "cpcfl", "--on", "mnits"], "mnist"),
-        (["plan", "cpcfl", "--rows", "CP-CLF|*"], "CP-CLF"),
-        (["plan", "cpcfl", "--set", "training.ronds=3"], "training.rounds"),
-        (["plan", "cpcfl", "--set", "training.rounds"], "PATH=VALUE"),
-        (["plan", "cpcfl", "--set", "training.rounds=soon"], "training.rounds"),
-        (["plan", "cpcfl", "--set", "training.rounds=0"], "training.rounds"),
-        (["plan", "cpcfl", "--set", "method=cpfl"], "'cpcfl'"),
-        (["plan", "cpcfl", "--device", "meta"], "meta"),
+        ("plan", ["--profile", "smok"], "smoke"),
+        ("plan", ["--tables", "33"], "33"),
+        ("plan", ["--on", "mnits"], "mnits"),
+        ("plan", ["--rows", "CP-CLF|*"], "CP-CLF"),
+        ("plan", ["--reading", "nonesuch"], "nonesuch"),
+        ("plan", ["--set", "training.ronds=3"], "training.rounds"),
+        ("plan", ["--set", "training.rounds"], "PATH=VALUE"),
+        ("plan", ["--set", "training.rounds=soon"], "training.rounds"),
+        ("plan", ["--set", "training.rounds=0"], "training.rounds"),
+        ("plan", ["--set", "method=cpfl"], "'cpcfl'"),
+        ("plan", ["--device", "meta"], "meta"),
+        ("plan", ["--executor", "locl"], "local"),
+        ("plan", ["--executor", "parsl"], "cluster"),
+        ("run", ["--device", "meta"], "meta"),
+        ("run", ["--tables", "33"], "33"),
+        ("report", ["--set", "training.ronds=3"], "training.rounds"),
+        ("report", ["--reading", "nonesuch"], "nonesuch"),
     ],
 )
-def test_a_slip_is_named_in_one_line_with_what_was_meant(
-    arguments: list[str], named: str, capsys: pytest.CaptureFixture[str]
+def test_a_slip_is_named_in_one_line_though_no_trial_is_missing(
+    verb: str, words: list[str], named: str, full: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(arguments) == 2
+    out = [] if verb == "plan" else ["--out", str(full.parent / "out")]
+    assert main([verb, *ONE_ROW, *words, "--store", str(full), *out]) == 2
     assert named in one_line(capsys)
 
 
-@pytest.mark.parametrize("words", [["--jobs", "-1"], ["--tables", ","], ["--trials", "0"]])
+@pytest.mark.parametrize("verb", ["audit", "check", "claims", "list", "plan", "report", "run"])
+def test_a_paper_that_was_meant_is_named(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([verb, "cpcfk"]) == 2
+    assert "cpcfl" in one_line(capsys)
+
+
+@pytest.mark.parametrize(
+    "words", [["--jobs", "-1"], ["--tables", ","], ["--trials", "0"], ["--series", "-1"]]
+)
 def test_a_number_or_list_that_would_train_nothing_is_refused(
     words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -90,6 +90,15 @@ def test_stores_are_judged_and_compared(tmp_path: Path, capsys: pytest.CaptureFi
     assert "0 differences" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("words", [["--papers", "cpcfk"], ["--profile", "nonesuch"]])
+def test_options_of_stores_are_refused_where_no_side_is_one(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "report.json").write_text(json.dumps(REPORT))
+    assert main(["diff", str(tmp_path), str(tmp_path), *words]) == 2
+    assert "neither side is one" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("text", "named"),
     [

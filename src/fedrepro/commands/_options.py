@@ -26,6 +26,9 @@ from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.spec.problems import InvalidSpecError, Problem
 from fedrepro.benchmark.spec.settings import FIXED, PRECISION
 
+_ANYWHERE = (("local", "auto"), ("local", "cpu"))
+"""Executor and device that every machine has, which is known without torch."""
+
 if TYPE_CHECKING:
     from fedrepro.benchmark.planning.plan import Plan
     from fedrepro.benchmark.planning.summary import TimeEstimator
@@ -228,6 +231,20 @@ def add_execution(parser: argparse.ArgumentParser) -> None:
         help="seconds between two times at which a trial saves itself, to go on from there when it "
         "is interrupted; 0 for never (default: 300)",
     )
+
+
+def check_execution(given: argparse.Namespace) -> None:
+    """Raises `FedreproError` for an executor, a device or a cluster that is not there.
+
+    Whatever is stored: a command that has nothing to train refuses them too.
+    """
+    if "executor" not in given or (given.executor, given.device) in _ANYWHERE:
+        return
+    from fedrepro.benchmark.execution import executors
+    from fedrepro.benchmark.execution.executors.base import ExecutorOptions
+
+    options = ExecutorOptions(given.data_dir, given.device, given.jobs, given.cluster)
+    executors.find(given.executor)(options)
 
 
 def folder(text: str) -> Path:

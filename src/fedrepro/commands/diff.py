@@ -6,6 +6,7 @@ import argparse
 from dataclasses import asdict
 from pathlib import Path
 
+from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.judging.report_diff import ReportRead, as_read, differences, read_reports
 from fedrepro.benchmark.planning.looks_reached import as_stored
 from fedrepro.benchmark.planning.plan import make_plan
@@ -30,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             name, type=Path, metavar=name.upper(), help="a report.json, its folder, or a store"
         )
     parser.add_argument(
-        "--profile", metavar="PROFILE", default="reduced", help="under which stores are judged"
+        "--profile", metavar="PROFILE", help="under which stores are judged (default: reduced)"
     )
     parser.add_argument(
         "--papers",
@@ -43,7 +44,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(given: argparse.Namespace) -> int:
-    """Prints the differences; 1 if there are any, else 0."""
+    """Prints the differences; 1 if there are any, else 0.
+
+    Raises `FedreproError` for options of stores where no side is a store.
+    """
+    if (given.papers or given.profile) and not any(map(_is_store, (given.before, given.after))):
+        raise FedreproError("--papers and --profile are for stores; neither side is one")
+    given.profile = given.profile or "reduced"
     found = differences(_read(given.before, given), _read(given.after, given))
     if given.json:
         print_json([asdict(one) for one in found])
@@ -57,7 +64,7 @@ def execute(given: argparse.Namespace) -> int:
 
 
 def _read(place: Path, given: argparse.Namespace) -> list[ReportRead]:
-    if not (place / "store.json").is_file():
+    if not _is_store(place):
         return read_reports(place / "report.json" if place.is_dir() else place)
     from fedrepro.benchmark.judging.judge import judge
 
@@ -67,3 +74,7 @@ def _read(place: Path, given: argparse.Namespace) -> list[ReportRead]:
         for paper in papers_with_profile(given, specs(given))
     )
     return [as_read(judge(plan, store, command="", audit=False)) for plan in plans]
+
+
+def _is_store(place: Path) -> bool:
+    return (place / "store.json").is_file()
