@@ -107,6 +107,7 @@ def _below(folders: Iterable[str], name: str) -> list[str]:
     return [str(place) for folder in folders if (place := Path(folder) / name).is_dir()]
 
 
+@cache
 def class_in(module: str, base: type) -> Any:
     """The one class that a dotted `module` defines below `base`, else `TypeError`."""
     found = [
@@ -224,6 +225,11 @@ def base(kind: str) -> Any:
 def find(kind: str, name: str) -> Any:
     """The class registered as `name`; `UnknownNameError` if no module has that name."""
     return class_in(module_of(kind, name), base(kind))
+
+
+def is_imported(kind: str, name: str) -> bool:
+    """Whether the module of a registered name has been imported; `UnknownNameError` as `find`."""
+    return module_of(kind, name) in sys.modules
 
 
 def make(kind: str, name: str, options: Mapping[str, Any]) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from ...methods import declared
+from ...methods import registry
 from ...methods.registry import UnknownNameError
 from ..config import RunConfig
 from ..planning.looks_reached import with_starts
@@ -98,7 +98,7 @@ def _problem(run: RunConfig, seed: int, stored: Mapping[Name, TrialRecord]) -> s
 def _arrays(run: RunConfig, record: TrialRecord, store: Store) -> Mapping[str, NDArray[Any]]:
     """What `judging.controllers` reads; arrays that only figures draw stay in the store."""
     try:
-        kind = declared.find("federated", run.method) if run.stage == "federated" else None
+        kind = registry.find("federated", run.method) if run.stage == "federated" else None
     except UnknownNameError:  # its trials may be stored still
         kind = None
     names = getattr(kind, "controllers", ())

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...methods import declared
+from ...methods import registry
 from ...methods.registry import UnknownNameError
 from ..config import RunConfig
 from .evidence import Evidence
@@ -59,7 +59,7 @@ def at_bounds(config: RunConfig | None, evidence: Evidence) -> str:
     if config is None:
         return ""
     try:
-        names = getattr(declared.find("federated", config.method), "controllers", ())
+        names = getattr(registry.find("federated", config.method), "controllers", ())
     except UnknownNameError:  # its trials may be stored still
         return ""
     if not names:

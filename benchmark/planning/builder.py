@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from ...methods import declared
+from ...methods import registry
 from ..config import FULL_PRECISION, RunConfig
 from ..errors import SpecError
 from ..spec import settings
@@ -65,8 +65,8 @@ class Builder:
 
     def _evaluation(self, name: str, trained: RunConfig) -> RunConfig:
         """What the protocol `name` measures of a trained run."""
-        protocol = declared.find("protocol", name)
-        made = settings.declare("protocol", name, self._given(protocol, "evaluation"))
+        protocol = registry.find("protocol", name)
+        made = settings.build("protocol", name, self._given(protocol, "evaluation"))
         given = trained.data
         data = {
             "name": self._get("evaluation.data", given["name"]),
@@ -96,7 +96,7 @@ class Builder:
             return None
         loop = settings.section_classes()["pretraining"]
         if exists("method", name):
-            given = self._given(declared.find("federated", name), "pretraining")
+            given = self._given(registry.find("federated", name), "pretraining")
             # A key that central pre-training has too (`batch_size`, ...) is meant for that alone.
             central = settings.fields_of(loop)
             own = {key: value for key, value in given.items() if key not in central}
@@ -129,8 +129,8 @@ class Builder:
     ) -> RunConfig:
         """The run of a federated method; `own` options come before those of `training`."""
         partition = self._name("clients.partition")
-        given = self._given(declared.find("federated", method), "training")
-        made = settings.declare("federated", method, {**given, **own})
+        given = self._given(registry.find("federated", method), "training")
+        made = settings.build("federated", method, {**given, **own})
         objective = made.objective_name()
         return RunConfig(
             stage="federated",
@@ -177,13 +177,13 @@ class Builder:
     def _encoder(self, method: str = "", decided: Mapping[str, Any] = _NONE) -> dict[str, Any]:
         """The encoder with the options that `method` has decided."""
         name = self._name("encoder.name")
-        cls = declared.find("encoder", name)
+        cls = registry.find("encoder", name)
         lacking = sorted(decided.keys() - settings.fields_of(cls).keys())
         if lacking:
             raise SpecError(
                 f"method '{method}' sets {', '.join(lacking)} of its encoder, which '{name}' lacks"
             )
-        made = settings.declare("encoder", name, {**self._given(cls, "encoder"), **decided})
+        made = settings.build("encoder", name, {**self._given(cls, "encoder"), **decided})
         return {"name": name, **_all_options(made)}
 
     def _precision(self) -> str:
@@ -211,8 +211,8 @@ class Builder:
 
     def _options(self, kind: str, name: str, section: str) -> dict[str, Any]:
         """All options of a registered class: the section's, else defaults."""
-        given = self._given(declared.find(kind, name), section)
-        return _all_options(settings.declare(kind, name, given))
+        given = self._given(registry.find(kind, name), section)
+        return _all_options(settings.build(kind, name, given))
 
     def _given(self, cls: type, section: str) -> dict[str, Any]:
         """What a section gives of the options of a class."""

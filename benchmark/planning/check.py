@@ -157,7 +157,7 @@ class _Checker:
             made, problem = None, None
             try:
                 if kind:
-                    made = settings.declare(kind, name, options)
+                    made = settings.build(kind, name, options)
                 else:
                     made = settings.made(settings.section_classes()[name], options, name)
             except SpecError as error:

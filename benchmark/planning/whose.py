@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ...methods import declared, registry
+from ...methods import registry
 from ..config import Json, RunConfig
 from ..spec import names, settings
 from ..spec.choices import Unstated
@@ -137,7 +137,7 @@ def _settings(run: RunConfig) -> Iterator[tuple[str, Json, str, str]]:
     """Path, value, kind and name of the class whose option it is; those of the run's own stage."""
     section, kind = SECTIONS[run.stage], KINDS[run.stage]
     for option, value in run.options.items():
-        own = option in settings.fields_of(declared.find(kind, run.method))
+        own = option in settings.fields_of(registry.find(kind, run.method))
         yield f"{section}.{option}", value, *((kind, run.method) if own else ("", section))
     for option, value in (run.objective or {}).items():
         if option != "name":
@@ -192,7 +192,7 @@ def _whose(
 
 def _class(kind: str, name: str) -> type | None:
     if kind:
-        found: type = declared.find(kind, name)
+        found: type = registry.find(kind, name)
         return found
     return settings.section_classes().get(name)
 

@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...methods import declared
 from ..config import RunConfig
 from .operations import BATCH, TEST, counted_of, weighed
 
@@ -77,10 +76,12 @@ class Steps:
 
 
 def step_bytes(device: str) -> int:
-    """Bytes that a step should take (`probing.step_bytes`), without importing torch."""
-    module = "fedrepro.methods.training.probing"
-    known = declared.value(module, "_STEP_BYTES")
-    return int(known.get(device.partition(":")[0], declared.value(module, "_STEP_BYTES_ELSEWHERE")))
+    """Bytes that a step should take (`probing.step_bytes`)."""
+    import torch
+
+    from ...methods.training import probing
+
+    return probing.step_bytes(torch.device(device))
 
 
 def steps_of(

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from pydantic import Field
 
-from ...methods import declared, registry
+from ...methods import registry
 from ..errors import SpecError
 from . import limits, names, toml_file
 from .fields import Name, Settings, Text
@@ -29,8 +29,8 @@ from .problems import (
 )
 from .schema import Raw
 from .settings import (
+    build,
     check_key,
-    declare,
     fields_of,
     get,
     key_of,
@@ -143,11 +143,11 @@ def _decided(method: Any, training: Mapping[str, Any]) -> Decided:
     """As the method's options say; planning says later why options are refused."""
     if not names.exists("method", method):
         return Decided()
-    own = fields_of(declared.find("federated", method))
+    own = fields_of(registry.find("federated", method))
     key = method, key_of({name: training[name] for name in own if name in training})
     if key not in _DECIDED:
         try:
-            made = declare("federated", method, training)
+            made = build("federated", method, training)
             _DECIDED[key] = Decided(made.objective_name(), bool(made.draws_views))
         except SpecError:
             _DECIDED[key] = Decided()
@@ -244,9 +244,9 @@ def _problem(kind: str, name: str, section: str, option: str, value: Any) -> str
 @cache
 def _options(kind: str, name: str) -> frozenset[str]:
     """The options of a class; of a federated method also those of any objective."""
-    taken = declared.option_names(kind, name)
+    taken = frozenset(fields_of(registry.find(kind, name)))
     if kind == "federated":
-        of_objectives = (declared.option_names("objective", one) for one in files("objective"))
+        of_objectives = (fields_of(registry.find("objective", one)) for one in files("objective"))
         taken = taken.union(*of_objectives)
     return taken
 

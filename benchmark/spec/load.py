@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from ..errors import SpecError
-from . import rules, toml_file
+from . import names, rules, toml_file
 from .expand import expand_paper, expand_table
 from .folders import PAPER_FILE, Folders, as_folders, paper_folders
 from .model import Paper
@@ -94,6 +94,8 @@ def load_paper(id: str, root: Folders = None) -> Paper:
     """
     paper, files = _files(id, root)
     raw, data = paper.raw, paper.data or {}
+    for content in (paper.data, *(one.data for one in files)):
+        names.import_named(content or {})
     if paper.data is not None:
         rules.check_paper(data, id, paper.report)
     admitted = rules.vocabulary(data)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import itertools
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from ...methods import declared, registry
+from ...methods import registry
 from .problems import nearest
-from .settings import SECTIONS, fields_of, get
+from .settings import SECTIONS, fields_of, get, registered
 
 NO_PRETRAINING = "none"
 NO_PART = "none"
@@ -101,6 +102,24 @@ def _own_kind(what: str, name: str) -> str | None:
     return None
 
 
+def used_within(data: Mapping[str, Any] | list[Any]) -> Iterator[tuple[str, str]]:
+    """Every name in the experiments of a file, wherever they stand, and what it names."""
+    if isinstance(data, Mapping):
+        yield from ((what, name) for _, what, name in used(data))
+        data = list(data.values())
+    for inner in data:
+        if isinstance(inner, (dict, list)):
+            yield from used_within(inner)
+
+
+def import_named(data: Mapping[str, Any]) -> None:
+    """Imports the classes that a file names, in whose options its settings are looked up first."""
+    for what, name in used_within(data):
+        for kind in _KINDS.get(what, (what,)) if what in _REGISTERED else ():
+            if name in registered(kind):
+                registry.find(kind, name)
+
+
 def slip(what: str, name: str) -> str | None:
     """The name that was meant, if `name` is none that exists but resembles one; else None."""
     return None if exists(what, name) else nearest(name, known(what), cutoff=MISSPELT)
@@ -109,10 +128,7 @@ def slip(what: str, name: str) -> str | None:
 def _metrics() -> Iterator[str]:
     package = "fedrepro.methods.metrics"
     for name, module in registry.modules_in(package).items():
-        if declared.binds(module, "METRICS"):
-            yield from declared.value(module, "METRICS")
-        else:
-            yield name
+        yield from getattr(importlib.import_module(module), "METRICS", (name,))
 
 
 def used(experiment: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:

@@ -101,15 +101,10 @@ def readings_named_twice(files: Iterable[tuple[PathOf, Sequence[Unstated]]]) -> 
     return problems
 
 
-def _own_options(data: Toml | list[Any]) -> Iterator[str]:
+def _own_options(data: Toml) -> Iterator[str]:
     """Options of modules of one's own that are named anywhere in a file, as paths."""
-    if isinstance(data, Mapping):
-        for _, what, name in names.used(data):
-            yield from names.options(what, name)
-        data = list(data.values())
-    for inner in data:
-        if isinstance(inner, (dict, list)):
-            yield from _own_options(inner)
+    for what, name in names.used_within(data):
+        yield from names.options(what, name)
 
 
 @dataclass(frozen=True)

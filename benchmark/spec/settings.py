@@ -17,7 +17,7 @@ from decimal import Decimal
 from functools import cache
 from typing import Any
 
-from ...methods import declared, registry
+from ...methods import registry
 from ..errors import SpecError
 from .model import Experiment
 from .problems import describe
@@ -58,12 +58,6 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     "evaluation": ("protocol",),
 }
 """Sections of an experiment, and the kinds of registered classes whose options stand in them."""
-
-CLASSES: Mapping[str, str] = {
-    "augmentation": "fedrepro.methods.data.views.augment:Augmentation",
-    "pretraining": "fedrepro.methods.training.pretraining:PretrainingOptions",
-}
-"""Sections whose options are the fields of one class."""
 
 
 def merge(*layers: Experiment) -> dict[str, Any]:
@@ -160,11 +154,6 @@ def build(kind: str, name: str, mapping: Mapping[str, Any]) -> Any:
     return made(registry.find(kind, name), mapping, f"{kind} '{name}'")
 
 
-def declare(kind: str, name: str, mapping: Mapping[str, Any]) -> Any:
-    """As `build`, but what is made cannot compute: it has options and decisions alone."""
-    return made(declared.find(kind, name), mapping, f"{kind} '{name}'")
-
-
 @cache
 def fields_of(cls: type) -> Mapping[str, Any]:
     """The options of a dataclass: field names with their resolved types."""
@@ -177,8 +166,8 @@ def known_paths() -> frozenset[str]:
     found = set(FIXED)
     for section, kinds in SECTIONS.items():
         for kind in kinds:
-            own = [declared.option_names(kind, name) for name in _names(kind)]
-            options = {*fields_of(declared.base(kind))}.union(*own)
+            own = [fields_of(registry.find(kind, name)) for name in registered(kind)]
+            options = {*fields_of(registry.base(kind))}.union(*own)
             found |= {f"{section}.{option}" for option in options}
     for section, cls in section_classes().items():
         found |= {f"{section}.{option}" for option in fields_of(cls)}
@@ -205,24 +194,28 @@ def check_key(path: str, value: Any, vocabulary: Collection[str] = ()) -> None:
 
 
 def _hints(path: str) -> Iterator[Any]:
-    """The types that a path has somewhere. Classes are made one by one, as they are asked for."""
+    """The types that a path has somewhere. Of classes, those that a spec has named come first."""
     section, _, option = path.partition(".")
     if path in FIXED:
         yield FIXED[path]
-    for kind in SECTIONS.get(section, ()):
-        base = fields_of(declared.base(kind))
-        if option in base:
-            yield base[option]
-        for name in _names(kind):
-            if option in declared.option_names(kind, name):
-                own = fields_of(declared.find(kind, name))
-                yield from [own[option]] if option in own else []
-    if section in section_classes() and option in fields_of(section_classes()[section]):
-        yield fields_of(section_classes()[section])[option]
+    if section in section_classes():
+        yield from _hint_in(section_classes()[section], option)
+    kinds = SECTIONS.get(section, ())
+    for kind in kinds:
+        yield from _hint_in(registry.base(kind), option)
+    classes = [(kind, name) for kind in kinds for name in registered(kind)]
+    for kind, name in sorted(classes, key=lambda one: not registry.is_imported(*one)):
+        yield from _hint_in(registry.find(kind, name), option)
+
+
+def _hint_in(cls: type, option: str) -> list[Any]:
+    own = fields_of(cls)
+    return [own[option]] if option in own else []
 
 
 @cache
-def _names(kind: str) -> tuple[str, ...]:
+def registered(kind: str) -> tuple[str, ...]:
+    """The registered names of a kind, as the folders were when first asked."""
     return tuple(registry.names(kind))
 
 
@@ -237,7 +230,11 @@ def _hint(path: str, known: Collection[str]) -> str:
 @cache
 def section_classes() -> Mapping[str, type]:
     """Sections whose options are the fields of one class, with that class."""
-    return {section: declared.value(*place.split(":")) for section, place in CLASSES.items()}
+    # What computes is imported when a setting is first looked at: `fedrepro list` looks at none.
+    from ...methods.data.views.augment import Augmentation
+    from ...methods.training.pretraining import PretrainingOptions
+
+    return {"augmentation": Augmentation, "pretraining": PretrainingOptions}
 
 
 def coerce(value: Any, hint: Any, where: str) -> Any:

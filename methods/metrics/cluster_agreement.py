@@ -13,11 +13,6 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
-from sklearn.metrics import (
-    adjusted_rand_score,
-    normalized_mutual_info_score,
-    silhouette_score,
-)
 from torch import Tensor
 
 OF_CLUSTERS = ("clustering_accuracy", "nmi", "ari", "occupied_clusters")
@@ -38,6 +33,9 @@ def clustering_accuracy(choice: Tensor, truth: Tensor) -> float:
 def agreement(choice: Tensor, truth: Tensor) -> dict[str, float]:
     """`clustering_accuracy`, `nmi` and `ari` of int64 choices and classes (n), and how many
     clusters have a member (`occupied_clusters`)."""
+    # Scikit-learn takes a second to import, and few runs measure clusters.
+    from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
     ours, theirs = choice.cpu().numpy(), truth.cpu().numpy()
     values = (
         clustering_accuracy(choice, truth),
@@ -53,4 +51,6 @@ def silhouette(h: Tensor, groups: Tensor) -> float:
 
     Between -1 and 1; distances are Euclidean. Raises `ValueError` for fewer than two groups.
     """
+    from sklearn.metrics import silhouette_score
+
     return float(silhouette_score(h.double().cpu().numpy(), groups.cpu().numpy()))

@@ -14,7 +14,7 @@ from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.spec import authors
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.settings import get
-from fedrepro.methods import declared
+from fedrepro.methods import registry
 
 PAPER = """\
 id = "made-up"
@@ -289,8 +289,8 @@ def test_nothing_of_any_author_reaches_what_cpcfl_states_of_all_its_runs(lend: L
         for name in (
             ("fedavg", "ifca", "cpcfl") if kind == "federated" else ("byol", "simclr", "simsiam")
         ):
-            base = declared.base("federated")
-            cls = base if kind == "federated" else declared.find(kind, name)
+            base = registry.base("federated")
+            cls = base if kind == "federated" else registry.find(kind, name)
             changed = "\n".join(f"{section}.{f.name} = {other(f.default)}" for f in fields(cls))
             lend(kind, name, block(changed))
     assert make_plan(load_paper("cpcfl"), "paper").runs == before

@@ -11,7 +11,7 @@ from fedrepro.benchmark.judging.controllers import BOUNDS, at_bounds
 from fedrepro.benchmark.judging.evidence import Evidence
 from fedrepro.benchmark.planning.plan import PlannedCell
 from fedrepro.benchmark.spec.model import Readout
-from fedrepro.methods import declared
+from fedrepro.methods import registry
 from fedrepro.methods.registry import names
 from tests.benchmark.test_judge import Shelf, cell, config, judged, plan_of, table
 
@@ -69,5 +69,5 @@ def test_the_reason_of_a_cell_says_it_also_where_another_run_evaluates_the_weigh
 
 @pytest.mark.parametrize("method", names("federated"))
 def test_every_controller_of_a_method_has_bounds(method):
-    controllers = getattr(declared.find("federated", method), "controllers", ())
+    controllers = getattr(registry.find("federated", method), "controllers", ())
     assert set(controllers) <= BOUNDS.keys()

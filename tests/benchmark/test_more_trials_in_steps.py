@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
-
 from fedrepro.benchmark.planning.looks_reached import as_far_as_reached, looks_of
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.load import load_paper
-from fedrepro.methods import declared
 
 TABLE = "1"
 
@@ -32,22 +27,3 @@ def test_as_many_trials_as_the_profile_are_fewer_than_the_table_has() -> None:
 def test_a_setting_is_held_against_selected_tables_alone() -> None:
     changed = {"clients.classes": 99}
     assert make_plan(load_paper("calibre"), "reduced", tables=["figure-4"], sets=changed).runs
-
-
-def test_a_class_may_name_dataclass_by_its_module(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import fedrepro.methods.encoders as encoders
-
-    head = "from fedrepro.methods.encoders.base import Encoder\n"
-    (tmp_path / "by_module.py").write_text(
-        f"import dataclasses\n{head}\n@dataclasses.dataclass(frozen=True)\n"
-        "class ByModule(Encoder):\n    dim: int = 3\n"
-    )
-    (tmp_path / "in_order.py").write_text(
-        f"from dataclasses import dataclass\n{head}\n@dataclass(frozen=True, order=True)\n"
-        "class InOrder(Encoder):\n    dim: int = 3\n"
-    )
-    monkeypatch.setattr(encoders, "__path__", [*encoders.__path__, str(tmp_path)])
-    for name in ("by-module", "in-order"):
-        assert declared.find("encoder", name)(dim=5).dim == 5

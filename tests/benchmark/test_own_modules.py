@@ -45,7 +45,7 @@ def forget() -> None:
     for name in [one for one in sys.modules if one.partition(".")[0] == "ownpackage"]:
         del sys.modules[name]
     importlib.invalidate_caches()
-    for cached in (names._own_kind, fingerprint._module_of, fingerprint._module):
+    for cached in (names._own_kind, registry.class_in, fingerprint._module_of, fingerprint._module):
         cached.cache_clear()
     for cached in (fingerprint.source_of, fingerprint._hashes):
         cached.cache_clear()
@@ -139,7 +139,7 @@ def test_a_broken_package_ends_no_command_and_is_named(
     monkeypatch.syspath_prepend(str(package.parent))
     monkeypatch.setattr(registry, "entry_points", found)
     registry._installed.cache_clear()
-    settings._names.cache_clear()
+    settings.registered.cache_clear()
     settings.is_known.cache_clear()
     authors.files.cache_clear()
     try:
@@ -149,7 +149,7 @@ def test_a_broken_package_ends_no_command_and_is_named(
         shown = capsys.readouterr()
     finally:
         registry._installed.cache_clear()
-        settings._names.cache_clear()
+        settings.registered.cache_clear()
         settings.is_known.cache_clear()
         authors.files.cache_clear()
     assert "ownpackage/kept.py" in shown.out

@@ -137,12 +137,12 @@ def test_options_are_those_of_the_class_and_of_no_other() -> None:
 
 def test_option_errors_name_the_class_and_the_option() -> None:
     with pytest.raises(SpecError, match="encoder 'cnn': dim must be a whole number, not 'wide'"):
-        settings.declare("encoder", "cnn", {"dim": "wide"})
+        settings.build("encoder", "cnn", {"dim": "wide"})
 
 
 def test_what_a_class_refuses_is_a_spec_error() -> None:
     with pytest.raises(SpecError, match="partition 'class-groups': count = 1"):
-        settings.declare("partition", "class-groups", {"count": 1})
+        settings.build("partition", "class-groups", {"count": 1})
 
 
 @pytest.mark.parametrize("kind", ["federated", "objective", "encoder", "partition"])
