@@ -184,7 +184,7 @@ def test_resnet_refuses_unknown_options(options: dict[str, object], message: str
         ("vgg", {"modular": True, "projector_widths": (8, 0)}),
     ],
 )
-@pytest.mark.parametrize("found", [registry.make, settings.declare])
+@pytest.mark.parametrize("found", [registry.make, settings.build])
 def test_sizes_of_no_network_are_refused_before_anything_is_planned(
     name: str, options: dict[str, Any], found: Callable[..., Any]
 ) -> None:
