@@ -5,15 +5,15 @@ texts or whole numbers) and dataclasses. A dataclass comes back as a class of th
 module that is loaded already and belongs to a named package; neither its constructor nor its
 `__post_init__` runs.
 
-A tensor comes back with its strides and its place between cache lines: kernels choose their way,
-and the order of their sums, by both.
+A tensor comes back with its strides: kernels choose their way, and the order of their sums, by
+them.
 Evidence: `tests/methods/test_checkpoint_tree.py`.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -23,8 +23,6 @@ from torch import Tensor
 
 Json = Any
 Tree = Any
-_LINE = 64
-"""Bytes between the places to which torch aligns the memory that it takes."""
 _DTYPES = {
     str(dtype).removeprefix("torch."): dtype
     for dtype in (
@@ -78,23 +76,6 @@ def put_together(
     raise ValueError(f"no kind {kind!r}")
 
 
-def n_bytes(tree: Tree) -> int:
-    """Bytes of the numbers of all tensors and arrays in a tree."""
-    return sum(value.nbytes for value in _numbers(tree))
-
-
-def _numbers(tree: Tree) -> Iterator[Any]:
-    if isinstance(tree, Tensor | np.ndarray):
-        yield tree
-    elif isinstance(tree, list | tuple):
-        for value in tree:
-            yield from _numbers(value)
-    elif isinstance(tree, dict):
-        yield from _numbers(list(tree.values()))
-    elif is_dataclass(tree):
-        yield from _numbers([getattr(tree, one.name) for one in fields(tree)])
-
-
 def _plain(tree: Tree, flat: list[Tensor]) -> Json:
     if tree is None or type(tree) in (bool, int, float, str):
         return tree
@@ -125,22 +106,19 @@ def _numbered(tensor: Tensor, flat: list[Tensor]) -> list[Json]:
     reach = sum((size - 1) * step for size, step in zip(shape, strides, strict=True)) + 1
     numbers = tensor.as_strided((reach if tensor.numel() else 0,), (1,))
     flat.append(numbers.cpu())
-    lead, odd = divmod(tensor.data_ptr() % _LINE, tensor.element_size())
     dtype, is_here = str(tensor.dtype).removeprefix("torch."), tensor.device.type == "cpu"
-    return [len(flat) - 1, dtype, shape, strides, 0 if odd else lead, is_here]
+    return [len(flat) - 1, dtype, shape, strides, is_here]
 
 
 def _tensor(described: Json, flat: Sequence[Tensor], device: torch.device) -> Tensor:
-    number, dtype, shape, strides, lead, is_here = described
-    if number < 0 or not 0 <= lead < _LINE:
+    number, dtype, shape, strides, is_here = described
+    if number < 0:
         raise ValueError("no tensor")
     numbers = flat[number]
-    place = torch.device("cpu") if is_here else device
-    held = torch.empty(lead + numbers.numel(), dtype=_DTYPES[dtype], device=place)
-    if numbers.dtype != held.dtype:
+    if numbers.dtype != _DTYPES[dtype]:
         raise TypeError("a tensor of another type")
-    held[lead:] = numbers.to(place)
-    return held.as_strided(shape, strides, lead)
+    held = numbers.to(torch.device("cpu") if is_here else device, copy=True)
+    return held.as_strided(shape, strides)
 
 
 def _object(module: str, name: str, values: dict[str, Tree], packages: Sequence[str]) -> Tree:

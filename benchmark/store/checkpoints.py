@@ -36,7 +36,7 @@ from .folder import (
     refuse_link,
 )
 
-_MAGIC = b"fedrepro checkpoint 1\n"
+_MAGIC = b"fedrepro checkpoint 2\n"
 _SEAL = 64
 _HEAD = 20
 

@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import torch
 from torch import Tensor
 
-from ..checkpoint import NEVER, Checkpoint
 from ..data.federation import Federation, ImageSet
 from ..metrics import Evaluation, classification
 from ..nn.classifier import Classifier
@@ -96,7 +95,6 @@ class Task:
     objective, augmentation: for methods that train without labels, else None.
     source: loads the images on which `encoder` was trained, where it was pre-trained centrally.
     at_width: makes the model with a share of the channels; see `narrowed_model`.
-    checkpoint: offers sections of a round that can be saved by themselves.
     """
 
     federation: Federation
@@ -109,7 +107,6 @@ class Task:
     augmentation: Augmentation | None = None
     source: Callable[[], ImageSet] | None = None
     at_width: Callable[[float], Classifier] | None = None
-    checkpoint: Checkpoint = NEVER
 
     def new_model(self, *names: str | int) -> State:
         """One model from the stream `names`: random weights, with the pre-trained encoder if any.
@@ -325,7 +322,6 @@ class FederatedMethod(ABC):
             t,
             clients,
             task.grouping,
-            task.checkpoint,
         )
 
 

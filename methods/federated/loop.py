@@ -98,11 +98,11 @@ def run(
     Raises `DivergedError` when weights that clients send or keep are no longer finite.
     """
     federation = method.prepare(task.federation).to(task.device)
-    task = replace(task, federation=federation, checkpoint=checkpoint)
+    task = replace(task, federation=federation)
     training: _Training = checkpoint.restored() or _begun(method, task, 0, 0)
     if progress is not None and training.t:
         progress(training.t, method.exchanges)
-    while not _finished(method, task, training, progress, evaluate_every):
+    while not _finished(method, task, training, progress, evaluate_every, checkpoint):
         exchanged = training.history.exchanged
         wasted = training.wasted + sum(exchanged[name] for name in _DIRECTIONS)
         training = _begun(method, task, training.attempt + 1, wasted)
@@ -142,6 +142,7 @@ def _finished(
     now: _Training,
     progress: Progress | None,
     evaluate_every: int,
+    checkpoint: Checkpoint,
 ) -> bool:
     """Takes `now` to the end of the last round, or to that in which the method gave up (False).
 
@@ -154,7 +155,7 @@ def _finished(
         now.history.add_evaluation(now.t, evaluation)
 
     while now.t < last:
-        task.checkpoint.at(lambda: now)
+        checkpoint.at(lambda: now)
         t, clients = now.t, method.participants(task, now.t)
         download = method.broadcast(task, now.server, t, clients)
         upload = method.local_update(task, download, t, clients, now.memory)
@@ -172,7 +173,7 @@ def _finished(
             if progress is not None:
                 progress(now.t, last)
     if last:
-        task.checkpoint.at(lambda: now)
+        checkpoint.at(lambda: now)
         now.server = method.finish(task, now.server, now.memory)
         if not _is_finite(*now.memory.tensors()):
             raise DivergedError(last)

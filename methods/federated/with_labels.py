@@ -72,6 +72,5 @@ class WithLabels(FederatedMethod):
             t,
             encoder_epochs=encoder_epochs,
             grouping=task.grouping,
-            checkpoint=task.checkpoint,
             views=client_views(task, t, clients) if self.augments else None,
         )

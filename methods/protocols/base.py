@@ -29,8 +29,8 @@ class Subject:
     network: the encoder's architecture, `dim` wide. weights: one model, all that the training
     saved. train, test: images to learn from and to measure on (None without `tests`). federation:
     who holds which, for protocols with `federated`. source: loads the images on which the weights
-    were trained. augmentation: for protocols with `draws_views`. checkpoint: offers sections of the
-    measurement that can be saved by themselves.
+    were trained. augmentation: for protocols with `draws_views`. checkpoint: saves the
+    measurement between its epochs or rounds, and may bring one to go on with.
     """
 
     network: Layer
@@ -65,8 +65,6 @@ class Protocol(ABC):
 
     tests: ClassVar[bool] = True
     federated: ClassVar[bool] = False
-    in_rounds: ClassVar[bool] = False
-    """Whether it trains in rounds, between which it can be interrupted."""
 
     @property
     def draws_views(self) -> bool:

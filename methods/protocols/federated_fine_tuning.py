@@ -29,7 +29,6 @@ class FederatedFineTuning(FedAvg, Protocol):
     """Options of FedAvg; label_share: share of each client's images whose labels are used."""
 
     federated: ClassVar[bool] = True
-    in_rounds: ClassVar[bool] = True
 
     label_share: float = 1.0
 

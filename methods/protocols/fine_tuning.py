@@ -64,8 +64,7 @@ class FineTuning(HeadOptions, Protocol):
 
     def _train(self, model: Classifier, fresh: State, train: ImageSet, subject: Subject) -> State:
         """The weights after training, from `fresh`."""
-        section = subject.checkpoint.section()
-        at: Epochs = section.saved or Epochs(fresh)
+        at: Epochs = subject.checkpoint.restored() or Epochs(fresh)
         state = at.weights
         labels = train.known_labels("fine-tuning")
         rates = {ENCODER: 1.0, HEAD: (self.head_learning_rate or self.learning_rate)}
@@ -74,10 +73,11 @@ class FineTuning(HeadOptions, Protocol):
         order = subject.seeds.generator("fine-tuning", "order")
         optimizers = list(steps.values())
         at.go_on(optimizers, order=order)
-        while at.epoch < self.epochs:
+        while at.done < self.epochs:
+            subject.checkpoint.at(lambda: at.so_far(optimizers, order=order))
             for name, optimizer in steps.items():
                 for group in optimizer.param_groups:
-                    group["lr"] = self.rate(at.epoch) * rates[name]
+                    group["lr"] = self.rate(at.done) * rates[name]
             for batch in batches(len(train), self.batch_size, order, subject.device):
                 logits = model(state, to_float(train.images[batch])[None], training=True)[0]
                 for optimizer in optimizers:
@@ -86,10 +86,9 @@ class FineTuning(HeadOptions, Protocol):
                 for optimizer in optimizers:
                     optimizer.step()
             if not all(bool(value.isfinite().all()) for value in state.values()):
-                raise DivergedError(at.epoch + 1)
-            at.epoch, at.order = at.epoch + 1, order.get_state()
-            section.offer(lambda: at.so_far(optimizers))
-            subject.progress(at.epoch, self.epochs)
+                raise DivergedError(at.done + 1)
+            at.done += 1
+            subject.progress(at.done, self.epochs)
         return state
 
 

@@ -87,25 +87,24 @@ def train_head(
     layer = Linear("head", features.shape[1], n_classes)
     drawn = layer.new(seeds.generator("weights", "linear evaluation"))
     fresh = placed(drawn, features.device)
-    section = checkpoint.section()
-    at: Epochs = section.saved or Epochs(fresh)
+    at: Epochs = checkpoint.restored() or Epochs(fresh)
     head = {name: value.requires_grad_() for name, value in at.weights.items()}
     steps = options.optimizer_over(list(head.values()))
     order = seeds.generator("linear evaluation", "order")
     at.go_on([steps], order=order)
-    while at.epoch < options.epochs:
+    while at.done < options.epochs:
+        checkpoint.at(lambda: at.so_far([steps], order=order))
         for group in steps.param_groups:
-            group["lr"] = options.rate(at.epoch)
+            group["lr"] = options.rate(at.done)
         for batch in batches(len(features), options.batch_size, order, features.device):
             steps.zero_grad(set_to_none=True)
             loss = F.cross_entropy(layer(head, features[batch][None])[0], labels[batch])
             torch.autograd.backward(loss)
             steps.step()
         if not all(bool(value.isfinite().all()) for value in head.values()):
-            raise DivergedError(at.epoch + 1)
-        at.epoch, at.order = at.epoch + 1, order.get_state()
-        section.offer(lambda: at.so_far([steps]))
-        progress(at.epoch, options.epochs)
+            raise DivergedError(at.done + 1)
+        at.done += 1
+        progress(at.done, options.epochs)
     return layer, {name: value.detach() for name, value in head.items()}
 
 

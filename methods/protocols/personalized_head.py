@@ -49,9 +49,7 @@ class PersonalizedHead(Protocol):
         heads = placed(first, subject.device)
         start = repeat({**subject.on_device(ENCODER), **heads}, federation.n_clients)
         options = LocalOptions(self.epochs, self.batch_size, self.learning_rate, self.optimizer)
-        adapted = adapted_heads(
-            model, start, federation, options, subject.seeds, 0, subject.checkpoint
-        )
+        adapted = adapted_heads(model, start, federation, options, subject.seeds, 0)
         everyone = torch.arange(federation.n_clients)
         predicted = probabilities(model, adapted, everyone, federation.test, federation.test_of)
         evaluation = fairness.evaluate(predicted, federation)

@@ -17,7 +17,6 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from ..checkpoint import NEVER, Checkpoint
 from ..data.federation import Federation, ImageSet, to_float
 from ..nn.classifier import HEAD, Classifier
 from ..nn.reached import Places, reached_places, restored, trimmed
@@ -108,13 +107,12 @@ def train_clients(
     encoder_epochs: int | range | None = None,
     grouping: Grouping = ENGINES_CHOICE,
     views: Views | None = None,
-    checkpoint: Checkpoint = NEVER,
 ) -> State:
     """The models of `clients` (int64) after local training in round `t`, stacked in that order.
 
     choice: int64, (clients,), the model of `pool` that a client starts from. encoder_epochs: those
     that train the encoder (CP-CFL's E_l,f), the first so many or a range, in the others it is
-    frozen; None for all. views: of `Supervised`. checkpoint: of `train_steps`.
+    frozen; None for all. views: of `Supervised`.
     """
     if isinstance(encoder_epochs, int):
         encoder_epochs = range(encoder_epochs)
@@ -122,7 +120,7 @@ def train_clients(
 
     def train(local_loss: Supervised, state: State, grouping: Grouping) -> State:
         return train_steps(
-            local_loss, state, {}, own_of, options, seeds, t, clients, grouping, checkpoint
+            local_loss, state, {}, own_of, options, seeds, t, clients, grouping
         ).state
 
     if encoder_epochs is not None and not encoder_epochs:
@@ -151,7 +149,6 @@ def adapted_heads(
     options: LocalOptions,
     seeds: Seeds,
     t: int,
-    checkpoint: Checkpoint = NEVER,
 ) -> State:
     """The models of all clients (`start`, stacked) with heads trained on frozen encoders.
 
@@ -171,7 +168,6 @@ def adapted_heads(
         seeds,
         t,
         encoder_epochs=0,
-        checkpoint=checkpoint,
     )
 
 

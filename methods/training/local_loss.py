@@ -8,7 +8,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from torch import Tensor
 
@@ -116,16 +115,6 @@ class LocalLoss(ABC):
         self, state: State, client_state: State, members: Sequence[int], own: Tensor
     ) -> None:
         """Called once after the last epoch; may change both in place."""
-
-    def gathered(self) -> Any:
-        """What it has noted for the method besides, of the clients that have trained.
-
-        Plain enough to be saved (`methods.checkpoint_tree`); None for nothing.
-        """
-        return None
-
-    def gather(self, noted: Any) -> None:  # noqa: B027
-        """Takes back what `gathered` gave in a round that was interrupted."""
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ def pretrain(
     counts `parameters` (trained ones of all networks) and `encoder_parameters`, and the encoder's
     weights on the CPU. Weights, order and views have streams of their own: every objective of a
     trial starts from the same encoder and sees the same batches. checkpoint: saves the training
-    after batches, and may bring one to go on with.
+    after epochs, and may bring one to go on with.
 
     Raises `ValueError` for fewer than two images or missing labels, `DivergedError`.
     """
@@ -88,16 +88,14 @@ def pretrain(
     view_stream = seeds.generator("pretraining", "views")
 
     at = at or Epochs(state, memory)
-    at.go_on([optimizer], order=order, views=view_stream)
-    if progress is not None and at.epoch:
-        progress(at.epoch, options.epochs)
-
-    def so_far() -> Epochs:
-        return at.so_far([optimizer], {"views": view_stream})
-
-    while at.epoch < options.epochs:
-        total = at.begin(order, device)
-        drawn = islice(batches(n, options.batch_size, order, device), at.batches, None)
+    streams = {"order": order, "views": view_stream}
+    at.go_on([optimizer], **streams)
+    if progress is not None and at.done:
+        progress(at.done, options.epochs)
+    while at.done < options.epochs:
+        checkpoint.at(lambda: at.so_far([optimizer], **streams))
+        total, images = torch.zeros((), device=device), 0
+        drawn = batches(n, options.batch_size, order, device)
         for together in _with_views(drawn, portion.images, objective, augmentation, view_stream):
             for batch, views in together:
                 labels = portion.labels[batch][None] if portion.labels is not None else None
@@ -107,14 +105,14 @@ def pretrain(
                 optimizer.step()
                 learner.update(state, memory)
                 total += loss.detach() * len(batch)
-                at.passed(len(batch))
-            checkpoint.at(so_far)
+                images += len(batch)
         # A finite loss can still have ended the epoch on weights that are not.
         if not all(bool(value.isfinite().all()) for value in (total, *trained)):
-            raise DivergedError(at.epoch + 1)
-        at.end()
+            raise DivergedError(at.done + 1)
+        at.losses.append(float(total) / images)
+        at.done += 1
         if progress is not None:
-            progress(at.epoch, options.epochs)
+            progress(at.done, options.epochs)
 
     learnt = restored(part(clone(state), "encoder"), fresh, places)
     return Outcome(

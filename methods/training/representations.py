@@ -21,14 +21,12 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from ..checkpoint import NEVER, Checkpoint
 from ..data.views.augment import Augmentation, Parameters, apply
 from ..nn.layers import is_buffer
 from ..objectives.simclr import nt_xent
 from ..optim.optimizers import make_optimizer
 from ..seeds import Seeds
 from ..state import State
-from .epochs import Epochs
 from .pretraining import batches
 
 Forward = Callable[[State, Tensor, bool], Tensor]
@@ -176,36 +174,31 @@ def contrastive_training(
     z: Pairs,
     options: RepresentationOptions,
     seeds: Seeds,
-    checkpoint: Checkpoint = NEVER,
 ) -> tuple[State, Sequence[float]]:
     """`state` (one model) after training on `z`, and the mean loss of each epoch.
 
-    A last batch of a single image is left out. checkpoint: may save the training after each batch.
+    A last batch of a single image is left out.
     """
-    section = checkpoint.section()
     fresh = {name: value.clone() for name, value in state.items()}
-    at = section.saved or Epochs(fresh)
-    weights = [v.requires_grad_() for name, v in at.weights.items() if not is_buffer(name)]
+    weights = [v.requires_grad_() for name, v in fresh.items() if not is_buffer(name)]
     optimizer = make_optimizer(options.optimizer, weights, options.learning_rate)
     stream = seeds.generator("representations", "order")
-    at.go_on([optimizer], order=stream)
-    device, n = weights[0].device, len(z)
+    device, n, losses = weights[0].device, len(z), list[float]()
     steps = options.epochs * math.ceil(n / options.batch_size)
-    while at.epoch < options.epochs:
-        total = at.begin(stream, device)
+    for epoch in range(options.epochs):
+        total, passed = torch.zeros((), device=device), 0
         drawn = torch.randint(z.vectors, (n,), generator=stream)
         order = list(batches(n, options.batch_size, stream))
-        for batch in order[at.batches :]:
+        for number, batch in enumerate(order):
             for group in optimizer.param_groups:
-                group["lr"] = options.rate(at.epoch * len(order) + at.batches, steps)
+                group["lr"] = options.rate(epoch * len(order) + number, steps)
             views = z.read(batch, drawn[batch]).transpose(0, 1).flatten(0, 1).unsqueeze(0)
-            first, second = network(at.weights, views, True).chunk(2, dim=1)
+            first, second = network(fresh, views, True).chunk(2, dim=1)
             loss = nt_xent(first, second, options.temperature).sum()
             optimizer.zero_grad(set_to_none=True)
             torch.autograd.backward(loss)
             optimizer.step()
             total += loss.detach() * len(batch)
-            at.passed(len(batch))
-            section.offer(lambda: at.so_far([optimizer]))
-        at.end()
-    return {name: value.detach() for name, value in at.weights.items()}, at.losses
+            passed += len(batch)
+        losses.append(float(total) / max(1, passed))
+    return {name: value.detach() for name, value in fresh.items()}, losses

@@ -14,12 +14,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from ..checkpoint import NEVER, Checkpoint
 from ..nn.layers import alone
 from ..seeds import Seeds
 from ..state import State, n_bytes, n_models, positions, put, take
@@ -107,41 +105,18 @@ def train_steps(
     t: int,
     clients: Tensor,
     grouping: Grouping = ENGINES_CHOICE,
-    checkpoint: Checkpoint = NEVER,
 ) -> Trained:
     """The models of `clients` (int64, client numbers) after round `t`.
 
     start: one model for each client. client_state: what the loss needs of each besides its model,
     stacked. own_of: per client an int64 index into the training portion. Inputs stay as they are.
-    checkpoint: may save what is trained after each chunk of clients that share steps.
     """
     trained = {name: torch.zeros_like(value) for name, value in start.items()}
     after = {name: torch.zeros_like(value) for name, value in client_state.items()}
     losses, unread = torch.full((len(clients),), torch.nan), list[tuple[list[int], Tensor]]()
     chunks = _chunks(local_loss, start, [len(own) for own in own_of], options, grouping)
-    section, done = checkpoint.section(), list[list[int]]()
 
-    def read() -> None:
-        """Losses of several chunks at once: the host need not wait for each."""
-        if unread:
-            where = [i for chunk, _ in unread for i in chunk]
-            losses[where] = torch.cat([loss for _, loss in unread]).cpu()
-            unread.clear()
-
-    def so_far() -> dict[str, Any]:
-        read()
-        state = {"trained": trained, "after": after, "losses": losses}
-        return {"chunks": list(done), "gathered": local_loss.gathered(), **state}
-
-    if section.saved is not None:
-        done = section.saved["chunks"]
-        if done == chunks[: len(done)]:
-            trained, after, losses = (section.saved[n] for n in ("trained", "after", "losses"))
-            local_loss.gather(section.saved["gathered"])
-        else:  # cut for another amount of memory
-            section.refuse()
-            done = []
-    for chunk in chunks[len(done) :]:
+    for chunk in chunks:
         streams = [seeds.generator("batches", t, client) for client in clients[chunk].tolist()]
         at: Tensor | list[int] = chunk if len(chunk) == 1 else positions(start, chunk)
         if len(chunk) == 1:
@@ -155,9 +130,9 @@ def train_steps(
         unread.append((chunk, loss))
         put(trained, at, state)
         put(after, at, theirs)
-        done.append(chunk)
-        section.offer(so_far)
-    read()
+    if unread:  # losses of all chunks at once: the host need not wait for each
+        where = [i for chunk, _ in unread for i in chunk]
+        losses[where] = torch.cat([loss for _, loss in unread]).cpu()
     return Trained(trained, after, losses)
 
 

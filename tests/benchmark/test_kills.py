@@ -27,7 +27,7 @@ EVERY_S = 0.25
 LONGER: dict[tuple[str, str], dict[str, Any]] = {
     ("federated", "fedavg"): {"rounds": 200},
     ("pretraining", "simclr"): {"epochs": 60},
-    ("federated", "mfcl"): {"rounds": 6, "server_epochs": 30},
+    ("federated", "mfcl"): {"rounds": 40, "server_epochs": 3},
     ("federated", "scaffold-ft"): {"rounds": 30, "personal_epochs": 100},
 }
 """So that each trains for some seconds on one core."""

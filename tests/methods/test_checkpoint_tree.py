@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from fedrepro.methods.checkpoint_tree import DAMAGED, n_bytes, put_together, taken_apart
+from fedrepro.methods.checkpoint_tree import DAMAGED, put_together, taken_apart
 from fedrepro.methods.federated.client_memory import ClientStates
 
 CPU = torch.device("cpu")
@@ -80,13 +80,12 @@ def test_numbers_that_are_not_finite_come_back() -> None:
     ],
     ids=lambda tensor: f"{list(tensor.shape)} {list(tensor.stride())} {tensor.dtype}",
 )
-def test_tensors_come_back_with_strides_and_place(tensor: Tensor) -> None:
+def test_tensors_come_back_with_strides(tensor: Tensor) -> None:
     found = back({"x": tensor})["x"]
     assert found.dtype == tensor.dtype
     assert found.shape == tensor.shape
     assert found.stride() == tensor.stride()
     assert torch.equal(found, tensor.detach())
-    assert found.data_ptr() % 64 == tensor.data_ptr() % 64
 
 
 @pytest.mark.parametrize("values", [np.arange(6).reshape(2, 3), np.array([1.5, np.nan], np.single)])
@@ -131,14 +130,13 @@ def test_other_classes_do_not_come_in(module: str, name: str, held: list[Any]) -
 @pytest.mark.parametrize(
     "plain",
     [
-        {"tensor": [0, "float32", [1000], [1], 0, True]},
-        {"tensor": [0, "float32", [2], [1000], 0, True]},
-        {"tensor": [-1, "float32", [2], [1], 0, True]},
-        {"tensor": [1, "float32", [2], [1], 0, True]},
-        {"tensor": [0, "float64", [2], [1], 0, True]},
-        {"tensor": [0, "float32", [-2], [1], 0, True]},
-        {"tensor": [0, "float32", [2], [1], 10**12, True]},
-        {"tensor": [0, "nothing", [2], [1], 0, True]},
+        {"tensor": [0, "float32", [1000], [1], True]},
+        {"tensor": [0, "float32", [2], [1000], True]},
+        {"tensor": [-1, "float32", [2], [1], True]},
+        {"tensor": [1, "float32", [2], [1], True]},
+        {"tensor": [0, "float64", [2], [1], True]},
+        {"tensor": [0, "float32", [-2], [1], True]},
+        {"tensor": [0, "nothing", [2], [1], True]},
         {"nothing": []},
         {"list": [], "tuple": []},
         {},
@@ -158,8 +156,3 @@ class Other:
 def test_what_cannot_be_saved_is_said(value: Any) -> None:
     with pytest.raises(TypeError):
         taken_apart([value])
-
-
-def test_bytes_are_those_of_all_numbers() -> None:
-    held = Held({"w": torch.ones(2)}, banks={3: torch.zeros(1, dtype=torch.float64)})
-    assert n_bytes([held, (np.zeros(3, np.int8),), "text", 7]) == 8 + 8 + 3

@@ -61,7 +61,7 @@ _ENVIRONMENT = (
 _MODULES = "parsl.executors.high_throughput"
 _INTERCHANGE = f"""
 import runpy, sys
-from ..processes import end_with
+from fedrepro.benchmark.execution.processes import end_with
 end_with(int(sys.argv.pop()))
 runpy.run_module("{_MODULES}.interchange", run_name="__main__")
 """

@@ -38,9 +38,6 @@ def run(trial: Trial) -> Outcome:
         progress=trial.progress,
         checkpoint=trial.checkpoint,
     )
-    if not protocol.in_rounds:
-        trial.checkpoint.restored()
-        trial.checkpoint.at(lambda: None)  # all that is done is in its sections
     outcome = measure(protocol, subject)
     trial.progress(1, 1)
     return outcome
@@ -51,7 +48,9 @@ def measure(protocol: Protocol, subject: Subject) -> Outcome:
     models = n_models(subject.weights)
     if models == 1:
         return protocol.measure(subject)
-    if protocol.in_rounds:  # those of one model could be taken for those of another
-        subject = replace(subject, checkpoint=NEVER)
-    each = [replace(subject, weights=take(subject.weights, [k])) for k in range(models)]
-    return mean_over_models([protocol.measure(one) for one in each])
+    measured: list[Outcome] = subject.checkpoint.restored() or []
+    for model in range(len(measured), models):
+        subject.checkpoint.at(lambda: measured)
+        one = replace(subject, weights=take(subject.weights, [model]), checkpoint=NEVER)
+        measured.append(protocol.measure(one))
+    return mean_over_models(measured)

@@ -74,9 +74,7 @@ class Personalized(WithLabels):
         By default heads alone are trained, on representations of the frozen encoders.
         """
         options = self.personal_options()
-        return adapted_heads(
-            task.model, start, task.federation, options, task.seeds, self.rounds, task.checkpoint
-        )
+        return adapted_heads(task.model, start, task.federation, options, task.seeds, self.rounds)
 
     def new_memory(self, task: Task) -> PersonalMemory:
         return PersonalMemory(ClientStates.of(task.federation.n_clients))

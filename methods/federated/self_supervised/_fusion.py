@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -205,10 +204,3 @@ class FusionLoss(SelfSupervisedLoss):
         features = batchwise(self.moco.project, client_state, views, self.options.batch_size)
         for place, member in enumerate(members):
             self.uploads[member], self.uploaded[member] = features[place], chosen[place]
-
-    def gathered(self) -> Any:
-        self._read()
-        return [self.uploads, self.uploaded, self._total, self._steps]
-
-    def gather(self, noted: Any) -> None:
-        self.uploads, self.uploaded, self._total, self._steps = noted

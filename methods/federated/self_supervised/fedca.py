@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -115,12 +114,6 @@ class DictionaryLoss(SelfSupervisedLoss):
         x = to_float(self.portion.images[chosen])
         features = batchwise(self.project, state, x, self.method.batch_size)
         self.uploads.update(zip(members, features, strict=True))
-
-    def gathered(self) -> Any:
-        return self.uploads
-
-    def gather(self, noted: Any) -> None:
-        self.uploads = noted
 
 
 @dataclass(frozen=True)

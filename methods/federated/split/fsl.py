@@ -83,12 +83,6 @@ class Split(Supervised):
         logits = self.model.logits(state, h, training=True)  # models x batch x classes
         return batch.mean(cross_entropies(logits, labels))  # models
 
-    def gathered(self) -> Any:
-        return [self.wire.up, self.wire.down]
-
-    def gather(self, noted: Any) -> None:
-        self.wire.up, self.wire.down = noted
-
 
 class LocalLosses(Supervised):
     """Cross-entropy of the clients' layers with `auxiliary`, and of the server's on smashed data.

@@ -234,9 +234,7 @@ class MFCL(FederatedMethod):
             assert isinstance(z, Representations | Mixed)
             network = two_modules(task.model.encoder)
             behind = network.behind if self.sent == "pooled" else network.pooled_and_behind
-            trained, losses = contrastive_training(
-                behind, server.second, z, options, task.seeds, task.checkpoint
-            )
+            trained, losses = contrastive_training(behind, server.second, z, options, task.seeds)
             if not math.isfinite(losses[-1]):
                 raise DivergedError(t + 1)
             return replace(server, second=trained, losses=[*losses])

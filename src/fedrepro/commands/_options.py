@@ -228,8 +228,8 @@ def add_execution(parser: argparse.ArgumentParser) -> None:
         type=_seconds,
         default=300.0,
         metavar="S",
-        help="seconds between two times at which a trial saves itself, to go on from there when it "
-        "is interrupted; 0 for never (default: 300)",
+        help="seconds after which a trial saves itself before its next round or epoch, to go on "
+        "from there when it is interrupted; 0 for never (default: 300)",
     )
 
 
