@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from .compared import MethodsCompared
 from .open_choices import ChoiceResult
 
 VerdictWord = Literal[
@@ -352,7 +351,6 @@ class Report:
     readings: the alternatives under which it was run; none means what is taken.
     choices: what the paper leaves open, with the alternatives.
     universes: the claims under other readings, those taken first.
-    compared: methods over all tasks that they share, a comparison for each set of methods.
     series: which independent series of trials it shows.
     edited: files that were edited since its trials were made; only a report that was asked to show
         stale trials has any.
@@ -371,7 +369,6 @@ class Report:
     readings: tuple[str, ...] = ()
     choices: tuple[ChoiceResult, ...] = ()
     universes: tuple[Universe, ...] = ()
-    compared: tuple[MethodsCompared, ...] = ()
     address: str | None = None
     schema: int = 1
     external: External | None = None

@@ -35,7 +35,6 @@ from .cell_verdicts import cell_verdicts
 from .evidence import Evidence, Trials
 from .figure_data import panels
 from .looking import LookTaker, TableLooks, noted
-from .methods_compared import compare
 from .other_readings import (
     choices,
     read_otherwise,
@@ -110,7 +109,6 @@ def judge_evidence(
             {taken: judged} | {(*taken, name): tables for name, tables in read.items()}
         ),
         address=plan.paper.address,
-        compared=compare(evidence),
         series=plan.profile.series,
     )
 

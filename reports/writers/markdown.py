@@ -84,7 +84,7 @@ def _paper(report: Report, depth: str) -> list[str]:
     ]
     if depth == "overview":
         return [*blocks, _scoreboard(board)]
-    blocks += [_claims_overview(report, board), _scoreboard(board), _compared(report)]
+    blocks += [_claims_overview(report, board), _scoreboard(board)]
     blocks += [_readings(report), _curves(report)]
     blocks += [_section(table, depth == "whole") for table in report.tables]
     blocks += [
@@ -115,43 +115,6 @@ def _claims_overview(report: Report, board: Scoreboard) -> str:
     words = [[word, layout.CLAIMS[word]] for word in layout.CLAIMS if word in counts]
     meanings = md.details("What the words say", md.table(["word", "meaning"], words))
     return f"## Claims: {_counted(board, 'claims')}\n\n{md.table(header, rows)}\n\n{meanings}"
-
-
-def _compared(report: Report) -> str:
-    """Methods over all tasks that they share."""
-    parts = []
-    for one in report.compared:
-        scaled = ", scaled" if one.scaled else ""
-        counted = (len(one.methods), "method"), (len(one.tasks), "task"), (one.trials, "trial")
-        said = ", ".join(layout.plural(*part) for part in counted) + scaled
-        if one.friedman_p is not None:
-            said += f"; Friedman's p {layout.p_equals(one.friedman_p)}"
-        ranks = [
-            [" ".join(m.method), layout.number(m.rank), layout.span(m.rank_interval)]
-            for m in one.methods
-        ]
-        pairs = [
-            [
-                " ".join(pair.better),
-                " ".join(pair.other),
-                layout.number(pair.probability),
-                layout.span(pair.interval),
-                f"{pair.tasks_better} / {pair.tasks_worse}",
-                layout.p_value(pair.p),
-            ]
-            for pair in one.pairs
-        ]
-        header = ["better ranked", "other", "P(better)", "95 % interval", "tasks better / worse"]
-        parts += [
-            md.escape(f"{said}."),
-            md.table(["method", "mean rank", "95 % interval"], ranks),
-            md.details(
-                f"{layout.plural(len(pairs), 'pair')} of methods",
-                md.table([*header, "p (signed ranks, Holm)"], pairs),
-            ),
-            *(f"*{md.escape(f'Left out: {reason}')}*" for reason in one.left_out),
-        ]
-    return "\n\n".join(["## Methods over all tables", *parts]) if parts else ""
 
 
 def _readings(report: Report) -> str:

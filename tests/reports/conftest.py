@@ -7,7 +7,6 @@ from typing import get_args
 
 import pytest
 
-from fedrepro.benchmark.compared import Improvement, MethodRank, MethodsCompared
 from fedrepro.benchmark.open_choices import ChoiceResult, ReadingResult
 from fedrepro.benchmark.results import (
     AuditFinding,
@@ -114,20 +113,6 @@ def worded(report: Report) -> Report:
     return replace(report, tables=(replace(first, claims=claims), *others))
 
 
-COMPARED = MethodsCompared(
-    tasks=(("3", ("15", "T = 40"), "accuracy"), ("figure-4", ("all",), "accuracy")),
-    trials=5,
-    methods=(
-        MethodRank(("CP-CFL", "SimCLR"), 1.25, (1.0, 1.5)),
-        MethodRank(("FedAvg",), 1.75, (1.5, 2.0)),
-    ),
-    pairs=(Improvement(("CP-CFL", "SimCLR"), ("FedAvg",), 0.75, (0.6, 0.9), 2, 0, 0.5),),
-    friedman_p=0.157,
-    left_out=("table 5: no trial",),
-    scaled=True,
-)
-
-
 @pytest.fixture(scope="session")
 def report() -> Report:
     cells = (
@@ -185,6 +170,6 @@ def report() -> Report:
     )
     return Report(
         "toy", title, "A. Author", 2023, "reduced", None, True, tables, (run,), provenance,
-        choices=CHOICES, universes=universes, compared=(COMPARED,),
+        choices=CHOICES, universes=universes,
         address="https://doi.org/10.1000/182",
     )  # fmt: skip

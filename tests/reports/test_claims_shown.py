@@ -119,21 +119,6 @@ def test_every_cell_has_an_address_of_its_own(worded: Report) -> None:
     assert tag(page, "toy-table-3-c1-2") == '<div id="toy-table-3-c1-2">'
 
 
-def test_methods_that_were_compared_over_tables_are_shown(worded: Report) -> None:
-    page = html.render([worded])
-    section = page[page.index(tag(page, "toy-compared")) :].partition("</section>")[0]
-    for fact in ("CP-CFL SimCLR", "1.25", "[1.00, 1.50]", "0.75", "[0.60, 0.90]", "2 / 0"):
-        assert fact in section
-    assert "p = 0.157" in section
-    assert "left out: table 5: no trial" in section
-    text = markdown.render([worded])
-    assert "## Methods over all tables" in text
-    assert "Friedman's p = 0.157" in text
-    bare = replace(worded, compared=())
-    assert "toy-compared" not in html.render([bare])
-    assert "Methods over all tables" not in markdown.render([bare])
-
-
 def test_junit_fails_what_is_opposite_at_the_published_protocol_alone(worded: Report) -> None:
     table = worded.tables[0]
     wanted = {
