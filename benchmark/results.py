@@ -18,8 +18,7 @@ VerdictWord = Literal[
     "EXACT", "MISPRINT?", "SCALED", "NOT RUN", "ERROR", "DESCRIPTIVE",
 ]  # fmt: skip
 ClaimWord = Literal[
-    "HOLDS", "PARTLY", "REVERSED", "OPPOSITE HERE", "TIED", "TIED HERE",
-    "UNRESOLVED", "NOT JUDGED", "NOT RUN",
+    "HOLDS", "PARTLY", "REVERSED", "OPPOSITE HERE", "UNRESOLVED", "NOT JUDGED", "NOT RUN",
 ]  # fmt: skip
 SupportWord = Literal["supported", "contradicted", "undecidable", "not printed"]
 Protocol = Literal["full", "scaled"]
@@ -106,8 +105,6 @@ class Comparison:
     p_t, p_sign: what Student's t and the sign test alone say; `p` is what decides.
     exact: whether both sides are counted or computed, so that it is decided without a test: then
     `p` is 0 where it holds and 1 where it does not.
-    tie_margin: how close together both sides count as tied, and p_tied: one-sided p-value that they
-    are; None where a tie would answer nothing (`claims.ties`).
     """
 
     text: str
@@ -123,16 +120,13 @@ class Comparison:
     p_t: float | None = None
     p_sign: float | None = None
     exact: bool = False
-    tie_margin: float | None = None
-    p_tied: float | None = None
 
 
 @dataclass(frozen=True)
 class ClaimResult:
     """A claim of the text: what the printed table says of it, and what the trials say.
 
-    p, p_reversed, p_tied: of all its comparisons together, that one of them is opposite, and that
-    all are ties; the last is None where that would be no answer.
+    p, p_reversed: of all its comparisons together, and that one of them is opposite.
     p_adjusted: `p` corrected over the claims of the paper that this report tests.
     shown, opposite: how many of its comparisons are shown, and how many the other way.
     looks: with how many paired trials it has been judged, this time the last.
@@ -158,23 +152,19 @@ class ClaimResult:
     declared: int | None = None
     trials_needed: int | None = None
     seconds_needed: float | None = None
-    p_tied: float | None = None
 
     @property
     def decisive(self) -> Comparison | None:
         """The comparison that the word hangs on; None where nothing was compared.
 
         That is the one least clearly shown, or of a claim that comes out the other way, the one
-        least clearly opposite, and of a tie the one least clearly tied. Of `PARTLY` it is the one
-        most clearly opposite.
+        least clearly opposite. Of `PARTLY` it is the one most clearly opposite.
         """
         compared = [one for one in self.comparisons if one.mean is not None]
         if self.word in ("REVERSED", "OPPOSITE HERE"):
             return max(compared, key=_p_reversed, default=None)
         if self.word == "PARTLY":
             return min(compared, key=_p_reversed, default=None)
-        if self.word in ("TIED", "TIED HERE"):
-            return max(compared, key=_p_tied, default=None)
         return max(compared, key=_p, default=None)
 
 
@@ -185,10 +175,6 @@ def _p(one: Comparison) -> float:
 
 def _p_reversed(one: Comparison) -> float:
     return one.p_reversed if one.p_reversed is not None else one.superiority or 0.0
-
-
-def _p_tied(one: Comparison) -> float:
-    return 1.0 if one.p_tied is None else one.p_tied
 
 
 @dataclass(frozen=True)

@@ -86,8 +86,6 @@ def _tested(claim: ClaimResult, one: Comparison) -> list[str]:
         return (
             [f"p {layout.p_equals(claim.p_reversed)} of the opposite"] if claim.p_reversed else []
         )
-    if claim.word in ("TIED", "TIED HERE") and one.tie_margin is not None:
-        return [f"p {layout.p_equals(claim.p_tied)} of less than {one.tie_margin:g} apart"]
     corrected = layout.p_value(claim.p_adjusted)
     if claim.p is None:
         return [f"corrected p {layout.p_equals(claim.p_adjusted)}"]

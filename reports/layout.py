@@ -38,10 +38,6 @@ CLAIMS: dict[ClaimWord, str] = {
     "REVERSED": "at the published protocol, the opposite of every comparison is shown",
     "OPPOSITE HERE": "on other data or a shorter protocol the opposite was seen, which does not "
     "refute the paper",
-    "TIED": "at the published protocol, both sides of every comparison are shown to be closer than "
-    "the margin; the paper prints them further apart",
-    "TIED HERE": "on other data or a shorter protocol, both sides of every comparison are shown to "
-    "be closer than the margin, which does not refute the paper",
     "UNRESOLVED": "tested and open: neither it nor its opposite is shown yet",
     "NOT JUDGED": "nothing that a test could decide here, such as a stated size on other data; "
     "counted apart",

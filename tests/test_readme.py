@@ -18,7 +18,7 @@ from fedrepro.benchmark.spec.load import load_paper, paper_ids
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
 RESULTS = (ROOT / "docs" / "results.md").read_text("utf-8")
-SAID = ("HOLDS", "PARTLY", "OPPOSITE", "TIED HERE", "UNRESOLVED", "NOT JUDGED", "NOT RUN")
+SAID = ("HOLDS", "PARTLY", "OPPOSITE", "UNRESOLVED", "NOT JUDGED", "NOT RUN")
 
 
 def recorded(paper: str) -> dict[str, str]:

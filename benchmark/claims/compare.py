@@ -5,9 +5,6 @@
   rounding of the printed number held against it. What is printed is one more draw of our
   differences: the standard error is s * sqrt(1 + 1/n). It is never judged on scaled runs.
 - Said of every trial: the sign test that only unanimous trials pass.
-- Beside a direction stands a `~` within the margin, where a tie would answer (`claims.ties`).
-- Once its table has shown how far a trial may fall, a mean must also stand if its cells fell as far
-  in more trials than were seen (`stats.outliers`).
 - Of counted and computed cells alone, the comparison is decided exactly.
 - Of several looks, each p-value is that of all looks together (`stats.looks`).
 """
@@ -25,9 +22,8 @@ from ..results import Comparison
 from ..spec.model import Claim
 from ..spec.printed import half_unit
 from ..stats.looks import Looks, sequential_p, shares
-from ..stats.outliers import p_unseen
 from ..stats.paired import p_above, p_sign, p_t, unanimous
-from ..stats.samples import Sample, are_mostly_equal, describe, mean_interval
+from ..stats.samples import Sample, describe, mean_interval
 from ..stats.t_tests import p_beyond, p_equivalent
 from .by_seed import (
     Arrays,
@@ -40,8 +36,7 @@ from .by_seed import (
 )
 from .context import ClaimContext
 from .grammar import Number
-from .nodes import Arithmetic, CellKey, Elementary, Node, leaves, show
-from .ties import tie_margin
+from .nodes import Arithmetic, CellKey, Elementary, Node, show
 
 Both = tuple[float, float]
 """P-values that a comparison holds, and that its opposite does."""
@@ -66,18 +61,10 @@ def compared(comparison: Elementary, context: ClaimContext, claim: Claim) -> Com
     if sample is None or sample.n < 2 or not is_testable(comparison, context):
         return _shown(comparison, differences)
     looks = context.looks.get(claim.id, Looks((len(seeds),), len(seeds)))
-    at_looks = [trials.at_look(count, looks.declared) for count in looks.counts]
     spent = shares(looks.counts, looks.declared)
-    each = [one.p_values(claim.every_trial) for one in at_looks]
+    each = [trials.first(count).p_values(claim.every_trial) for count in looks.counts]
     p, p_reversed = (sequential_p(side, spent) for side in zip(*each, strict=True))
-    shown = _shown(comparison, differences, p, p_reversed)
-    margin = tie_margin(comparison, context, by_trial=claim.every_trial)
-    if margin is None:
-        return shown
-    # A tie that an early look saw is none if later trials drew apart.
-    is_near = abs(float(at_looks[-1].shown().mean())) < margin
-    ties = [one.p_tied(margin) if is_near else 1.0 for one in at_looks]
-    return replace(shown, tie_margin=margin, p_tied=sequential_p(ties, spent))
+    return _shown(comparison, differences, p, p_reversed)
 
 
 def is_scaled_size(comparison: Elementary, scaled: Container[CellKey]) -> bool:
@@ -125,11 +112,9 @@ class _Trials:
     context: ClaimContext
     seeds: tuple[int, ...]
 
-    def at_look(self, count: int, declared: int) -> _Trials:
-        """The first of them, judged by what was known then: later trials must not change a look."""
-        early = count < max(declared, len(self.seeds))
-        context = self.context.at_look(count) if early else self.context
-        return _Trials(self.comparison, context, self.seeds[:count])
+    def first(self, count: int) -> _Trials:
+        """The first of them, which are all that a look at so many sees."""
+        return replace(self, seeds=self.seeds[:count])
 
     @cached_property
     def arrays(self) -> Arrays:
@@ -184,13 +169,6 @@ class _Trials:
         node = picked(self.difference, self.arrays)
         return node, _turned_round(node)
 
-    def p_tied(self, margin: float) -> float:
-        """P-value of a tie, which differences do not show of which most are equal.
-
-        Such are those of accuracies at 100 % or at chance, where no method could differ.
-        """
-        return 1.0 if are_mostly_equal(self.shown()) else self.p_inside(margin)
-
     def is_above(self, node: Node) -> float:
         """P-value that the mean of `node` is above zero, whatever largest and smallest are in it.
 
@@ -201,23 +179,8 @@ class _Trials:
         return min(1.0, len(rows) * min(max(self.above(one, 0.0) for one in row) for row in rows))
 
     def above(self, node: Node, bound: float) -> float:
-        """P-value that the mean of `node` is above `bound`, with trials that were seen to fall."""
-        trials = self.arrays
-        found = evaluate(node, trials)
-        p = float(p_above(found - bound))
-        gap = float(found.mean()) - bound
-        for key in dict.fromkeys(leaf.key for leaf in leaves(node)):
-            fallen = self.context.fallen.get(key)
-            if fallen is None:
-                continue
-            for seeds, shift in ((fallen.low, -fallen.drop), (fallen.high, fallen.rise)):
-                if not shift:
-                    continue
-                moved = evaluate(node, {**trials, key: trials[key] + shift})
-                seen = len(seeds.intersection(self.seeds))
-                effect = float(found.mean() - moved.mean())
-                p = max(p, p_unseen(seen, len(self.seeds), gap, effect))
-        return p
+        """P-value that the mean of `node` is above `bound`."""
+        return float(p_above(evaluate(node, self.arrays) - bound))
 
 
 def _exact(comparison: Elementary, context: ClaimContext) -> Comparison:

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from ..results import Comparison
 from ..stats.looks import Looks, shares
-from ..stats.samples import are_mostly_equal
 from ..stats.spread import MOST_TRIALS
 from ..stats.t_tests import LEVEL
 from .nodes import Elementary
@@ -23,10 +22,9 @@ def trials_needed(
 ) -> int | None:
     """The smallest number of paired trials, more than there are and at most 200, that would do.
 
-    Decided means that the claim holds, that one comparison is opposite, or that all are ties, by
-    Student's t and before the correction over claims, at what the looks so far have left of the
-    5 %. Trials beyond the declared ones would be declared anew. Collapsed trials that were not seen
-    may ask for more.
+    Decided means that the claim holds, or that one comparison is opposite, by Student's t and
+    before the correction over claims, at what the looks so far have left of the 5 %. Trials beyond
+    the declared ones would be declared anew.
     None where not even 200 would do, or a stated size is what is open.
     """
     done = looks.counts[-1]
@@ -34,19 +32,15 @@ def trials_needed(
     if not n.size or any(one.relation == "=" for one in comparisons):
         return None
     levels = np.array([_level(looks, int(count)) for count in n])
-    holds, opposite, tied = np.ones(n.size, bool), np.zeros(n.size, bool), np.ones(n.size, bool)
+    holds, opposite = np.ones(n.size, bool), np.zeros(n.size, bool)
     for one, shown in zip(elementary, comparisons, strict=True):
         if shown.exact:
             holds &= shown.p == 0.0
-            tied &= False
             continue
         p, p_reversed = _p_values(one, shown, n)
         holds &= p <= levels
         opposite |= p_reversed * len(comparisons) <= levels
-        may_tie = not are_mostly_equal(np.array(shown.differences))
-        margin = shown.tie_margin if may_tie else None
-        tied &= margin is not None and _p_within(shown, margin, n) <= levels
-    decided = holds | opposite | tied
+    decided = holds | opposite
     return int(n[decided.argmax()]) if decided.any() else None
 
 

@@ -3,14 +3,12 @@
 - Trials are paired by seed: a comparison uses the seeds that all of its cells have.
 - A claim is a conjunction. It HOLDS if each comparison is shown at the level (an intersection-union
   test: the largest p-value counts, without correction inside the claim). It is PARTLY so, or
-  REVERSED, if of some or all comparisons the opposite is shown (Holm inside the claim), and TIED if
-  it is neither, and all are shown to be closer than their margin (`claims.ties`; the largest
-  p-value again).
+  REVERSED, if of some or all comparisons the opposite is shown (Holm inside the claim).
 - Claims are corrected over all claims of the paper that were tested in this run, once for what
   holds, once for what holds in part and once for what is opposite (Benjamini and Hochberg 1995): of
-  the claims that a report calls shown, 5 % may be wrong on average. So are ties, after claims that
-  are decided already: these must not make it easier. Where looks are declared, claims that lack
-  trials for one count with p = 1: so what is decided cannot become open by their being tested.
+  the claims that a report calls shown, 5 % may be wrong on average. Where looks are declared,
+  claims that lack trials for one count with p = 1: so what is decided cannot become open by their
+  being tested.
 - Counts and computed numbers are decided exactly, and weigh on no other claim.
 - A claim on a cell that lacks a trial is UNRESOLVED: which trials fail may hang on what they would
   have given, so those that are left show nothing.
@@ -19,7 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ..results import ClaimResult, ClaimWord, Comparison
 from ..spec.model import Claim
@@ -31,7 +29,6 @@ from .context import ClaimContext
 from .more_trials import trials_needed
 from .nodes import Elementary
 from .printed import support
-from .ties import tie_margin
 from .words import TOO_FEW, Corrected, word_of
 
 Claims = Sequence[tuple[Claim, Sequence[Elementary]]]
@@ -70,13 +67,6 @@ class _Tested:
         return self._least([one.p_reversed for one in self.tests])
 
     @property
-    def p_tied(self) -> float | None:
-        """That all comparisons are ties; None where that would be no answer."""
-        found = [one.p_tied for one in self.comparisons if one.p_tied is not None]
-        whole = self.untested is None and len(found) == len(self.comparisons)
-        return max(found) if whole else None
-
-    @property
     def tests(self) -> Sequence[Comparison]:
         """The comparisons that are uncertain, if any are: a count is no discovery."""
         return [one for one in self.comparisons if not one.exact] or self.comparisons
@@ -100,13 +90,6 @@ class _Tested:
                 elif not there and not (shown.exact and leaf.key in context.recomputed):
                     return False
         return lacking
-
-    @property
-    def may_tie(self) -> bool:
-        """Whether a tie would answer anything."""
-        by_trial = self.claim.every_trial
-        margins = (tie_margin(one, self.context, by_trial=by_trial) for one in self.elementary)
-        return all(one is not None for one in margins)
 
     def _least(self, p_values: Sequence[float | None]) -> float | None:
         if self.untested is not None:
@@ -139,26 +122,23 @@ def judge_together(
         for claims, context in tables
     ]
     every = [one for table in tested for one in table]
-    to_come = [one for one in every if one.is_awaited]
-    awaited = len(to_come)
+    awaited = sum(one.is_awaited for one in every)
     p_values = zip(
         _corrected([None if one.is_exact else one.p for one in every], awaited),
         _corrected([None if one.is_exact else one.p_some for one in every], awaited),
         _corrected([None if one.is_exact else one.p_reversed for one in every], awaited),
         strict=True,
     )
-    corrected = [_ordered(one, *each) for one, each in zip(every, p_values, strict=True)]
-    ties = _corrected([one.p_tied for one in corrected], sum(one.may_tie for one in to_come))
-    together = zip(every, corrected, ties, strict=True)
-    results = (_result(one, replace(each, p_tied_adjusted=p)) for one, each, p in together)
+    corrected = [_with_p(one, *each) for one, each in zip(every, p_values, strict=True)]
+    results = (_result(one, each) for one, each in zip(every, corrected, strict=True))
     return [tuple(next(results) for _ in table) for table in tested]
 
 
-def _ordered(
+def _with_p(
     one: _Tested, p: float | None, p_some: float | None, p_reversed: float | None
 ) -> Corrected:
-    """What directions come to. A claim that holds or is opposite is no tie, and eases no other."""
-    found = Corrected(
+    """The comparisons with the claim's own p-values and these corrected ones."""
+    return Corrected(
         one.comparisons,
         *(one.p or 0.0, p),
         *(one.p_some or 0.0, p_some),
@@ -167,9 +147,6 @@ def _ordered(
             leaf.key in one.context.scaled for each in one.elementary for leaf in each.leaves
         ),
     )
-    if one.p_tied is None:
-        return found
-    return replace(found, p_tied=1.0 if found.is_ordered else one.p_tied)
 
 
 def _corrected(p_values: Sequence[float | None], awaited: int) -> Iterator[float | None]:
@@ -203,7 +180,6 @@ def _result(one: _Tested, corrected: Corrected) -> ClaimResult:
         p_reversed=None if one.is_exact else one.p_reversed,
         shown=0 if one.untested else corrected.shown,
         opposite=0 if one.untested else corrected.opposite,
-        p_tied=one.p_tied,
         looks=() if looks is None else looks.counts,
         declared=None if looks is None else looks.declared,
         trials_needed=needed,

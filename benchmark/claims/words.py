@@ -18,7 +18,6 @@ class Corrected:
 
     p, p_some, p_reversed: that all comparisons hold, that one or more does, and that one or more is
     opposite; then corrected, None where all comparisons are exact.
-    p_tied: that all are ties; then corrected, both None where that would be no answer.
     scaled: whether the runs depart from the published protocol.
     """
 
@@ -29,8 +28,6 @@ class Corrected:
     p_some_adjusted: float | None
     p_reversed: float
     p_reversed_adjusted: float | None
-    p_tied: float | None = None
-    p_tied_adjusted: float | None = None
     scaled: bool = False
 
     @property
@@ -54,16 +51,6 @@ class Corrected:
     def opposites(self) -> list[Comparison]:
         p = [one.p_reversed or 0.0 for one in self.comparisons]
         return self._selected(p, self.p_reversed, self.p_reversed_adjusted)
-
-    @property
-    def is_ordered(self) -> bool:
-        """Whether the stated direction is shown of all comparisons, or the opposite of some."""
-        return self.holds or bool(self.opposites)
-
-    @property
-    def tied(self) -> bool:
-        """Whether all comparisons are shown to be closer than their margins."""
-        return self.p_tied_adjusted is not None and self.p_tied_adjusted <= LEVEL
 
     def _selected(self, p: Sequence[float], own: float, adjusted: float | None) -> list[Comparison]:
         """Those whose p-values pass, corrected inside the claim by Holm, and by what the other
@@ -99,14 +86,6 @@ def word_of(claim: Corrected) -> tuple[ClaimWord, str]:
         if len(against) < count:
             return "PARTLY", _capital(reason)
         return ("OPPOSITE HERE" if claim.scaled else "REVERSED"), _capital(reason)
-    if claim.tied:
-        margins = {f"{one.tie_margin:g}": None for one in claim.comparisons}
-        margin = " or ".join(margins)
-        both = "Both sides are" if count == 1 else f"Both sides of all {count} comparisons are"
-        how = f"{p_text(claim.p_tied_adjusted or 0.0)}, corrected"
-        return ("TIED HERE" if claim.scaled else "TIED"), (
-            f"{both} shown to be less than {margin} apart ({how}); they are printed further apart."
-        )
     if claim.p <= LEVEL:
         return "UNRESOLVED", f"Shown alone ({p_text(claim.p)}), but not {_after(claim)}."
     weakest = max(claim.comparisons, key=lambda one: one.p or 0.0)

@@ -39,8 +39,6 @@ from ..store.store import Store
 from .run import Execution
 
 _UNDECIDED = ("UNRESOLVED", "NOT JUDGED", "NOT RUN")
-_OPEN = ("UNRESOLVED", "TIED", "TIED HERE")
-"""Words that another look may change: where a tie is, a small difference may yet be shown."""
 ClaimName = tuple[str, str]
 """Table and id."""
 
@@ -196,7 +194,7 @@ class UntilDecided:
         chance = UNKNOWN
         if n > 0:
             result = self.now.get(name)
-            if result is None or result.word not in _OPEN:
+            if result is None or result.word != "UNRESOLVED":
                 return None
             if result.p is None:
                 return None  # what was not tested is not decided by more trials

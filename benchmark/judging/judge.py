@@ -9,12 +9,12 @@ import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 
 from ..analytic import recomputed
 from ..audit.findings import Finding, findings_for
 from ..claims.bind_cells import bind
-from ..claims.context import ClaimContext, fallen_trials, first_trials
+from ..claims.context import ClaimContext
 from ..claims.nodes import CellKey, key_of
 from ..claims.trials import Claims, judge_together
 from ..planning.plan import Plan, PlannedCell
@@ -122,10 +122,9 @@ class _Judging:
 
     @cached_property
     def claims_context(self) -> ClaimContext:
-        """What is known of all cells of the paper; without margin, unit and metric, of tables."""
+        """What is known of all cells of the paper; without margin and unit, of tables."""
         trials = self.evidence.cells
         values = {key: one.by_seed for key, one in trials.items()}
-        cells = tuple(one.cell for one in self.plan.cells)
         return ClaimContext(
             values=values,
             margin=None,
@@ -141,8 +140,6 @@ class _Judging:
                 for cell in table.cells
             },
             incomplete={key: one.incomplete for key, one in trials.items() if one.incomplete},
-            fallen=fallen_trials(cells, values),
-            fallen_at=cache(lambda looked: fallen_trials(cells, first_trials(values, looked))),
             recomputed={
                 key_of(one.cell): value
                 for one in self.plan.cells
@@ -183,7 +180,6 @@ class _Judging:
                 self.claims_context,
                 margin=None if table.margin is None else table.margin.value,
                 unit=table.unit,
-                metric=table.metric,
                 looks=taken.spendable,
             )
             for table, taken in zip(self.shown, looks, strict=True)

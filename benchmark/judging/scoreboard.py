@@ -9,15 +9,13 @@ from dataclasses import dataclass
 from ..results import ClaimWord, Report, TableResult
 
 JUDGED: tuple[ClaimWord, ...] = (
-    "HOLDS", "PARTLY", "REVERSED", "OPPOSITE HERE", "TIED", "TIED HERE", "UNRESOLVED",
+    "HOLDS", "PARTLY", "REVERSED", "OPPOSITE HERE", "UNRESOLVED",
 )  # fmt: skip
 """Words of claims that the trials could decide, whether or not they have."""
 _SAID: dict[ClaimWord, str] = {
     "PARTLY": "opposite in part",
     "REVERSED": "reversed",
     "OPPOSITE HERE": "opposite here",
-    "TIED": "tied",
-    "TIED HERE": "tied here",
     "UNRESOLVED": "open",
 }
 _MEASURED = ("REPRODUCED", "COMPATIBLE", "SHIFTED", "DISCREPANT")

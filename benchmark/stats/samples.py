@@ -54,12 +54,6 @@ def is_flat(values: NDArray[np.float64]) -> NDArray[np.bool_]:
     return np.asarray(np.ptp(values, axis=-1) <= _EQUAL * np.maximum(1.0, largest))
 
 
-def are_mostly_equal(values: NDArray[np.float64]) -> bool:
-    """Whether more than half of some values are equal but for rounding. values: [n]."""
-    away = np.abs(values - np.median(values))
-    return bool(np.median(away) <= _EQUAL * max(1.0, float(np.abs(values).max())))
-
-
 def mean_interval(sample: Sample | None) -> tuple[float, float] | None:
     """The two-sided 95 % confidence interval of the mean; None for fewer than two values."""
     if sample is None or sample.n < 2:

@@ -18,11 +18,7 @@ from fedrepro.benchmark.stats.looks import sequential_p, shares
 from fedrepro.benchmark.stats.paired import p_above
 from fedrepro.benchmark.stats.samples import describe
 from fedrepro.benchmark.stats.t_tests import p_beyond
-from tests.benchmark.paired_trials import (
-    FAMILIES,
-    one_arm_collapses,
-    p_first_above_second,
-)
+from tests.benchmark.paired_trials import FAMILIES, one_arm_collapses
 
 SIZES = [400, pytest.param(20_000, marks=pytest.mark.slow)]
 TRIALS = (5, 10, 20, 40)
@@ -85,30 +81,14 @@ def test_of_the_claims_that_a_report_calls_shown_at_most_one_in_twenty_is_wrong(
     assert wrong.mean() <= 0.05 + 2.9 * wrong.std() / np.sqrt(reports)
 
 
-@pytest.mark.parametrize("tables", SIZES)
-@pytest.mark.parametrize(("n", "drop"), [(10, 8), (20, 8), (20, 20), (40, 8), (40, 20)])
-def test_a_method_that_collapses_is_not_called_better_where_others_collapse_too(n, drop, tables):
-    found = one_arm_collapses(np.random.default_rng(4), tables, 8, n, drop, others=3)
-    assert rate(p_first_above_second(found)) <= limit(tables)
-
-
-def test_without_what_other_methods_show_one_that_collapses_is_called_better_too_often():
-    found = one_arm_collapses(np.random.default_rng(4), 1000, 8, 10, 8, others=3)
-    assert rate(p_above(found[:, 0] - found[:, 1])) > 0.12
-
-
-def test_where_no_other_method_collapses_five_trials_cannot_tell():
-    """0.87^5 = 0.50 of the samples show no collapse: no test that has power could know."""
-    found = one_arm_collapses(np.random.default_rng(5), 1000, 8, 5, 20)
-    assert rate(p_first_above_second(found)) > 0.3
-
-
-@pytest.mark.parametrize("n", [10, 20])
-def test_clean_tables_lose_nothing_to_collapses_that_never_were(n):
-    found = np.random.default_rng(6).normal(size=(400, 8, n))
-    found[:, 0] += 1
-    alone = rate(p_above(found[:, 0] - found[:, 1]))
-    assert rate(p_first_above_second(found)) >= alone - 0.02
+@pytest.mark.parametrize(
+    ("n", "drop", "bound"),
+    [(5, 8, 0.15), (5, 20, 0.45), (10, 8, 0.2), (40, 20, 0.11)],
+)
+def test_how_often_a_method_that_alone_collapses_is_called_better(n, drop, bound):
+    """0.87^5 = 0.50 of the samples of five show no collapse: no test that has power could know."""
+    found = rate(p_above(one_arm_collapses(np.random.default_rng(4), 4000, n, drop)))
+    assert 0.05 < found <= bound
 
 
 @pytest.mark.parametrize("n", [5, 10, 20])

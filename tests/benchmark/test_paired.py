@@ -6,10 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
-from statsmodels.stats.proportion import proportion_confint
 
 from fedrepro.benchmark.stats.false_discovery import benjamini_hochberg
-from fedrepro.benchmark.stats.outliers import outliers, p_unseen
 from fedrepro.benchmark.stats.paired import p_above, p_sign, p_t, unanimous
 from fedrepro.benchmark.stats.sign_flips import EXACT, flips
 
@@ -72,39 +70,3 @@ def test_benjamini_hochberg_equals_statsmodels() -> None:
     p = list(np.random.default_rng(3).uniform(0, 1, 30) ** 4)
     assert benjamini_hochberg(p) == pytest.approx(multipletests(p, method="fdr_bh")[1])
     assert benjamini_hochberg([]) == []
-
-
-@pytest.mark.parametrize(("seen", "trials"), [(0, 5), (0, 20), (1, 10), (4, 20)])
-def test_unseen_outliers_reach_as_far_as_the_bound_of_clopper_and_pearson(
-    seen: int, trials: int
-) -> None:
-    bound = proportion_confint(seen, trials, alpha=0.10, method="beta")[1]
-    gap = (bound - seen / trials) * 30
-    assert p_unseen(seen, trials, gap, 30.0) == pytest.approx(0.05)
-    assert p_unseen(seen, trials, gap * 1.1, 30.0) < 0.05
-    assert p_unseen(seen, trials, -gap, 30.0) == 1.0
-    assert p_unseen(seen, trials, gap, 0.0) == 0.0
-
-
-def test_a_trial_far_below_its_arm_is_found_and_ordinary_ones_are_not() -> None:
-    arms = np.random.default_rng(4).normal(70, 1, (6, 5))
-    assert all(one.drop == one.rise == 0 for one in outliers(arms.tolist()))
-    arms[2, 3] = 40
-    found = outliers(arms.tolist())
-    assert [sum(one.low) for one in found] == [0, 0, 1, 0, 0, 0]
-    assert found[2].low[3]
-    assert found[0].drop == pytest.approx(np.median(arms[2]) - 40)
-
-
-def test_an_arm_that_is_three_times_as_noisy_does_not_collapse() -> None:
-    rng = np.random.default_rng(5)
-    seen = 0
-    for _ in range(200):
-        arms = rng.normal(70, 1, (8, 20)) * np.array([1] * 6 + [3] * 2)[:, None]
-        seen += outliers(arms.tolist())[0].drop > 0
-    assert seen < 20
-
-
-def test_one_trial_of_equal_ones_that_falls_is_found_whatever_its_size() -> None:
-    found = outliers([[100.0] * 5, [100.0, 100.0, 100.0, 100.0, 60.0]])
-    assert (found[0].drop, found[1].low[4]) == (40.0, True)

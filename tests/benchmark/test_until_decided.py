@@ -171,28 +171,6 @@ def test_the_last_line_says_that_open_claims_have_no_trials_left(plan: Plan, sto
     assert lines[-1] == "1 of 2 claims are decided, no trials are left for the others"
 
 
-@pytest.mark.parametrize(
-    ("overrides", "word"),
-    [((), "TIED"), ((Override("training.batch_size", "w", 2),), "TIED HERE")],
-)
-def test_a_tie_is_looked_at_again_as_a_small_difference_may_yet_be_shown(
-    overrides: tuple[Override, ...], word: str, plan: Plan, store: Store
-) -> None:
-    table = plan.paper.tables[0]
-    printed = {("even",): Printed.parse("60.00"), ("strong",): Printed.parse("90.00")}
-    cells = tuple(replace(one, printed=printed.get(one.row, one.printed)) for one in table.cells)
-    one = replace(table, cells=cells, margin=Margin(4.0, "r"))
-    profile = replace(plan.profile, overrides=overrides)
-    paper = replace(plan.paper, tables=(one,), profiles={"smoke": profile})
-    bench, lines = Bench(make_plan(paper, "smoke"), store), list[str]()
-    bench.steps.means = replace(bench.steps.means, say=lines.append)
-    report = bench.run()
-    assert words(report) == {"large": "HOLDS", "none": word}
-    assert bench.trials()[0.03] == 20
-    assert lines[1].startswith("1 of 2 claims are decided, further trials may decide 1")
-    assert lines[-1] == "2 of 2 claims are decided"
-
-
 @pytest.mark.parametrize("scaled", [False, True])
 def test_a_stated_size_is_trained_for_only_where_it_can_be_judged(
     scaled: bool, plan: Plan, store: Store

@@ -26,7 +26,7 @@ from fedrepro.reports.layout import CLAIMS
 RESULTS = Path(__file__).parents[2] / "results"
 BASELINES, KEPT = RESULTS / "baselines", RESULTS / "other-data"
 OPPOSITE = {"OPPOSITE HERE", "REVERSED"}
-DECIDED = {"HOLDS", "PARTLY", "TIED HERE", *OPPOSITE}
+DECIDED = {"HOLDS", "PARTLY", *OPPOSITE}
 Words = Mapping[str, str]
 """Of every claim by place, `3: id`."""
 

@@ -150,11 +150,6 @@ def test_a_long_comparison_keeps_what_it_is_held_against(worded: Report) -> None
         assert shown.endswith(" = 6.40") or " > max(Method 0 @" in shown
 
 
-def test_one_pair_of_methods_is_one(worded: Report) -> None:
-    for text in (markdown.render([worded]), html.render([worded])):
-        assert "1 pair of methods" in text
-
-
 def test_a_table_on_a_terminal_tells_the_evidence_of_its_claims(worded: Report) -> None:
     text = terminal.render(worded, lambda word, as_word=None: word)
     for word in WORDS:

@@ -20,7 +20,7 @@ _COLOURS = {
     "DISCREPANT": 31, "ERROR": 31, "REVERSED": 31, "REGRESSED": 31, "contradicted": 31,
     "inconsistent": 31, "missing": 31, "damaged": 31,
     "SHIFTED": 33, "MISPRINT?": 33, "INCONCLUSIVE": 33, "UNRESOLVED": 33, "undecidable": 33,
-    "PARTLY": 33, "TIED": 33, "OPPOSITE HERE": 36, "TIED HERE": 36,
+    "PARTLY": 33, "OPPOSITE HERE": 36,
 }  # fmt: skip
 _OWN = re.compile("(\x1b\\[(?:0|31|32|33|36)m)")
 """The only sequences that `paint` writes."""
