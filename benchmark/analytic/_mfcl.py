@@ -3,14 +3,13 @@
 Costs in the paper depend on what a client trains: a whole network (FedSimCLR), two of them (FedEMA,
 Section 5.7), or a client module with its decoder (MFCL). Which module that is, the paper says twice
 and differently: Tables 9 and 10 show the first layers of a VGG and a pooling, Section 5.1 takes the
-first layers of the network itself, and the size of a representation in Section 5.4 is that before
-the pooling. All are readings.
+first layers of the network itself. The size of a representation is that before the pooling.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -26,53 +25,33 @@ from ._network import Measured, first_layers, measure, measure_layers
 from .base import Candidate, encoder_of, setting
 
 _NETWORKS = {"mfcl": 0, "fedema": 2, "fedsimclr": 1}
-_CLASSIFIER_SIDE = 224
 VIEWS = 2
-PRINTED_RATE = "as printed, times R"
-CODED = "divided by R"
-CODED_SUPPORT = "Section 5.4: a code of rate R sends 1/R bits for each bit"
 
 
 @dataclass(frozen=True)
-class Module:
-    """A reading of the client module: its layers, and the images that it is given."""
+class Trained:
+    """A reading of what a client trains, in numbers.
+
+    source: where the paper says so. whole: with the decoder. alone: the client module without it;
+    None for a whole network. representation: channels and side of what a module puts out for one
+    image.
+    """
 
     name: str
-    support: str | None
-    layers: Autoencoder
-    side: int
-
-    @property
-    def alone(self) -> Measured:
-        """The client module without its decoder."""
-        return measure_layers(self.layers.module, self.side)[0]
-
-    @property
-    def trained(self) -> Measured:
-        """The client module and its decoder."""
-        return measure_layers(self.layers.layers, self.side)[0]
-
-    @property
-    def representation(self) -> tuple[int, int]:
-        """Channels and side of what the module puts out for one image."""
-        outputs = [one.outputs for one in self.layers.module if isinstance(one, Convolution)]
-        return outputs[-1], measure_layers(self.layers.module, self.side)[1]
+    source: str
+    whole: Measured
+    alone: Measured | None = None
+    representation: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True)
-class Network:
-    """A reading of the network that a baseline trains end to end."""
+class Sent:
+    """A reading of how many values are sent. how: the arithmetic behind `values`."""
 
     name: str
-    support: str | None
-    encoder: Encoder
-    channels: int
-    side: int
-
-    @property
-    def measured(self) -> Measured:
-        """The network in numbers."""
-        return measure(self.encoder, self.channels, self.side)
+    source: str
+    values: int
+    how: str
 
 
 @dataclass(frozen=True)
@@ -98,62 +77,63 @@ class Client:
     value_bytes: int
     rate: Fraction
 
-    def modules(self) -> list[Module]:
-        """Readings of the client module, the one with the text's size of representations first."""
-        listed = client_autoencoder(self.cut_layer, self.channels)
+    def trained(self) -> list[Trained]:
+        """Readings of what is trained; of modules the one with the text's representations first."""
+        if self.networks:
+            source = "Section 5.1"
+            if getattr(self.encoder, "classifier", "none") != "none":
+                source = "Appendix B.2.3: 138 million parameters, ImageNet's dense layers"
+            return [Trained("", source, self.network)]
+        listed = self.listed
         unpooled = Autoencoder(listed.module[:-1], listed.decoder)
-        found = [
-            Module(
-                "module as listed, before its pooling",
-                "Section 5.4: 32 x 32 x 64 values, stride 1",
-                unpooled,
-                self.side,
-            ),
-            Module("module as listed", "Tables 9 and 10", listed, self.side),
-        ]
+        text = "Section 5.4: 32 x 32 x 64 values, stride 1"
+        found = [self._module("module as listed, before its pooling", text, unpooled)]
         own = self._own(self.encoder)
-        if _convolutions(own) == _convolutions(listed):
-            return found
-        section = f"Section 5.1: the first {self.cut_layer} layers of the network"
-        found.append(Module("network's own first layers", section, own, self.side))
-        if getattr(self.encoder, "stem", "imagenet") != "imagenet":
-            behind = _with(self.encoder, stem="imagenet")
-            name = "network's own first layers with the ImageNet stem"
-            found.append(
-                Module(name, section + "; its stem is unstated", self._own(behind), self.side)
-            )
+        if _convolutions(own) != _convolutions(listed):
+            name = "network's own first layers"
+            text = f"Section 5.1: the first {self.cut_layer} layers of the network"
+            found.append(self._module(name, text, own))
+            if getattr(self.encoder, "stem", "imagenet") != "imagenet":
+                behind = self._own(_with(self.encoder, stem="imagenet"))
+                name, text = f"{name} with the ImageNet stem", f"{text}; its stem is unstated"
+                found.append(self._module(name, text, behind))
         return found
+
+    @property
+    def times(self) -> str:
+        """What an arithmetic begins with where several networks are trained."""
+        return f"{self.networks} networks x " if self.networks > 1 else ""
+
+    @property
+    def network(self) -> Measured:
+        """The whole network."""
+        return measure(self.encoder, self.channels, self.side)
+
+    @property
+    def listed(self) -> Autoencoder:
+        """The client module and its decoder as Tables 9 and 10 list them, pooling included."""
+        return client_autoencoder(self.cut_layer, self.channels)
+
+    def sent_in_phase_2(self) -> list[Sent]:
+        """Readings of all representations that it sends, as the text's example counts them."""
+        if self.networks:
+            return [Sent("", "Section 5.4: no second phase", 0, "0 values")]
+        found = []
+        for one in self.trained():
+            channels, side = one.representation
+            values = side**2 * channels * self.images * self.vectors
+            how = f"{side} x {side} x {channels} x {self.images:,} images x {self.vectors} vectors"
+            found.append(Sent(one.name, one.source, values, how))
+        return found
+
+    def _module(self, name: str, source: str, layers: Autoencoder) -> Trained:
+        whole, _ = measure_layers(layers.layers, self.side)
+        alone, side = measure_layers(layers.module, self.side)
+        return Trained(name, source, whole, alone, (_convolutions(layers)[-1].outputs, side))
 
     def _own(self, encoder: Encoder) -> Autoencoder:
         module = first_layers(encoder, self.channels, self.side, self.cut_layer)
         return Autoencoder(module, mirrored(module))
-
-    def end_to_end(self) -> list[Network]:
-        """Readings of the network that is trained end to end, the bound one first."""
-        found = [
-            Network(self._at(self.side), "Section 5.1", self.encoder, self.channels, self.side)
-        ]
-        if getattr(self.encoder, "classifier", "none") != "none":
-            found[0] = dataclasses.replace(
-                found[0], support="Appendix B.2.3: 138 million parameters, ImageNet's dense layers"
-            )
-            bare = _with(self.encoder, classifier="none")
-            larger = self._at(_CLASSIFIER_SIDE)
-            support = "Appendix B.2.3: the 138 million belong to the network for such images"
-            found += [
-                Network(larger, support, self.encoder, self.channels, _CLASSIFIER_SIDE),
-                Network(
-                    f"convolutions alone, {self._at(self.side)}",
-                    None,
-                    bare,
-                    self.channels,
-                    self.side,
-                ),
-            ]
-        return found
-
-    def _at(self, side: int) -> str:
-        return f"images of {side} x {side}"
 
 
 def _with(encoder: Encoder, **options: str) -> Encoder:
@@ -193,21 +173,18 @@ def client(cell: Cell) -> Client:
     )
 
 
-def with_code(
-    one: Client, equation: str, readings: Sequence[tuple[str, str | None, int, str]]
-) -> Iterator[Candidate]:
+def with_code(one: Client, equation: str, readings: Sequence[Sent]) -> list[Candidate]:
     """Bits of values that are sent with coding: the first reading times R, then all divided by R.
 
-    readings: name, support, how many values, and how that number comes about.
+    The equations multiply by the code rate R = 1/3; a code of that rate sends three bits for each.
     """
-    _, _, count, text = readings[0]
-    text = f"{text} x {one.value_bits} bits"
-    bits = count * one.value_bits
-    yield Candidate(f"{equation} {PRINTED_RATE}", bits * one.rate, f"{text} x R", equation)
-    for name, support, count, text in readings:
-        yield Candidate(
-            f"{equation} {CODED}, {name}",
-            count * one.value_bits / one.rate,
-            f"{text} x {one.value_bits} bits / R",
-            None if support is None else f"{CODED_SUPPORT}; {support}",
-        )
+    bits = [
+        (sent.values * one.value_bits, f"{sent.how} x {one.value_bits} bits") for sent in readings
+    ]
+    first, how = bits[0]
+    found = [Candidate(f"{equation} as printed, times R", first * one.rate, f"{how} x R", equation)]
+    for sent, (count, how) in zip(readings, bits, strict=True):
+        name = f"{equation} divided by R" + (f", {sent.name}" if sent.name else "")
+        source = f"Section 5.4: a code of rate R sends 1/R bits for each bit; {sent.source}"
+        found.append(Candidate(name, count / one.rate, f"{how} / R", source))
+    return found

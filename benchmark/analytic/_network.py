@@ -10,15 +10,13 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from ...methods.costs.model_costs import NetworkCost, network_cost
+from ...methods.costs.model_costs import NetworkCost, network_cost, shapes_of
 from ...methods.encoders.base import Encoder
 from ...methods.encoders.resnet import Residual
 from ...methods.nn.layers import Conv2d, Layer, MaxPool2d, Sequential
 from ...methods.nn.mfcl_modules import Convolution, Pooling
 from ..spec.model import Cell
 from .base import encoder_of, setting
-
-_KINDS = ("convolution", "batch_norm", "relu", "pool", "mean", "mm", "add")
 
 
 def encoder_cost(cell: Cell) -> tuple[NetworkCost, str]:
@@ -40,74 +38,51 @@ def _cost(encoder: Encoder, channels: int, side: int) -> NetworkCost:
 class Measured:
     """A network in numbers. All but the weights are for the forward pass of one image.
 
-    convolved: values that its convolutions and dense layers put out. mapped: values that all its
-    layers put out, normalisations, activations, sums and poolings included.
+    convolved: values that its convolutions and dense layers put out.
     """
 
     weights: int
     multiply_adds: int
     convolved: int
-    mapped: int
-
-    def __add__(self, other: Measured) -> Measured:
-        return Measured(
-            self.weights + other.weights,
-            self.multiply_adds + other.multiply_adds,
-            self.convolved + other.convolved,
-            self.mapped + other.mapped,
-        )
 
 
 @cache
 def measure(encoder: Encoder, channels: int, side: int) -> Measured:
     """An encoder for square images; no weight is drawn and nothing is computed."""
     network, cost = encoder.build(channels, side), _cost(encoder, channels, side)
-    with torch.device("meta"):
-        state = network.new(torch.Generator())
-        with _Outputs() as outputs, torch.no_grad():
-            network(state, torch.zeros(1, 1, channels, side, side))
-    values = outputs.values
-    convolved = values["convolution"] + values["mm"]
-    return Measured(cost.parameters, cost.multiply_adds, convolved, sum(values.values()))
+    with _Convolved() as counter, torch.no_grad():
+        network(shapes_of(network), torch.zeros(1, 1, channels, side, side, device="meta"))
+    return Measured(cost.parameters, cost.multiply_adds, counter.values)
 
 
-class _Outputs(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Counts the values that operators put out, by kind."""
+class _Convolved(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Counts the values that convolutions and dense layers put out."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.values = dict.fromkeys(_KINDS, 0)
+        self.values = 0
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
         out = func(*args, **(kwargs or {}))
-        first = out[0] if isinstance(out, tuple | list) else out
-        kind = next((kind for kind in _KINDS if kind in str(func)), None)
-        if kind is not None and isinstance(first, Tensor):
-            self.values[kind] += first.numel()
+        if isinstance(out, Tensor) and any(kind in str(func) for kind in ("convolution", "mm")):
+            self.values += out.numel()
         return out
 
 
 @cache
 def measure_layers(layers: tuple[Convolution | Pooling, ...], side: int) -> tuple[Measured, int]:
     """Plain layers for square images of `side`, and the side of what they put out."""
-    total, channels = Measured(0, 0, 0, 0), 0
+    weights = multiply_adds = convolved = 0
     for layer in layers:
         before, side = side, layer.size(side)
-        if isinstance(layer, Pooling):
-            total += Measured(0, 0, 0, channels * side**2)
-            continue
-        channels = layer.outputs
-        places = before**2 if layer.transposed else side**2
-        values = channels * side**2
-        total += Measured(
-            layer.parameters,
-            layer.inputs * layer.outputs * layer.kernel**2 * places,
-            values,
-            values * (3 if layer.normalised else 1),
-        )
-    return total, side
+        if isinstance(layer, Convolution):
+            places = before**2 if layer.transposed else side**2
+            weights += layer.parameters
+            multiply_adds += layer.inputs * layer.outputs * layer.kernel**2 * places
+            convolved += layer.outputs * side**2
+    return Measured(weights, multiply_adds, convolved), side
 
 
 @cache

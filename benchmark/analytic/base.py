@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from fractions import Fraction
-from math import log10
 from typing import TYPE_CHECKING, Any
 
 from ...methods.registry import UnknownNameError, names_in
@@ -26,29 +25,24 @@ _UNITS = {"": 0, "k": 3, "K": 3, "M": 6, "G": 9, "T": 12}
 
 @dataclass(frozen=True)
 class Candidate:
-    """One way to read an ambiguous definition, with the value that it gives.
+    """A formula as some passage of the paper reads.
 
-    support: where the paper says so or leaves it open; None where nothing in it does. arithmetic:
-    how the value comes about.
+    source: that passage. arithmetic: how the value comes about.
     """
 
     name: str
     value: int | Fraction
     arithmetic: str
-    support: str | None
+    source: str
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A candidate held against the print: its value in the cell's unit, and whether it prints so.
-
-    supported: whether the paper says so or leaves it open.
-    """
+    """A candidate held against the print: its value in the cell's unit, and whether that fits."""
 
     name: str
     value: Decimal
     fits: bool
-    supported: bool = True
 
 
 @dataclass(frozen=True)
@@ -56,8 +50,8 @@ class Analytic:
     """A recomputed cell.
 
     value: exact, in the cell's unit, where the cell holds a number. text: where it holds symbols.
-    working: lines of arithmetic that lead there. readings: every reading that was tried where the
-    definition is ambiguous; the first is the one that the paper states, and `value` is its value.
+    working: lines of arithmetic that lead there. readings: how the paper can be read; `value` is
+    that of the first, which it states. searched: among how many readings these were found, if more.
     ours: what the formula rests on that is not the paper's (a formula or a layout of our own); such
     a formula may fit the print, but cannot convict it.
     """
@@ -66,6 +60,7 @@ class Analytic:
     text: str | None = None
     working: tuple[str, ...] = ()
     readings: tuple[Reading, ...] = ()
+    searched: int = 0
     ours: str | None = None
 
 
@@ -127,9 +122,9 @@ def judge_analytic(cell: Cell, counted: float | None = None) -> Verdict:
     counted: what a method's own rounds cost, in the cell's unit; said and not judged, since printed
     costs follow the paper's equations, or another paper's setting.
 
-    Of several readings, `EXACT` takes one that the paper supports and names it. A cell without a
-    formula, without print, or whose methods do not exist yet is `NOT RUN`, one that cannot be
-    recomputed as specified an `ERROR`.
+    Of several readings, `EXACT` takes the first that fits and names it. A cell without a formula,
+    without print, or whose methods do not exist yet is `NOT RUN`, one that cannot be recomputed as
+    specified an `ERROR`.
     """
     if cell.formula is None:
         return Verdict("NOT RUN", "no formula recomputes this cell")
@@ -179,65 +174,46 @@ def _judge_number(cell: Cell, found: Analytic) -> Verdict:
         reason = f"recomputed as {shown}, which prints as {cell.printed.text}"
         return Verdict("EXACT", reason, difference, working=working)
     rounded = _rounded(found.value, cell.printed.value)
-    fitting = [reading for reading in found.readings if reading.fits]
-    for reading in fitting:
-        if reading.supported:
-            reason = (
-                f"under the reading '{reading.name}' recomputed as {_shown(reading.value)}, which "
-                f"prints as {cell.printed.text} ({len(fitting)} of {len(found.readings)} readings "
-                f"do); as first stated it is {shown}, which prints as {rounded}"
-            )
-            difference = float(reading.value - cell.printed.value)
-            return Verdict("EXACT", reason, difference, working=working)
+    count = f"{len(found.readings)} readings"
+    for reading in (one for one in found.readings if one.fits):
+        reason = (
+            f"under the reading '{reading.name}' (of {count}) recomputed as "
+            f"{_shown(reading.value)}, which prints as {cell.printed.text}; as first stated it is "
+            f"{shown}, which prints as {rounded}"
+        )
+        difference = float(reading.value - cell.printed.value)
+        return Verdict("EXACT", reason, difference, working=working)
     reason = f"recomputed as {shown}, which prints as {rounded}, not {cell.printed.text}"
-    if fitting:
-        reason += f"; '{fitting[0].name}' would fit, but nothing in the paper says so"
-    elif found.readings:
-        reason += f"; none of {len(found.readings)} readings fits"
+    if len(found.readings) > 1:
+        reason += f"; none of {count} fits"
     return _mismatch(reason, found, working, difference)
 
 
 def from_candidates(
-    cell: Cell,
-    candidates: Sequence[Candidate],
-    about: Sequence[str] = (),
-    ours: str | None = None,
+    cell: Cell, candidates: Sequence[Candidate], searched: int = 0, ours: str | None = None
 ) -> Analytic:
-    """All candidates held against the print; the first is what the paper states. ours: `Analytic`.
+    """All candidates held against the print, with a line for each; the first is the stated one.
 
-    Candidates with one value are one reading, named after the first of them that has support.
-    Lines: `about`, the stated reading, those that fit, and the others.
+    searched, ours: as in `Analytic`.
     """
-    by_value: dict[Decimal, list[Candidate]] = {}
-    for candidate in candidates:
-        by_value.setdefault(in_unit(candidate.value, cell.unit), []).append(candidate)
     low, high = cell.printed.bounds if cell.printed.value is not None else (1, 0)
     readings, lines = [], []
-    for value, alike in by_value.items():
-        alike.sort(key=lambda candidate: candidate.support is None)
-        fits, supported = low <= value <= high, alike[0].support is not None
-        readings.append(Reading(alike[0].name, value, fits, supported))
-        lines.append(_line(readings[-1], alike, cell.printed.value))
-    ordered = lines[:1] + sorted(lines[1:], key=lambda line: not line.startswith("fits"))
-    if len(lines) > 2 and 0 < low < high:
-        fitting = sum(reading.fits for reading in readings)
-        ordered.append(
-            f"{fitting} of {len(readings)} readings fit; a value anywhere in one decade would with "
-            f"a chance of {log10(high / low):.1%}"
+    for one in candidates:
+        value = in_unit(one.value, cell.unit)
+        fits = low <= value <= high
+        readings.append(Reading(one.name, value, fits))
+        name = f"{one.name}: " if one.name else ""
+        lines.append(
+            f"{'fits' if fits else 'does not fit'}: {name}{one.arithmetic} = "
+            f"{_like(value, cell.printed.value)} [{one.source}]"
         )
-    working = (*about, *ordered)
-    return Analytic(readings[0].value, working=working, readings=tuple(readings), ours=ours)
-
-
-def _line(reading: Reading, alike: Sequence[Candidate], printed: Decimal | None) -> str:
-    first, *others = alike
-    word = "fits" if reading.fits else "does not fit"
-    line = f"{word}: {first.name}: {first.arithmetic} = {_like(reading.value, printed)} "
-    line += f"[{first.support or 'nothing in the paper says so'}]"
-    for one in others:
-        line += f"; the same: {one.name}"
-        line += "" if one.arithmetic == first.arithmetic else f": {one.arithmetic}"
-    return line
+    return Analytic(
+        readings[0].value,
+        working=tuple(lines),
+        readings=tuple(readings),
+        searched=searched,
+        ours=ours,
+    )
 
 
 def _like(value: Decimal, printed: Decimal | None) -> str:

@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from math import log10
 
-from ...analytic.base import Reading, judge_analytic, recompute
+from ...analytic.base import Analytic, Reading, judge_analytic, recompute
 from ...claims.nodes import CellKey, key_of
 from ...errors import FedreproError
 from ...spec.model import Cell, Paper
@@ -64,8 +64,8 @@ def check(paper: Paper) -> Iterator[Finding]:
         for cell in table.cells
         if cell.formula is not None and cell.experiment and cell.printed.value is not None
     ]
-    readings = {key_of(cell): _readings(cell) for cell in cells}
-    tried = _tried(cells, readings)
+    found = {key_of(cell): _recomputed(cell) for cell in cells}
+    tried = _tried(cells, found)
     for cell in cells:
         verdict = judge_analytic(cell)
         if not verdict.working:  # nothing was recomputed
@@ -77,10 +77,11 @@ def check(paper: Paper) -> Iterator[Finding]:
         off, half = verdict.difference, float(cell.printed.half_unit)
         fits = verdict.word == "EXACT" and off is not None and abs(off) <= half
         elsewhere = ""
-        fitting = [one for one in readings[key_of(cell)] if one.fits and one.supported]
+        recomputed = found[key_of(cell)]
+        fitting = [one for one in recomputed.readings if one.fits]
         if fits and fitting:
             assert cell.formula is not None
-            by_chance = _by_chance(cell, len(readings[key_of(cell)]))
+            by_chance = _by_chance(cell, max(recomputed.searched, len(recomputed.readings)))
             fits = any(tried.throughout(cell.formula, one, by_chance) for one in fitting)
             elsewhere = "" if fits else _elsewhere(cell, fitting, tried)
         yield finding(
@@ -103,19 +104,19 @@ def _by_chance(cell: Cell, readings: int) -> float:
     return readings * log10(high / low) if low > 0 else 0.0
 
 
-def _readings(cell: Cell) -> Sequence[Reading]:
+def _recomputed(cell: Cell) -> Analytic:
     try:
-        return recompute(cell).readings
+        return recompute(cell)
     except (LookupError, FedreproError, ValueError):
-        return ()
+        return Analytic()
 
 
-def _tried(cells: Sequence[Cell], readings: Mapping[CellKey, Sequence[Reading]]) -> Tried:
+def _tried(cells: Sequence[Cell], found: Mapping[CellKey, Analytic]) -> Tried:
     """Cells that print one experiment's number again count once."""
     on: dict[tuple[str, str], set[str]] = defaultdict(set)
     fits: dict[tuple[str, str], set[str]] = defaultdict(set)
     for cell in cells:
-        for one in readings[key_of(cell)]:
+        for one in found[key_of(cell)].readings:
             key = cell.formula or "", one.name
             quantity = f"{one.value} {cell.unit}"
             on[key].add(quantity)
