@@ -11,8 +11,6 @@ from xml.etree import ElementTree
 
 from ..benchmark.printable import printable
 
-BEGIN = "<?xml version='1.0' encoding='utf-8'?>\n<testsuites name=\"fedrepro\">\n"
-END = "</testsuites>\n"
 Tag = Literal["failure", "error", "skipped"]
 
 
@@ -40,12 +38,12 @@ def add_case(
 
 def document(suites: Iterable[ElementTree.Element]) -> str:
     """The whole document, with the counts of each suite."""
-    root = ElementTree.Element("testsuites")
+    root = ElementTree.Element("testsuites", name="fedrepro")
     for one in suites:
         one.set("tests", str(len(one.findall("testcase"))))
         for tag, count in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
             one.set(count, str(len(one.findall(f"testcase/{tag}"))))
         root.append(one)
     ElementTree.indent(root, " ")
-    texts = (ElementTree.tostring(one, encoding="unicode").rstrip() for one in root)
-    return BEGIN + "".join(f" {text}\n" for text in texts) + END
+    text = ElementTree.tostring(root, encoding="unicode")
+    return f"<?xml version='1.0' encoding='utf-8'?>\n{text}\n"

@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
-from numpy.typing import NDArray
-
-from ...methods import registry
-from ...methods.registry import UnknownNameError
 from ..config import RunConfig
 from ..planning.looks_reached import with_starts
 from ..planning.plan import Plan
@@ -52,7 +47,7 @@ def take(plans: Iterable[Plan], store: Store, published: PublishedTrials) -> Tak
         problem = _problem(run, seed, stored)
         if problem is not None:
             taken.left[problem] += 1
-        elif published.add(record, _arrays(run, record, store)):
+        elif published.add(record, {}):
             taken.new += 1
         else:
             taken.known += 1
@@ -93,14 +88,3 @@ def _problem(run: RunConfig, seed: int, stored: Mapping[Name, TrialRecord]) -> s
             if not used.get("is_release", False):
                 return f"{part} is not the released files"
     return None
-
-
-def _arrays(run: RunConfig, record: TrialRecord, store: Store) -> Mapping[str, NDArray[Any]]:
-    """What `judging.controllers` reads; arrays that only figures draw stay in the store."""
-    try:
-        kind = registry.find("federated", run.method) if run.stage == "federated" else None
-    except UnknownNameError:  # its trials may be stored still
-        kind = None
-    names = getattr(kind, "controllers", ())
-    arrays = store.load_arrays(record) if names else {}
-    return {name: arrays[name] for name in names if name in arrays}

@@ -11,7 +11,6 @@ from ..claims.words import TOO_FEW
 from ..planning.plan import PlannedCell
 from ..results import Verdict
 from ..spec.model import Cell, Table
-from .controllers import at_bounds
 from .evidence import Evidence
 from .published import sides_of
 from .verdicts import JudgedCell, judge_table
@@ -46,10 +45,7 @@ def cell_verdicts(
             key_of(cell): _with_more(cell, word, evidence)
             for cell, word in zip(judged, words, strict=True)
         }
-    return {
-        key_of(one.cell): _noted(verdicts[key_of(one.cell)], at_bounds(one.config, evidence))
-        for one in cells
-    }
+    return {key_of(one.cell): verdicts[key_of(one.cell)] for one in cells}
 
 
 def _without_judging(table: Table, planned: PlannedCell, evidence: Evidence) -> Verdict | None:

@@ -63,13 +63,11 @@ class Evidence:
     """The store's answers for one plan, each asked for once.
 
     not_run: by run key, why the executor did not try a run (data that are missing).
-    said: by run key, of controllers at their bounds (`benchmark.judging.controllers`).
     """
 
     plan: Plan
     store: Trials
     not_run: Mapping[str, str] = field(default_factory=dict)
-    said: dict[str, str] = field(default_factory=dict)
     _asked: dict[str, Mapping[int, TrialRecord | None]] = field(default_factory=dict)
 
     def trials(self, config: RunConfig) -> Mapping[int, TrialRecord | None]:

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
+from statistics import NormalDist
 
 from ..claims.nodes import key_of
 from ..spec.model import Cell, Paper, Table
 from ..spec.problems import Problem
-from ..stats.reach import is_out_of_reach
 from ..stats.spread import Spread
+from ..stats.t_tests import LEVEL
 from .lenders import lenders
 from .published import printed_sd
+
+Z = NormalDist().inv_cdf(1 - LEVEL)
+"""1.645: no quantile of Student's t at this level is smaller."""
+
+
+def is_out_of_reach(margin: float, half_unit: float, published: Spread) -> bool:
+    """Whether a margin can never give REPRODUCED beside a printed spread.
+
+    REPRODUCED asks for |d| + h + t * SE < margin. The standard error is at least that of the
+    printed number, and t at least 1.645, however many trials are made. So nothing fulfils it if
+    margin <= h + 1.645 * sd / sqrt(runs), with one run where the spread is borrowed.
+    """
+    return margin <= half_unit + Z * math.sqrt(published.variance_of_mean)
 
 
 def narrow_margins(papers: Iterable[Paper]) -> tuple[Problem, ...]:

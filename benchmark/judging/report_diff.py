@@ -22,7 +22,7 @@ from ..results import Report
 STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 """For what is read back: no type is guessed, and no number is infinite or none."""
 _MOST_BYTES = 1 << 30
-"""Of a report: twenty times that of 1,000 papers (docs/scale.md)."""
+"""Of a report."""
 
 Read = TypeVar("Read")
 

@@ -1,4 +1,4 @@
-"""A judged paper in counts, small enough for memory to hold those of hundreds of papers."""
+"""A judged paper in counts."""
 
 from __future__ import annotations
 

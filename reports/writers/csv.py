@@ -5,9 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 
-from ...benchmark.judging.scoreboard import Scoreboard
 from ...benchmark.printable import printable
 from ...benchmark.results import CellResult, Report, TableResult
 
@@ -33,13 +32,6 @@ def render(reports: Sequence[Report]) -> str:
         for table in report.tables:
             lines.writerows(_line(report, table, cell) for cell in table.cells)
     return text.getvalue()
-
-
-def join(boards: Sequence[Scoreboard], files: Iterable[str]) -> Iterator[str]:
-    """The lines of all papers below one header."""
-    for i, file in enumerate(files):
-        header, _, lines = file.partition("\n")
-        yield lines if i else f"{header}\n{lines}"
 
 
 def escape(text: str | None) -> str | None:

@@ -1,20 +1,17 @@
-"""The report as one self-contained HTML file: no font, no picture, no script from elsewhere.
-
-Of many papers each has a page of its own in `papers/`, and the file is their overview.
-"""
+"""The report as one self-contained HTML file: no font, no picture, no script from elsewhere."""
 
 from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 
 from jinja2 import Template
 from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup, escape
 
-from ...benchmark.judging.scoreboard import Scoreboard, answer, scoreboard, why_not_run
+from ...benchmark.judging.scoreboard import answer, scoreboard, why_not_run
 from ...benchmark.printable import printable
 from ...benchmark.results import Report, RunSummary, Series
 from ...benchmark.spec.fields import ADDRESS
@@ -26,16 +23,7 @@ FILE = "report.html"
 
 def render(reports: Sequence[Report]) -> str:
     """One page on all papers; everything that comes from a spec or a record is escaped."""
-    return _page(reports, list(map(scoreboard, reports)))
-
-
-def join(boards: Sequence[Scoreboard], files: Iterable[str]) -> Iterator[str]:
-    """The counts of many papers, with links to their pages."""
-    yield _page([], boards)
-
-
-def _page(reports: Sequence[Report], boards: Sequence[Scoreboard]) -> str:
-    return _template().render(reports=reports, boards=boards, apart=not reports)
+    return _template().render(reports=reports, boards=list(map(scoreboard, reports)))
 
 
 @cache

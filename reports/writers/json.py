@@ -6,12 +6,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import TypeAdapter
 
-from ...benchmark.judging.scoreboard import Scoreboard
 from ...benchmark.plain import as_plain
 from ...benchmark.results import Report
 
@@ -28,15 +27,6 @@ def render(reports: Sequence[Report]) -> str:
     plain = [as_plain(report) for report in reports]
     shown = plain[0] if len(plain) == 1 else plain
     return json.dumps(shown, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def join(boards: Sequence[Scoreboard], files: Iterable[str]) -> Iterator[str]:
-    """The list of all papers."""
-    yield "["
-    for i, file in enumerate(files):
-        yield ",\n" if i else ""
-        yield file.rstrip()
-    yield "]\n"
 
 
 def schema() -> dict[str, Any]:

@@ -7,10 +7,10 @@ its reason, as is all that decides nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from xml.etree import ElementTree
 
-from ...benchmark.judging.scoreboard import Scoreboard, of_earlier_code
+from ...benchmark.judging.scoreboard import of_earlier_code
 from ...benchmark.printable import printable
 from ...benchmark.results import CellResult, Report, TableResult
 from .. import evidence, junit_xml, layout
@@ -23,14 +23,6 @@ _PASSED = ("REPRODUCED", "EXACT", "COMPATIBLE", "HOLDS")
 def render(reports: Sequence[Report]) -> str:
     """The whole document; a suite is a table."""
     return junit_xml.document(_suite(one, table) for one in reports for table in one.tables)
-
-
-def join(boards: Sequence[Scoreboard], files: Iterable[str]) -> Iterator[str]:
-    """The suites of all papers in one document."""
-    yield junit_xml.BEGIN
-    for file in files:
-        yield file.removeprefix(junit_xml.BEGIN).removesuffix(junit_xml.END)
-    yield junit_xml.END
 
 
 def _suite(report: Report, table: TableResult) -> ElementTree.Element:

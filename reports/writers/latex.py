@@ -7,9 +7,8 @@ ones can be copied out.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 
-from ...benchmark.judging.scoreboard import Scoreboard
 from ...benchmark.printable import one_line
 from ...benchmark.results import CellResult, Report, TableResult
 from .. import layout
@@ -33,13 +32,6 @@ def render(reports: Sequence[Report]) -> str:
     """All tables that have cells."""
     tables = [render_table(one, table) for one in reports for table in one.tables if table.cells]
     return "\n".join([_HEAD, *tables])
-
-
-def join(boards: Sequence[Scoreboard], files: Iterable[str]) -> Iterator[str]:
-    """The tables of all papers."""
-    yield _HEAD
-    for file in files:
-        yield file.removeprefix(_HEAD)
 
 
 def escape(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 from ...benchmark.judging.scoreboard import Scoreboard, answer, scoreboard
@@ -27,12 +27,6 @@ def render(reports: Sequence[Report], limit: int = LIMIT) -> str:
         if len(text.encode("utf-8", "replace")) <= limit:
             break
     return text
-
-
-def join(boards: Sequence[Scoreboard], files: Iterable[str]) -> Iterator[str]:
-    """The counts of all papers, and where their own reports lie."""
-    yield "\n\n".join(_overview(boards)) + "\n\n"
-    yield "Each paper has a report of its own in `papers/<paper>/report.md`.\n"
 
 
 def _document(reports: Sequence[Report], depth: str) -> str:

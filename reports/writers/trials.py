@@ -7,9 +7,7 @@ import io
 from collections.abc import Sequence
 
 from ...benchmark.results import Report
-from .csv import escape, join
-
-__all__ = ["COLUMNS", "FILE", "join", "render"]
+from .csv import escape
 
 FILE = "report.trials.csv"
 COLUMNS = (

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from fedrepro.benchmark.judging.lenders import lenders
-from fedrepro.benchmark.judging.narrow_margins import narrow_margins
-from fedrepro.benchmark.judging.published import sides_of
+from fedrepro.benchmark.judging.narrow_margins import is_out_of_reach, narrow_margins
+from fedrepro.benchmark.judging.published import Published, sides_of
+from fedrepro.benchmark.judging.verdicts import JudgedCell, judge_table
 from fedrepro.benchmark.spec.folders import tables_root
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.model import Paper, Table
 from fedrepro.benchmark.spec.problems import InvalidSpecError
 from fedrepro.benchmark.spec.readings import under
+from fedrepro.benchmark.stats.spread import Spread
 from fedrepro.cli import main
 
 
@@ -126,3 +130,19 @@ def test_a_wide_margin_is_not_warned_of(cpcfl: Paper) -> None:
     assert table.margin is not None
     wide = replace(table, margin=replace(table.margin, value=20.0))
     assert narrow_margins([replace(cpcfl, tables=(wide,))]) == ()
+
+
+@pytest.mark.parametrize("runs", [1, 3, 5])
+@pytest.mark.parametrize("half", [0.005, 0.5])
+@pytest.mark.parametrize("sd", [0.2, 1.1, 4.0])
+def test_what_is_out_of_reach_is_never_reproduced(sd: float, half: float, runs: int) -> None:
+    spread = Spread(sd, 40.0, runs)
+    edge = half + 1.6448536 * sd / math.sqrt(runs)
+    assert is_out_of_reach(edge * 0.999, half, spread)
+    assert not is_out_of_reach(edge * 1.001, half, spread)
+    for n in (2, 5, 200):
+        # Trials that hardly spread and agree with the print: no result could be better.
+        trials = tuple(70 + 1e-6 * np.arange(n))
+        side = Published(70.0, 70.0 - half, 70.0 + half, spread)
+        (found,) = judge_table([JudgedCell(side, trials, edge * 0.999)])
+        assert found.word != "REPRODUCED"

@@ -196,10 +196,10 @@ def test_a_report_that_cannot_be_written_leaves_the_one_before(
     before = (tmp_path / "out" / "report.html").read_bytes()
     capsys.readouterr()
 
-    def full(descriptor: int) -> None:
+    def full(file: Path, text: str) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("os.fsync", full)
+    monkeypatch.setattr("fedrepro.reports.publish.write_text", full)
     assert main(arguments) == 2
     assert "No space left on device" in one_line(capsys)
     assert (tmp_path / "out" / "report.html").read_bytes() == before

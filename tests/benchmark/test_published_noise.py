@@ -1,6 +1,6 @@
 """What a printed run that is noisier than ours does to REPRODUCED, by simulation.
 
-The tables in docs/verdicts.md are `python -m tests.benchmark.test_published_noise`.
+The table in docs/verdicts.md is `python -m tests.benchmark.test_published_noise`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import pytest
 from fedrepro.benchmark.judging.published import Published
 from fedrepro.benchmark.judging.verdicts import JudgedCell, assess, judge_table
 from fedrepro.benchmark.results import Verdict
-from fedrepro.benchmark.stats.reach import chance_in_the_limit, chance_of_reproduced
 from fedrepro.benchmark.stats.spread import Spread
 
 RATIOS = (1.0, 1.5, 2.0, 3.0)
@@ -128,25 +127,13 @@ def test_a_known_spread_leaves_nothing_to_say_of_ratios() -> None:
 
 
 def main() -> None:
-    """Prints the tables of docs/verdicts.md."""
+    """Prints the table of docs/verdicts.md."""
     for n in (5, 20):
         for ratio in RATIOS:
             alone = verdicts(20_000, ratio=ratio, borrows=False, n=n)
             lent = verdicts(20_000, ratio=ratio, borrows=True, n=n)
             shown = false_rate(alone), false_rate(lent), false_sentences(alone, ratio)
             print(f"| {n} | {ratio:g} |", *(f"{100 * one:.1f} % |" for one in shown))
-    for margin in (1.0, 1.645, 2.0, 2.5, 3.0, 4.0):
-        kinds = (None, Spread(1.0, RUNS - 1, 1), Spread(1.0, RUNS - 1, RUNS))
-        chances = [
-            chance
-            for published in kinds
-            for chance in (
-                chance_of_reproduced(margin, 0.0, 5, 1.0, published),
-                chance_of_reproduced(margin, 0.0, 20, 1.0, published),
-                chance_in_the_limit(margin, 0.0, 1.0, published),
-            )
-        ]
-        print(f"| {margin:g} σ | " + " | ".join(f"{one:.2f}" for one in chances) + " |")
 
 
 if __name__ == "__main__":

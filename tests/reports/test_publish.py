@@ -1,47 +1,23 @@
-"""Reports on disk: whole, one at a time, whatever happens to one format or to another process."""
+"""Reports on disk: whole, one at a time, whatever happens to one format."""
 
 from __future__ import annotations
 
-import fcntl
 import json
 import re
 import shutil
 import subprocess
 import threading
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.judging.scoreboard import scoreboard
 from fedrepro.benchmark.results import Report
 from fedrepro.commands._judged import show
 from fedrepro.reports import publish
 from fedrepro.reports.publish import write_report
-from fedrepro.reports.writers import csv, junit, latex, markdown
-
-
-class Links(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found += [str(value) for name, value in attrs if name == "href"]
-
-
-def papers_in(folder: Path) -> dict[str, set[str]]:
-    """By file of a report, which of the papers that a test writes it is about."""
-    return {
-        name: {
-            paper
-            for paper in ("first", "second")
-            if f"paper-{paper}" in (folder / name).read_text("utf-8")
-        }
-        for name in publish.names()
-    }
+from fedrepro.reports.writers import latex
 
 
 @pytest.fixture
@@ -49,49 +25,6 @@ def small(report: Report) -> Report:
     """A report whose files all name the paper, and that is quickly written."""
     table = replace(report.tables[0], panels=())
     return replace(report, tables=(table,), title="paper-x", paper="paper-x")
-
-
-def test_two_reports_at_once_never_mix_in_one_folder(small: Report, tmp_path: Path) -> None:
-    reports = [replace(small, paper=f"paper-{n}", title=f"paper-{n}") for n in ("first", "second")]
-    problems: list[BaseException] = []
-
-    def write_often(report: Report) -> None:
-        try:
-            for _ in range(6):
-                write_report([report], tmp_path)
-        except BaseException as error:
-            problems.append(error)
-
-    threads = [threading.Thread(target=write_often, args=(one,)) for one in reports]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert problems == []
-    found = list(papers_in(tmp_path).values())
-    assert found in ([{"first"}] * len(found), [{"second"}] * len(found))
-    assert {path.name for path in tmp_path.glob("[!.]*")} == set(publish.names())
-    assert not list(tmp_path.glob(".unfinished*"))
-
-
-def test_files_take_their_places_while_nobody_else_can(
-    small: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    held, replace_file = list[bool](), Path.replace
-
-    def watched(file: Path, place: Path) -> Path:
-        if place.parent == tmp_path:
-            with (tmp_path / publish._LOCK).open() as lock:
-                try:
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    held.append(False)
-                except BlockingIOError:
-                    held.append(True)
-        return replace_file(file, place)
-
-    monkeypatch.setattr(Path, "replace", watched)
-    publish.write([small], tmp_path)
-    assert held == [True] * len(publish.names())
 
 
 def test_a_reader_always_finds_every_file_whole(small: Report, tmp_path: Path) -> None:
@@ -137,13 +70,14 @@ def test_a_disk_that_refuses_leaves_the_earlier_report(
 ) -> None:
     write_report([replace(small, title="paper-first")], tmp_path)
     before = {name: (tmp_path / name).read_bytes() for name in publish.names()}
-    calls = iter(range(100))
+    calls, write = iter(range(100)), publish.write_text
 
-    def full(descriptor: int) -> None:
+    def full(file: Path, text: str) -> None:
         if next(calls) > 4:
             raise OSError(28, "No space left on device")
+        write(file, text)
 
-    monkeypatch.setattr("os.fsync", full)
+    monkeypatch.setattr(publish, "write_text", full)
     with pytest.raises(FedreproError, match="No space left on device"):
         write_report([small], tmp_path)
     assert {name: (tmp_path / name).read_bytes() for name in publish.names()} == before
@@ -159,59 +93,6 @@ def test_files_of_others_in_the_folder_stay(small: Report, tmp_path: Path) -> No
     write_report([small], tmp_path)
     assert mine.read_text() == (tmp_path / "target").read_text() == "mine"
     assert "paper-x" in (tmp_path / "report.md").read_text("utf-8")
-
-
-def joined(reports: list[Report], folder: Path) -> list[str]:
-    """The report on many papers in `folder`: which files failed and why."""
-    with publish.replacing(folder, publish.names()) as aside:
-        for one in reports:
-            own = aside / publish.PAPERS / one.paper
-            own.mkdir(parents=True)
-            publish.render([one], own)
-        return publish.render_overview({one.paper: scoreboard(one) for one in reports}, aside)
-
-
-def test_of_many_papers_each_has_a_report_and_the_overview_leads_to_it(
-    small: Report, tmp_path: Path
-) -> None:
-    many = [replace(small, paper=f"p {i}") for i in range(3)]
-    assert joined(many, tmp_path) == []
-    links = Links()
-    whole = (tmp_path / "report.html").read_text("utf-8")
-    links.feed(whole)
-    pages = [link for link in links.found if not link.startswith("#")]
-    assert pages == [f"papers/p%20{i}/report.html" for i in range(3)]
-    assert "76.80" not in whole
-    assert "76.80" in (tmp_path / "papers" / "p 1" / "report.html").read_text("utf-8")
-
-
-def test_joined_files_hold_what_one_made_at_once_holds(small: Report, tmp_path: Path) -> None:
-    empty = replace(small, paper="empty", tables=(replace(small.tables[0], cells=()),))
-    several = [small, empty, replace(small, paper="other", title="line\nbreak")]
-    joined(several, tmp_path)
-    for writer in (csv, junit, latex):
-        assert (tmp_path / writer.FILE).read_text("utf-8") == writer.render(several)
-    found = json.loads((tmp_path / "report.json").read_text("utf-8"))
-    assert [one["paper"] for one in found] == ["paper-x", "empty", "other"]
-    text = (tmp_path / markdown.FILE).read_text("utf-8")
-    assert text.splitlines()[:3] == markdown.render(several).splitlines()[:3]
-
-
-def test_a_format_that_fails_for_one_of_many_papers_is_named(
-    small: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    render = junit.render
-
-    def fail(reports: list[Report]) -> str:
-        if reports[0].paper == "other":
-            raise ValueError("odd")
-        return render(reports)
-
-    monkeypatch.setattr(junit, "render", fail)
-    failed = joined([small, replace(small, paper="other")], tmp_path)
-    assert failed == ["report.junit.xml could not be made: ValueError: other has none"]
-    assert not (tmp_path / "report.junit.xml").exists()
-    assert (tmp_path / "papers" / "paper-x" / "report.junit.xml").exists()
 
 
 def test_a_report_names_no_place_of_the_machine_where_it_was_made(

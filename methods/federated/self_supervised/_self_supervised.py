@@ -52,8 +52,7 @@ class SelfSupervised(FederatedMethod):
 
     draws_views: ClassVar[bool] = True
     controllers: ClassVar[tuple[str, ...]] = ()
-    """What is logged of every client and round because the method hangs on it
-    (`benchmark.judging.controllers`)."""
+    """What is logged of every client and round because the method hangs on it."""
 
     drop_last: bool = False
 

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from textwrap import shorten
-from types import ModuleType
 
 from fedrepro.benchmark.judging.scoreboard import Scoreboard, answer, exit_code, scoreboard
 from fedrepro.benchmark.planning.plan import Plan
@@ -46,21 +45,11 @@ def trained(plan: Plan, store: Store, given: argparse.Namespace) -> Mapping[str,
     return execution.not_run
 
 
-def publishing() -> ModuleType:
-    """The module `reports.publish`, imported when a report is written."""
+def show(reports: Sequence[Report], folder: Path) -> int:
+    """Writes reports to `folder`, prints their scoreboards and what failed; the exit code."""
     from fedrepro.reports import publish
 
-    return publish
-
-
-def show(reports: Sequence[Report], folder: Path) -> int:
-    """Writes reports to `folder`, prints their scoreboards; the exit code."""
-    failed = publishing().write(reports, folder)
-    return print_result(list(map(scoreboard, reports)), failed, folder)
-
-
-def print_result(boards: Sequence[Scoreboard], failed: Sequence[str], folder: Path) -> int:
-    """Prints the scoreboards of a report that lies in `folder`, and what failed; the exit code."""
+    failed, boards = publish.write(reports, folder), list(map(scoreboard, reports))
     for board in boards:
         _print_scoreboard(board)
     print(f"report: {folder / 'report.html'}")

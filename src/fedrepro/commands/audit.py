@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from fedrepro.benchmark.audit.findings import STATUSES, Finding, findings_for
 from fedrepro.benchmark.spec.load import load_papers
 from fedrepro.benchmark.spec.model import Paper
-from fedrepro.commands._judged import publishing
 from fedrepro.commands._options import add_papers, folder, specs
 from fedrepro.commands._terminal import folded, print_json
 
@@ -42,10 +41,11 @@ def execute(given: argparse.Namespace) -> int:
             _print(paper, found)
     if given.out is not None:
         from fedrepro.reports.audit import FILES
+        from fedrepro.reports.publish import replacing, write_text
 
-        with publishing().replacing(given.out, FILES) as aside:
+        with replacing(given.out, FILES) as aside:
             for name, render in FILES.items():
-                (aside / name).write_text(render(audited), encoding="utf-8", errors="replace")
+                write_text(aside / name, render(audited))
         for name in () if given.json else FILES:
             print(f"wrote {given.out / name}")
     wrong = any(one.status == "inconsistent" for one in findings)

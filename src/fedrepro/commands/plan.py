@@ -6,7 +6,6 @@ import argparse
 from collections import Counter
 from functools import cache
 
-from fedrepro.benchmark.judging import chances
 from fedrepro.benchmark.planning.summary import Summary, Trial, summarize
 from fedrepro.benchmark.store.store import Store
 from fedrepro.commands._options import (
@@ -56,10 +55,9 @@ def execute(given: argparse.Namespace) -> int:
         size.update(papers=1, cells=len(summary.plan.cells), trials=summary.trials)
         missing.update(dict.fromkeys(summary.missing))
         if given.json:
-            judged = [one.as_plain() for one in chances.chances(summary.plan, store)]
-            plain.append({**summary.as_plain(estimator().of_one), "judged": judged})
+            plain.append(summary.as_plain(estimator().of_one))
         else:
-            _print(summary, given, store if alone else None)
+            _print(summary, given, alone)
     if given.json:
         print_json(plain[0] if alone else plain)
     elif not alone:
@@ -70,11 +68,9 @@ def execute(given: argparse.Namespace) -> int:
     return 0 if size["trials"] else 3
 
 
-def _print(summary: Summary, given: argparse.Namespace, alone: Store | None) -> None:
-    """The lines of a paper; one where it is not alone, else also what `store` says of chances."""
-    lines = [summary.line()]
-    if alone is not None:
-        lines = [*summary.lines(), *chances.lines(chances.chances(summary.plan, alone))]
+def _print(summary: Summary, given: argparse.Namespace, alone: bool) -> None:
+    """The lines of a paper; one where it is not alone."""
+    lines = list(summary.lines()) if alone else [summary.line()]
     for run in summary.plan.runs if given.runs else ():
         lines.append(f"  {run.key}  {summary.sharing.get(run, 0):>3} cells  {run.description}")
     print(*lines, sep="\n", flush=True)
