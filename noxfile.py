@@ -21,6 +21,8 @@ nox.options.sessions = ["tests"]
 
 OF_TORCH = ("filelock", "fsspec", "jinja2", "networkx", "pillow", "sympy", "typing-extensions")
 """What torch and torchvision bring, whose own hashes depend on the build (see `hashes.txt`)."""
+STRICT = ("--config-settings", "editable_mode=strict", "--editable")
+"""Options of pip that install links to each file, which type checkers and editors can follow."""
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 SHOW_TABLE_3 = """
 <style>
@@ -33,15 +35,15 @@ header, main > :not(.paper), .paper > :not(#cpcfl-table-3) { display: none !impo
 PAPERS = sorted(path.parent.name for path in Path(__file__).parent.glob("tables/*/paper.toml"))
 
 
-def install(session: nox.Session, extra: str = "", *, editable: bool = True) -> None:
+def install(session: nox.Session, extra: str = "", *how: str) -> None:
     """fedrepro from this folder, with the tried versions of its dependencies.
 
     First what `hashes.txt` lists, setuptools among it, so that no newer one builds the package.
-    Then the rest under `constraints.txt`.
+    Then the rest under `constraints.txt`. how: options of pip, `--editable` if none is given.
     """
     session.install("--quiet", "--no-deps", "--require-hashes", "--requirement", "hashes.txt")
     pinned = ["--quiet", "--constraint", "constraints.txt", "--no-build-isolation"]
-    session.install(*pinned, *(["--editable"] if editable else []), f".{extra}")
+    session.install(*pinned, *(how or ("--editable",)), f".{extra}")
 
 
 def define_reproduction(paper: str) -> None:
@@ -58,12 +60,24 @@ for name in PAPERS:
 
 
 @nox.session
+def dev(session: nox.Session) -> None:
+    """An environment for an editor, `.nox/dev`, with ruff, mypy, pyright and the commit hooks.
+
+    A strict editable install has links to each file, which editors and type checkers follow. Make
+    it again after adding a file.
+    """
+    install(session, "[test,lint]", *STRICT)
+    session.install("--quiet", "--constraint", "constraints.txt", "pre-commit", "pyright")
+    session.run("pre-commit", "install")
+
+
+@nox.session
 def tests(session: nox.Session) -> None:
-    """The fast tests, on all cores."""
+    """The fast tests, on all cores; `-- --durations=20` names the slowest."""
     install(session, "[test]")
     fast = "not slow and not speed and not data and not device"
-    arguments = session.posargs or ["-n", "auto", "-m", fast]
-    session.run("pytest", *arguments, env={"OMP_NUM_THREADS": "1"})
+    given = ["-n", "auto", "-m", fast, *session.posargs]
+    session.run("pytest", *given, env={"OMP_NUM_THREADS": "1"})
 
 
 @nox.session
@@ -213,8 +227,7 @@ def sbom(session: nox.Session) -> None:
 @nox.session
 def lint(session: nox.Session) -> None:
     """ruff and mypy."""
-    # mypy does not see where an editable install has its packages.
-    install(session, "[test,lint,cluster]", editable=False)
+    install(session, "[test,lint,cluster]", *STRICT)
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
     session.run("mypy")
@@ -248,8 +261,7 @@ def docs(session: nox.Session) -> None:
 
     Stores given after `--` fill the gallery; of papers that none of them holds, a smoke run does.
     """
-    # mkdocstrings does not see where an editable install has its packages.
-    install(session, "[docs]", editable=False)
+    install(session, "[docs]", *STRICT)
     made = Path("results/site-made")
     shutil.rmtree(made, ignore_errors=True)
     made.mkdir(parents=True)

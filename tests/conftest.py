@@ -1,5 +1,6 @@
-"""For every test: one torch thread, no verdict from a clock, a cache of its own, counts told."""
+"""For every test: one torch thread, no verdict from a clock, nothing of the user's, counts told."""
 
+import os
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -19,14 +20,31 @@ settings.register_profile(
 settings.load_profile("untimed")
 
 
+DATA = os.environ.get("FEDREPRO_DATA")
+"""The user's data sets, for tests that are marked `data` alone."""
+
+
 @pytest.fixture(scope="session", autouse=True)
-def _usual_speed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A cache folder of the tests' own, in which a usual speed of this device is known."""
+def _nothing_of_the_users(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Tests stand in an empty folder, with an empty home, and without `FEDREPRO_*`.
+
+    So they read no results or tables of the checkout, no cache and no configuration.
+    """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        for name in [name for name in os.environ if name.startswith(("FEDREPRO_", "XDG_"))]:
+            patch.delenv(name)
+        for name in ("HOME", "USERPROFILE"):
+            patch.setenv(name, str(tmp_path_factory.mktemp("home")))
+        patch.chdir(tmp_path_factory.mktemp("stands-here"))
         entry = {"measured": time.time(), "seconds": asdict(calibration.USUAL)}
         kept.write(calibration.FILE, {calibration.key_of(processor(), "float32"): entry})
         yield
+
+
+@pytest.fixture(autouse=True)
+def _data_of_the_user(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if DATA and request.node.get_closest_marker("data"):
+        monkeypatch.setenv("FEDREPRO_DATA", DATA)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
