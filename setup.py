@@ -25,7 +25,6 @@ setup(
         "fedrepro._tables": ["*/*.toml"],
         "fedrepro.reports": ["templates/*"],
         "fedrepro.benchmark.data": ["excerpts/*/*"],
-        "fedrepro.benchmark.planning": ["*.json"],
         "": ["*.toml"],  # of methods: settings of authors
     },
 )

@@ -1,17 +1,12 @@
 """For every test: one torch thread, no verdict from a clock, nothing of the user's, counts told."""
 
 import os
-import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict
 
 import pytest
 import torch
 from hypothesis import HealthCheck, settings
-
-from fedrepro.benchmark.execution.here import processor
-from fedrepro.benchmark.planning import calibration, kept
 
 torch.set_num_threads(1)
 settings.register_profile(
@@ -36,8 +31,6 @@ def _nothing_of_the_users(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         for name in ("HOME", "USERPROFILE"):
             patch.setenv(name, str(tmp_path_factory.mktemp("home")))
         patch.chdir(tmp_path_factory.mktemp("stands-here"))
-        entry = {"measured": time.time(), "seconds": asdict(calibration.USUAL)}
-        kept.write(calibration.FILE, {calibration.key_of(processor(), "float32"): entry})
         yield
 
 

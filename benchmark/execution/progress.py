@@ -47,9 +47,13 @@ class Progress:
         """Prints one line that stays."""
         self.console.print(sentence, markup=False, soft_wrap=True)
 
-    def begin(self, trials: int, weight: float, workers: int = 1) -> None:
-        """Training of so many trials, of so many estimated seconds in all, begins now."""
+    def begin(self, trials: int, weight: float, workers: int = 1, is_measured: bool = True) -> None:
+        """Training of so many trials, of so many estimated seconds in all, begins now.
+
+        is_measured: False if the seconds only compare the trials with each other.
+        """
         self._trials, self._weight, self._workers = trials, weight, max(workers, 1)
+        self._believed = _BELIEVED * weight if is_measured else 0.0
         self._finished = self._failures = 0
         self._finished_weight = 0.0
         self._measured_from: tuple[float, float] | None = None
@@ -93,11 +97,11 @@ class Progress:
         done = self._done()
         left = max(self._weight - done, 0.0)
         if self._measured_from is None:
-            return left / self._workers
+            return left / self._workers if self._believed else None
         began, done_then = self._measured_from
-        believed = _BELIEVED * self._weight
-        seconds = believed / self._workers + self.clock() - began
-        return left * seconds / (believed + done - done_then)
+        seen = self._believed + done - done_then
+        seconds = self._believed / self._workers + self.clock() - began
+        return left * seconds / seen if seen else None
 
     def line(self) -> str:
         """The state in one line."""

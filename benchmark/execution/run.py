@@ -16,7 +16,7 @@ import torch
 
 from ...methods.nn.precision import refusal, warning
 from ..errors import FedreproError, StoreError
-from ..planning.estimate import TrialTimeEstimator
+from ..planning.estimate import TrialTimes
 from ..planning.plan import Plan
 from ..planning.summary import Trial, duration
 from ..store import fingerprint
@@ -87,8 +87,8 @@ def execute(
     data_dir, device, jobs, cluster: as in `ExecutorOptions`.
     download: fetches missing data sets.
     executor: where trials are trained (`benchmark.execution.executors`).
-    time_limit: seconds of running after which a trial counts as hung; None for 20 times its
-    estimate, 0 for never.
+    time_limit: seconds of running after which a trial counts as hung; None for 20 times the longest
+    finished trial of its kind, if there is one, and 0 for never.
     checkpoint_every: seconds between two times at which a trial saves itself in the store, to go on
     from there when it is interrupted; 0 for never.
     trials: these alone and in this order, each after those that it starts from; None for all.
@@ -145,6 +145,7 @@ class _Driver:
     may_begin: Callable[[float], bool] = lambda seconds: True
     done: Execution = field(default_factory=Execution)
     seconds: dict[tuple[str, int], float] = field(default_factory=dict)
+    is_measured: bool = False
 
     def sort_out(self, download: bool) -> list[Job]:
         """The trials to train, each after its start; says why the others are not trained."""
@@ -191,7 +192,8 @@ class _Driver:
             return
         jobs = self.weighted(todo, executor, time_limit)
         shown = self.progress
-        shown.begin(len(jobs), sum(self.seconds.values()), executor.slots)
+        weight = sum(self.seconds.values())
+        shown.begin(len(jobs), weight, executor.slots, self.is_measured)
 
         def finished(job: Job, result: Result) -> bool:
             stored = self._keep(job, result)
@@ -225,8 +227,9 @@ class _Driver:
         self._check_precisions(todo, device)
         # A cluster's devices are not here: its trials are ordered as if they ran on this processor.
         here = device if torch.device(device).type == "cpu" or torch.cuda.is_available() else "cpu"
-        known = TrialTimeEstimator(here, device_name(here), self.store.records(), self.data_dir)
-        each = {run: known.seconds(run) for run in {job.config for job in todo}}
+        known = TrialTimes(device_name(here), self.store.records())
+        each = {run: known.ordering(run) for run in {job.config for job in todo}}
+        self.is_measured = all(known.seconds(run) is not None for run in each)
         self.seconds = {job.name: each[job.config] for job in todo}
         weighted: list[Job] = []
         tail: dict[tuple[str, int] | None, float] = {}
@@ -234,7 +237,8 @@ class _Driver:
             own = self.seconds[job.name]
             weight = own + tail.get(job.name, 0.0)
             tail[job.needs] = max(tail.get(job.needs, 0.0), weight)
-            weighted.append(replace(job, weight=weight, limit_s=_limit(own, time_limit)))
+            limit_s = _limit(known.longest(job.config), time_limit)
+            weighted.append(replace(job, weight=weight, limit_s=limit_s))
         return weighted[::-1]
 
     def _keep(self, job: Job, result: Result) -> bool:
@@ -268,11 +272,11 @@ class _Driver:
         return self.store.encoder_path(record)
 
 
-def _limit(seconds: float, given: float | None) -> float | None:
-    """Seconds until a trial counts as hung; estimates may be wrong by a factor of five."""
-    if given == 0:
+def _limit(longest: float | None, given: float | None) -> float | None:
+    """Seconds until a trial counts as hung; none where no trial of its kind (`longest`) ended."""
+    if given == 0 or (given is None and longest is None):
         return None
-    wanted = max(_LEAST_LIMIT_S, _GENEROUS * seconds) if given is None else given
+    wanted = max(_LEAST_LIMIT_S, _GENEROUS * (longest or 0.0)) if given is None else given
     return min(wanted, _LARGEST_LIMIT_S)
 
 

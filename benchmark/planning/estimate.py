@@ -1,168 +1,148 @@
-"""How long trials take here and what memory they need, from counted operations and a calibration.
+"""How long trials take on this device, from trials that have been measured on it.
 
-Counted is what a trial computes (`work`), calibrated how fast the device is (`calibration`). Where
-trials of the same run, or of runs like it, are stored, their wall times correct the estimate.
-Evidence: `tests/benchmark/test_estimate.py`; against measured runs in `docs/estimates.md`.
+Where the run itself has stored trials, their mean counts. Else the trials of its kind are scaled by
+work: the multiply-adds of all forward passes in training. Work that follows from neither (the
+set-up of a trial, a last evaluation) shows where trials of two lengths are stored.
+Evidence: `tests/benchmark/test_estimate.py`; measured ratios are in `docs/commands.md`.
 """
 
 from __future__ import annotations
 
+import json
+import math
 import statistics
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
-from functools import cached_property
-from pathlib import Path
+from functools import cache
 from typing import Any, Literal
 
+from ...methods import registry
+from ...methods.costs.model_costs import network_cost
 from ..config import RunConfig
 from ..store.record import TrialRecord
-from .calibration import Calibration, calibration
-from .facts import Facts
-from .memory import Memory, memory_of
-from .work import work_of
 
-_ALIKE = 10.0  # how far the counted times of runs alike may lie apart, as a factor
-_OVERHEAD_S = 0.05
+_IMAGES = {
+    "cifar10": 50_000, "cifar100": 50_000, "digits": 600, "emnist": 112_800, "mnist": 60_000,
+    "fashion-excerpt": 4_000, "fashion-mnist": 60_000, "photo-patches": 700, "stl10": 5_000,
+    "tiny-imagenet": 100_000,
+}  # fmt: skip
+"""In the training part of a release."""
+_UNLABELED = {"digits": 697, "fashion-excerpt": 2_000, "stl10": 100_000}
+_UNKNOWN_IMAGES = 50_000
+"""Of a set that is not listed: between trials of one set the number cancels out."""
+_ORDERING_S = 5e-11
+"""Seconds of a multiply-add, to put trials in order of which nothing has been measured."""
 
-Shape = tuple[str, str, int, int]
-"""Encoder name, its options as text, channels, image size."""
-
-Kind = tuple[str, Shape]
-"""Stage and shape: what runs must share to teach anything of each other."""
-
-Source = Literal["stored", "learned", "calibrated"]
-"""Where seconds come from: trials of the run itself, those of runs like it, or counts alone."""
-
-
-@dataclass(frozen=True)
-class TrialEstimate:
-    """Of one trial: wall seconds and where they come from, memory at its peak."""
-
-    seconds: float
-    source: Source
-    memory: Memory
-
-    def as_plain(self) -> dict[str, Any]:
-        """For a program: the parts of the memory and their sum under `total`."""
-        parts = {**asdict(self.memory), "total": self.memory.total}
-        return {"seconds": self.seconds, "source": self.source, "memory": parts}
+Kind = tuple[str, str, str, str, int, str]
+"""Stage, method, objective, name of the encoder, image size, precision."""
+Source = Literal["own trials", "trials of its kind"]
+"""What an estimate is made from."""
 
 
-class TrialTimeEstimator:
-    """Seconds per trial on `device`, one thread each.
+class TrialTimes:
+    """Estimated wall seconds of a trial on one device.
 
-    records: stored trials to learn from; those of other devices are left out.
+    device: the name of the hardware, as trials record it.
+    records: stored trials; those of other devices are left out.
     """
 
-    def __init__(
-        self,
-        device: str,
-        device_name: str,
-        records: Iterable[TrialRecord] = (),
-        data_dir: Path | None = None,
-    ) -> None:
-        self._device, self._device_name = device, device_name
-        self._facts = Facts(data_dir)
-        self._speeds: dict[str, Calibration] = {}
-        self._counts: dict[str, float] = {}
-        self._all_records = records
-        self._ratios: dict[Kind, list[tuple[str, float, float]]] = {}
-
-    def of(self, config: RunConfig) -> TrialEstimate:
-        """Seconds and memory of one trial of `config`."""
-        memory = memory_of(config, self._facts, self._device)
-        return TrialEstimate(self.seconds(config), self.source(config), memory)
-
-    def seconds(self, config: RunConfig) -> float:
-        """Estimated wall time of one trial of `config`."""
-        if config.key in self._walls:
-            return statistics.mean(self._walls[config.key])
-        ratio = self._ratio(config)
-        return self._counted(config) * (1.0 if ratio is None else ratio)
-
-    def source(self, config: RunConfig) -> Source:
-        """Where `seconds` come from."""
-        if config.key in self._walls:
-            return "stored"
-        return "calibrated" if self._ratio(config) is None else "learned"
-
-    def has_learned(self, config: RunConfig) -> bool:
-        """Whether stored trials of this run, or of one like it, stand behind `seconds`."""
-        return self.source(config) != "calibrated"
-
-    @cached_property
-    def _past(self) -> tuple[dict[str, list[float]], dict[Kind, dict[str, RunConfig]]]:
-        """Wall times by run, and the runs by kind."""
-        walls: dict[str, list[float]] = defaultdict(list)
-        past: dict[Kind, dict[str, RunConfig]] = defaultdict(dict)
-        for record in self._all_records:
+    def __init__(self, device: str, records: Iterable[TrialRecord] = ()) -> None:
+        self._own: dict[str, list[float]] = defaultdict(list)
+        kinds: dict[Kind, dict[float, list[float]]] = defaultdict(lambda: defaultdict(list))
+        for record in records:
             wall_s = record.provenance.get("wall_s")
-            if record.provenance.get("device") != self._device_name or wall_s is None:
+            if wall_s is None or record.provenance.get("device") != device:
                 continue
-            if record.run not in walls:
-                with suppress(KeyError, TypeError, AttributeError):  # of another version's making
-                    config = RunConfig.from_dict(record.config)
-                    past[config.stage, _shape(config)][record.run] = config
-            walls[record.run].append(float(wall_s))
-        return dict(walls), past
+            self._own[record.run].append(float(wall_s))
+            # A config that an older version or a missing plugin made cannot be counted.
+            with suppress(Exception):
+                config = RunConfig.from_dict(record.config)
+                kinds[kind_of(config)][work_of(config)].append(float(wall_s))
+        self._kinds: Mapping[Kind, list[tuple[float, float]]] = {
+            kind: sorted((work, statistics.mean(walls)) for work, walls in by_work.items())
+            for kind, by_work in kinds.items()
+        }
 
-    @property
-    def _walls(self) -> dict[str, list[float]]:
-        return self._past[0]
+    def seconds(self, config: RunConfig) -> float | None:
+        """Of one trial of `config`; None where nothing of its kind has been measured."""
+        if config.key in self._own:
+            return statistics.mean(self._own[config.key])
+        measured = self._kinds.get(kind_of(config))
+        return None if measured is None else _scaled(measured, work_of(config))
 
-    def _ratio(self, config: RunConfig) -> float | None:
-        """Median of measured over counted time of the runs that are most like `config`, if any.
+    def source(self, config: RunConfig) -> Source | None:
+        """What `seconds` are made from."""
+        if config.key in self._own:
+            return "own trials"
+        return "trials of its kind" if kind_of(config) in self._kinds else None
 
-        Those of its own method, else of all. Runs of a much smaller or larger size say nothing:
-        overhead rules in the one, arithmetic in the other.
+    def as_plain(self, config: RunConfig) -> dict[str, Any] | None:
+        """For a program: the seconds of a trial and their source."""
+        seconds = self.seconds(config)
+        return None if seconds is None else {"seconds": seconds, "source": self.source(config)}
+
+    def ordering(self, config: RunConfig) -> float:
+        """Seconds to put trials in order by; a guess where nothing has been measured."""
+        known = self.seconds(config)
+        return _ORDERING_S * work_of(config) if known is None else known
+
+    def longest(self, config: RunConfig) -> float | None:
+        """Seconds of the longest trial of the kind of `config`, as many as if all were as large.
+
+        None where no trial of its kind is stored.
         """
-        kind = config.stage, _shape(config)
-        if kind not in self._past[1]:
-            return None
-        counted = self._counted(config)
-        alike = [
-            (method, ratio)
-            for method, past, ratio in self._learned(kind)
-            if counted / _ALIKE < past < counted * _ALIKE
-        ]
-        own = [ratio for method, ratio in alike if method == config.method]
-        return statistics.median(own or [ratio for _, ratio in alike]) if alike else None
-
-    def _learned(self, kind: Kind) -> list[tuple[str, float, float]]:
-        """Method, counted time and measured over counted time of the stored runs of a kind."""
-        if kind not in self._ratios:
-            self._ratios[kind] = [
-                (past.method, counted, statistics.mean(self._walls[run]) / counted)
-                for run, past in self._past[1][kind].items()
-                for counted in self._counted_if_known(past)
-            ]
-        return self._ratios[kind]
-
-    def _counted_if_known(self, past: RunConfig) -> list[float]:
-        """Nothing for a stored run that cannot be built any more, whose plugin is gone, say.
-
-        What is only learned from must not end a run.
-        """
-        try:
-            return [self._counted(past)]
-        except Exception:  # a config of a store may ask for anything
-            return []
-
-    def _counted(self, config: RunConfig) -> float:
-        if config.key not in self._counts:
-            work = work_of(config, self._facts, self._device)
-            speed = self._speed(config.precision)
-            self._counts[config.key] = _OVERHEAD_S + speed.seconds(work)
-        return self._counts[config.key]
-
-    def _speed(self, precision: str) -> Calibration:
-        if precision not in self._speeds:
-            self._speeds[precision] = calibration(self._device, self._device_name, precision)
-        return self._speeds[precision]
+        if (measured := self._kinds.get(kind_of(config))) is None:
+            return max(self._own.get(config.key, ()), default=None)
+        return max(wall_s * max(1.0, work_of(config) / work) for work, wall_s in measured)
 
 
-def _shape(config: RunConfig) -> Shape:
-    options = repr(sorted(config.encoder.items()))
-    return config.encoder["name"], options, config.data["channels"], config.data["image_size"]
+def _scaled(measured: list[tuple[float, float]], work: float) -> float:
+    """Seconds at `work` from pairs of work and seconds, rising in work."""
+    (least, shortest), (most, longest) = measured[0], measured[-1]
+    near, seconds = min(measured, key=lambda one: abs(math.log(one[0] / work)))
+    if least == most:
+        return seconds * work / near
+    slope = max(0.0, (longest - shortest) / (most - least))
+    return max(seconds + slope * (work - near), seconds * min(1.0, work / near))
+
+
+def kind_of(config: RunConfig) -> Kind:
+    """Trials of one kind differ in how much they compute, and hardly in how."""
+    objective = config.objective["name"] if config.objective else ""
+    encoder, size = config.encoder["name"], config.data["image_size"]
+    return config.stage, config.method, objective, encoder, size, config.precision
+
+
+def work_of(config: RunConfig) -> float:
+    """Multiply-adds of the forward passes in training, at least one image's."""
+    options = config.options
+    passes = 1.0
+    if config.stage != "costs":
+        epochs = options.get("epochs", 1)
+        if "local_epochs" in options:
+            epochs = options["rounds"] * (options["local_epochs"] + options.get("server_epochs", 0))
+        passes = max(1.0, images_of(config) * options.get("participation", 1.0) * epochs)
+    encoder = json.dumps(config.encoder, sort_keys=True)
+    return passes * _multiply_adds(encoder, config.data["channels"], config.data["image_size"])
+
+
+def images_of(config: RunConfig) -> float:
+    """Training images of all clients, or of the one set."""
+    data, clients = config.data, config.clients or {}
+    more = _UNLABELED.get(data["name"], 0) if data.get("unlabeled_part") else 0
+    if "counts" in clients:
+        return float(more + sum(map(sum, clients["counts"])))
+    if "samples" in clients:
+        return float(more + clients["count"] * clients["samples"])
+    if "major" in clients:
+        return more + clients["count"] * (clients["n_major"] * clients["major"] + clients["minor"])
+    known = _UNLABELED if data["part"] == "unlabeled" else _IMAGES
+    return more + (data["images"] or known.get(data["name"], _UNKNOWN_IMAGES))
+
+
+@cache
+def _multiply_adds(encoder: str, channels: int, size: int) -> int:
+    options = json.loads(encoder)
+    network = registry.make("encoder", options["name"], options).build(channels, size)
+    return max(1, network_cost(network, channels, size, size).multiply_adds)

@@ -6,70 +6,75 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..config import RunConfig
 from ..store.store import Store
+from .estimate import Kind, TrialTimes, kind_of
 from .plan import Plan
-
-if TYPE_CHECKING:
-    # What a plan without missing trials does not need.
-    from .estimate import TrialTimeEstimator
 
 Trial = tuple[RunConfig, int]
 """A run and a seed."""
 
-
-UNCERTAINTY = (
-    "of 36 trials that were measured, 24 were within a factor of 1.5 of their estimate and 34 "
-    "within 2, in processor time"
-)
-"""What `docs/estimates.md` shows."""
+UNCERTAINTY = "expect a factor of up to 3"
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Seconds that the missing trials take with `workers` on `device`.
+    """How long the missing trials take with `workers` on `device`.
 
-    trials: how many are missing.
-    learned: how many of them are estimated from stored trials, the others from counted operations.
-    longest: the missing run with the longest trial. memory: the most bytes that a trial needs.
+    seconds: of the trials of whose kind something has been measured.
+    trials: how many are missing. own: those estimated from stored trials of the same run.
+    unmeasured: by kind of run, those that no stored trial says anything about.
+    longest: the run with the longest trial, and its seconds; None where nothing is measured.
     """
 
     seconds: float
     trials: int
-    learned: int
+    own: int
+    unmeasured: Mapping[Kind, int]
     workers: int
     device: str
-    longest: RunConfig
-    longest_s: float
-    memory: int
+    longest: tuple[RunConfig, float] | None
 
-    def line(self) -> str:
-        """For a reader."""
+    @property
+    def said(self) -> str:
+        """In a few words."""
+        left = sum(self.unmeasured.values())
+        if left == self.trials:
+            return "no time has been measured yet"
+        more = f", and {left} trials of unmeasured kinds" if left else ""
+        return f"about {duration(self.seconds)}{more}"
+
+    def lines(self) -> list[str]:
+        """For a reader: the time, what it is made from, and the longest trial."""
+        left = sum(self.unmeasured.values())
         slots = f"{self.workers} {'process' if self.workers == 1 else 'processes'} on {self.device}"
-        return (
-            f"about {duration(self.seconds)} for {self.trials} trials with {slots} "
-            f"({self.learned} by the times of stored trials, the others by counted operations and "
-            f"this device's speed: {UNCERTAINTY}; what else the machine does comes on top)"
-        )
-
-    def longest_line(self) -> str:
-        """The longest trial and the memory of a trial, for a reader."""
-        run = self.longest
-        return (
-            f"longest trial: about {duration(self.longest_s)}, {run.key} ({run.description}); "
-            f"a trial needs up to about {self.memory / 2**20:,.0f} MiB"
-        )
+        lines = []
+        if self.longest is not None:
+            run, seconds = self.longest
+            scaled = self.trials - left - self.own
+            lines = [
+                f"about {duration(self.seconds)} for {self.trials - left} trials with {slots}: "
+                f"{self.own} by stored trials of the same run, {scaled} by those of their kind, "
+                f"scaled by multiply-adds ({UNCERTAINTY})",
+                f"longest trial: about {duration(seconds)}, {run.key} ({run.description})",
+            ]
+        if left:
+            lines.append(
+                f"no time for {left} trials of {len(self.unmeasured)} kinds: nothing like them is "
+                f"stored that ran on {self.device}; `--measure` trains short trials to find out"
+            )
+        return lines
 
     def as_plain(self) -> dict[str, Any]:
         """For a program."""
-        names = ("seconds", "trials", "learned", "workers", "device")
-        longest = {"key": self.longest.key, "seconds": self.longest_s}
+        names = ("seconds", "trials", "own", "workers", "device")
+        longest = self.longest and {"key": self.longest[0].key, "seconds": self.longest[1]}
         return {
             **{name: getattr(self, name) for name in names},
+            "unmeasured": sum(self.unmeasured.values()),
             "longest": longest,
-            "memory": self.memory,
         }
 
 
@@ -77,7 +82,7 @@ class Estimate:
 class TimeEstimator:
     """Estimates how long trials take with `workers` on `device`."""
 
-    of_one: TrialTimeEstimator
+    of_one: TrialTimes
     device: str
     workers: int
 
@@ -86,17 +91,16 @@ class TimeEstimator:
         runs = [run for run, _ in dict.fromkeys(missing)]
         if not runs:
             return None
-        each = {run: self.of_one.of(run) for run in dict.fromkeys(runs)}
-        longest = max(each, key=lambda run: each[run].seconds)
+        each = {run: self.of_one.seconds(run) for run in dict.fromkeys(runs)}
+        known = {run: seconds for run, seconds in each.items() if seconds is not None}
         return Estimate(
-            seconds=elapsed([(run, each[run].seconds) for run in runs], self.workers),
+            seconds=elapsed([(run, known[run]) for run in runs if run in known], self.workers),
             trials=len(runs),
-            learned=sum(each[run].source != "calibrated" for run in runs),
+            own=sum(self.of_one.source(run) == "own trials" for run in runs),
+            unmeasured=Counter(kind_of(run) for run in runs if run not in known),
             workers=self.workers,
             device=self.device,
-            longest=longest,
-            longest_s=each[longest].seconds,
-            memory=max(one.memory.total for one in each.values()),
+            longest=max(known.items(), key=lambda one: one[1], default=None),
         )
 
 
@@ -125,7 +129,7 @@ class Summary:
     def line(self) -> str:
         """One among those of several papers."""
         plan, left = self.plan, self.estimate
-        ahead = "nothing is missing" if left is None else f"about {duration(left.seconds)}"
+        ahead = "nothing is missing" if left is None else left.said
         return (
             f"{plan.paper.id}: {len(plan.cells)} cells, {len(plan.runs)} unique runs, "
             f"{self.trials} trials, {self.stored} of them stored; {ahead}"
@@ -152,9 +156,9 @@ class Summary:
             lines.append(f"claims may be looked at with {looks} trials: `fedrepro {more}`")
         lines += [f"{n} cells without a run: {reason}" for reason, n in self.reasons.items()]
         left = self.estimate
-        return lines if left is None else [*lines, left.line(), left.longest_line()]
+        return lines if left is None else [*lines, *left.lines()]
 
-    def as_plain(self, of_one: TrialTimeEstimator) -> dict[str, Any]:
+    def as_plain(self, of_one: TrialTimes) -> dict[str, Any]:
         """For a program: the same, and every run with its cells, seeds, config and estimate."""
         plan, left = self.plan, self.estimate
         return {
@@ -178,7 +182,7 @@ class Summary:
                     "cells": self.sharing.get(run, 0),
                     "seeds": list(plan.seeds(run)),
                     "start": None if run.start is None else run.start.key,
-                    "estimate": of_one.of(run).as_plain(),
+                    "estimate": of_one.as_plain(run),
                     "config": run.as_dict(),
                 }
                 for run in plan.runs

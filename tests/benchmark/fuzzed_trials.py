@@ -28,7 +28,7 @@ from fedrepro.benchmark.judging.evidence import Trials
 from fedrepro.benchmark.judging.external import judge_external
 from fedrepro.benchmark.judging.judge import judge
 from fedrepro.benchmark.judging.report_diff import as_read, differences, read_reports
-from fedrepro.benchmark.planning.estimate import TrialTimeEstimator
+from fedrepro.benchmark.planning.estimate import TrialTimes
 from fedrepro.benchmark.planning.plan import Plan
 from fedrepro.benchmark.results import Report
 from fedrepro.benchmark.store import fingerprint
@@ -131,7 +131,7 @@ def stores(inside: Path, plan: Plan, outcome: Outcome) -> Reader:
         if draw.random() < 0.1:
             shutil.rmtree(inside / "taken", ignore_errors=True)
             take([plan], store, PublishedTrials(inside / "taken", source_of))
-        estimator = TrialTimeEstimator("cpu", "d", store.records())
+        estimator = TrialTimes("d", store.records())
         for config in plan.runs:
             estimator.seconds(config)
         if draw.random() < 0.1:

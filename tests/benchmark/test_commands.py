@@ -316,16 +316,21 @@ def test_plan_as_json_lists_the_runs_that_the_text_counts(
     assert {run["start"] for run in plain["runs"]} - {None} <= {run["key"] for run in plain["runs"]}
     for run in plain["runs"]:
         assert RunConfig.from_dict(run["config"]).key == run["key"]
-        assert run["estimate"]["seconds"] > 0
-        assert run["estimate"]["source"] in ("stored", "learned", "calibrated")
-        parts = dict(run["estimate"]["memory"])
-        assert parts.pop("total") == sum(parts.values()) > 0
-    estimates = {run["key"]: run["estimate"] for run in plain["runs"]}
+        assert run["estimate"] is None
+    assert plain["estimate"]["unmeasured"] == plain["estimate"]["trials"] == plain["trials"]
+
+
+def test_plan_measures_what_it_has_no_time_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    selection = ["plan", "cpcfl", "--tables", "3", "--rows", "FedAvg|*", "--profile", "smoke"]
+    assert main([*selection, "--store", str(tmp_path), "--json", "--measure", "--jobs", "0"]) == 0
+    plain = json.loads(capsys.readouterr().out)
+    each = {run["key"]: run["estimate"] for run in plain["runs"]}
+    assert {one["source"] for one in each.values()} <= {"own trials", "trials of its kind"}
     left = plain["estimate"]
-    assert left["seconds"] > 0
-    assert left["longest"]["seconds"] == max(one["seconds"] for one in estimates.values())
-    assert estimates[left["longest"]["key"]]["seconds"] == left["longest"]["seconds"]
-    assert left["memory"] == max(one["memory"]["total"] for one in estimates.values())
+    assert (left["unmeasured"], left["trials"]) == (0, plain["trials"] - plain["stored"])
+    assert left["longest"]["seconds"] == each[left["longest"]["key"]]["seconds"] > 0
 
 
 def test_several_plans_are_a_line_each_and_all_of_it(
@@ -336,13 +341,12 @@ def test_several_plans_are_a_line_each_and_all_of_it(
     fcl, fedrlc = plans = json.loads(capsys.readouterr().out)
     assert (fcl["paper"], fedrlc["paper"]) == ("fcl", "fedrlc")
     assert main(selection) == 0
-    *lines, size, left, longest = capsys.readouterr().out.splitlines()
+    *lines, size, left = capsys.readouterr().out.splitlines()
     trials = sum(one["trials"] for one in plans)
     assert lines[0].startswith(f"fcl: {fcl['cells']} cells, {len(fcl['runs'])} unique runs")
     assert lines[1].startswith("fedrlc: ")
     assert size == f"2 papers: {fcl['cells'] + fedrlc['cells']} cells, {trials} trials"
-    assert f" for {trials} trials with " in left
-    assert longest.startswith("longest trial: about ")
+    assert left.startswith(f"no time for {trials} trials of ")
 
 
 def test_check_as_json_holds_problems_with_file_and_line(

@@ -2,51 +2,112 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.planning.estimate import TrialTimeEstimator
-from fedrepro.benchmark.planning.summary import elapsed
+from fedrepro.benchmark.execution.run import execute
+from fedrepro.benchmark.planning.estimate import TrialTimes, _scaled, images_of, kind_of, work_of
+from fedrepro.benchmark.planning.measuring import to_measure
+from fedrepro.benchmark.planning.plan import make_plan
+from fedrepro.benchmark.planning.summary import TimeEstimator, elapsed
+from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.store.record import TrialRecord
+from fedrepro.benchmark.store.store import Store
+from fedrepro.benchmark.training.training import device_name
 
 Make = Callable[..., RunConfig]
 
 
-def record(config: RunConfig, wall_s: float, device: str = "here") -> TrialRecord:
+def record(config: RunConfig, wall_s: float, device: str = "here", seed: int = 0) -> TrialRecord:
     made = {"device": device, "wall_s": wall_s}
-    return TrialRecord(config.key, config.as_dict(), 0, {}, {}, {}, made)
-
-
-def test_longer_runs_are_estimated_longer(tiny_config: Make) -> None:
-    known = TrialTimeEstimator("cpu", "here")
-    short = known.seconds(tiny_config())
-    long = known.seconds(tiny_config({"training": {"rounds": 2000}}))
-    assert 0 < short < long
+    return TrialRecord(config.key, config.as_dict(), seed, {}, {}, {}, made)
 
 
 def test_stored_times_of_the_same_run_are_taken(tiny_config: Make) -> None:
     config = tiny_config()
-    known = TrialTimeEstimator("cpu", "here", [record(config, 40.0), record(config, 44.0)])
-    assert known.seconds(config) == 42.0
-    assert (known.has_learned(config), known.source(config)) == (True, "stored")
+    known = TrialTimes("here", [record(config, 40.0), record(config, 44.0, seed=1)])
+    assert known.as_plain(config) == {"seconds": 42.0, "source": "own trials"}
 
 
-def test_times_of_like_runs_correct_and_those_of_other_devices_do_not(tiny_config: Make) -> None:
+def test_where_nothing_is_measured_no_time_is_said(tiny_config: Make) -> None:
+    config, other = tiny_config(), tiny_config({"clients": {"image_size": 12}})
+    for known in (TrialTimes("here"), TrialTimes("here", [record(config, 40.0, "elsewhere")])):
+        assert known.as_plain(config) is known.longest(config) is None
+        left = TimeEstimator(known, "here", 2).of([(config, 0), (config, 1), (other, 0)])
+        assert left is not None
+        (line,) = left.lines()
+        assert line.startswith("no time for 3 trials of 2 kinds")
+        assert "--measure" in line
+        assert left.as_plain()["longest"] is None
+
+
+def test_trials_of_a_kind_are_scaled_by_their_work(tiny_config: Make) -> None:
     past, config = tiny_config({"training": {"rounds": 3}}), tiny_config()
-    plain = TrialTimeEstimator("cpu", "here")
-    factor = 7.0
-    walls = [record(past, factor * plain.seconds(past))]
-    known = TrialTimeEstimator("cpu", "here", walls)
-    assert known.seconds(config) == pytest.approx(factor * plain.seconds(config))
-    other = TrialTimeEstimator("cpu", "elsewhere", walls)
-    assert (known.source(config), other.source(config)) == ("learned", "calibrated")
+    known = TrialTimes("here", [record(past, 6.0)])
+    rounds = config.options["rounds"]
+    assert known.seconds(config) == pytest.approx(2.0 * rounds)
+    assert known.longest(config) == pytest.approx(6.0 * max(1, rounds / 3))
+    left = TimeEstimator(known, "here", 1).of([(config, 0), (config, 1)])
+    assert left is not None
+    assert left.seconds == pytest.approx(4.0 * rounds)
+    assert "0 by stored trials of the same run, 2 by those of their kind" in left.lines()[0]
 
 
-def test_times_of_much_smaller_runs_teach_nothing(tiny_config: Make) -> None:
-    config = tiny_config({"training": {"rounds": 10**6}})
-    assert not TrialTimeEstimator("cpu", "here", [record(tiny_config(), 5.0)]).has_learned(config)
+@given(
+    setup=st.floats(0.01, 100), each=st.floats(1e-3, 100), more=st.floats(1.5, 100),
+    work=st.floats(0.01, 1e4),
+)  # fmt: skip
+def test_two_lengths_tell_the_set_up_from_the_rounds(
+    setup: float, each: float, more: float, work: float
+) -> None:
+    measured = [(one, setup + each * one) for one in (1.0, more)]
+    found, true = _scaled(measured, work), setup + each * work
+    assert found == pytest.approx(true) if work >= 1 else work * (setup + each) <= found * 1.001
+
+
+def test_more_work_never_takes_less_whatever_the_noise(tiny_config: Make) -> None:
+    measured = [(1.0, 5.0), (2.0, 4.0)]
+    assert _scaled(measured, 100.0) == 4.0
+    assert _scaled(measured, 0.5) == 5.0
+
+
+def test_work_counts_images_epochs_rounds_and_the_network(tiny_config: Make) -> None:
+    config = tiny_config()
+
+    def changed(**options: Any) -> float:
+        other = dataclasses.replace(config, options={**config.options, **options})
+        return work_of(other) / work_of(config)
+
+    assert changed(rounds=7 * config.options["rounds"]) == pytest.approx(7)
+    assert changed(local_epochs=2 * config.options["local_epochs"]) == pytest.approx(2)
+    assert changed(participation=config.options["participation"] / 2) == pytest.approx(1 / 2)
+    assert changed(server_epochs=config.options["local_epochs"]) == pytest.approx(2)
+    wide = dataclasses.replace(config, encoder={**config.encoder, "dim": 64})
+    assert work_of(wide) > work_of(config)
+    assert kind_of(wide) == kind_of(config)
+
+
+@pytest.mark.parametrize(
+    ("clients", "images"),
+    [
+        ({"partition": "iid", "count": 5}, 600),
+        ({"partition": "quantity", "count": 5, "samples": 20}, 100),
+        ({"partition": "counted", "count": 2, "counts": [[9, 1], [1, 9]]}, 20),
+        ({"partition": "class-groups", "count": 3, "n_major": 2, "major": 20, "minor": 5}, 135),
+    ],
+    ids=lambda value: str(value.get("partition")) if isinstance(value, dict) else "",
+)
+def test_images_are_those_that_clients_are_dealt(
+    tiny_config: Make, clients: dict[str, Any], images: int
+) -> None:
+    data = {**tiny_config().data, "name": "digits", "part": "train", "images": None}
+    config = dataclasses.replace(tiny_config(), data=data, clients=clients)
+    assert images_of(config) == images
 
 
 def test_elapsed_is_bound_by_workers_and_by_the_longest_chain(tiny_config: Make) -> None:
@@ -61,15 +122,49 @@ def test_records_of_a_config_that_has_changed_its_shape_are_learned_from(tiny_co
     """A store that an older version wrote holds keys that its configs no longer have."""
     config = tiny_config()
     older = dataclasses.replace(record(config, 8.0), run="0" * 16)
-    known = TrialTimeEstimator("cpu", "here", [older])
-    assert known.seconds(config) == pytest.approx(8.0)
+    assert TrialTimes("here", [older]).seconds(config) == pytest.approx(8.0)
 
 
 @pytest.mark.parametrize("config", [{}, {"stage": "federated"}, {"start": 3}], ids=str)
 def test_a_record_of_a_config_that_nobody_can_build_ends_no_estimate(
     tiny_config: Make, config: dict[str, Any]
 ) -> None:
-    wanted = tiny_config()
-    stranger = dataclasses.replace(record(wanted, 8.0), run="0" * 16, config=config)
-    known = TrialTimeEstimator("cpu", "here", [stranger])
-    assert known.seconds(wanted) == TrialTimeEstimator("cpu", "here").seconds(wanted)
+    stranger = dataclasses.replace(record(tiny_config(), 8.0), run="0" * 16, config=config)
+    assert TrialTimes("here", [stranger]).seconds(tiny_config()) is None
+
+
+def test_short_trials_are_measured_of_each_unknown_kind_after_their_starts(
+    tiny_config: Make,
+) -> None:
+    long = tiny_config({"training": {"rounds": 50}, "pretraining": {"method": "simclr"}})
+    assert long.start is not None
+    runs = [long, long.start, tiny_config({"training": {"rounds": 80}})]
+    trials = to_measure(runs, TrialTimes("here"))
+    assert {kind_of(run) for run, _ in trials} == {kind_of(run) for run in runs}
+    assert {run.options["rounds"] for run, _ in trials if run.stage == "federated"} == {1, 3}
+    begun = set[str]()
+    for run, _ in trials:
+        assert run.start is None or run.start.key in begun
+        begun.add(run.key)
+    measured = TrialTimes("here", [record(run, 1.0) for run, _ in trials])
+    assert to_measure(runs, measured) == []
+    assert all(measured.seconds(run) is not None for run in runs)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("paper", ["cpcfl", "fcl"])
+def test_short_trials_tell_the_time_of_the_smoke_profile_within_a_factor_of_three(
+    paper: str, tmp_path: Path
+) -> None:
+    plan, store, here = make_plan(load_paper(paper), "smoke"), Store(tmp_path), device_name("cpu")
+    execute(plan, store, device="cpu", jobs=0, trials=to_measure(plan.runs, TrialTimes(here)))
+    known = TrialTimes(here, list(store.records()))
+    before = {(one.run, one.seed) for one in store.records()}
+    execute(plan, store, device="cpu", jobs=0)
+    runs = {run.key: run for run in plan.runs}
+    later = [one for one in store.records() if (one.run, one.seed) not in before]
+    assert len(later) > 100
+    said = [known.seconds(runs[one.run]) for one in later]
+    assert None not in said
+    ratio = sum(filter(None, said)) / sum(float(one.provenance["wall_s"]) for one in later)
+    assert 1 / 3 < ratio < 3

@@ -221,7 +221,7 @@ def add_execution(parser: argparse.ArgumentParser) -> None:
         type=_seconds,
         metavar="S",
         help="seconds after which a trial counts as hung; 0 for never "
-        "(default: 20 times its estimate, at least 1800)",
+        "(default: 20 times the longest finished one of its kind, at least 1800)",
     )
     parser.add_argument(
         "--checkpoint-every",
@@ -378,10 +378,12 @@ def chosen_plan(given: argparse.Namespace, paper: Paper) -> Plan:
 
 def estimator_for(given: argparse.Namespace, store: Store) -> TimeEstimator:
     """Learns from what is stored; asked for only if a trial is missing, or estimates are shown."""
-    from fedrepro.benchmark.execution.here import here
-    from fedrepro.benchmark.planning.estimate import TrialTimeEstimator
+    from fedrepro.benchmark.execution.executors.base import ExecutorOptions
+    from fedrepro.benchmark.execution.executors.local import LocalExecutor
+    from fedrepro.benchmark.planning.estimate import TrialTimes
     from fedrepro.benchmark.planning.summary import TimeEstimator
+    from fedrepro.benchmark.training.training import device_name
 
-    place = here(given.device, given.jobs)
-    trials = TrialTimeEstimator(place.device, place.name, store.records(), given.data_dir)
-    return TimeEstimator(trials, place.name, place.slots)
+    here = LocalExecutor(ExecutorOptions(None, given.device, given.jobs))
+    name = device_name(here.device)
+    return TimeEstimator(TrialTimes(name, store.records()), name, here.slots)

@@ -66,7 +66,7 @@ def trained_within(
     wanted = {run: Wanted(run, one.plan.seeds(run)) for one in found for run in one.cells}
     if not wanted:
         return
-    seconds = estimator_for(given, store).of_one.seconds
+    seconds = estimator_for(given, store).of_one.ordering
     trials = in_order(
         list(wanted.values()),
         lambda run, seed: published.find(run, seed) is not None,

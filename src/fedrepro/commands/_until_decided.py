@@ -76,7 +76,7 @@ def trained_until_decided(
                 may_begin=budget.allows,
                 **options,
             ),
-            seconds=lambda: estimator_for(given, store).of_one.seconds,
+            seconds=lambda: estimator_for(given, store).of_one.ordering,
             say=progress.say,
             is_current=lambda run, record: not available.changed(run, record),
         ),

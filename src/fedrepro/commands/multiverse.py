@@ -95,7 +95,7 @@ def execute(given: argparse.Namespace) -> int:
     left = estimator_for(given, store).of(missing) if missing else None
     print(
         f"{len(claims)} claims under {len(plans)} sets of readings; "
-        + ("no trial is missing" if left is None else left.line()),
+        + ("no trial is missing" if left is None else "; ".join(left.lines())),
         flush=True,
     )
     if given.dry_run:

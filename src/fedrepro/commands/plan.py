@@ -6,7 +6,8 @@ import argparse
 from collections import Counter
 from functools import cache
 
-from fedrepro.benchmark.planning.summary import Summary, Trial, summarize
+from fedrepro.benchmark.planning.plan import Plan
+from fedrepro.benchmark.planning.summary import Summary, TimeEstimator, Trial, summarize
 from fedrepro.benchmark.store.store import Store
 from fedrepro.commands._options import (
     add_cells,
@@ -16,6 +17,7 @@ from fedrepro.commands._options import (
     add_store,
     chosen_plan,
     estimator_for,
+    execution_options,
     papers_with_profile,
     refuse_selection,
     specs,
@@ -33,6 +35,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
     add_store(parser)
     add_execution(parser)
+    parser.add_argument(
+        "--measure",
+        action="store_true",
+        help="train short trials of the kinds of which no time is known; they stay in the store",
+    )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--runs", action="store_true", help="list every unique run")
     form.add_argument("--json", action="store_true", help="the plan and its runs as JSON")
@@ -51,7 +58,11 @@ def execute(given: argparse.Namespace) -> int:
     for paper in papers_with_profile(
         given, specs(given)
     ):  # one by one: not all plans of a large suite are held
-        summary = summarize(chosen_plan(given, paper), store, estimator)
+        plan = chosen_plan(given, paper)
+        if given.measure:
+            _measure(plan, store, estimator(), given)
+            estimator.cache_clear()
+        summary = summarize(plan, store, estimator)
         size.update(papers=1, cells=len(summary.plan.cells), trials=summary.trials)
         missing.update(dict.fromkeys(summary.missing))
         if given.json:
@@ -63,9 +74,21 @@ def execute(given: argparse.Namespace) -> int:
     elif not alone:
         left = estimator().of(missing) if missing else None
         print(f"{size['papers']} papers: {size['cells']} cells, {size['trials']} trials")
-        lines = ["no trial is missing"] if left is None else [left.line(), left.longest_line()]
+        lines = ["no trial is missing"] if left is None else left.lines()
         print(*lines, sep="\n")
     return 0 if size["trials"] else 3
+
+
+def _measure(plan: Plan, store: Store, known: TimeEstimator, given: argparse.Namespace) -> None:
+    """Trains what shows how long the missing trials of a plan take."""
+    from fedrepro.benchmark.execution.progress import Progress
+    from fedrepro.benchmark.execution.run import execute
+    from fedrepro.benchmark.planning.measuring import to_measure
+
+    missing = {run for run, seed in plan.trials_to_run() if store.find(run, seed) is None}
+    options, progress = execution_options(given), Progress()
+    trials = to_measure(missing, known.of_one)
+    execute(plan, store, trials=trials, download=given.download, progress=progress, **options)
 
 
 def _print(summary: Summary, given: argparse.Namespace, alone: bool) -> None:

@@ -268,6 +268,18 @@ def test_a_wrong_estimate_shows_itself_step_by_step(factor: float) -> None:
     assert all(abs(a - b) <= 0.3 * b for a, b in zip(said[96:216], true[96:216], strict=True))
 
 
+def test_before_anything_is_measured_no_time_is_said() -> None:
+    now = [0.0]
+    progress = Progress(Console(file=io.StringIO(), width=200), clock=lambda: now[0])
+    progress.begin(2, 1e-9, workers=1, is_measured=False)
+    progress.started(("k", 0), "fedavg on digits", 5e-10)
+    assert progress.seconds_left() is None
+    for rounds in (1, 2):
+        now[0] += 3.0
+        progress.advanced(("k", 0), rounds, 4)
+    assert progress.seconds_left() == pytest.approx(3.0 * 6)
+
+
 def test_of_hundreds_of_trials_a_few_are_named_and_the_others_counted() -> None:
     terminal = Console(file=io.StringIO(), width=200, height=100, force_terminal=True)
     progress = Progress(terminal)
@@ -479,7 +491,9 @@ def test_what_torch_raises_where_the_host_has_no_memory_is_recognised() -> None:
     assert not is_out_of_memory(RuntimeError("mat1 and mat2 shapes cannot be multiplied"))
 
 
-def test_limits_follow_the_estimate_unless_they_are_given() -> None:
+def test_limits_follow_the_longest_trial_of_a_kind_unless_they_are_given() -> None:
+    assert _limit(None, None) is None
+    assert _limit(None, 5.0) == 5.0
     assert _limit(1.0, None) == 1800.0
     assert _limit(3600.0, None) == 72_000.0
     assert _limit(3600.0, 5.0) == 5.0
