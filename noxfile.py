@@ -1,6 +1,6 @@
-"""Sessions: `reproduce-<paper>` for each paper, `published`, `report`, `audit`, `docs`, `picture`,
-`tests`, `lint`, `slow`, `cluster`, `device`, `faults`, `fuzz`, `data`, `oracles`, `regress`,
-`bench`, `bench-peers`, `licences`, `advisories`, `lock`, `sbom`.
+"""Sessions: `tests`, `slow`, `cluster`, `data`, `oracles`, `lint`, `dev`, `docs`, `bench`;
+`reproduce-<paper>` for each paper, `report`, `audit`, `regress`, `published`; `faults`, `fuzz`;
+`lock`, `licences`, `advisories`, `sbom`.
 
 Sessions install the versions in `constraints.txt`, with which the suite was tried, and hold most of
 them to the hashes in `hashes.txt`; pyproject.toml holds the ranges that fedrepro accepts. The
@@ -23,14 +23,6 @@ OF_TORCH = ("filelock", "fsspec", "jinja2", "networkx", "pillow", "sympy", "typi
 """What torch and torchvision bring, whose own hashes depend on the build (see `hashes.txt`)."""
 STRICT = ("--config-settings", "editable_mode=strict", "--editable")
 """Options of pip that install links to each file, which type checkers and editors can follow."""
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-SHOW_TABLE_3 = """
-<style>
-header, main > :not(.paper), .paper > :not(#cpcfl-table-3) { display: none !important }
-</style>
-<script>document.getElementById("cpcfl-table-3-c1-1").showPopover();</script>
-"""
-"""A picture shows the top of a page, so all that stands above the table is hidden."""
 
 PAPERS = sorted(path.parent.name for path in Path(__file__).parent.glob("tables/*/paper.toml"))
 
@@ -75,7 +67,7 @@ def dev(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """The fast tests, on all cores; `-- --durations=20` names the slowest."""
     install(session, "[test]")
-    fast = "not slow and not speed and not data and not device"
+    fast = "not slow and not data"
     given = ["-n", "auto", "-m", fast, *session.posargs]
     session.run("pytest", *given, env={"OMP_NUM_THREADS": "1"})
 
@@ -110,13 +102,6 @@ def fuzz(session: nox.Session) -> None:
 
 
 @nox.session
-def device(session: nox.Session) -> None:
-    """Every run of the smoke profiles on a card that only pretends, beside the processor's."""
-    install(session, "[test]")
-    session.run("pytest", "-m", "device", "tests/device", *session.posargs)
-
-
-@nox.session
 def data(session: nox.Session) -> None:
     """The tests on real data sets under FEDREPRO_DATA; they skip where a set is missing."""
     install(session, "[test]")
@@ -132,37 +117,9 @@ def oracles(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Timings, to be compared as ratios within one run; writes docs/benchmarks.md and .svg."""
-    install(session, "[test]")
-    if not session.posargs:
-        session.run("pytest", "-m", "speed", "--benchmark-only", "tests/benchmarks")
-    session.run("python", "-m", "tests.benchmarks.table", "docs", *session.posargs)
-
-
-@nox.session(name="bench-peers")
-def bench_peers(session: nox.Session) -> None:
-    """The same rounds by Flower, FedLab and pfl-research, installed here; writes docs/peers.md."""
+    """Prints timings, to be compared as ratios within one run."""
     install(session)
-    pins = Path("constraints.txt").read_text(encoding="utf-8").split()
-    torch = [pin for pin in pins if pin.startswith(("torch==", "torchvision=="))]
-    for peer in ("pfl[pytorch]", "fedlab", "flwr[simulation]"):
-        # A peer that cannot be installed is a row of the table that says why it did not run.
-        session.install("--quiet", peer, *torch, success_codes=[0, 1])
-    session.run("python", "-m", "tests.benchmarks.peers.table", "docs", *session.posargs)
-
-
-@nox.session
-def curves(session: nox.Session) -> None:
-    """Supervised baselines at a shortened protocol on CIFAR-10; writes docs/learning-curves.md."""
-    install(session, "[test]")
-    session.run("python", "-m", "tests.benchmarks.curves", "docs", *session.posargs)
-
-
-@nox.session
-def precision(session: nox.Session) -> None:
-    """Paired trials in float32 and bfloat16: are they the same? Writes docs/precision.md."""
-    install(session, "[test]")
-    session.run("python", "-m", "tests.benchmarks.precision", "docs", *session.posargs)
+    session.run("python", "-m", "tools.bench", *session.posargs)
 
 
 @nox.session
@@ -273,31 +230,6 @@ def docs(session: nox.Session) -> None:
     session.run("python", "docs/site/gallery.py", str(made), *session.posargs)
     session.run("mkdocs", "build", "--strict", "--clean")
     session.run("python", "docs/site/links.py", "results/site")
-
-
-@nox.session
-def picture(session: nox.Session) -> None:
-    """docs/report.png, from a report by Chromium.
-
-    The report is `results/reports/cpcfl-reduced/report.html`, or the file given after `--`.
-    """
-    install(session)
-    page = Path(*(session.posargs or ["results/reports/cpcfl-reduced/report.html"]))
-    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if browser is None:
-        session.error(f"none of {', '.join(BROWSERS)} is installed")
-    if not page.is_file():
-        session.error(f"{page} is missing: run `nox -s reproduce-cpcfl` first")
-    drawn = Path("docs/report.png").resolve()
-    shown = Path(session.create_tmp()).resolve() / "report.html"
-    shown.write_text(page.read_text("utf-8") + SHOW_TABLE_3, encoding="utf-8")
-    session.run(
-        *(browser, "--headless", "--no-sandbox", "--hide-scrollbars", "--window-size=1400,1000"),
-        *(f"--screenshot={drawn}", shown.as_uri()),
-        external=True,
-    )
-    if drawn.stat().st_size < 50_000:
-        session.error(f"{drawn} shows nothing: does the report still have Table 3 of CP-CFL?")
 
 
 @nox.session

@@ -1,50 +1,103 @@
-"""The docs lead where they say: links, anchors, and the files and sessions that they name."""
+"""The docs lead where they say, and the site has all of them."""
 
 from __future__ import annotations
 
+import ast
+import json
 import re
+import runpy
 from pathlib import Path
 
-import pytest
+import fedrepro
 
 ROOT = Path(__file__).parents[1]
-DOCS = sorted(
-    path for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")) if path.name != "CHANGELOG.md"
-)
 LINK = re.compile(r"\]\((?!https?://)([^)#\s]*)(?:#([^)\s]*))?\)")
-NAMED = re.compile(r"`((?:benchmark|docs|methods|reports|tables|tests)/[\w./-]+)`")
+NAMED = re.compile(r"`((?:benchmark|docs|methods|reports|src|tables|tests|tools)/[\w./-]+)`")
 EXAMPLE = re.compile(r"my_?method|mypaper")
+BASE_CLASSES = ("FederatedMethod", "Objective", "Encoder", "Partition", "Protocol")
+
+
+def text_of(path: Path | str) -> str:
+    return (ROOT / path).read_text(encoding="utf-8")
 
 
 def anchors(page: Path) -> set[str]:
     """The anchors that a code host gives to the headings of a page."""
-    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    headings = re.findall(r"^#+ (.*)$", text_of(page), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", text).lower().replace(" ", "-") for text in headings}
 
 
-@pytest.mark.parametrize("page", DOCS, ids=lambda page: page.name)
-def test_links_lead_somewhere(page: Path) -> None:
-    for target, anchor in LINK.findall(page.read_text(encoding="utf-8")):
-        file = (page.parent / target).resolve() if target else page
-        assert file.exists(), target
-        assert not anchor or anchor in anchors(file), f"{target}#{anchor}"
-
-
-@pytest.mark.parametrize("page", DOCS, ids=lambda page: page.name)
-def test_files_that_are_named_exist(page: Path) -> None:
-    named = set(NAMED.findall(page.read_text(encoding="utf-8")))
-    missing = {name for name in named if not (ROOT / name).exists()}
-    assert {name for name in missing if not EXAMPLE.search(name)} == set()
-
-
-@pytest.mark.parametrize("page", DOCS, ids=lambda page: page.name)
-def test_sessions_that_are_named_exist(page: Path) -> None:
-    known = set(re.findall(r'nox\.session(?:\(name="([\w-]+)"\))?\ndef (\w+)', noxfile()))
-    sessions = {name or function for name, function in known}
+def test_links_files_and_sessions_that_are_named_exist() -> None:
+    known = re.findall(r'nox\.session(?:\(name="([\w-]+)"\))?\ndef (\w+)', text_of("noxfile.py"))
+    sessions = {name or function for name, function in known} | {"reproduce-<paper>"}
     sessions |= {f"reproduce-{paper.parent.name}" for paper in ROOT.glob("tables/*/paper.toml")}
-    named = set(re.findall(r"nox -s ([a-z<>-]+)", page.read_text(encoding="utf-8")))
-    assert named - {"reproduce-<paper>"} <= sessions
+    missing = []
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
+    for page in (page for page in pages if page.name != "CHANGELOG.md"):
+        text = text_of(page)
+        for target, anchor in LINK.findall(text):
+            file = (page.parent / target).resolve() if target else page
+            if not file.exists() or (anchor and anchor not in anchors(file)):
+                missing.append(f"{page.name}: {target}#{anchor}")
+        named = {name for name in NAMED.findall(text) if not EXAMPLE.search(name)}
+        missing += [f"{page.name}: {name}" for name in named if not (ROOT / name).exists()]
+        asked = set(re.findall(r"nox -s ([a-z<>-]+)", text))
+        missing += [f"{page.name}: nox -s {name}" for name in asked - sessions]
+    assert len(pages) > 20
+    assert missing == []
 
 
-def noxfile() -> str:
-    return (ROOT / "noxfile.py").read_text(encoding="utf-8")
+def test_the_site_has_every_guide_the_public_names_and_the_base_classes() -> None:
+    nav = text_of("mkdocs.yml").partition("\nnav:\n")[2]
+    named = re.findall(r"- (?:[\w]+: )?([\w-]+\.md)", nav)
+    assert len(named) == len(set(named))
+    assert {path.name for path in ROOT.glob("docs/*.md")} <= set(named)
+    api, methods = text_of("docs/site/pages/api.md"), text_of("docs/site/pages/api-methods.md")
+    assert [name for name in fedrepro.__all__ if not re.search(rf"\b{name}\b", api)] == []
+    assert all(f".base.{name}\n" in methods for name in BASE_CLASSES)
+
+
+def test_the_notebook_is_committed_without_outputs_and_its_code_is_python() -> None:
+    """Its commands are those of its kernel, which need not be in the path of commands."""
+    cells = json.loads(text_of("docs/tutorial.ipynb"))["cells"]
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    lines = [line for cell in code for line in cell["source"]]
+    commands = [line for line in lines if line.startswith("!")]
+    assert len(code) > 5
+    assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in code)
+    ast.parse("\n".join(line.rstrip("\n") for line in lines if not line.startswith("!")))
+    assert commands
+    assert all(line.startswith('!"{sys.executable}" -m fedrepro ') for line in commands)
+    assert [*map(str.strip, lines)].index("import sys") < lines.index(commands[0])
+
+
+def test_the_site_is_refused_for_links_that_lead_nowhere_and_files_from_elsewhere(
+    tmp_path: Path,
+) -> None:
+    links = runpy.run_path(str(ROOT / "docs/site/links.py"))
+    assert links["main"](tmp_path) == 2  # no page at all
+
+    def problems(body: str) -> list[str]:
+        (tmp_path / "one.html").write_text(f"<html><body>{body}</body></html>", "utf-8")
+        found = list(links["problems"](tmp_path))
+        assert links["main"](tmp_path) == bool(found)
+        return found
+
+    (tmp_path / "two.html").write_text('<html><body><p id="here"></body></html>', "utf-8")
+    sound = '<a href="two.html#here">x</a> <a href="#top">x</a> <p id="top">'
+    assert (
+        problems(f'{sound} <a href="https://example.org">x</a> <img src="data:image/png,A">') == []
+    )
+    for wrong, said in {
+        '<a href="gone.html">x</a>': "gone.html leads nowhere",
+        '<a href="#gone">x</a>': "#gone names no place of that page",
+        '<a href="two.html#gone">x</a>': "two.html#gone names no place of that page",
+        '<img src="gone.png">': "gone.png leads nowhere",
+        '<script src="https://cdn.example/x.js"></script>': (
+            "https://cdn.example/x.js is loaded from elsewhere"
+        ),
+        '<link rel="stylesheet" href="//cdn.example/x.css">': (
+            "//cdn.example/x.css is loaded from elsewhere"
+        ),
+    }.items():
+        assert problems(wrong) == [f"one.html: {said}"]

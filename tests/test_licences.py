@@ -24,7 +24,7 @@ PERMISSIVE = re.compile(
 )
 """MPL asks only that changes to its own files stay open; nothing of it is copied here."""
 
-KNOWN = {"torch": "BSD-3-Clause", "py-cpuinfo2": "MIT", "optype": "BSD-3-Clause"}
+KNOWN = {"torch": "BSD-3-Clause", "optype": "BSD-3-Clause"}
 """Licences that the metadata do not name in a word."""
 
 CUDA_OF_TORCH = {

@@ -1,19 +1,18 @@
-"""A device that only pretends: its tensors say they lie there, and are computed on the processor.
+"""A device that only pretends, on which copies to and from the host and waits of the host count.
 
-PyTorch lets a backend be written in Python (the dispatch key PrivateUse1). A `CardTensor` holds a
-tensor of the processor; every operator on one passes through `_run`, which refuses what CUDA
-refuses (`refusals`), counts (`counts`) and computes. The name is not "cuda", which the processor's
-build of PyTorch keeps for itself; `tests/device/test_choices.py` sees to it that the project asks
-nowhere for that name where a rehearsal would have to see the answer.
+PyTorch lets a backend be written in Python (the dispatch key PrivateUse1). A `CardTensor` says that
+it lies on the card, holds a tensor of the processor and computes with that. A copy moves numbers
+between card and host. The host waits where a number is read, in a copy that is not `non_blocking`
+or goes to the host, and for a result with as many rows as its data say.
 
-`install` changes the whole process: rehearsals have a process of their own (`conftest.py`).
+`install` changes the whole process, so tests use a process of its own (`conftest.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -22,22 +21,49 @@ from torch import Tensor
 from torch.utils import backend_registration
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from tests.device.counts import Books
-from tests.device.refusals import COPIES, INDEXING, check
-
 NAME = "pretended"
 _below: Any = torch._C._DisableTorchDispatch  # type: ignore[attr-defined]
 
-# Give memory or another look at it, and start nothing on the card.
-_NO_KERNEL = {
-    *("empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided", "empty_permuted"),
-    *("_unsafe_view", "lift_fresh", "detach", "alias", "resize_", "_reshape_alias", "set_"),
-}
-# Their results have as many rows as the data say, or go to the host.
+_COPIES = {"_to_copy", "copy_", "copy", "_copy_from"}
+_INDEXING = {"index", "index_put", "index_put_", "_index_put_impl_", "_unsafe_index"}
 _WAITING = {
     *("nonzero", "masked_select", "_unique2", "unique_dim", "unique_consecutive", "equal"),
     *("bincount", "is_nonzero", "histc", "linalg_lstsq", "_linalg_eigh", "_linalg_svd"),
+    "_local_scalar_dense",
 }
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Copies between card and host, and waits of the host."""
+
+    copies: int = 0
+    waits: int = 0
+
+    def __sub__(self, other: Totals) -> Totals:
+        return Totals(self.copies - other.copies, self.waits - other.waits)
+
+
+@dataclass
+class Books:
+    """What is counted, and the totals at each backward pass."""
+
+    copies: int = 0
+    waits: int = 0
+    marks: list[Totals] = field(default_factory=list)
+
+    def totals(self) -> Totals:
+        """What has been counted up to now."""
+        return Totals(self.copies, self.waits)
+
+    def copy(self, waits: bool) -> None:
+        """Counts a copy."""
+        self.copies += 1
+        self.waits += waits
+
+    def steps(self) -> list[Totals]:
+        """What happened from each backward pass to the next."""
+        return [after - before for before, after in zip(self.marks, self.marks[1:], strict=False)]
 
 
 class CardTensor(Tensor):
@@ -98,14 +124,14 @@ class _OnCard(TorchDispatchMode):
 
 
 class _State:
-    """The books that are open."""
-
     books = Books()
+    """The books that are open."""
+    kept: list[torch.library.Library] = []  # noqa: RUF012
 
 
 @contextmanager
 def counted() -> Iterator[Books]:
-    """For a block: the card can be used, and all that is done on it goes into these books."""
+    """For a block: the card can be used, and what is done on it goes into these books."""
     before, _State.books = _State.books, Books()
     try:
         with _OnCard():
@@ -114,144 +140,96 @@ def counted() -> Iterator[Books]:
         _State.books = before
 
 
-def install(free: int = 0) -> None:
-    """Registers the card, once in a process; free: bytes of memory that it says are free."""
+def install() -> None:
+    """Registers the card, once in a process."""
+    torch.set_num_threads(1)
     backend_registration._setup_privateuseone_for_python_backend(NAME)
     library = torch.library.Library("aten", "IMPL")
     for name, kernel in _FROM_LISTS.items():
         library.impl(name, kernel, "PrivateUse1")
-    _kept.append(library)
+    _State.kept.append(library)
     import torch.optim.optimizer as optimizer
 
     optimizer._foreach_supported_types.append(CardTensor)
     real = torch.autograd.backward
 
     def backward(*args: Any, **kwargs: Any) -> None:
-        _State.books.mark()
+        _State.books.marks.append(_State.books.totals())
         real(*args, **kwargs)
 
     torch.autograd.backward = backward
-    say_free(free)
-
-
-def say_free(free: int) -> None:
-    """From now on the memory that is free on any card is said to be `free` bytes."""
-    told = lambda device=None: (free, 80 << 30)  # noqa: E731
-    torch.cuda.mem_get_info = told
     module: Any = torch.get_device_module(NAME)
-    module.mem_get_info = told
-
-
-_kept: list[torch.library.Library] = []
-
-
-# -- operators -----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Schema:
-    """writes: for each result the position and name of the argument that it is, or None."""
-
-    name: str
-    starts_nothing: bool
-    writes: tuple[tuple[int, str] | None, ...]
+    module.mem_get_info = lambda device=None: (78 << 30, 80 << 30)
 
 
 @cache
-def _schema(func: Any) -> _Schema:
-    name, writes, view = func.overloadpacket.__name__, [], False
+def _writes(func: Any) -> tuple[tuple[int, str] | None, ...]:
+    """For each result of an operator the position and name of the argument that it is, or None."""
+    found: list[tuple[int, str] | None] = []
     for result in func._schema.returns:
-        alias, found = result.alias_info, None
-        if alias is not None and alias.is_write:
-            found = next(
+        alias = result.alias_info
+        found.append(
+            None
+            if alias is None or not alias.is_write
+            else next(
                 (i, given.name)
                 for i, given in enumerate(func._schema.arguments)
                 if given.alias_info is not None
                 and given.alias_info.is_write
                 and set(given.alias_info.before_set) & set(alias.before_set)
             )
-        view = view or (alias is not None and not alias.is_write)
-        writes.append(found)
-    return _Schema(name, view or name in _NO_KERNEL, tuple(writes))
+        )
+    return tuple(found)
 
 
 def _run(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    schema, asked, own = _schema(func), kwargs.get("device"), dict(kwargs)
+    name, asked, own = func.overloadpacket.__name__, kwargs.get("device"), dict(kwargs)
     found = [one for given in (*args, *kwargs.values()) for one in _flat(given)]
-    on_card = [one for one in found if isinstance(one, CardTensor)]
-    on_host = [one for one in found if isinstance(one, Tensor) and type(one) is not CardTensor]
-    generators = [one for one in found if isinstance(one, torch.Generator)]
-    result_on_card = bool(on_card) if asked is None else _on_card(asked)
+    on_card = any(isinstance(one, CardTensor) for one in found)
+    result_on_card = on_card if asked is None else _on_card(asked)
     if result_on_card and asked is not None:
         own["device"] = torch.device("cpu")
     own.pop("pin_memory", None)
-    check(schema.name, args, on_card, on_host, generators, result_on_card)
-    _count(schema, args, kwargs, result_on_card)
+    _count(name, args, kwargs, result_on_card)
 
     raw = [_mapped(_raw, given) for given in args]
     with _below():
-        out = func(*raw, **{name: _mapped(_raw, given) for name, given in own.items()})
-    if schema.name in ("_local_scalar_dense", "equal"):
+        out = func(*raw, **{key: _mapped(_raw, given) for key, given in own.items()})
+    if name in ("_local_scalar_dense", "equal"):
         return out
-    if any(schema.writes):
-        return _written(schema, args, kwargs, out, result_on_card)
-    if schema.name == "_to_copy" and out is raw[0]:
+    wrap = _wrapped if result_on_card else lambda made: made
+    if any(_writes(func)):
+        results = [
+            _mapped(wrap, made)
+            if place is None
+            else (args[place[0]] if place[0] < len(args) else kwargs[place[1]])
+            for place, made in zip(
+                _writes(func), out if len(_writes(func)) > 1 else (out,), strict=True
+            )
+        ]
+        return results[0] if len(results) == 1 else tuple(results)
+    if name == "_to_copy" and out is raw[0]:
         out = out.clone()
-    return _mapped(_wrapped, out) if result_on_card else out
+    return _mapped(wrap, out)
 
 
-def _written(
-    schema: _Schema, args: Sequence[Any], kwargs: Mapping[str, Any], out: Any, on_card: bool
-) -> Any:
-    """What an operator returns that writes to its arguments: those themselves."""
-    results = [
-        (_mapped(_wrapped, made) if on_card else made)
-        if place is None
-        else (args[place[0]] if place[0] < len(args) else kwargs[place[1]])
-        for place, made in zip(
-            schema.writes, out if len(schema.writes) > 1 else (out,), strict=True
-        )
-    ]
-    return results[0] if len(results) == 1 else tuple(results)
-
-
-def _count(
-    schema: _Schema, args: Sequence[Any], kwargs: Mapping[str, Any], result_on_card: bool
-) -> None:
-    books, name = _State.books, schema.name
-    if name == "_local_scalar_dense":
-        books.wait("a number is read")
-        return
-    if name in COPIES:
+def _count(name: str, args: Sequence[Any], kwargs: Mapping[str, Any], result_on_card: bool) -> None:
+    books = _State.books
+    if name in _COPIES:
         held = isinstance(args[0 if name == "_to_copy" else 1], CardTensor)
         to_card = result_on_card if name == "_to_copy" else isinstance(args[0], CardTensor)
         if held != to_card:
             at_once = kwargs.get("non_blocking", len(args) > 2 and bool(args[2]))
-            books.copy("to the card" if to_card else "to the host", not (to_card and at_once))
-        elif name == "_to_copy" or not _same(args[0].raw, args[1].raw):
-            books.operators[name] += 1
+            books.copy(waits=not (to_card and at_once))
         return
-    if schema.starts_nothing:
-        return
-    books.operators[name] += 1
-    indices = args[1] if name in INDEXING else ()
+    indices = args[1] if name in _INDEXING else ()
     for index in (one for one in indices if isinstance(one, Tensor)):
         if not isinstance(index, CardTensor):
-            books.copy("to the card", waits=True)
+            books.copy(waits=True)
         elif index.dtype in (torch.bool, torch.uint8):
-            books.wait("rows by a mask")
+            books.waits += 1
     counting = name == "repeat_interleave" and kwargs.get("output_size") is None
-    if name in _WAITING or counting:
-        books.wait(name)
-
-
-def _same(one: Tensor, other: Tensor) -> bool:
-    """Whether a copy between them is one onto itself, as `x[...] += y` ends: PyTorch skips it."""
-    return (one.data_ptr(), one.shape, one.stride()) == (
-        other.data_ptr(),
-        other.shape,
-        other.stride(),
-    )
+    books.waits += name in _WAITING or counting
 
 
 def _on_card(device: Any) -> bool:
@@ -281,7 +259,7 @@ def _wrapped(made: Any) -> Any:
     return CardTensor(made) if plain else made
 
 
-# -- Python lists that become tensors, which no mode sees ------------------------------------------
+# Python lists that become tensors, which no mode sees.
 
 
 def _empty(size: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> CardTensor:
@@ -297,18 +275,15 @@ def _empty_strided(
 
 
 def _copy_from(source: Tensor, target: Tensor, non_blocking: bool = False) -> Tensor:
-    to_card = isinstance(target, CardTensor)
-    if to_card and isinstance(source, CardTensor):
-        _State.books.operators["copy_"] += 1
-    else:
-        _State.books.copy("to the card" if to_card else "to the host", True)
+    if isinstance(source, CardTensor) != isinstance(target, CardTensor):
+        _State.books.copy(waits=True)
     with _below():
         _raw(target).copy_(_raw(source))
     return target
 
 
 def _scalar(given: CardTensor) -> Any:
-    _State.books.wait("a number is read")
+    _State.books.waits += 1
     with _below():
         return given.raw.item()
 

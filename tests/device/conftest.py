@@ -8,12 +8,12 @@ from concurrent.futures import Executor, ProcessPoolExecutor
 
 import pytest
 
-from tests.device import worker
+from tests.device.card import install
 
 
 @pytest.fixture(scope="session")
 def card() -> Iterator[Executor]:
     """Runs functions of `tests.device` where the card is installed."""
     fresh = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(1, mp_context=fresh, initializer=worker.install) as pool:
+    with ProcessPoolExecutor(1, mp_context=fresh, initializer=install) as pool:
         yield pool

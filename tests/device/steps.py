@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
+from torch import Tensor
 
 from fedrepro.methods import registry
 from fedrepro.methods.clusters.kmeans import best_kmeans
@@ -20,8 +21,9 @@ from fedrepro.methods.training.local import Supervised
 from fedrepro.methods.training.local_loss import LocalOptions
 from fedrepro.methods.training.self_supervised import SelfSupervisedLoss
 from fedrepro.methods.training.steps import Grouping, train_steps
+from fedrepro.methods.transfer import all_to
 from tests.device import card
-from tests.device.counts import Totals
+from tests.device.card import Totals
 
 OBJECTIVES = [name for name in registry.names("objective") if name != "supervised"]
 _CLASSES, _SIDE, _BATCH = 4, 24, 4
@@ -115,3 +117,49 @@ def clustering(restarts: int) -> tuple[Totals, list[float]]:
         totals = books.totals()
         here, _ = best_kmeans(x, 5, streams(), restarts)
         return totals, (there.cpu() - here).flatten().tolist()
+
+
+def packed() -> tuple[Totals, list[bool]]:
+    """What it takes to move unlike tensors together, and whether each arrives as it was."""
+    given = [
+        torch.tensor([True, False, True]),
+        torch.tensor(7),
+        torch.arange(6.0).view(2, 3).t(),
+        torch.empty(0, 4, dtype=torch.float64),
+        torch.arange(12)[::2],
+        torch.randn(2, 3, 4, 5).contiguous(memory_format=torch.channels_last),
+    ]
+    with card.counted() as books:
+        arrived = all_to(torch.device(card.NAME, 0), given)
+        totals = books.totals()
+        back = [one.cpu() for one in arrived]
+    same = [
+        bool(torch.equal(a, b)) and a.dtype == b.dtype and c.device.type == card.NAME
+        for a, b, c in zip(given, back, arrived, strict=True)
+    ]
+    return totals, [*same, arrived[5].stride() == given[5].stride()]
+
+
+CALLS: dict[str, Callable[[Tensor, Tensor], object]] = {
+    "a sum": lambda there, here: there.sum(),
+    "a number that is read": lambda there, here: there.sum().item(),
+    "a list of numbers": lambda there, here: there.tolist(),
+    "copies both ways": lambda there, here: here.to(card.NAME).cpu(),
+    "a copy that nobody waits for": lambda there, here: here.to(card.NAME, non_blocking=True),
+    "a list that becomes a tensor": lambda there, here: torch.tensor([1.0], device=card.NAME),
+    "rows by an index of the host": lambda there, here: there[torch.tensor([0, 1])],
+    "rows by a mask": lambda there, here: there[there > 1],
+    "places that are not zero": lambda there, here: there.nonzero(),
+}
+"""Calls on six numbers of the card and of the host."""
+
+
+def counts_of(name: str) -> tuple[int, int]:
+    """Copies and waits of one of `CALLS`."""
+    here = torch.arange(6.0)
+    with card.counted() as books:
+        there = here.to(card.NAME)
+        before = books.totals()
+        CALLS[name](there, here)
+    totals = books.totals() - before
+    return totals.copies, totals.waits

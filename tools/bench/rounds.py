@@ -19,7 +19,7 @@ from fedrepro.methods.state import State, weighted_average
 from fedrepro.methods.training.local import train_clients
 from fedrepro.methods.training.local_loss import LocalOptions
 from fedrepro.methods.training.steps import ENGINES_CHOICE, Grouping
-from tests.benchmarks.shapes import BATCH, EPOCHS, Shape
+from tools.bench.shapes import BATCH, EPOCHS, Shape
 
 LEARNING_RATE = 1e-3
 BIG_BATCH = 256

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import torch
@@ -20,9 +19,9 @@ from fedrepro.methods.optim.optimizers import make_optimizer
 from fedrepro.methods.state import State, repeat
 from fedrepro.methods.training.evaluate import client_losses
 from fedrepro.methods.training.steps import Grouping
-from tests.benchmarks.rounds import central_rounds, engine_round, plain_round
-from tests.benchmarks.shapes import IMAGES, SHAPES, Shape, cnn, federation
 from tests.whole_torchvision import ensure_torchvision
+from tools.bench.rounds import central_rounds, engine_round, plain_round
+from tools.bench.shapes import IMAGES, SHAPES, Shape, cnn, federation
 
 Call = Callable[[], Any]
 
@@ -191,33 +190,6 @@ def views() -> Group:
                 torch.stack([tensors(image) for image in images]) for _ in range(2)
             ],
         },
-    )
-
-
-def parts_of_views() -> Group:
-    """The batched views with one of their steps left out at a time, and with none of them."""
-    stream = torch.Generator().manual_seed(0)
-    images = torch.randint(0, 256, (128, 3, 32, 32), generator=stream).to(torch.uint8)
-    whole: dict[str, Any] = {"crop_scale": (1.0, 1.0), "crop_ratio": (1.0, 1.0)}
-    left_out: dict[str, dict[str, Any]] = {
-        "all": {},
-        "no crop": whole,
-        "no flip": {"flip_probability": 0.0},
-        "no jitter": {"jitter_probability": 0.0},
-        "no grey": {"grey_probability": 0.0},
-        "no blur": {"blur_probability": 0.0},
-        "none of them": {
-            **whole,
-            "flip_probability": 0.0,
-            "jitter_probability": 0.0,
-            "grey_probability": 0.0,
-            "blur_probability": 0.0,
-        },
-    }
-    views = {name: Augmentation(**options).views for name, options in left_out.items()}
-    return Group(
-        "where the views' time goes: one step left out",
-        {name: partial(draw, images, 2, stream) for name, draw in views.items()},
     )
 
 
