@@ -1,35 +1,63 @@
-"""Comparisons with baselines for CI: JUnit XML, Markdown for a job's summary, and a badge."""
+"""Comparisons with baselines: lines for a terminal, JSON, JUnit XML, Markdown and a badge."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from xml.etree import ElementTree
 
-from ..benchmark.judging.baseline import Movement
-from ..benchmark.judging.regressions import Comparison, as_json
+from ..benchmark.judging.comparison import BaselineCheck, Movement
 from . import junit_xml
+from .layout import plural
 from .markdown_text import escape
 
 FILES = ("regress.json", "regress.junit.xml", "regress.md")
-_BADGE = ("schemaVersion", "label", "message", "color", "isError")
 NOT_COMPARED = "not compared"
 """What a badge says until a comparison has come to its end."""
 
 
-def files(found: Sequence[Comparison], again: str) -> dict[str, str]:
+def files(found: Sequence[BaselineCheck], again: str) -> dict[str, str]:
     """The content of `FILES`. again: the command that compared, named in each failure."""
-    texts = (json_text(found), junit(found, again), markdown(found))
-    return dict(zip(FILES, texts, strict=True))
+    return dict(zip(FILES, (json_text(found), junit(found, again), markdown(found)), strict=True))
 
 
-def json_text(found: Sequence[Comparison]) -> str:
-    """What `fedrepro regress --json` prints."""
-    return json.dumps(as_json(found), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+def lines(one: BaselineCheck, paint: Callable[[str], str]) -> Iterator[str]:
+    """What moved, last what regressed, then the edits behind it.
+
+    Hundreds of cells may hang on the same edited files, which are therefore named once.
+    """
+    paper = one.baseline.paper
+    for moved in sorted(one.movements, key=lambda moved: moved.regression):
+        word = paint("REGRESSED") if moved.regression else "moved    "
+        yield f"{word} {paper} {moved.sentence}"
+    if edits := _edits(one):
+        yield f"{paper}: edited since the baseline, and behind how many of these: {edits}"
+    regressed = len(one.regressions)
+    yield f"{paper}: {regressed} regressed, {len(one.movements) - regressed} moved within tolerance"
 
 
-def junit(found: Sequence[Comparison], again: str) -> str:
+def json_text(found: Sequence[BaselineCheck]) -> str:
+    """What `fedrepro regress --json` prints: every movement with its sentence."""
+    papers = [
+        {
+            **{name: getattr(one.baseline, name) for name in ("paper", "profile", "on")},
+            "baseline": {
+                name: getattr(one.baseline, name) for name in ("created", "commit", "device")
+            },
+            "compared": len(one.places),
+            "regressed": len(one.regressions),
+            "movements": [{**asdict(moved), "sentence": moved.sentence} for moved in one.movements],
+            "failed": one.failed,
+        }
+        for one in found
+    ]
+    plain = {"passed": all(one.passed for one in found), "papers": papers}
+    return json.dumps(plain, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def junit(found: Sequence[BaselineCheck], again: str) -> str:
     """A suite a table, a test case each cell and claim compared; what regressed is a failure.
 
     The message of a failure is the sentence of what moved. A trial that failed is an error in a
@@ -38,8 +66,9 @@ def junit(found: Sequence[Comparison], again: str) -> str:
     return junit_xml.document(suite for one in found for suite in _suites(one, again))
 
 
-def _suites(one: Comparison, again: str) -> Iterator[ElementTree.Element]:
-    name = ".".join(filter(None, (one.paper, one.profile, one.on, "regress")))
+def _suites(one: BaselineCheck, again: str) -> Iterator[ElementTree.Element]:
+    then = one.baseline
+    name = ".".join(filter(None, (then.paper, then.profile, then.on, "regress")))
     regressed = defaultdict[str, list[Movement]](list)
     for moved in one.regressions:
         regressed[moved.where].append(moved)
@@ -47,10 +76,10 @@ def _suites(one: Comparison, again: str) -> Iterator[ElementTree.Element]:
     for place in one.places:
         table, _, inner = place.partition(": ")
         suite = tables.setdefault(
-            table, junit_xml.suite(f"{name}.{table.replace('.', '-')}", one.created)
+            table, junit_xml.suite(f"{name}.{table.replace('.', '-')}", then.created)
         )
         shown = inner if " @ " in inner else f"claim {inner}"
-        told = regressed.pop(place, [])
+        told = regressed[place]
         message = "; ".join(moved.sentence for moved in told)
         edited = ", ".join(dict.fromkeys(file for moved in told for file in moved.files))
         more = f"; edited since the baseline: {edited}" if edited else ""
@@ -58,63 +87,58 @@ def _suites(one: Comparison, again: str) -> Iterator[ElementTree.Element]:
         junit_xml.add_case(suite, shown, tag, f"{message}{more}; again: {again}", "REGRESSED")
     yield from tables.values()
     if one.failed:
-        suite = junit_xml.suite(f"{name}.trials", one.created)
+        suite = junit_xml.suite(f"{name}.trials", then.created)
         for trial in one.failed:
             junit_xml.add_case(suite, trial.partition(": ")[0], "error", trial, "FAILED")
         yield suite
 
 
-def markdown(found: Sequence[Comparison]) -> str:
+def markdown(found: Sequence[BaselineCheck]) -> str:
     """What moved as a few lines, for the summary of a job; what regressed comes first."""
-    return "".join(f"{line}\n" for one in found for line in _lines(one))
+    blocks = []
+    for one in found:
+        then, within = one.baseline, len(one.movements) - len(one.regressions)
+        where = f" on {then.on}" if then.on else ""
+        listed = [f"- **FAILED** {escape(trial)}" for trial in one.failed]
+        listed += [f"- **REGRESSED** {escape(moved.sentence)}" for moved in one.regressions]
+        if edits := _edits(one):
+            listed.append(
+                f"- Edited since the baseline, and behind how many movements: {escape(edits)}"
+            )
+        blocks += [
+            f"## {escape(f'{then.paper}, {then.profile}{where}')}: {_counted([one])}",
+            f"{len(one.places)} cells and claims compared with the baseline of "
+            f"{escape(then.created)}; {within} moved within tolerance.",
+            *filter(None, ["\n".join(listed)]),
+        ]
+    return "\n\n".join(blocks) + "\n"
 
 
-def _lines(one: Comparison) -> Iterator[str]:
-    where = f" on {one.on}" if one.on else ""
-    yield f"## {escape(one.paper)}, {escape(one.profile)}{escape(where)}: {_counted([one])}"
-    yield ""
-    within = len(one.movements) - len(one.regressions)
-    yield (
-        f"{len(one.places)} cells and claims compared with the baseline of {escape(one.created)}; "
-        f"{within} moved within tolerance."
-    )
-    yield ""
-    for trial in one.failed:
-        yield f"- **FAILED** {escape(trial)}"
-    for moved in one.regressions:
-        yield f"- **REGRESSED** {escape(moved.sentence)}"
-    edits = Counter(file for moved in one.movements for file in moved.files)
-    if edits:
-        named = ", ".join(f"{escape(file)} ({n})" for file, n in edits.most_common())
-        yield f"- Edited since the baseline, and behind how many movements: {named}"
-    if one.failed or one.regressions or edits:
-        yield ""
-
-
-def badge(found: Sequence[Comparison]) -> str:
+def badge(found: Sequence[BaselineCheck]) -> str:
     """A badge as shields.io's endpoint reads it; without comparisons it says that there is none.
 
     Source of the fields: https://shields.io/badges/endpoint-badge
     """
-    message = _counted(found) if found else NOT_COMPARED
     right = all(one.passed for one in found)
-    colour = "lightgrey" if not found else "brightgreen" if right else "red"
-    values = (1, "fedrepro", message, colour, not right)
-    return json.dumps(dict(zip(_BADGE, values, strict=True))) + "\n"
+    plain = {
+        "schemaVersion": 1,
+        "label": "fedrepro",
+        "message": _counted(found) if found else NOT_COMPARED,
+        "color": "lightgrey" if not found else "brightgreen" if right else "red",
+        "isError": not right,
+    }
+    return json.dumps(plain) + "\n"
 
 
-def is_badge(content: bytes) -> bool:
-    """Whether a file holds what `badge` gives, or nothing: all that a new badge may replace."""
-    try:
-        found = json.loads(content or b"{}")
-    except (ValueError, RecursionError):
-        return False
-    return found == {} or (isinstance(found, dict) and tuple(found) == _BADGE)
+def _edits(one: BaselineCheck) -> str:
+    """Edited files with the number of movements that they are behind, the most first."""
+    counts = Counter(file for moved in one.movements for file in moved.files)
+    return ", ".join(f"{file} ({n})" for file, n in counts.most_common())
 
 
-def _counted(found: Sequence[Comparison]) -> str:
+def _counted(found: Sequence[BaselineCheck]) -> str:
     regressed = sum(len(one.regressions) for one in found)
     failed = sum(len(one.failed) for one in found)
     said = [f"{regressed} regressed"] if regressed else []
-    said += [f"{failed} {'trial' if failed == 1 else 'trials'} failed"] if failed else []
+    said += [f"{plural(failed, 'trial')} failed"] if failed else []
     return ", ".join(said) or "nothing regressed"

@@ -22,12 +22,11 @@ from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import StoreError
 from fedrepro.benchmark.execution.take import take
 from fedrepro.benchmark.external.files import read_files
-from fedrepro.benchmark.judging import baseline
+from fedrepro.benchmark.judging import comparison
 from fedrepro.benchmark.judging.committed import judge_committed, run_cells, unknown
 from fedrepro.benchmark.judging.evidence import Trials
 from fedrepro.benchmark.judging.external import judge_external
 from fedrepro.benchmark.judging.judge import judge
-from fedrepro.benchmark.judging.report_diff import as_read, differences, read_reports
 from fedrepro.benchmark.planning.estimate import TrialTimes
 from fedrepro.benchmark.planning.plan import Plan
 from fedrepro.benchmark.results import Report
@@ -261,7 +260,8 @@ def baselines(inside: Path, plan: Plan, outcome: Outcome) -> Reader:
     """A baseline and a report, damaged or with one value changed; then a comparison with each."""
     store = filled(inside / "store", plan, outcome)
     report = judge(plan, store, command="fedrepro", audit=False)
-    baseline.save(inside / "b.json", report)
+    recorded = comparison.recorded(report)
+    comparison.save(inside / "b.json", recorded)
     writer = importlib.import_module("fedrepro.reports.publish").formats()["json"]
     sound: Mapping[str, bytes] = {
         "b.json": (inside / "b.json").read_bytes(),
@@ -277,12 +277,12 @@ def baselines(inside: Path, plan: Plan, outcome: Outcome) -> Reader:
             content = damaged(content, draw)
         (inside / name).write_bytes(content)
         if name == "report.json":
-            list(differences(read_reports(inside / name), [as_read(report)]))
+            for read in comparison.read_reports(inside / name):
+                comparison.compare(read, recorded)
         else:
-            recorded = baseline.load(inside / name)
-            other = replace(report, paper=recorded.paper, profile=recorded.profile)
-            for moved in baseline.compare(recorded, other):
+            then = comparison.load(inside / name)
+            other = replace(report, paper=then.paper, profile=then.profile)
+            for moved in comparison.check(then, other).movements:
                 assert moved.sentence
-            list(baseline.lines("p", baseline.compare(recorded, other), str))
 
     return a_baseline

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import textwrap
 from dataclasses import replace
@@ -12,8 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from fedrepro.benchmark.judging.baseline import Movement
-from fedrepro.benchmark.judging.regressions import Comparison
+from fedrepro.benchmark.judging.comparison import BaselineCheck, Movement, Recorded
 from fedrepro.cli import main
 from fedrepro.reports import regressions
 
@@ -24,14 +22,12 @@ DROP = Movement(
 )
 WITHIN = Movement("value", OTHER, "70", "70.1", 0.1, tolerance=1.0)
 LOST = Movement("claim", CLAIM, "HOLDS", "UNRESOLVED", regression=True)
-FOUND = Comparison(
-    "cpcfl", "reduced", None, "2026-11-01T10:00:00+00:00", "abc", "cpu",
-    (CELL, OTHER, CLAIM), (WITHIN, DROP, LOST), (),
-)  # fmt: skip
+THEN = Recorded("cpcfl", "reduced", None, "2026-11-01T10:00:00+00:00", "abc", "cpu", {}, {}, {})
+FOUND = BaselineCheck(THEN, (CELL, OTHER, CLAIM), (WITHIN, DROP, LOST), ())
 SOUND = replace(FOUND, movements=(WITHIN,))
 
 
-def cases(*found: Comparison) -> dict[str, list[ElementTree.Element]]:
+def cases(*found: BaselineCheck) -> dict[str, list[ElementTree.Element]]:
     root = ElementTree.fromstring(regressions.junit(found, "fedrepro regress cpcfl"))
     return {f"{one.get('classname')} {one.get('name')}": list(one) for one in root.iter("testcase")}
 
@@ -72,7 +68,7 @@ def test_a_failed_trial_is_an_error_and_never_green() -> None:
     ],
 )
 def test_a_badge_is_green_only_after_a_comparison_without_regression(
-    found: list[Comparison], message: str, colour: str
+    found: list[BaselineCheck], message: str, colour: str
 ) -> None:
     badge = json.loads(regressions.badge(found))
     assert (badge["schemaVersion"], badge["message"], badge["color"]) == (1, message, colour)
@@ -92,33 +88,6 @@ def test_markdown_says_what_regressed_and_escapes_it() -> None:
     told = regressions.markdown([FOUND])
     assert "**REGRESSED** 3: A\\|x \\& \\<y\\> &#64; T = 100: value 95.5 -\\> 71.2" in told
     assert "Edited since the baseline, and behind how many movements: methods/a.py (1)" in told
-
-
-@pytest.mark.parametrize("kind", ["file", "link", "folder", "pipe", "json"])
-def test_a_badge_takes_no_other_thing_s_place(
-    tmp_path: Path, kind: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    place = tmp_path / "badge.json"
-    if kind in ("file", "json"):
-        place.write_text("notes" if kind == "file" else '{"label": "mine"}')
-    elif kind == "link":
-        (tmp_path / "elsewhere").write_text("notes")
-        place.symlink_to(tmp_path / "elsewhere")
-    elif kind == "folder":
-        place.mkdir()
-    else:
-        os.mkfifo(place)
-    before = place.lstat()
-    assert main(["regress", "nonesuch", "--badge", str(place)]) == 2
-    assert "badge.json" in (said := capsys.readouterr().err)
-    assert said.count("\n") == 1
-    assert (place.lstat().st_ino, place.lstat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
-    assert [path.name for path in tmp_path.glob(".badge*")] == []
-
-
-@pytest.mark.parametrize("content", [b"", regressions.badge([]).encode()])
-def test_what_a_badge_may_replace(content: bytes) -> None:
-    assert regressions.is_badge(content)
 
 
 def step(name: str) -> str:

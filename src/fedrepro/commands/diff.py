@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.judging.report_diff import ReportRead, as_read, differences, read_reports
+from fedrepro.benchmark.judging.comparison import (
+    Movement,
+    Recorded,
+    compare,
+    read_reports,
+    recorded,
+)
 from fedrepro.benchmark.planning.looks_reached import as_stored
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.commands._judged import store_at
@@ -21,6 +28,7 @@ from fedrepro.commands._terminal import paint, print_json
 
 HELP = "compare two reports (report.json or its folder) or two stores"
 EXAMPLE = "fedrepro diff results/reports/cpcfl-reduced old/cpcfl-reduced"
+_Reports = Mapping[str, Recorded]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,29 +59,47 @@ def execute(given: argparse.Namespace) -> int:
     if (given.papers or given.profile) and not any(map(_is_store, (given.before, given.after))):
         raise FedreproError("--papers and --profile are for stores; neither side is one")
     given.profile = given.profile or "reduced"
-    found = differences(_read(given.before, given), _read(given.after, given))
+    found = list(_differences(_read(given.before, given), _read(given.after, given)))
     if given.json:
         print_json([asdict(one) for one in found])
         return 1 if found else 0
     for one in found:
-        moved = one.difference
-        size = "" if moved is None else f" ({moved:+.3g}, beyond both 95 % intervals)"
+        size = ""
+        if one.difference is not None:
+            size = f" ({one.difference:+.3g}, beyond the tolerance of {one.tolerance:.3g})"
         print(f"{one.what:<8} {one.where}: {paint(one.before)} -> {paint(one.after)}{size}")
     print(f"{len(found)} difference{'' if len(found) == 1 else 's'}")
     return 1 if found else 0
 
 
-def _read(place: Path, given: argparse.Namespace) -> list[ReportRead]:
-    if not _is_store(place):
-        return read_reports(place / "report.json" if place.is_dir() else place)
-    from fedrepro.benchmark.judging.judge import judge
+def _differences(before: _Reports, after: _Reports) -> Iterator[Movement]:
+    """What moved in reports that both sides have; values only if they left their tolerance.
 
-    store = store_at(place)
-    plans = (
-        as_stored(make_plan(paper, given.profile), store, None)
-        for paper in papers_with_profile(given, specs(given))
-    )
-    return [as_read(judge(plan, store, command="", audit=False)) for plan in plans]
+    Raises `FedreproError` if they have none: that would compare nothing.
+    """
+    shared = [name for name in before if name in after]
+    if not shared:
+        raise FedreproError("the two sides share no table of one paper and profile")
+    for name in shared:
+        for one in compare(before[name], after[name]):
+            if one.what != "value" or one.regression:
+                yield replace(one, where=f"{name} {one.where}")
+
+
+def _read(place: Path, given: argparse.Namespace) -> _Reports:
+    """The reports at a place by paper, profile and data set."""
+    if _is_store(place):
+        from fedrepro.benchmark.judging.judge import judge
+
+        store = store_at(place)
+        plans = [make_plan(p, given.profile) for p in papers_with_profile(given, specs(given))]
+        found = [
+            recorded(judge(as_stored(plan, store, None), store, command="", audit=False))
+            for plan in plans
+        ]
+    else:
+        found = read_reports(place / "report.json" if place.is_dir() else place)
+    return {" ".join(filter(None, (one.paper, one.profile, one.on))): one for one in found}
 
 
 def _is_store(place: Path) -> bool:
