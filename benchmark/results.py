@@ -129,10 +129,10 @@ class ClaimResult:
     p, p_reversed: of all its comparisons together, and that one of them is opposite.
     p_adjusted: `p` corrected over the claims of the paper that this report tests.
     shown, opposite: how many of its comparisons are shown, and how many the other way.
-    looks: with how many paired trials it has been judged, this time the last.
+    looks: with how many of the first paired trials it is judged, rising.
     declared: the trials that were declared beforehand, over which 5 % are spent.
-    trials_needed, seconds_needed: of an open claim, how many trials would decide at the differences
-    and spreads seen, and how long those that are missing take; None where none would.
+    trials_needed: of an open claim, how many trials would decide at the differences and spreads
+    seen; None where none would.
     """
 
     id: str
@@ -151,7 +151,6 @@ class ClaimResult:
     looks: tuple[int, ...] = ()
     declared: int | None = None
     trials_needed: int | None = None
-    seconds_needed: float | None = None
 
     @property
     def decisive(self) -> Comparison | None:
@@ -340,6 +339,8 @@ class Report:
     series: which independent series of trials it shows.
     edited: files that were edited since its trials were made; only a report that was asked to show
         stale trials has any.
+    protected: whether the profile declares the number of trials; else claims may be wrong in more
+        than 5 % of cases, since a number can be chosen by what was seen.
     """
 
     paper: str
@@ -360,6 +361,7 @@ class Report:
     external: External | None = None
     series: int = 0
     edited: tuple[str, ...] = ()
+    protected: bool = True
 
     def seeded(self, cell: CellResult) -> list[tuple[int, float]]:
         """The trials of a cell that are there, each with its seed."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from textwrap import shorten
 
-from ..benchmark.planning.summary import duration
 from ..benchmark.results import ClaimResult, Comparison
 from . import layout
 
@@ -106,6 +105,4 @@ def _looked(claim: ClaimResult) -> list[str]:
 def _needed(claim: ClaimResult) -> list[str]:
     if claim.word != "UNRESOLVED" or claim.trials_needed is None:
         return []
-    seconds = claim.seconds_needed
-    more = "" if seconds is None else f", {duration(seconds)} more"
-    return [f"about {claim.trials_needed} trials would decide{more}"]
+    return [f"about {claim.trials_needed} trials would decide"]

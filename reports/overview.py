@@ -44,22 +44,24 @@ def headline(boards: Sequence[Scoreboard]) -> str:
         if n
         else ""
     )
+    told: tuple[str, ...]
     if len(boards) > 1:
         earlier = ", ".join(one.paper for one in boards if one.earlier)
         told = (
             f"{len(boards)} papers, {words.total()} printed cells.",
             scaled,
             f"Trials of earlier code are shown of {earlier}." if earlier else "",
+            next((one.unprotected for one in boards if one.unprotected), ""),
         )
     elif boards[0].external or words.keys() & _MEASURED or not boards[0].scaled:
-        told = (boards[0].external, scaled, boards[0].earlier)
+        told = (boards[0].external, scaled, boards[0].earlier, boards[0].unprotected)
     else:
         own = (
             f"A {boards[0].profile} run: no published number has been reproduced or refuted here. "
             "Its numbers come from other data or a shorter protocol and are shown for comparison; "
             "what it can judge is whether the paper's comparisons hold."
         )
-        told = (own, boards[0].earlier, "")
+        told = (own, boards[0].earlier, boards[0].unprotected)
     return " ".join(filter(None, told))
 
 

@@ -6,7 +6,8 @@
   differences: the standard error is s * sqrt(1 + 1/n). It is never judged on scaled runs.
 - Said of every trial: the sign test that only unanimous trials pass.
 - Of counted and computed cells alone, the comparison is decided exactly.
-- Of several looks, each p-value is that of all looks together (`stats.looks`).
+- A look sees the first trials by seed; of several looks, each p-value is that of all together
+  (`stats.looks`).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 from ..results import Comparison
 from ..spec.model import Claim
 from ..spec.printed import half_unit
-from ..stats.looks import Looks, sequential_p, shares
+from ..stats.looks import sequential_p, shares
 from ..stats.paired import p_above, p_sign, p_t, unanimous
 from ..stats.samples import Sample, describe, mean_interval
 from ..stats.t_tests import p_beyond, p_equivalent
@@ -60,7 +61,7 @@ def compared(comparison: Elementary, context: ClaimContext, claim: Claim) -> Com
     sample = describe(differences.tolist())
     if sample is None or sample.n < 2 or not is_testable(comparison, context):
         return _shown(comparison, differences)
-    looks = context.looks.get(claim.id, Looks((len(seeds),), len(seeds)))
+    looks = context.looks_at(len(seeds))
     spent = shares(looks.counts, looks.declared)
     each = [trials.first(count).p_values(claim.every_trial) for count in looks.counts]
     p, p_reversed = (sequential_p(side, spent) for side in zip(*each, strict=True))

@@ -19,9 +19,8 @@ class ClaimContext:
     scaled: cells whose runs depart from the published protocol.
     reasons: why a cell has no trials.
     incomplete: of a cell that has fewer trials than planned, how many and why.
-    looks: by claim, when it was looked at; one look at all trials where there is no entry.
+    looks: with how many trials claims are looked at, rising; none means once, with all there are.
     recomputed: by counted cell, what its formula gives.
-    awaited: cells that lack trials for a look that is declared and still to come.
     """
 
     values: Values
@@ -30,6 +29,10 @@ class ClaimContext:
     scaled: frozenset[CellKey]
     reasons: Mapping[CellKey, str]
     incomplete: Mapping[CellKey, str] = field(default_factory=dict)
-    looks: Mapping[str, Looks] = field(default_factory=dict)
+    looks: tuple[int, ...] = ()
     recomputed: Mapping[CellKey, float] = field(default_factory=dict)
-    awaited: frozenset[CellKey] = frozenset()
+
+    def looks_at(self, trials: int) -> Looks:
+        """The looks that so many paired trials have reached."""
+        counts = tuple(look for look in self.looks if look <= trials)
+        return Looks(counts, self.looks[-1]) if counts else Looks((trials,), trials)

@@ -6,9 +6,7 @@
   REVERSED, if of some or all comparisons the opposite is shown (Holm inside the claim).
 - Claims are corrected over all claims of the paper that were tested in this run, once for what
   holds, once for what holds in part and once for what is opposite (Benjamini and Hochberg 1995): of
-  the claims that a report calls shown, 5 % may be wrong on average. Where looks are declared,
-  claims that lack trials for one count with p = 1: so what is decided cannot become open by their
-  being tested.
+  the claims that a report calls shown, 5 % may be wrong on average.
 - Counts and computed numbers are decided exactly, and weigh on no other claim.
 - A claim on a cell that lacks a trial is UNRESOLVED: which trials fail may hang on what they would
   have given, so those that are left show nothing.
@@ -71,26 +69,6 @@ class _Tested:
         """The comparisons that are uncertain, if any are: a count is no discovery."""
         return [one for one in self.comparisons if not one.exact] or self.comparisons
 
-    @property
-    def is_awaited(self) -> bool:
-        """Whether the looks that are declared will test it, and its trials do not yet.
-
-        It is not where a count decides, or where a cell can have no trials or has failed ones.
-        """
-        if self.untested is None or self.is_exact:
-            return False
-        context, lacking = self.context, False
-        for one, shown in zip(self.elementary, self.comparisons, strict=True):
-            if not is_testable(one, context):
-                return False
-            for leaf in one.leaves:
-                there = context.values.get(leaf.key) and leaf.key not in context.incomplete
-                if leaf.key in context.awaited:
-                    lacking = True
-                elif not there and not (shown.exact and leaf.key in context.recomputed):
-                    return False
-        return lacking
-
     def _least(self, p_values: Sequence[float | None]) -> float | None:
         if self.untested is not None:
             return None
@@ -98,14 +76,13 @@ class _Tested:
 
     @property
     def looks(self) -> Looks | None:
-        """When it was looked at; once, at all trials, unless the context says otherwise."""
+        """The looks that all of its comparisons have reached."""
         if self.untested is not None or self.is_exact:
             return None
-        noted = self.context.looks.get(self.claim.id)
-        if noted is not None:
-            return noted
-        n = min(len(paired_seeds(one, self.context.values)) for one in self.elementary)
-        return Looks((n,), n)
+        pairs = zip(self.elementary, self.comparisons, strict=True)
+        values = self.context.values
+        n = min(len(paired_seeds(one, values)) for one, shown in pairs if not shown.exact)
+        return self.context.looks_at(n)
 
 
 def judge_claims(claims: Claims, context: ClaimContext) -> tuple[ClaimResult, ...]:
@@ -122,11 +99,10 @@ def judge_together(
         for claims, context in tables
     ]
     every = [one for table in tested for one in table]
-    awaited = sum(one.is_awaited for one in every)
     p_values = zip(
-        _corrected([None if one.is_exact else one.p for one in every], awaited),
-        _corrected([None if one.is_exact else one.p_some for one in every], awaited),
-        _corrected([None if one.is_exact else one.p_reversed for one in every], awaited),
+        _corrected([None if one.is_exact else one.p for one in every]),
+        _corrected([None if one.is_exact else one.p_some for one in every]),
+        _corrected([None if one.is_exact else one.p_reversed for one in every]),
         strict=True,
     )
     corrected = [_with_p(one, *each) for one, each in zip(every, p_values, strict=True)]
@@ -149,13 +125,9 @@ def _with_p(
     )
 
 
-def _corrected(p_values: Sequence[float | None], awaited: int) -> Iterator[float | None]:
-    """Corrected p-values in the order given; None stays, and weighs on no other.
-
-    awaited: how many more there will be.
-    """
-    known = [p for p in p_values if p is not None]
-    corrected = iter(benjamini_hochberg([*known, *[1.0] * awaited]))
+def _corrected(p_values: Sequence[float | None]) -> Iterator[float | None]:
+    """Corrected p-values in the order given; None stays, and weighs on no other."""
+    corrected = iter(benjamini_hochberg([p for p in p_values if p is not None]))
     return (None if p is None else next(corrected) for p in p_values)
 
 

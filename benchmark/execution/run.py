@@ -55,6 +55,14 @@ class Execution:
         """Number of trials."""
         return len(self.errors)
 
+    def add(self, other: Execution) -> None:
+        """Counts what another step came to."""
+        self.trained += other.trained
+        self.reused += other.reused
+        self.wall_s += other.wall_s
+        self.not_run |= other.not_run
+        self.errors |= other.errors
+
     @property
     def summary(self) -> str:
         """One line for the end."""

@@ -10,6 +10,7 @@ from ..planning.plan import Plan
 from ..results import CellResult, Report
 from ..store.published import PublishedTrial, PublishedTrials
 from .judge import judge
+from .trials import load_trials
 
 _FILES = 4
 """So many edited files are named; of more it is said how many there are."""
@@ -59,7 +60,7 @@ def judge_committed(
     plan: Plan, published: PublishedTrials, *, command: str, audit: bool = True
 ) -> Report:
     """The report of a plan on committed trials; takes and raises what `judge` does."""
-    report = judge(plan, published, command=command, audit=audit)
+    report = judge(plan, load_trials(plan, published), command=command, audit=audit)
     runs = {run.key: run for run in plan.runs}
     return replace(
         report,

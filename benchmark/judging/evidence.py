@@ -1,11 +1,11 @@
-"""What the store holds for planned cells: values by trial, departures, and why there are none."""
+"""What trials say of planned cells: values by trial, departures, and why there are none."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 from numpy.typing import NDArray
 
@@ -15,22 +15,8 @@ from ..planning.plan import Plan, PlannedCell
 from ..planning.plan_run import Resolved
 from ..results import Departure
 from ..stats.samples import Sample, describe
-from ..store.looks import LookBook
 from ..store.record import TrialRecord
-
-
-class Trials(Protocol):
-    """The part of `benchmark.store.store.Store` that judging reads.
-
-    looks: None where there is nothing on disk in which looks could be noted.
-    """
-
-    @property
-    def looks(self) -> LookBook | None: ...
-    def find(self, config: RunConfig, seed: int) -> TrialRecord | None: ...
-    def stale(self, config: RunConfig, seed: int) -> list[str]: ...
-    def error(self, config: RunConfig, seed: int) -> str | None: ...
-    def load_arrays(self, record: TrialRecord) -> Mapping[str, NDArray[Any]]: ...
+from .trials import NOT_STORED, Finished, Missing, Trials, chain
 
 
 @dataclass(frozen=True)
@@ -60,43 +46,59 @@ class CellTrials:
 
 @dataclass
 class Evidence:
-    """The store's answers for one plan, each asked for once.
+    """What is known of the cells of one plan.
 
-    not_run: by run key, why the executor did not try a run (data that are missing).
+    trials: of its runs.
+    given: by cell, values that were made elsewhere, in the place of trials.
+    declared: how runs of which nothing is known depart from the paper, as is said of them.
     """
 
     plan: Plan
-    store: Trials
-    not_run: Mapping[str, str] = field(default_factory=dict)
-    _asked: dict[str, Mapping[int, TrialRecord | None]] = field(default_factory=dict)
+    trials: Trials
+    given: Mapping[CellKey, CellTrials] | None = None
+    declared: Departure | None = None
 
-    def trials(self, config: RunConfig) -> Mapping[int, TrialRecord | None]:
-        """By seed, the trials of a run that the plan asks for; None where one is not finished."""
-        if config.key not in self._asked:
-            seeds = self.plan.seeds(config)
-            self._asked[config.key] = {seed: self.store.find(config, seed) for seed in seeds}
-        return self._asked[config.key]
+    def trial(self, config: RunConfig, seed: int) -> Finished | Missing:
+        """A trial, or why there is none."""
+        return self.trials.get((config.key, seed)) or Missing()
 
-    def record(self, config: RunConfig, seed: int) -> TrialRecord | None:
-        """A finished trial, whether the plan asks for it or not, or None."""
-        asked = self.trials(config)
-        return asked[seed] if seed in asked else self.store.find(config, seed)
+    def finished(self, config: RunConfig) -> Sequence[Finished]:
+        """The finished trials of a run that the plan asks for, by seed."""
+        found = (self.trial(config, seed) for seed in self.plan.seeds(config))
+        return [one for one in found if isinstance(one, Finished)]
 
     def records(self, config: RunConfig) -> Sequence[TrialRecord]:
-        """The finished trials of a run that the plan asks for, by seed."""
-        return [record for record in self.trials(config).values() if record is not None]
+        """Their records."""
+        return [one.record for one in self.finished(config)]
+
+    def arrays(self, config: RunConfig | None, seed: int) -> Mapping[str, NDArray[Any]]:
+        """The arrays of a trial; none if it is not finished.
+
+        Raises `StoreError` if they cannot be read.
+        """
+        found = Missing() if config is None else self.trial(config, seed)
+        return {} if isinstance(found, Missing) else found.arrays()
 
     def errors(self, config: RunConfig) -> tuple[str, ...]:
         """`trial 3: diverged at round 7` for every trial that failed, by seed."""
+        found = {seed: self.trial(config, seed) for seed in self.plan.seeds(config)}
         return tuple(
-            f"trial {seed}: {message}"
-            for seed, record in self.trials(config).items()
-            if record is None and (message := self.store.error(config, seed)) is not None
+            f"trial {seed}: {one.why}"
+            for seed, one in found.items()
+            if isinstance(one, Missing) and one.failed
         )
+
+    @property
+    def edited(self) -> set[str]:
+        """The files that were edited since trials that are shown were made."""
+        shown = (one for run in self.plan.runs for one in self.finished(run))
+        return {file for one in shown for file in one.edited}
 
     @cached_property
     def cells(self) -> Mapping[CellKey, CellTrials]:
         """The trials of every planned cell."""
+        if self.given is not None:
+            return self.given
         return {key_of(planned.cell): self._trials(planned) for planned in self.plan.cells}
 
     @cached_property
@@ -104,16 +106,10 @@ class Evidence:
         """The trials of every planned cell in numbers; None where there are none."""
         return {key: describe(trials.found) for key, trials in self.cells.items()}
 
-    def awaits(self, planned: PlannedCell) -> bool:
-        """Whether a cell lacks trials, and nothing is known that forbids them."""
-        own = self.cells[key_of(planned.cell)]
-        lacking = own.incomplete or (own.missing and not own.is_error)
-        if planned.config is None or own.failed or not lacking:
-            return False
-        return not any(run.key in self.not_run for run in _chain(planned.config))
-
     def departures(self, planned: Resolved) -> tuple[Departure, ...]:
         """How what a cell shows differs from the published protocol, its data included."""
+        if self.given is not None:
+            return () if self.declared is None else (self.declared,)
         unreleased = (
             Departure(
                 f"data.{portion}",
@@ -121,7 +117,7 @@ class Evidence:
                 str(used.get("note") or used.get("source") or "files not identified"),
                 "these files are not known to be the release",
             )
-            for run in _chain(planned.config)
+            for run in chain(planned.config)
             for record in self.records(run)[:1]
             for portion, used in record.provenance.get("data", {}).items()
             if not used.get("is_release", False)
@@ -134,14 +130,16 @@ class Evidence:
             return CellTrials(missing=planned.reason or "no run is bound to this cell")
         scale = 100.0 if cell.unit == "%" else 1.0
         values: list[float | None] = []
-        for record in self.trials(config).values():
-            if record is None:
+        for seed in self.plan.seeds(config):
+            trial = self.trial(config, seed)
+            if isinstance(trial, Missing):
                 values.append(None)
                 continue
-            if cell.metric is None or cell.metric not in record.metrics:
+            metrics = trial.record.metrics
+            if cell.metric is None or cell.metric not in metrics:
                 return CellTrials(missing=f"its run reports no '{cell.metric}'", is_error=True)
             try:
-                values.append(record.metrics[cell.metric].read(planned.read.at) * scale)
+                values.append(metrics[cell.metric].read(planned.read.at) * scale)
             except KeyError as error:
                 return CellTrials(missing=str(error.args[0]), is_error=True)
         lacking = values.count(None)
@@ -149,36 +147,26 @@ class Evidence:
             return CellTrials(tuple(values))
         failed = self._failed(config)
         if lacking == len(values):
-            why = "; ".join(failed) or self._why_not_tried(config)
+            why = "; ".join(failed) or self._why_missing(config)
             return CellTrials(tuple(values), why, is_error=bool(failed), failed=failed)
-        why = f"failed: {'; '.join(failed)}" if failed else self._why_not_tried(config)
+        why = f"failed: {'; '.join(failed)}" if failed else self._why_missing(config)
         finished = f"{len(values) - lacking} of {len(values)} trials finished; {why}"
         return CellTrials(tuple(values), incomplete=finished, failed=failed)
 
     def _failed(self, config: RunConfig) -> tuple[str, ...]:
         """The failed trials of a run, or of the nearest run before it that has some."""
-        for run in _chain(config):
+        for run in chain(config):
             errors = self.errors(run)
             if errors:
                 before = "" if run == config else f"{run.description} failed: "
                 return (before + errors[0], *errors[1:])
         return ()
 
-    def _why_not_tried(self, config: RunConfig) -> str:
+    def _why_missing(self, config: RunConfig) -> str:
         """Why trials of a run are missing that did not fail."""
-        for run in _chain(config):
-            if run.key in self.not_run:
-                return self.not_run[run.key]
-        lacking = [seed for seed, record in self.trials(config).items() if record is None]
-        edited = sorted({file for seed in lacking for file in self.store.stale(config, seed)})
-        if edited:
-            return f"stored trials are stale, edited since: {', '.join(edited)}"
-        none = len(lacking) == len(self.trials(config))
-        return "no finished trial is stored" if none else "the others are not stored"
-
-
-def _chain(config: RunConfig | None) -> Iterator[RunConfig]:
-    """A run, and those before it that it starts from."""
-    while config is not None:
-        yield config
-        config = config.start
+        seeds = self.plan.seeds(config)
+        found = [self.trial(config, seed) for seed in seeds]
+        whys = dict.fromkeys(one.why for one in found if isinstance(one, Missing))
+        if list(whys) == [NOT_STORED] and any(isinstance(one, Finished) for one in found):
+            return "the others are not stored"
+        return "; ".join(whys)

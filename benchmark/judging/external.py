@@ -6,22 +6,14 @@ is held against the print; all else is SCALED.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
 
-from numpy.typing import NDArray
-
-from ..claims.nodes import key_of
-from ..config import RunConfig
+from ..claims.nodes import CellKey, key_of
 from ..external.binding import Given, bind_rows, external_plan, tables_of
 from ..external.rows import Row
-from ..planning.plan import PlannedCell
-from ..planning.plan_run import Resolved
 from ..results import Departure, External, Protocol, Report, TableResult
 from ..spec.model import Paper
-from ..store.looks import LookBook
-from ..store.record import TrialRecord
 from .evidence import CellTrials, Evidence
 from .judge import judge_evidence
 
@@ -65,11 +57,16 @@ def judge_external(
         statement=_statement(protocol, note, files),
     )
     shown = replace(plan, trials=len(given.seeds))
-    report = judge_evidence(
-        GivenEvidence(shown, Nothing(), given=given, external=external),
-        command=command,
-        audit=audit,
+    here = note or "not declared to be that"
+    evidence = Evidence(
+        shown,
+        {},
+        given={key_of(one.cell): _trials(key_of(one.cell), given) for one in shown.cells},
+        declared=None
+        if protocol == "full"
+        else Departure("protocol", "the published protocol", here, _WHY),
     )
+    report = judge_evidence(evidence, command=command, audit=audit)
     known = "not known to fedrepro"
     return replace(
         report,
@@ -79,42 +76,11 @@ def judge_external(
     )
 
 
-class Nothing:
-    """A store without trials."""
-
-    looks: LookBook | None = None
-
-    def find(self, config: RunConfig, seed: int) -> TrialRecord | None:
-        return None
-
-    def stale(self, config: RunConfig, seed: int) -> list[str]:
-        return []
-
-    def error(self, config: RunConfig, seed: int) -> str | None:
-        return None
-
-    def load_arrays(self, record: TrialRecord) -> Mapping[str, NDArray[Any]]:
-        return {}
-
-
-@dataclass(kw_only=True)
-class GivenEvidence(Evidence):
-    """What is known of cells from results that were given, in the place of stored trials."""
-
-    given: Given
-    external: External
-
-    def departures(self, planned: Resolved) -> tuple[Departure, ...]:
-        if self.external.protocol == "full":
-            return ()
-        here = self.external.note or "not declared to be that"
-        return (Departure("protocol", "the published protocol", here, _WHY),)
-
-    def _trials(self, planned: PlannedCell) -> CellTrials:
-        values = self.given.values.get(key_of(planned.cell), {})
-        if not values:
-            return CellTrials(missing="no result was given for this cell")
-        return CellTrials(tuple(values.get(seed) for seed in self.given.seeds))
+def _trials(key: CellKey, given: Given) -> CellTrials:
+    values = given.values.get(key, {})
+    if not values:
+        return CellTrials(missing="no result was given for this cell")
+    return CellTrials(tuple(values.get(seed) for seed in given.seeds))
 
 
 def _statement(protocol: Protocol, note: str, files: Sequence[str]) -> str:

@@ -142,8 +142,7 @@ def _arrays(
 ) -> Mapping[str, NDArray[Any]]:
     """The arrays of the trial that is drawn; none if it is not finished."""
     seed = int(figure.options.get("trial", 0))
-    record = None if drawing.config is None else evidence.record(drawing.config, seed)
-    return {} if record is None else evidence.store.load_arrays(record)
+    return evidence.arrays(drawing.config, seed)
 
 
 def _pictures(

@@ -1,7 +1,4 @@
-"""Joins specs, plan and stored trials into a judged report; trains and renders nothing.
-
-How often each claim was looked at is noted in the store (`benchmark.store.looks`).
-"""
+"""Joins specs, plan and trials into a judged report; trains, writes and renders nothing."""
 
 from __future__ import annotations
 
@@ -17,6 +14,8 @@ from ..claims.bind_cells import bind
 from ..claims.context import ClaimContext
 from ..claims.nodes import CellKey, key_of
 from ..claims.trials import Claims, judge_together
+from ..config import RunConfig
+from ..planning.looks_reached import as_far_as_reached
 from ..planning.plan import Plan, PlannedCell
 from ..results import (
     AuditFinding,
@@ -32,9 +31,8 @@ from ..spec.model import Table
 from ..spec.settings import PRECISION
 from ..stats.samples import mean_interval
 from .cell_verdicts import cell_verdicts
-from .evidence import Evidence, Trials
+from .evidence import Evidence
 from .figure_data import panels
-from .looking import LookTaker, TableLooks, noted
 from .other_readings import (
     choices,
     read_otherwise,
@@ -42,31 +40,37 @@ from .other_readings import (
     with_other_readings,
 )
 from .provenance import provenance, run_summaries
+from .trials import Finished, Trials
 
 
 def judge(
     plan: Plan,
-    store: Trials,
+    trials: Trials,
     *,
     command: str,
     wall_s: float = 0.0,
-    not_run: Mapping[str, str] | None = None,
     audit: bool = True,
 ) -> Report:
-    """The report of a plan on what `store` holds.
+    """The report of a plan on trials (`benchmark.judging.trials.load_trials`).
+
+    Of a plan with looks, each run is shown as far as the last look that its trials have reached.
 
     command: as the user gave it.
     wall_s: of the whole job.
-    not_run: by run key, why the executor did not try it.
     audit: whether to look for findings on the printed numbers, which takes seconds.
 
     Raises `SpecError` for a claim that names no cell, and `StoreError` for arrays that cannot be
     read.
     """
-    why = not_run or {}
-    others = {name: Evidence(one, store, why) for name, one in read_otherwise(plan).items()}
+
+    def was_tried(run: RunConfig, seed: int) -> bool:
+        found = trials.get((run.key, seed))
+        return found is not None and (isinstance(found, Finished) or found.failed)
+
+    shown = as_far_as_reached(plan, was_tried)
+    others = {name: Evidence(one, trials) for name, one in read_otherwise(shown).items()}
     return judge_evidence(
-        Evidence(plan, store, why), others, command=command, wall_s=wall_s, audit=audit
+        Evidence(shown, trials), others, command=command, wall_s=wall_s, audit=audit
     )
 
 
@@ -84,14 +88,12 @@ def judge_evidence(
 
     Takes and raises otherwise what `judge` does.
     """
-    plan, taker = evidence.plan, LookTaker(evidence.store.looks)
+    plan = evidence.plan
     found = findings_for(plan.paper, plan.tables) if audit else ()
-    judged, taken = _Judging(plan, evidence, found, taker).tables(), plan.paper.readings
+    judged, taken = _Judging(plan, evidence, found).tables(), plan.paper.readings
     read = {
-        name: _Judging(other.plan, other, (), taker).tables()
-        for name, other in (others or {}).items()
+        name: _Judging(other.plan, other, ()).tables() for name, other in (others or {}).items()
     }
-    judged = noted(judged, taker.note())
     return Report(
         paper=plan.paper.id,
         title=plan.paper.title,
@@ -110,6 +112,8 @@ def judge_evidence(
         ),
         address=plan.paper.address,
         series=plan.profile.series,
+        edited=tuple(sorted(evidence.edited)),
+        protected=evidence.given is not None or plan.is_protected,
     )
 
 
@@ -118,7 +122,6 @@ class _Judging:
     plan: Plan
     evidence: Evidence
     audit: tuple[Finding, ...]
-    taker: LookTaker
 
     @cached_property
     def claims_context(self) -> ClaimContext:
@@ -145,11 +148,7 @@ class _Judging:
                 for one in self.plan.cells
                 if key_of(one.cell) in self.named and (value := recomputed(one.cell)) is not None
             },
-            awaited=frozenset(
-                key_of(one.cell)
-                for one in self.plan.cells
-                if self.plan.profile.looks and self.evidence.awaits(one)
-            ),
+            looks=self.plan.profile.looks if self.plan.looks else (),
         )
 
     @cached_property
@@ -174,21 +173,16 @@ class _Judging:
     @cached_property
     def claims(self) -> Mapping[str, tuple[ClaimResult, ...]]:
         """By table, its claims, judged together with those of all others."""
-        looks = [TableLooks(self.taker, self.evidence, one) for one in self.bound.values()]
         contexts = [
             replace(
                 self.claims_context,
                 margin=None if table.margin is None else table.margin.value,
                 unit=table.unit,
-                looks=taken.spendable,
             )
-            for table, taken in zip(self.shown, looks, strict=True)
+            for table in self.shown
         ]
         judged = judge_together(list(zip(self.bound.values(), contexts, strict=True)))
-        return {
-            id: taken.finish(results)
-            for id, taken, results in zip(self.bound, looks, judged, strict=True)
-        }
+        return dict(zip(self.bound, judged, strict=True))
 
     def tables(self) -> tuple[TableResult, ...]:
         """Every table of the plan, in the paper's order."""
@@ -319,7 +313,7 @@ class _Judging:
 
     def _looked_at(self, table: str, row: Sequence[str] | None) -> int:
         """How many trials a table or row shows; under declared looks, of the run with most."""
-        if not self.plan.profile.looks:
+        if not self.plan.looks:
             return self.plan.trials
         shown = [
             *((one.cell.table, one.cell.row, one.config) for one in self.plan.cells),

@@ -18,6 +18,10 @@ _SAID: dict[ClaimWord, str] = {
     "OPPOSITE HERE": "opposite here",
     "UNRESOLVED": "open",
 }
+UNPROTECTED = (
+    "Not protected: the profile declares no look at this number of trials, and who chooses it by "
+    "what was seen is wrong in more than 5 % of claims."
+)
 _MEASURED = ("REPRODUCED", "COMPATIBLE", "SHIFTED", "DISCREPANT")
 _COMPUTED = ("EXACT", "MISPRINT?", "INCONCLUSIVE")
 
@@ -34,6 +38,7 @@ class Scoreboard:
     waiting: how many cells would show a result if their run had a finished trial.
     external: what must be said of numbers that were made elsewhere, empty where fedrepro made them.
     earlier: what must be said of numbers that earlier code made, empty where there are none.
+    unprotected: what must be said of a number of trials that was not declared, else empty.
     failed: every failed trial, such as `fedavg on digits, trial 3: diverged at round 7`.
     """
 
@@ -52,6 +57,7 @@ class Scoreboard:
     waiting: int = 0
     external: str = ""
     earlier: str = ""
+    unprotected: str = ""
 
 
 def scoreboard(report: Report) -> Scoreboard:
@@ -75,6 +81,7 @@ def scoreboard(report: Report) -> Scoreboard:
         waiting=sum(one.run is not None and one.mean is None for one in cells),
         external="" if report.external is None else report.external.statement,
         earlier=of_earlier_code(report.edited),
+        unprotected="" if report.protected else UNPROTECTED,
     )
 
 

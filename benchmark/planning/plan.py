@@ -47,6 +47,7 @@ class Plan:
     also: tables that are shown for their claims, whether or not a cell of theirs is left.
     more: by run key, how many trials tables ask for that have more than the profile's others.
     asked: by run key, how many trials are asked for where that is not `trials`.
+    looks: with how many trials claims are looked at, rising; none means once, with all there are.
     """
 
     paper: Paper
@@ -62,6 +63,7 @@ class Plan:
     also: frozenset[str] = frozenset()
     more: Mapping[str, int] = field(default_factory=dict)
     asked: Mapping[str, int] = field(default_factory=dict)
+    looks: tuple[int, ...] = ()
 
     @property
     def has_other_trials(self) -> bool:
@@ -73,9 +75,10 @@ class Plan:
         """Whether trials of another series were asked for than the profile's own."""
         return self.profile.series != self.paper.profiles[self.profile.name].series
 
-    def declared(self, config: RunConfig) -> int:
-        """The trials of a run over which the level of a claim is spent."""
-        return max(self.profile.declared, self.more.get(config.key, 0))
+    @property
+    def is_protected(self) -> bool:
+        """Whether the profile declares the number of trials, so that claims keep their 5 %."""
+        return bool(self.looks) or not self.has_other_trials
 
     def seeds(self, config: RunConfig) -> tuple[int, ...]:
         """The trials of a run: fewer where every later run starts from one and the same trial.
@@ -138,6 +141,7 @@ class Plan:
         )
         if self.asked != self.more:
             other = replace(other, asked={**other.asked, **self.asked})
+        other = replace(other, looks=self.looks)
         return other if self.part is None else other.only(self.part, self.also)
 
     def reads_as(self, other: Plan) -> bool:
@@ -226,7 +230,15 @@ def make_plan(
         rows,
         more=more,
         asked=more if trials is None else {},
+        looks=_looks(chosen, trials),
     )
+
+
+def _looks(profile: Profile, trials: int | None) -> tuple[int, ...]:
+    """The declared looks up to the trials that are asked for; none if no look has that number."""
+    if trials is None:
+        return profile.looks
+    return tuple(n for n in profile.looks if n <= trials) if trials in profile.looks else ()
 
 
 def _in_series(profile: Profile, series: int, paper: Paper) -> Profile:

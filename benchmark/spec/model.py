@@ -296,11 +296,6 @@ class Profile:
     like: str | None = None
 
     @property
-    def declared(self) -> int:
-        """The trials over which the level of a claim is spent (`benchmark.stats.looks`)."""
-        return max((self.trials, *self.looks))
-
-    @property
     def source(self) -> str:
         """The profile that says what it runs: itself, or the one that it is like."""
         return self.like or self.name

@@ -23,7 +23,6 @@ from .files import JSON_BYTES, disk, read_whole
 
 DESCRIPTION = "store.json"
 LOCK = "lock"
-LOOKS, LOOKS_LOCK = "looks.json", "looks.lock"
 UNFINISHED = "unfinished"
 CHECKPOINTS = "checkpoints"
 FOLDERS = ("trials", "errors", "quarantine", CHECKPOINTS, UNFINISHED)

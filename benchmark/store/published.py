@@ -36,7 +36,6 @@ from .files import (
     sealed,
     write_whole,
 )
-from .looks import LookBook
 from .record import NOT_A_RECORD, TrialRecord, check_schema
 
 SCHEMA = 1
@@ -71,9 +70,6 @@ class PublishedTrials:
 
     source_of: hashes of the code on which a run depends today.
     """
-
-    looks: LookBook | None = None
-    """Looks are not noted: reading committed evidence again is no new look at new trials."""
 
     def __init__(
         self,

@@ -6,7 +6,6 @@
     checkpoints/<run key>-seed<k>.checkpoint        where a trial goes on that was interrupted
     quarantine/                                     damaged files, for inspection
     unfinished/                                     what is being written; a kill leaves it there
-    looks.json                                      how often claims were judged
 
 Files appear whole or not at all (`benchmark.store.files`) and the record comes last, so where it
 exists all of the trial does. Anyone may read; one process at a time writes (`writing`), and only
@@ -54,7 +53,6 @@ from .folder import (
     refuse_link,
     trial_name,
 )
-from .looks import LookBook
 from .record import LARGEST, NOT_A_RECORD, SCHEMA, TrialRecord, check_schema
 
 if TYPE_CHECKING:
@@ -79,7 +77,6 @@ class Store:
         Raises `StoreError` if a newer fedrepro wrote it, or its description is no file.
         """
         self.root, self.source_of, self.warn = Path(root), source_of, warn
-        self.looks = LookBook(self.root, warn)
         self._writing = False
         self._told = set[Path]()
         description = object_in(self.root / DESCRIPTION)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.external.files import read_files
 from fedrepro.benchmark.external.rows import Row, from_records
-from fedrepro.benchmark.planning.looks_reached import as_stored
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.results import Protocol
 from fedrepro.benchmark.spec.load import load_paper, load_papers
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from fedrepro._results import Results
+    from fedrepro.benchmark.judging.trials import Trials
 
 STORE = Path("results/store")
 
@@ -110,6 +110,7 @@ def run(
 
     from fedrepro.benchmark.execution.progress import Progress
     from fedrepro.benchmark.execution.run import execute
+    from fedrepro.benchmark.judging.trials import load_trials
 
     clock, chosen, kept = time.perf_counter(), plan(paper, profile, **selection), Store(Path(store))
     data = data_dir or os.environ.get("FEDREPRO_DATA")
@@ -123,7 +124,7 @@ def run(
         progress=Progress() if progress else Progress(Console(quiet=True)),
     )
     wall_s = time.perf_counter() - clock
-    return _judged(chosen, kept, "run", selection.get("trials"), wall_s, done.not_run)
+    return _judged(chosen, load_trials(chosen, kept, done.not_run), "run", wall_s)
 
 
 def stored(
@@ -139,15 +140,10 @@ def stored(
     stale: whether trials of earlier code are shown where there are none of the present one; the
     report says so then.
     """
-    chosen, kept = plan(paper, profile, **selection), Store(Path(store))
-    trials = selection.get("trials")
-    if not stale:
-        return _judged(chosen, kept, "stored", trials)
-    from fedrepro._results import Results
-    from fedrepro.benchmark.judging.as_made import judge_as_made
+    from fedrepro.benchmark.judging.trials import load_trials
 
-    command = _command(chosen, "stored")
-    return Results(judge_as_made(chosen, kept, trials, command=command))
+    chosen, kept = plan(paper, profile, **selection), Store(Path(store))
+    return _judged(chosen, load_trials(chosen, kept, include_stale=stale), "stored")
 
 
 def judge(
@@ -215,23 +211,12 @@ def report(what: Results | str | Sequence[Results], out: Path | str) -> Path:
     return Path(out) / "report.html"
 
 
-def _judged(
-    chosen: Plan,
-    kept: Store,
-    call: str,
-    trials: int | None,
-    wall_s: float = 0.0,
-    not_run: Mapping[str, str] | None = None,
-) -> Results:
+def _judged(chosen: Plan, trials: Trials, call: str, wall_s: float = 0.0) -> Results:
     from fedrepro._results import Results
     from fedrepro.benchmark.judging.judge import judge
 
-    command, as_far = _command(chosen, call), as_stored(chosen, kept, trials)
-    return Results(judge(as_far, kept, command=command, wall_s=wall_s, not_run=not_run))
-
-
-def _command(chosen: Plan, call: str) -> str:
-    return f"fedrepro.{call}({chosen.paper.id!r}, {chosen.profile.name!r})"
+    command = f"fedrepro.{call}({chosen.paper.id!r}, {chosen.profile.name!r})"
+    return Results(judge(chosen, trials, command=command, wall_s=wall_s))
 
 
 def _rows(results: Any, paper: Paper) -> list[Row]:

@@ -18,7 +18,7 @@ OWN_NAMES = (
     "store.json", "lock", "report.json", "report.html", "report.md", "report.csv",
     "report.trials.csv", ".report.lock",
     "audit.html", "audit.md", "paper.toml", "1.toml", "2.toml", "toy-smoke.json", "papers",
-    "train", "methods", "tests", "looks.json", "looks.lock", "checkpoints", "docs", "README.md",
+    "train", "methods", "tests", "checkpoints", "docs", "README.md",
     "published.md", "regress.json", "regress.junit.xml", "regress.md",
 )  # fmt: skip
 """Names that commands read or write in a folder that they are given."""

@@ -24,9 +24,9 @@ from fedrepro.benchmark.execution.take import take
 from fedrepro.benchmark.external.files import read_files
 from fedrepro.benchmark.judging import comparison
 from fedrepro.benchmark.judging.committed import judge_committed, run_cells, unknown
-from fedrepro.benchmark.judging.evidence import Trials
 from fedrepro.benchmark.judging.external import judge_external
 from fedrepro.benchmark.judging.judge import judge
+from fedrepro.benchmark.judging.trials import load_trials
 from fedrepro.benchmark.planning.estimate import TrialTimes
 from fedrepro.benchmark.planning.plan import Plan
 from fedrepro.benchmark.results import Report
@@ -69,8 +69,8 @@ def shown(report: Report, draw: random.Random) -> None:
         draw.choice(list(formats.values())).render([report])
 
 
-def judged(plan: Plan, trials: Trials, draw: random.Random) -> Report:
-    report = judge(plan, trials, command="fedrepro", audit=False)
+def judged(plan: Plan, store: Store | PublishedTrials, draw: random.Random) -> Report:
+    report = judge(plan, load_trials(plan, store), command="fedrepro", audit=False)
     shown(report, draw)
     return report
 
@@ -259,7 +259,7 @@ def results(inside: Path, plan: Plan) -> Reader:
 def baselines(inside: Path, plan: Plan, outcome: Outcome) -> Reader:
     """A baseline and a report, damaged or with one value changed; then a comparison with each."""
     store = filled(inside / "store", plan, outcome)
-    report = judge(plan, store, command="fedrepro", audit=False)
+    report = judge(plan, load_trials(plan, store), command="fedrepro", audit=False)
     recorded = comparison.recorded(report)
     comparison.save(inside / "b.json", recorded)
     writer = importlib.import_module("fedrepro.reports.publish").formats()["json"]

@@ -15,7 +15,7 @@ from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.plain import as_plain
 from fedrepro.benchmark.spec.model import Cell, Claim, Margin, Paper, Readout, Table
 from fedrepro.benchmark.spec.printed import Printed
-from fedrepro.benchmark.stats.looks import Looks, shares
+from fedrepro.benchmark.stats.looks import shares
 
 ROWS = ("a", "b", "c", "d")
 CELLS = tuple(
@@ -415,9 +415,8 @@ def test_accuracies_at_a_hundred_percent_in_both_arms_show_no_difference_and_an_
     assert one("'a' ~ 1 'b'", a=full, b=full).word == "HOLDS"
 
 
-def looked(holds, counts, declared, **trials):
+def looked(holds, looks, **trials):
     values = {key(row): dict(enumerate(given)) for row, given in trials.items()}
-    looks = {"c": Looks(counts, declared)}
     context = ClaimContext(values, 2.0, "%", frozenset(), {}, looks=looks)
     claim = Claim("c", "s", holds)
     return judge_claims([(claim, bind(claim, TABLE, PAPER))], context)[0]
@@ -425,17 +424,21 @@ def looked(holds, counts, declared, **trials):
 
 def test_looks_before_the_last_have_spent_their_share():
     a, b = noise(1, 52, 1, 20), noise(2, 50.5, 1, 20)
-    once, twice = (looked("'a' > 'b'", c, 20, a=a, b=b) for c in ((20,), (10, 20)))
+    once, twice = (looked("'a' > 'b'", looks, a=a, b=b) for looks in ((20,), (10, 20)))
     at_ten = one("'a' > 'b'", a=a[:10], b=b[:10]).p
     first, second = shares((10, 20), 20)
     assert twice.p == pytest.approx(min(at_ten / first, once.p / second, 1.0))
     assert (twice.looks, twice.declared) == ((10, 20), 20)
     assert (once.looks, once.declared) == ((20,), 20)
+    # A look sees the first trials alone, and spends its share whether or not later ones are there.
+    early = looked("'a' > 'b'", (10, 20), a=a[:10], b=b)
+    assert (early.looks, early.declared) == ((10,), 20)
+    assert early.p == pytest.approx(min(at_ten / first, 1.0))
 
 
 def test_a_claim_that_looks_show_both_ways_does_not_hold():
     a = [*noise(1, 51, 0.1), *noise(2, 47, 0.1, 15)]
-    found = looked("'a' > 'b'", (5, 20), 20, a=a, b=[50.0] * 20)
+    found = looked("'a' > 'b'", (5, 20), a=a, b=[50.0] * 20)
     assert max(found.p, found.p_reversed) < 0.01
     assert (found.word, found.opposite) == ("UNRESOLVED", 1)
     assert "another the opposite of a @ x > b @ x" in found.reason
@@ -449,104 +452,3 @@ def test_an_open_claim_says_how_many_trials_would_decide_at_what_was_seen():
     p = [stats.t.sf(abs(d.mean()) / d.std(ddof=1) * k**0.5, k - 1) for k in (n - 1, n)]
     assert found.word == "UNRESOLVED"
     assert p[0] > 0.05 >= p[1]
-
-
-def beside_others(holds, awaited=(), counts=(), values=(), **more):
-    """The first of these claims, judged beside the others; counts: the rows that are counted.
-
-    values: by row, the trials that there are, of a counted row one.
-    """
-    cells = tuple(replace(c, kind="analytic") if c.row[0] in counts else c for c in CELLS)
-    table = replace(TABLE, cells=cells)
-    context = ClaimContext(
-        {key(row): dict(enumerate(given)) for row, given in dict(values).items()},
-        *(2.0, "%", frozenset(), {}),
-        awaited=frozenset(map(key, awaited)),
-    )
-    claims = [Claim(f"c{i}", "s", one) for i, one in enumerate(holds)]
-    paper = replace(PAPER, tables=(table,))
-    bound = [(one, bind(one, table, paper)) for one in claims]
-    return judge_claims(bound, replace(context, **more))
-
-
-A, B, C, D = noise(1, 52), noise(2, 50.5), noise(3, 50), noise(4, 60)
-
-
-def weight(other, awaited, there=(), **more):
-    """By how much the first claim's p-value grows by another claim that awaits trials.
-
-    there: of other rows than the first claim's, the trials that there are.
-    """
-    values = {"a": A, **dict(there)}
-    first = beside_others(("'a' > 45", other), awaited, values=values, **more)[0]
-    return pytest.approx(first.p_adjusted / first.p)
-
-
-def test_claims_that_await_trials_count_as_if_they_showed_nothing():
-    holds = ("'a' > 'b'", "'c' > 'd'", "'b' > 'd'")
-    there = {"a": A, "b": B}
-    alone = beside_others(holds[:1], values=there)[0]
-    before, *others = beside_others(holds, "cd", values=there)
-    after = beside_others(holds, values={**there, "c": C, "d": D})[0]
-    assert [one.word for one in others] == ["NOT RUN", "NOT RUN"]
-    assert before.p_adjusted == after.p_adjusted == pytest.approx(3 * alone.p)
-    # Some trials that are there weigh as none.
-    some = beside_others(holds, "cd", values={**there, "c": C[:3]}, incomplete={key("c"): "3 of 5"})
-    assert some[0].p_adjusted == before.p_adjusted
-
-
-def test_what_can_have_no_trials_or_has_failed_ones_is_not_awaited():
-    assert weight("'c' > 'd'", "cd") == 2
-    assert weight("'c' > 'd'", "c") == 1
-    assert weight("'c' > 'd'", "") == 1
-    assert weight("'c' > 'd'", "d", there={"c": C}) == 2
-    failed = {"there": {"c": C[:3]}, "incomplete": {key("c"): "3 of 5; trial 3 diverged"}}
-    assert weight("'c' > 'd'", "d", **failed) == 1
-
-
-def test_a_stated_size_of_a_scaled_run_is_not_awaited():
-    assert weight("'c' - 'd' = 3", "cd") == 2
-    assert weight("'c' - 'd' = 3", "cd", scaled=frozenset([key("c")])) == 1
-
-
-FORMULA = {"counts": "cd", "recomputed": {key("c"): 2.0, key("d"): 1.0}}
-
-
-def test_counts_that_are_to_come_are_not_awaited():
-    assert weight("'c' > 'd'", "cd", counts="cd") == 1
-    assert weight("'c' > 'd'", "cd", **FORMULA) == 1
-
-
-def test_a_trained_number_beside_one_that_is_counted_is_awaited():
-    assert weight("'c' > 'd'", "cd", counts="c") == 2
-    assert weight("'c' > 'd'", "d", counts="c", there={"c": [2.0]}) == 2
-    # A formula's number is held against others of its kind alone.
-    assert weight("'c' > 'd'", "d", counts="c", recomputed={key("c"): 2.0}) == 1
-    assert weight("'c' > 'd' > 'b'", "b", there={"d": [1.0]}, **FORMULA) == 2
-
-
-def test_a_claim_that_a_formula_helped_to_test_is_not_counted_twice():
-    there = {"values": {"a": A, "d": [1.0]}, **FORMULA}
-    (found,) = beside_others(("'c' > 'd' < 'a'",), "c", **there)
-    assert found.word == "HOLDS"
-    assert found.p_adjusted == found.p
-
-
-def alone_and_beside(holds, awaited, **values):
-    """The first claim, beside one that awaits nothing and beside the same that awaits trials."""
-    return (beside_others((holds, "'c' > 'd'"), rows, values=values)[0] for rows in ("", awaited))
-
-
-def test_what_is_opposite_is_corrected_for_what_is_awaited():
-    a, b = noise(13, 51, n=12), noise(113, 50, n=12)
-    alone, beside = alone_and_beside("'b' > 'a'", "cd", a=a, b=b)
-    assert 0.025 < alone.p_reversed == beside.p_reversed < 0.05
-    assert (alone.word, beside.word) == ("REVERSED", "UNRESOLVED")
-
-
-def test_what_is_shown_in_part_is_corrected_for_what_is_awaited():
-    a, b, c = noise(20, 50.8, n=12), noise(120, 50, n=12), noise(220, 50, n=12)
-    alone, beside = alone_and_beside("'a' > 'b' > 'c'", "d", a=a, b=b, c=c)
-    assert 0.025 < 2 * alone.comparisons[0].p < 0.05 < alone.comparisons[1].p
-    assert alone.word == beside.word == "UNRESOLVED"
-    assert (alone.shown, beside.shown) == (1, 0)

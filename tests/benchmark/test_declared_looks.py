@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.folders import tables_root
 from fedrepro.benchmark.spec.load import load_paper, outline
 from fedrepro.benchmark.spec.model import MoreTrials
@@ -25,14 +26,24 @@ def with_profile(folder: Path, trials: int, looks: str) -> Path:
     return folder
 
 
-def test_declared_looks_are_read_and_the_last_is_what_the_level_is_spent_over(
-    tmp_path: Path,
-) -> None:
+def test_looks_are_those_declared_up_to_the_trials_that_are_asked_for(tmp_path: Path) -> None:
     paper = load_paper("made-up", with_profile(tmp_path, 5, "[5, 10, 20, 40]"))
     assert paper.profiles["looking"].looks == (5, 10, 20, 40)
-    assert paper.profiles["looking"].declared == 40
+    plans = {n: make_plan(paper, "looking", trials=n) for n in (None, 5, 20, 7)}
+    looks = {n: (plan.looks, plan.is_protected) for n, plan in plans.items()}
+    assert looks[None] == ((5, 10, 20, 40), True)
+    assert looks[5] == ((5,), True)
+    assert looks[20] == ((5, 10, 20), True)
+    assert looks[7] == ((), False)
+    assert plans[20].under(()).looks == (5, 10, 20)
+
+
+def test_without_looks_the_trials_of_the_profile_alone_are_protected(tmp_path: Path) -> None:
+    paper = load_paper("made-up", with_profile(tmp_path, 5, "[5, 10]"))
     other = next(one for name, one in paper.profiles.items() if name != "looking")
-    assert (other.looks, other.declared) == ((), other.trials)
+    for trials, protected in ((None, True), (other.trials, True), (other.trials + 1, False)):
+        plan = make_plan(paper, other.name, trials=trials)
+        assert (plan.looks, plan.is_protected) == ((), protected)
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from fedrepro.benchmark.external.rows import Row, from_records, read_rows
 from fedrepro.benchmark.external.template import template
 from fedrepro.benchmark.judging.external import judge_external
 from fedrepro.benchmark.judging.judge import judge
+from fedrepro.benchmark.judging.trials import load_trials
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.results import CellResult, Report
 from fedrepro.benchmark.spec.load import load_paper, paper_ids
@@ -80,7 +81,7 @@ def test_results_are_judged_as_the_same_numbers_in_a_store_are(
             if config in rows:
                 at_100 = Curve((100,), (accuracies[rows[config]][seed] / 100,))
                 store.save(config, seed, Outcome({"accuracy": at_100}), {"wall_s": 1.0})
-    [ours] = judge(plan, store, command="test", audit=False).tables
+    [ours] = judge(plan, load_trials(plan, store), command="test", audit=False).tables
     [theirs] = judged(cpcfl, rows_of(accuracies)).tables
     assert {one.verdict.word for one in ours.cells} >= {"REPRODUCED"}
     for own, one in zip(ours.cells, theirs.cells, strict=True):

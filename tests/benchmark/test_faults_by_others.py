@@ -32,6 +32,7 @@ from fedrepro.benchmark.execution.executors import _pool
 from fedrepro.benchmark.execution.progress import Progress
 from fedrepro.benchmark.execution.run import execute
 from fedrepro.benchmark.judging.judge import judge
+from fedrepro.benchmark.judging.trials import load_trials
 from fedrepro.benchmark.results import Report
 from fedrepro.benchmark.store.store import Store
 from fedrepro.methods.outcome import Outcome
@@ -216,7 +217,7 @@ def swap_a_link_in(campaign: Campaign, root: Path, draw: random.Random) -> None:
 def write_two_reports_at_once(campaign: Campaign, root: Path, draw: random.Random) -> None:
     """Two processes write reports into one folder while others read; one may be killed."""
     plan, folder = campaign.plan, root / "report"
-    sound = judge(plan, Store(campaign.undisturbed), command="", audit=False)
+    sound = judge(plan, load_trials(plan, Store(campaign.undisturbed)), command="", audit=False)
     titles = ["paper-first", "paper-second"]
     writers = [
         FORK.Process(target=_write_often, args=(replace(sound, title=title), folder, draw.random()))

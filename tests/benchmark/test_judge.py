@@ -10,6 +10,7 @@ import pytest
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.judging.judge import judge
 from fedrepro.benchmark.judging.scoreboard import exit_code, scoreboard
+from fedrepro.benchmark.judging.trials import load_trials
 from fedrepro.benchmark.plain import as_plain
 from fedrepro.benchmark.planning.plan import Plan, PlannedCell, PlannedDrawing
 from fedrepro.benchmark.results import Departure
@@ -93,8 +94,6 @@ def plan_of(tables, planned, *, drawings=(), trials=3, on=None):
 class Shelf:
     """A store in memory."""
 
-    looks = None
-
     def __init__(self, *, errors=None, stale=None, arrays=None, released=True):
         self.records, self.errors, self.edits = {}, errors or {}, stale or {}
         self.arrays, self.released = arrays or {}, released
@@ -134,8 +133,8 @@ class Shelf:
         return self.arrays
 
 
-def judged(plan, store, **more):
-    return judge(plan, store, command="fedrepro run p", **more)
+def judged(plan, store, not_run=None):
+    return judge(plan, load_trials(plan, store, not_run), command="fedrepro run p")
 
 
 def single(text, values, *, read=None, departures=(), margin=2.0, own=None, store=None, **more):

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from fedrepro.benchmark.planning.looks_reached import as_far_as_reached, looks_of
+from pathlib import Path
+
+from fedrepro.benchmark.execution.until_decided import steps
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.load import load_paper
+from fedrepro.benchmark.store.store import Store
 
 TABLE = "1"
 
 
-def test_until_decided_reaches_the_trials_of_the_table() -> None:
+def test_until_decided_reaches_the_trials_of_the_table(tmp_path: Path) -> None:
     plan = make_plan(load_paper("calibre"), "reduced", tables=[TABLE])
-    looks = looks_of(plan.profile)
-    for stored in (0, 8, 100):
-        shown = as_far_as_reached(plan, looks, lambda run, seed, n=stored: seed < n)
-        assert {len(shown.seeds(run)) for run in shown.shown} == {25}
-        assert not shown.has_other_trials
+    (step,) = steps(plan, Store(tmp_path), {})
+    runs = {run for run, _ in step.trials} & plan.shown
+    for run in runs:
+        assert [seed for one, seed in step.trials if one == run] == list(range(25))
 
 
 def test_as_many_trials_as_the_profile_are_fewer_than_the_table_has() -> None:

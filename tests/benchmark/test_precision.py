@@ -13,6 +13,7 @@ from fedrepro.benchmark.config import FULL_PRECISION, RunConfig
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.judging.judge import judge
 from fedrepro.benchmark.judging.other_readings import choices
+from fedrepro.benchmark.judging.trials import load_trials
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.planning.plan_run import Resolver
 from fedrepro.benchmark.spec.load import load_paper
@@ -78,7 +79,7 @@ def test_what_a_paper_states_is_departed_from() -> None:
 
 def test_a_report_says_which_precision_and_how_to_run_it_again(tmp_path: Path) -> None:
     plan, store = planned("bf16"), Store(tmp_path)
-    report = judge(plan, store, command="", wall_s=0)
+    report = judge(plan, load_trials(plan, store), command="", wall_s=0)
     assert "bf16" in str(report.choices[0].alternatives[0])
     commands = {cell.command for table in report.tables for cell in table.cells if cell.command}
     assert commands

@@ -14,6 +14,7 @@ from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.judging.judge import judge
 from fedrepro.benchmark.judging.other_readings import claim_under
+from fedrepro.benchmark.judging.trials import load_trials
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.results import ClaimResult, Comparison
 from fedrepro.benchmark.spec.choices import Alternative, Unstated
@@ -92,7 +93,8 @@ def test_a_reading_of_one_objective_leaves_the_others(tiny_paper: MakePaper) -> 
 def test_a_part_of_a_plan_is_read_otherwise_cell_by_cell(paper: Paper, stored: Store) -> None:
     whole = make_plan(paper, "smoke")
     last = {key_of(whole.cells[-1].cell)}
-    report = judge(whole.only(last), stored, command="test", audit=False)
+    plan = whole.only(last)
+    report = judge(plan, load_trials(plan, stored), command="test", audit=False)
     (cell,) = report.tables[0].cells
     (best,) = cell.under
     assert cell.row == ("b",)
@@ -109,7 +111,8 @@ def test_claims_of_a_table_without_a_cell_of_its_own_are_judged(
     second = replace(first, id="2", cells=(), claims=(claim,))
     plan = make_plan(replace(paper, tables=(first, second)), "smoke")
     cells = {key_of(one.cell) for one in plan.cells}
-    report = judge(plan.only(cells, frozenset({"2"})), stored, command="test", audit=False)
+    part = plan.only(cells, frozenset({"2"}))
+    report = judge(part, load_trials(part, stored), command="test", audit=False)
     claims = [[one.id for one in universe.claims] for universe in report.universes]
     assert claims == [["a-wins", "elsewhere"]] * 2
 
@@ -185,7 +188,8 @@ def stored(paper: Paper, store: Store) -> Store:
 def test_a_reading_that_only_evaluates_is_judged_from_the_same_trials(
     paper: Paper, stored: Store
 ) -> None:
-    report = judge(make_plan(paper, "smoke"), stored, command="test", audit=False)
+    plan = make_plan(paper, "smoke")
+    report = judge(plan, load_trials(plan, stored), command="test", audit=False)
     first = report.tables[0].cells[0]
     assert first.mean == pytest.approx(22.5)
     (best,) = first.under
@@ -198,7 +202,7 @@ def test_a_reading_that_only_evaluates_is_judged_from_the_same_trials(
 
 def test_a_report_says_which_readings_it_is_under(paper: Paper, stored: Store) -> None:
     plan = make_plan(under(paper, ["best-round"]), "smoke")
-    report = judge(plan, stored, command="test", audit=False)
+    report = judge(plan, load_trials(plan, stored), command="test", audit=False)
     assert report.readings == ("best-round",)
     assert report.tables[0].cells[0].mean == pytest.approx(51.0)
     assert "--reading best-round" in report.tables[0].command
@@ -216,7 +220,7 @@ def test_a_reading_over_which_a_setting_wins_is_said_to_have_no_effect(
             "smoke",
             sets={f"training.{key}": value for key, value in sets.items()},
         )
-        choices = judge(plan, store, command="test", audit=False).choices
+        choices = judge(plan, load_trials(plan, store), command="test", audit=False).choices
         return next(a.has_effect for c in choices for a in c.alternatives if a.is_taken)
 
     assert effect()

@@ -21,6 +21,7 @@ from fedrepro.benchmark.claims.printed import support
 from fedrepro.benchmark.claims.trials import judge_claims
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.judging.judge import judge
+from fedrepro.benchmark.judging.trials import load_trials
 from fedrepro.benchmark.planning.check import check
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.load import load_paper
@@ -64,7 +65,8 @@ def go_through(paper: Paper, root: Path) -> None:
     store = Store(root / "store", source_of=lambda config: {})
     for profile in paper.profiles:
         for on in (None, *paper.profiles[profile].on):
-            report = judge(make_plan(paper, profile, on=on), store, command="fedrepro")
+            plan = make_plan(paper, profile, on=on)
+            report = judge(plan, load_trials(plan, store), command="fedrepro")
             for writer in formats.values():
                 text = writer.render([report])
                 assert not unseen(text) or writer.FILE == "report.json"

@@ -17,7 +17,7 @@ import torch
 
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import FedreproError, StoreError
-from fedrepro.benchmark.store.as_made import AsMade
+from fedrepro.benchmark.judging.trials import Finished, Missing, find_trial
 from fedrepro.benchmark.store.files import path_segment, read_whole, seal_of, sha256_of, write_whole
 from fedrepro.benchmark.store.record import SCHEMA
 from fedrepro.benchmark.store.store import Store, read_encoder
@@ -93,7 +93,7 @@ def test_edited_source_makes_a_trial_stale_and_names_the_file(
     assert sorted(source["methods/b.py"] for source in sources) == ["1", "2"]
 
 
-def test_as_made_gives_the_last_trial_of_earlier_code_and_says_what_was_edited(
+def test_stale_trials_are_found_where_they_are_asked_for_and_say_what_was_edited(
     tmp_path: Path, tiny_config: Make, outcome: Outcome
 ) -> None:
     now = {"methods/a.py": "1", "methods/b.py": "1"}
@@ -103,20 +103,22 @@ def test_as_made_gives_the_last_trial_of_earlier_code_and_says_what_was_edited(
             now["methods/b.py"] = edit
             store.save(config, 0, outcome, {"started": f"2026-01-01T{hour}:00:00+00:00"})
         now["methods/a.py"] = "2"
-        as_made = AsMade(store)
-        assert as_made.find(config, 1) is None
-        found = as_made.find(config, 0)
-        assert found is not None
-        assert found.source["methods/b.py"] == "2"
-        assert as_made.edited == {"methods/a.py", "methods/b.py"}
-        assert as_made.load_arrays(found).keys() == outcome.arrays.keys()
+        found = find_trial(store, config, 0, include_stale=True)
+        assert isinstance(found, Finished)
+        assert found.record.source["methods/b.py"] == "2"
+        assert found.edited == ("methods/a.py", "methods/b.py")
+        assert found.arrays().keys() == outcome.arrays.keys()
+        assert find_trial(store, config, 1, include_stale=True) == Missing()
+        stale = "stored trials are stale, edited since: methods/a.py"
+        assert find_trial(store, config, 0) == Missing(stale)
+        assert find_trial(store, config, 0, {config.key: "no data"}) == Missing("no data")
         fresh = store.save(config, 0, outcome, {})
-    again = AsMade(store)
-    assert again.find(config, 0) == fresh
-    assert again.edited == set()
+    again = find_trial(store, config, 0, include_stale=True)
+    assert isinstance(again, Finished)
+    assert (again.record, again.edited) == (fresh, ())
 
 
-def test_as_made_hides_neither_a_failure_of_the_present_code_nor_earlier_looks(
+def test_a_stale_trial_does_not_hide_a_failure_of_the_present_code(
     tmp_path: Path, tiny_config: Make, outcome: Outcome
 ) -> None:
     now = {"methods/a.py": "1"}
@@ -125,10 +127,8 @@ def test_as_made_hides_neither_a_failure_of_the_present_code_nor_earlier_looks(
         store.save(config, 0, outcome, {})
         now["methods/a.py"] = "2"
         store.save_error(config, 0, "diverged at round 2")
-    as_made = AsMade(store)
-    assert as_made.find(config, 0) is None
-    assert as_made.error(config, 0) == "diverged at round 2"
-    assert as_made.looks is store.looks
+    found = find_trial(store, config, 0, include_stale=True)
+    assert found == Missing("diverged at round 2", failed=True)
 
 
 @pytest.mark.parametrize("value", [1e101, -1e101])

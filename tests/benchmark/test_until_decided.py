@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.execution.run import Execution
-from fedrepro.benchmark.execution.until_decided import Budget, Means, UntilDecided
+from fedrepro.benchmark.execution.until_decided import Budget, train_until_decided
 from fedrepro.benchmark.judging.judge import judge
-from fedrepro.benchmark.planning.looks_reached import as_stored, looks_of, reached
+from fedrepro.benchmark.judging.trials import load_trials
+from fedrepro.benchmark.planning.looks_reached import reached
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.planning.summary import Trial
-from fedrepro.benchmark.results import ClaimResult, Report
-from fedrepro.benchmark.spec.model import Claim, Margin, Override, Paper, Profile
-from fedrepro.benchmark.spec.printed import Printed
+from fedrepro.benchmark.results import Report
+from fedrepro.benchmark.spec.model import Claim, Margin, Override, Paper
 from fedrepro.benchmark.store.store import Store
 from fedrepro.methods.outcome import Curve, Outcome
 
@@ -55,27 +55,29 @@ def result_of(run: RunConfig, seed: int) -> float:
 class Bench:
     """A run until decided with trials that are made up, a second each."""
 
-    def __init__(self, plan: Plan, store: Store, seconds: float = math.inf, **more: object) -> None:
-        self.store, self.clock = store, Clock()
+    def __init__(self, plan: Plan, store: Store, seconds: float = math.inf) -> None:
+        self.plan, self.store, self.clock = plan, store, Clock()
         self.trained: list[tuple[float, int]] = []
         self.failing: set[tuple[float, int]] = set()
         self.stop_after = math.inf
-        self.plan = plan
-        means = Means(self.judged, self.train, lambda: lambda run: 1.0)
-        looks = looks_of(plan.profile)
-        self.steps = UntilDecided(plan, store, looks, means, Budget(seconds, self.clock))
+        self.budget = Budget(seconds, self.clock)
+        self.lines: list[str] = []
 
-    def judged(self, plan: Plan) -> Report:
-        return judge(plan, self.store, command="test", audit=False)
+    def judged(self) -> Report:
+        trials = load_trials(self.plan, self.store)
+        return judge(self.plan, trials, command="test", audit=False)
 
     def train(self, trials: Sequence[Trial]) -> Execution:
         done = Execution()
         with self.store.writing():
             for run, seed in trials:
                 name = (run.options["learning_rate"], seed)
+                if self.store.find(run, seed) is not None:
+                    done.reused += 1
+                    continue
                 if len(self.trained) >= self.stop_after:
                     raise KeyboardInterrupt
-                if not self.steps.budget.allows(1.0):
+                if not self.budget.allows(1.0):
                     break
                 self.clock.now += 1.0
                 self.trained.append(name)
@@ -91,7 +93,10 @@ class Bench:
         return done
 
     def run(self) -> Report:
-        return self.judged(self.steps.run())
+        self.done = train_until_decided(
+            self.plan, self.store, self.train, self.budget, self.lines.append
+        )
+        return self.judged()
 
     def trials(self) -> dict[float, int]:
         """How many trials each learning rate has in the store."""
@@ -136,39 +141,14 @@ def test_runs_of_a_decided_claim_stop_and_those_of_an_open_one_go_on(
     assert looks["none"][0] == 5
 
 
-def test_claims_that_a_budget_left_untrained_weigh_on_those_that_were_looked_at(
-    plan: Plan, store: Store
-) -> None:
-    bench = Bench(plan, store, 10.0)
-    cut = bench.run()
-    assert {rate for rate, _ in bench.trained} == {0.01, 0.02}
-    large, none = cut.tables[0].claims
-    assert (large.word, none.word) == ("HOLDS", "NOT RUN")
-    assert large.p_adjusted == pytest.approx(2 * large.p)
-    # Not without looks, nor of what cannot be trained or failed.
-    (even,) = (run for run in plan.runs if run.options["learning_rate"] == 0.03)
-
-    def first(looks: tuple[int, ...] = LOOKS, **more: object) -> ClaimResult:
-        profile = replace(plan.profile, looks=looks)
-        shown = replace(as_stored(plan, store, None), profile=profile)
-        return judge(shown, store, command="test", audit=False, **more).tables[0].claims[0]
-
-    assert first().p_adjusted == large.p_adjusted
-    assert first(looks=()).p_adjusted == first().p == large.p
-    assert first(not_run={even.key: "no data"}).p_adjusted == large.p
-    assert Bench(plan, store).train([(even, seed) for seed in range(3)]).trained == 3
-    assert first().p_adjusted == large.p_adjusted
-    with store.writing():
-        store.save_error(even, 3, "diverged at round 1")
-    assert first().p_adjusted == large.p
-
-
-def test_the_last_line_says_that_open_claims_have_no_trials_left(plan: Plan, store: Store) -> None:
-    bench, lines = Bench(plan, store), list[str]()
-    bench.steps.means = replace(bench.steps.means, say=lines.append)
-    assert words(bench.run()) == {"large": "HOLDS", "none": "UNRESOLVED"}
-    assert lines[0] == "0 of 2 claims are decided, further trials may decide 2; next: 20 trials"
-    assert lines[-1] == "1 of 2 claims are decided, no trials are left for the others"
+def test_a_line_says_where_things_stand_before_each_step(plan: Plan, store: Store) -> None:
+    bench = Bench(plan, store)
+    bench.run()
+    assert bench.lines == [
+        "2 of 2 claims are open; next to the look at 5: 20 trials",
+        "1 of 2 claims are open; next to the look at 10: 10 trials",
+        "1 of 2 claims are open; next to the look at 20: 20 trials",
+    ]
 
 
 @pytest.mark.parametrize("scaled", [False, True])
@@ -180,43 +160,25 @@ def test_a_stated_size_is_trained_for_only_where_it_can_be_judged(
     overrides = (Override("training.batch_size", "w", 2),) if scaled else ()
     profile = replace(plan.profile, overrides=overrides)
     paper = replace(plan.paper, tables=(table,), profiles={"smoke": profile})
-    bench, lines = Bench(make_plan(paper, "smoke"), store), list[str]()
-    bench.steps.means = replace(bench.steps.means, say=lines.append)
+    bench = Bench(make_plan(paper, "smoke"), store)
     report = bench.run()
-    assert ("of stated sizes, not judged on scaled runs: 1" in lines[-1]) is scaled
     assert bool(bench.trained) is not scaled
     assert (words(report)["size"] in ("NOT RUN", "NOT JUDGED")) is scaled
-
-
-def test_the_claims_that_the_printed_numbers_bear_out_are_known_before_any_trial(
-    plan: Plan, store: Store
-) -> None:
-    printed = {("strong",): "90.0", ("weak",): "50.0", ("even",): "60.0", ("alike",): "60.0"}
-    table = plan.paper.tables[0]
-    cells = tuple(replace(one, printed=Printed.parse(printed[one.row])) for one in table.cells)
-    paper = replace(plan.paper, tables=(replace(table, cells=cells),))
-    bench = Bench(make_plan(paper, "smoke"), store)
-    assert {id for _, id in bench.steps.supported} == {"large"}
-    assert [(one.id, one.supported) for one in bench.steps.open_claims()] == [
-        ("large", True),
-        ("none", False),
-    ]
 
 
 def test_what_lies_in_the_store_counts_as_reused(plan: Plan, store: Store) -> None:
     first, again = Bench(plan, store, seconds=6), Bench(plan, store, seconds=4)
     first.run()
     again.run()
-    counts = [(bench.steps.done.trained, bench.steps.done.reused) for bench in (first, again)]
+    counts = [(bench.done.trained, bench.done.reused) for bench in (first, again)]
     assert counts == [(6, 0), (4, 6)]
 
 
-def test_both_sides_are_trained_in_pairs_of_one_seed(plan: Plan, store: Store) -> None:
-    bench = Bench(plan, store, seconds=6)
+def test_all_runs_of_open_claims_are_trained_seed_by_seed(plan: Plan, store: Store) -> None:
+    bench = Bench(plan, store, seconds=9)
     bench.run()
-    seeds = [seed for _, seed in bench.trained]
-    assert seeds == [0, 0, 1, 1, 2, 2]
-    assert len({rate for rate, _ in bench.trained}) == 2
+    assert [seed for _, seed in bench.trained] == [0] * 4 + [1] * 4 + [2]
+    assert bench.lines[-1] == "the budget is spent; what was trained is kept"
 
 
 def test_no_time_trains_nothing_and_still_gives_a_report(plan: Plan, store: Store) -> None:
@@ -228,7 +190,7 @@ def test_no_time_trains_nothing_and_still_gives_a_report(plan: Plan, store: Stor
 def test_a_spent_budget_leaves_what_is_open_and_the_next_run_goes_on(
     plan: Plan, store: Store
 ) -> None:
-    first = Bench(plan, store, seconds=13)
+    first = Bench(plan, store, seconds=22)
     report = first.run()
     assert words(report) == {"large": "HOLDS", "none": "UNRESOLVED"}
     second = Bench(plan, store)
@@ -255,41 +217,26 @@ def test_an_interrupted_run_loses_nothing_and_goes_on(plan: Plan, store: Store) 
     assert first.trained + second.trained == whole(plan, store)
 
 
-def test_a_report_shows_as_many_trials_of_each_run_as_it_has_come_to(
-    plan: Plan, store: Store
-) -> None:
-    bench = Bench(plan, store)
-    report = bench.run()
-    again = judge(as_stored(plan, store, None), store, command="test", audit=False)
-    assert again.tables == report.tables
-    assert as_stored(plan, store, 5) is plan
-
-
-def test_what_a_look_found_stays_though_a_later_trial_collapses(
+def test_what_a_look_found_stays_though_a_later_trial_falls(
     plan: Plan, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def collapsing(run: RunConfig, seed: int) -> float:
-        falls = run.options["learning_rate"] == 0.04 and seed == 7
+    def falling(run: RunConfig, seed: int) -> float:
+        falls = run.options["learning_rate"] == 0.01 and seed == 7
         return 0.001 if falls else as_usual(run, seed)
 
     as_usual, bench = result_of, Bench(plan, store)
 
-    def p_with(trials: range) -> float | None:
+    def p_with(trials: range) -> float:
         bench.train([(run, seed) for run in plan.runs for seed in trials])
-        report = bench.judged(as_stored(plan, store, None))
-        return next(one.p for one in report.tables[0].claims if one.id == "large")
+        (p,) = (one.p for one in bench.judged().tables[0].claims if one.id == "large")
+        assert p is not None
+        return p
 
     at_first = p_with(range(5))
-    with monkeypatch.context() as patched:
-        patched.setitem(globals(), "result_of", collapsing)
-        later = p_with(range(5, 10))
-    assert at_first is not None
-    assert later is not None
-    assert later <= at_first < 0.05
-    # Fewer trials again show the early word, and say that there were more.
-    fewer = bench.judged(replace(plan, trials=5, asked={run.key: 5 for run in plan.runs}))
-    reason = next(one.reason for one in fewer.tables[0].claims if one.id == "large")
-    assert "It was judged with 10 trials before" in reason
+    monkeypatch.setitem(globals(), "result_of", falling)
+    assert p_with(range(5, 10)) <= at_first < 0.05
+    # Trials between two looks wait for the next.
+    assert p_with(range(10, 13)) == p_with(range(13, 15))
 
 
 def test_a_claim_whose_trial_fails_is_left_and_tried_again_by_the_next_run(
@@ -304,13 +251,6 @@ def test_a_claim_whose_trial_fails_is_left_and_tried_again_by_the_next_run(
     again = Bench(plan, store)
     assert words(again.run())["large"] == "HOLDS"
     assert again.trained[0] == (0.01, 3)
-
-
-def test_a_profile_without_looks_has_one_at_its_trials() -> None:
-    assert looks_of(Profile("p", 7, ())) == (7,)
-    assert looks_of(Profile("p", 7, ()), most=25) == (25,)
-    assert looks_of(Profile("p", 5, (), looks=LOOKS), most=12) == (5, 10)
-    assert looks_of(Profile("p", 5, (), looks=LOOKS), most=3) == (3,)
 
 
 @given(st.sets(st.integers(0, 45), max_size=40))

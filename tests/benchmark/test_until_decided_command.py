@@ -135,7 +135,10 @@ def test_the_plan_names_the_looks_and_trials_between_two_wait_for_the_next(
     )
     assert main(["plan", *where, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["looks"] == [2, 4]
-    told(tmp_path, "run", "--until-decided", "--trials", "3", "--jobs", "0")
-    assert "the last look within 3 trials is at 2" in capsys.readouterr().err
-    told(tmp_path, "run", "--until-decided", "--trials", "2", "--jobs", "0")
-    assert "the last look within" not in capsys.readouterr().err
+    declared = told(tmp_path, "run", "--until-decided", "--trials", "2", "--jobs", "0")
+    assert declared["protected"]
+    assert "Not protected" not in capsys.readouterr().out
+    other = told(tmp_path, "run", "--until-decided", "--trials", "3", "--jobs", "0")
+    assert not other["protected"]
+    assert other["tables"][0]["claims"][0]["looks"] == [3]
+    assert "Not protected: the profile declares no look" in capsys.readouterr().out

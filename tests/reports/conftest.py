@@ -101,7 +101,6 @@ def claim_that(word: ClaimWord) -> ClaimResult:
         looks=(5, 10),
         declared=40,
         trials_needed=24,
-        seconds_needed=840.0,
     )  # fmt: skip
 
 

@@ -120,7 +120,7 @@ def test_the_line_of_an_open_claim_tells_all_that_decides_it() -> None:
         "P(A > B) = 0.00",
         "p = 0.990, corrected 0.021",
         "judged at 5, 10 of 40 declared trials",
-        "about 24 trials would decide, 14 min more",
+        "about 24 trials would decide",
     ]
 
 

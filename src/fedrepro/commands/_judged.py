@@ -86,7 +86,7 @@ def _print_scoreboard(board: Scoreboard) -> None:
     """The answer, counts by word, why cells were not run, and what a scaled run cannot say."""
     print(f"{board.paper}, profile {board.profile}" + (f" on {board.on}" if board.on else ""))
     print(folded(f"  {answer([board])}", 4))
-    for said in filter(None, (board.external, board.earlier)):
+    for said in filter(None, (board.external, board.earlier, board.unprotected)):
         print(folded(f"  {said}", 4))
     print(folded("  cells:  " + _counted(board.verdicts), 10))
     print(folded("  claims: " + (_counted(board.claims) or "none"), 10))

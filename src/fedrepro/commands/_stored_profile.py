@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from fedrepro.benchmark.errors import SpecError
+from fedrepro.benchmark.judging.trials import Finished, find_trial
 from fedrepro.benchmark.planning.plan import Plan
 from fedrepro.benchmark.printable import printable
 from fedrepro.benchmark.spec.folders import Folders
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.model import Paper
-from fedrepro.benchmark.store.as_made import AsMade
 from fedrepro.benchmark.store.store import Store
 from fedrepro.commands._options import chosen_plan
 
@@ -34,12 +34,11 @@ def choose_profile(
     """
     if given.profile is not None:
         return
-    kept = AsMade(store) if getattr(given, "stale", False) else store
     given.profile = _FIRST
     if next(store.records(), None) is None:
         return
     for name in _profiles(ids, root):
-        if any(_has_trials(given, name, paper, kept) for paper in _papers(ids, root)):
+        if any(_has_trials(given, name, paper, store) for paper in _papers(ids, root)):
             given.profile = name
             break
     if given.profile != _FIRST:
@@ -61,9 +60,7 @@ def _papers(ids: Sequence[str], root: Folders) -> Iterator[Paper]:
             yield load_paper(id, root)
 
 
-def _has_trials(
-    given: argparse.Namespace, profile: str, paper: Paper, store: Store | AsMade
-) -> bool:
+def _has_trials(given: argparse.Namespace, profile: str, paper: Paper, store: Store) -> bool:
     """Whether a trial of the chosen cells is stored or has failed.
 
     Counted costs are left out: they are the same runs under every profile.
@@ -72,8 +69,9 @@ def _has_trials(
     if profile in paper.profiles:
         with suppress(SpecError):  # a selection that this profile does not have
             plan = chosen_plan(argparse.Namespace(**{**vars(given), "profile": profile}), paper)
-    return plan is not None and any(
-        store.find(run, seed) is not None or store.error(run, seed) is not None
-        for run, seed in plan.trials_to_run()
+    found = (
+        find_trial(store, run, seed, include_stale=getattr(given, "stale", False))
+        for run, seed in ([] if plan is None else plan.trials_to_run())
         if run.stage != "costs"
     )
+    return any(isinstance(one, Finished) or one.failed for one in found)

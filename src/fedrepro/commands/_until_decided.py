@@ -8,11 +8,9 @@ import sys
 from collections.abc import Mapping
 
 from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.planning.looks_reached import looks_of
 from fedrepro.benchmark.planning.plan import Plan
 from fedrepro.benchmark.store.store import Store
-from fedrepro.commands._judged import command_line
-from fedrepro.commands._options import estimator_for, execution_options
+from fedrepro.commands._options import execution_options
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _LONGEST_S = 1e8
@@ -39,55 +37,45 @@ def check_options(given: argparse.Namespace) -> None:
         raise FedreproError("--budget needs --until-decided")
 
 
-def trained_until_decided(
-    plan: Plan, store: Store, given: argparse.Namespace
-) -> tuple[Plan, Mapping[str, str]]:
-    """Trains what open claims need; the plan as far as it came, and by run key why it was not run.
+def trained_until_decided(plan: Plan, store: Store, given: argparse.Namespace) -> Mapping[str, str]:
+    """Trains what open claims need; by run key, why a run was not tried.
 
     With `--dry-run` it only prints what the first step would train.
     """
-    from fedrepro.benchmark.execution.data_availability import DataAvailability
     from fedrepro.benchmark.execution.progress import Progress
     from fedrepro.benchmark.execution.run import execute, rehearse
-    from fedrepro.benchmark.execution.until_decided import Budget, Means, UntilDecided
-    from fedrepro.benchmark.judging.judge import judge
+    from fedrepro.benchmark.execution.until_decided import Budget, steps, train_until_decided
+    from fedrepro.benchmark.judging.trials import Finished, find_trial
 
     options = execution_options(given)
-    available = DataAvailability(given.data_dir, download=False)
+    if given.dry_run:
+        found = (step.trials for step in steps(plan, store, {}))
+        lacking = (
+            trials
+            for trials in found
+            if not all(isinstance(find_trial(store, *one), Finished) for one in trials)
+        )
+        print("\n".join(rehearse(plan, store, trials=next(lacking, ()), **options)))
+        return {}
     budget = Budget() if given.budget is None else Budget(given.budget)
     progress = Progress()
-    looks = looks_of(plan.profile, given.trials)
-    if given.trials is not None and looks[-1] < given.trials:
-        progress.say(f"the last look within {given.trials} trials is at {looks[-1]}")
-    steps = UntilDecided(
+    done = train_until_decided(
         plan,
         store,
-        looks,
-        Means(
-            judge=lambda so_far: judge(
-                so_far, store, command=command_line(), not_run=steps.done.not_run, audit=False
-            ),
-            train=lambda trials: execute(
-                plan,
-                store,
-                download=given.download,
-                progress=progress,
-                trials=trials,
-                may_begin=budget.allows,
-                **options,
-            ),
-            seconds=lambda: estimator_for(given, store).of_one.ordering,
-            say=progress.say,
-            is_current=lambda run, record: not available.changed(run, record),
+        lambda trials: execute(
+            plan,
+            store,
+            download=given.download,
+            progress=progress,
+            trials=trials,
+            may_begin=budget.allows,
+            **options,
         ),
         budget,
+        progress.say,
     )
-    if given.dry_run:
-        print("\n".join(rehearse(plan, store, trials=steps.next_step()[1], **options)))
-        return plan, {}
-    reached = steps.run()
-    print(steps.done.summary, file=sys.stderr)
-    return reached, steps.done.not_run
+    print(done.summary, file=sys.stderr)
+    return done.not_run
 
 
 def seconds_of(text: str) -> float:

@@ -15,7 +15,6 @@ from fedrepro.benchmark.judging.comparison import (
     read_reports,
     recorded,
 )
-from fedrepro.benchmark.planning.looks_reached import as_stored
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.commands._judged import store_at
 from fedrepro.commands._options import (
@@ -90,11 +89,12 @@ def _read(place: Path, given: argparse.Namespace) -> _Reports:
     """The reports at a place by paper, profile and data set."""
     if _is_store(place):
         from fedrepro.benchmark.judging.judge import judge
+        from fedrepro.benchmark.judging.trials import load_trials
 
         store = store_at(place)
         plans = [make_plan(p, given.profile) for p in papers_with_profile(given, specs(given))]
         found = [
-            recorded(judge(as_stored(plan, store, None), store, command="", audit=False))
+            recorded(judge(plan, load_trials(plan, store), command="", audit=False))
             for plan in plans
         ]
     else:

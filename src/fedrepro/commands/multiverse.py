@@ -74,6 +74,7 @@ def execute(given: argparse.Namespace) -> int:
     """Runs the claims in every universe, and reports on the readings that are taken."""
     from fedrepro.benchmark.judging.judge import judge
     from fedrepro.benchmark.judging.other_readings import cells_of_claims, universes
+    from fedrepro.benchmark.judging.trials import load_trials
 
     clock = perf_counter()
     if given.rows:
@@ -103,8 +104,8 @@ def execute(given: argparse.Namespace) -> int:
     reports: dict[tuple[str, ...], Report] = {}
     for plan in plans:
         print(f"readings: {', '.join(plan.paper.readings) or 'as taken'}", flush=True)
-        not_run = trained(plan, store, given)
-        report = judge(plan, store, command=command_line(), not_run=not_run, audit=False)
+        trials = load_trials(plan, store, trained(plan, store, given))
+        report = judge(plan, trials, command=command_line(), audit=False)
         reports[plan.paper.readings] = _with_claims(report, claims)
     first = reports[taken.paper.readings]
     found = universes({key: one.tables for key, one in reports.items()})

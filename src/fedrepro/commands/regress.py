@@ -111,18 +111,18 @@ def _one(
 ) -> tuple[Report, comparison.BaselineCheck | None, int]:
     """The report on a paper, how it compares with its baseline, and the exit code."""
     from fedrepro.benchmark.judging.judge import judge
+    from fedrepro.benchmark.judging.trials import load_trials
 
     clock, path = perf_counter(), _place(paper, given)
     baseline = None if given.record else comparison.load(path)
     plan = make_plan(paper, given.profile, on=given.on)
     store = store_at(given.store)
-    not_run = trained(plan, store, given)
+    trials = load_trials(plan, store, trained(plan, store, given))
     report = judge(
         plan,
-        store,
+        trials,
         command=command_line(),
         wall_s=perf_counter() - clock,
-        not_run=not_run,
         audit=given.out is not None,
     )
     failed = scoreboard(report).failed

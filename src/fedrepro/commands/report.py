@@ -6,7 +6,6 @@ import argparse
 import time
 
 from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.planning.looks_reached import as_stored
 from fedrepro.benchmark.planning.plan import Plan
 from fedrepro.benchmark.results import Report
 from fedrepro.benchmark.spec.load import paper_ids
@@ -70,10 +69,8 @@ def execute(given: argparse.Namespace) -> int:
 def _report(
     plan: Plan, store: Store, given: argparse.Namespace, command: str, clock: float
 ) -> Report:
-    from fedrepro.benchmark.judging.as_made import judge_as_made
     from fedrepro.benchmark.judging.judge import judge
+    from fedrepro.benchmark.judging.trials import load_trials
 
-    wall_s = time.perf_counter() - clock
-    if given.stale:
-        return judge_as_made(plan, store, given.trials, command=command, wall_s=wall_s)
-    return judge(as_stored(plan, store, given.trials), store, command=command, wall_s=wall_s)
+    trials = load_trials(plan, store, include_stale=given.stale)
+    return judge(plan, trials, command=command, wall_s=time.perf_counter() - clock)

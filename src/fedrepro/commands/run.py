@@ -6,7 +6,6 @@ import argparse
 from time import perf_counter
 
 from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.planning.looks_reached import as_stored
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.commands._judged import (
     command_line,
@@ -51,6 +50,7 @@ def execute(given: argparse.Namespace) -> int:
     """Runs, judges and reports."""
     from fedrepro.benchmark.execution.run import rehearse
     from fedrepro.benchmark.judging.judge import judge
+    from fedrepro.benchmark.judging.trials import load_trials
 
     clock = perf_counter()
     if given.others:
@@ -70,11 +70,8 @@ def execute(given: argparse.Namespace) -> int:
         return 0
     # Before the training, so that a name that no folder can have costs no work.
     folder = given.out or default_folder(plan, given)
-    if given.until_decided:
-        plan, not_run = trained_until_decided(plan, store, given)
-    else:
-        not_run = trained(plan, store, given)
-        plan = as_stored(plan, store, given.trials)
+    train = trained_until_decided if given.until_decided else trained
+    trials = load_trials(plan, store, train(plan, store, given))
     wall_s = perf_counter() - clock
-    report = judge(plan, store, command=command_line(), wall_s=wall_s, not_run=not_run)
+    report = judge(plan, trials, command=command_line(), wall_s=wall_s)
     return show([report], folder)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 
 from fedrepro.benchmark.plain import as_plain
-from fedrepro.benchmark.planning.looks_reached import as_stored
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.commands._judged import command_line, store_at
 from fedrepro.commands._options import add_cells, add_paper, add_store, chosen_plan, specs
@@ -32,14 +31,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(given: argparse.Namespace) -> int:
     """Prints the table."""
     from fedrepro.benchmark.judging.judge import judge
+    from fedrepro.benchmark.judging.trials import load_trials
 
     given.tables = [given.table]
     root, store = specs(given), store_at(given.store)
     paper = load_paper(given.paper, root)
     choose_profile(given, [paper.id], root, store)
-    plan = as_stored(chosen_plan(given, paper), store, given.trials)
+    plan = chosen_plan(given, paper)
     text = given.format == "text"
-    report = judge(plan, store, command=command_line(), audit=text)
+    report = judge(plan, load_trials(plan, store), command=command_line(), audit=text)
     if given.json:
         print_json(as_plain(report.tables[0]))
     elif text:
