@@ -22,7 +22,7 @@ from torch import Tensor
 
 from ..data.federation import Federation, ImageSet, to_float
 from ..data.views.augment import Augmentation
-from ..federated.base import FederatedMethod, Message, Server, Task
+from ..federated.base import FederatedMethod, Message, Round, Server, Task
 from ..training.steps import Grouping
 from .op_trace import traced
 
@@ -72,7 +72,7 @@ def count_costs(method: FederatedMethod, task: Task, images: int) -> ClientCosts
 
 
 @dataclass(frozen=True)
-class _Round:
+class _Counted:
     """What one round of one client did; maps: the most at any time."""
 
     exchanged: int
@@ -86,7 +86,7 @@ class _Round:
 def _received(method: FederatedMethod, task: Task, start: Server) -> list[int]:
     """Bytes that each client receives in the first round."""
     tiny, clients = _tiny(task, 1), range(task.federation.n_clients)
-    each = [method.broadcast(tiny, start, 0, torch.tensor([client])) for client in clients]
+    each = [method.broadcast(Round(tiny, 0, torch.tensor([client])), start) for client in clients]
     return [_sent(message) for message in each]
 
 
@@ -140,18 +140,19 @@ def _fitted(points: Sequence[tuple[int, int | Fraction]]) -> Callable[[int], Fra
 
 def _rounds(
     method: FederatedMethod, task: Task, server: Server, client: int, images: int, epochs: int
-) -> list[_Round]:
+) -> list[_Counted]:
     """The first rounds of a client that takes part alone, its images being one batch."""
     tiny = _tiny(task, images)
     # SGD's steps can be recorded; what another optimiser keeps is not counted anyway.
     short = replace(method, rounds=_ROUNDS, local_epochs=epochs, batch_size=images, optimizer="sgd")
-    memory, alone, found = short.new_memory(tiny), torch.tensor([client]), list[_Round]()
+    memory, alone, found = short.new_memory(tiny), torch.tensor([client]), list[_Counted]()
     for t in range(short.exchanges):
-        download = short.broadcast(tiny, server, t, alone)
+        now = Round(tiny, t, alone)
+        download = short.broadcast(now, server)
         with traced() as trace:
-            upload = short.local_update(tiny, download, t, alone, memory)
+            upload = short.local_update(now, download, memory)
         found.append(
-            _Round(
+            _Counted(
                 _sent(download) + _sent(upload),
                 trace.flops.get_total_flops(),
                 trace.weights,
@@ -162,7 +163,7 @@ def _rounds(
             )
         )
         if t + 1 < short.exchanges:
-            server = short.aggregate(tiny, server, upload, t, alone)
+            server = short.aggregate(now, server, upload)
     return found
 
 

@@ -17,7 +17,7 @@ from operator import add
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from ..federated.base import FederatedMethod, Message, Task
+from ..federated.base import FederatedMethod, Message, Round, Task
 from ..nn.layers import Layer, is_buffer
 from ..state import State, n_bytes
 
@@ -104,10 +104,11 @@ def communication(method: FederatedMethod, task: Task) -> Exchange:
     server, memory, total = method.start(task, 0), method.new_memory(task), Exchange()
     for t in range(method.exchanges):
         clients = method.participants(task, t)
-        download = method.broadcast(task, server, t, clients)
-        upload = method.local_update(task, download, t, clients, memory)
+        now = Round(task, t, clients)
+        download = method.broadcast(now, server)
+        upload = method.local_update(now, download, memory)
         total += exchange(download, upload, len(clients), model_bytes)
-        server = method.aggregate(task, server, upload, t, clients)
+        server = method.aggregate(now, server, upload)
     return total
 
 

@@ -2,12 +2,12 @@
 
     server = start                              weights, and whatever else the server keeps
     every round:
-        clients  = participants                 who takes part
-        download = broadcast(server)            what they receive
-        upload   = local_update(download)       what they send back (all of them in one call)
-        server   = aggregate(server, upload)
-        evaluate(personal_models(server))       each client on its own test images
-    server = finish(server)                     once, after the last round
+        now      = Round(task, t, participants)     who takes part
+        download = broadcast(now, server)           what they receive
+        upload   = local_update(now, download, memory)      what they send, all in one call
+        server   = aggregate(now, server, upload)
+        evaluate(personal_models(server))           each client on its own test images
+    server = finish(server)                         once, after the last round
 
 All that travels is in a `Message`, so the loop counts what is really exchanged. What a client keeps
 between rounds is in the method's `ClientMemory`, which `broadcast` and `aggregate` never see. A
@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -34,6 +34,7 @@ from ..state import State, n_bytes, placed, weighted_average
 from ..training.evaluate import probabilities
 from ..training.local_loss import LocalLoss, LocalOptions, Trained
 from ..training.steps import ENGINES_CHOICE, Grouping, train_steps
+from ._signatures import check_signatures
 from .client_memory import ClientMemory
 
 if TYPE_CHECKING:
@@ -129,14 +130,57 @@ class Task:
             raise ValueError("this task makes no models of other widths")
         return _narrowed(self.at_width, share)
 
-    def images_of(self, clients: Tensor) -> list[Tensor]:
-        """Which training images `clients` (int64) hold, an index each."""
-        return [self.federation.train_of[client] for client in clients.tolist()]
+    @property
+    def everyone(self) -> Tensor:
+        """All clients, novel ones too, int64."""
+        return torch.arange(self.federation.n_clients)
 
 
 @lru_cache(maxsize=16)
 def _narrowed(at_width: Callable[[float], Classifier], share: float) -> Classifier:
     return at_width(share)
+
+
+@dataclass(frozen=True)
+class Round:
+    """What the steps of one round are given.
+
+    Attributes:
+        task: What the method works on.
+        t: The round's number, from 0.
+        clients: The participants' numbers, int64.
+    """
+
+    task: Task
+    t: int
+    clients: Tensor
+
+    def __len__(self) -> int:
+        return len(self.clients)
+
+    def of(self, clients: Tensor) -> Round:
+        """The same round with these participants, int64."""
+        return replace(self, clients=clients)
+
+    def images(self) -> list[Tensor]:
+        """Which training images each participant holds, an int64 index each."""
+        return [self.task.federation.train_of[client] for client in self.clients.tolist()]
+
+    def sizes(self) -> Tensor:
+        """Each participant's number of training images, (clients,), float64."""
+        return self.task.federation.sizes()[self.clients].double()
+
+    def stream(self, name: str) -> torch.Generator:
+        """The random stream of that name of this round."""
+        return self.task.seeds.generator(name, self.t)
+
+    def streams(self, name: str) -> list[torch.Generator]:
+        """Each participant's own random stream of that name of this round."""
+        return [self.task.seeds.generator(name, self.t, c) for c in self.clients.tolist()]
+
+    def average(self, trained: State) -> State:
+        """One model: the mean of the participants', by their numbers of training images."""
+        return weighted_average(trained, self.sizes().unsqueeze(0))
 
 
 Server = Any
@@ -172,6 +216,11 @@ class FederatedMethod(ABC):
     weight_decay: float = 0.0
     schedule: Literal["constant", "cosine"] = "constant"
     participation: float = 1.0
+
+    def __init_subclass__(cls) -> None:
+        """Raises `TypeError` where a step does not take what it is called with."""
+        super().__init_subclass__()
+        check_signatures(cls)
 
     @property
     def draws_views(self) -> bool:
@@ -229,28 +278,19 @@ class FederatedMethod(ABC):
         drawn = torch.randperm(n_clients, generator=task.seeds.generator("participants", t))
         return drawn[: max(1, round(self.participation * n_clients))].sort().values
 
-    def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
-        """What the participants (int64 client numbers) of round `t` (from 0) receive."""
+    def broadcast(self, now: Round, server: Server) -> Message:
+        """What the participants receive."""
         return Message(shared={"weights": server})
 
     @abstractmethod
-    def local_update(
-        self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
-    ) -> Message:
-        """Local work of all participants; may change their slices of `memory`."""
+    def local_update(self, now: Round, download: Message, memory: Memory) -> Message:
+        """What the participants send after their local work; may change their part of `memory`."""
 
-    def aggregate(
-        self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
-    ) -> Server:
-        """The server after round `t`."""
-        return self.size_average(task, upload.each["weights"], clients)
+    def aggregate(self, now: Round, server: Server, upload: Message) -> Server:
+        """The server after the round."""
+        return now.average(upload.each["weights"])
 
-    def size_average(self, task: Task, trained: State, clients: Tensor) -> State:
-        """One model: the mean of those of `clients`, by their numbers of training images."""
-        sizes = task.federation.sizes()[clients].double()
-        return weighted_average(trained, sizes.unsqueeze(0))
-
-    def failed(self, task: Task, server: Server, t: int, attempt: int) -> bool:
+    def failed(self, now: Round, server: Server, attempt: int) -> bool:
         """Whether training must start again with other random weights (IFCA's restarts).
 
         Asked after every round. A method that gives up restarting returns False from then on.
@@ -299,29 +339,27 @@ class FederatedMethod(ABC):
 
     def train(
         self,
-        task: Task,
+        now: Round,
         local_loss: LocalLoss,
         start: State,
-        t: int,
-        clients: Tensor,
         client_state: State | None = None,
         options: LocalOptions | None = None,
     ) -> Trained:
-        """The models of `clients` (int64) after they have minimised `local_loss` in round `t`.
+        """The participants' models after they have minimised `local_loss`.
 
-        start: one model for each client. client_state: what else `local_loss` needs of each client.
-        Both are stacked over `clients` and left as they are. options: else `local_options(t)`.
+        start: one model for each. client_state: what else `local_loss` needs of each. Both are
+        stacked over the participants and left as they are. options: else `local_options(t)`.
         """
         return train_steps(
             local_loss,
             start,
             client_state or {},
-            task.images_of(clients),
-            options or self.local_options(t),
-            task.seeds,
-            t,
-            clients,
-            task.grouping,
+            now.images(),
+            options or self.local_options(now.t),
+            now.task.seeds,
+            now.t,
+            now.clients,
+            now.task.grouping,
         )
 
 
@@ -329,12 +367,10 @@ class FederatedMethod(ABC):
 class NoExchange(FederatedMethod):
     """A method whose server stays what it was before the first round; no bytes are counted."""
 
-    def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
+    def broadcast(self, now: Round, server: Server) -> Message:
         return Message()
 
-    def aggregate(
-        self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
-    ) -> Server:
+    def aggregate(self, now: Round, server: Server, upload: Message) -> Server:
         return server
 
 

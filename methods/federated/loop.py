@@ -25,6 +25,7 @@ from .base import (
     Memory,
     Message,
     Progress,
+    Round,
     Server,
     Task,
 )
@@ -156,15 +157,16 @@ def _finished(
 
     while now.t < last:
         checkpoint.at(lambda: now)
-        t, clients = now.t, method.participants(task, now.t)
-        download = method.broadcast(task, now.server, t, clients)
-        upload = method.local_update(task, download, t, clients, now.memory)
+        clients = method.participants(task, now.t)
+        this = Round(task, now.t, clients)
+        download = method.broadcast(this, now.server)
+        upload = method.local_update(this, download, now.memory)
         if not _is_finite(*upload.tensors(), *now.memory.tensors()):
-            raise DivergedError(t + 1)
-        now.server = method.aggregate(task, now.server, upload, t, clients)
+            raise DivergedError(this.t + 1)
+        now.server = method.aggregate(this, now.server, upload)
         now.history.add_message("downloaded", download, clients)
         now.history.add_message("uploaded", upload, clients)
-        if method.failed(task, now.server, t, now.attempt):
+        if method.failed(this, now.server, now.attempt):
             return False
         now.t += 1
         if now.t < last:

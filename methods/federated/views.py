@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from torch import Tensor
-
 from ..training.client_views import ClientViews
-from .base import Task
+from .base import Round
 
 
-def client_views(task: Task, t: int, clients: Tensor) -> ClientViews:
-    """Draws views for `clients` (int64) in round `t`, by the task's augmentation."""
+def client_views(now: Round) -> ClientViews:
+    """Draws views for the participants, by the task's augmentation."""
+    task = now.task
     assert task.augmentation is not None
-    return ClientViews(task.augmentation, task.federation.train, task.seeds, t, clients)
+    return ClientViews(task.augmentation, task.federation.train, task.seeds, now.t, now.clients)

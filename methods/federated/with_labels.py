@@ -16,7 +16,7 @@ from torch import Tensor
 from ..state import State
 from ..training.local import Supervised, train_clients
 from ..training.local_loss import LocalLoss, LocalOptions, Trained
-from .base import FederatedMethod, Task
+from .base import FederatedMethod, Round
 from .views import client_views
 
 
@@ -36,11 +36,9 @@ class WithLabels(FederatedMethod):
 
     def train(
         self,
-        task: Task,
+        now: Round,
         local_loss: LocalLoss,
         start: State,
-        t: int,
-        clients: Tensor,
         client_state: State | None = None,
         options: LocalOptions | None = None,
         personalising: bool = False,
@@ -48,29 +46,24 @@ class WithLabels(FederatedMethod):
         """As every method's; views are drawn for a `Supervised` loss, unless `personalising`."""
         if self.augments and not personalising:
             assert isinstance(local_loss, Supervised)
-            local_loss.views = client_views(task, t, clients)
-        return super().train(task, local_loss, start, t, clients, client_state, options)
+            local_loss.views = client_views(now)
+        return super().train(now, local_loss, start, client_state, options)
 
     def train_supervised(
-        self,
-        task: Task,
-        pool: State,
-        choice: Tensor,
-        t: int,
-        clients: Tensor,
-        encoder_epochs: int | range | None = None,
+        self, now: Round, pool: State, choice: Tensor, encoder_epochs: int | range | None = None
     ) -> State:
         """`methods.training.local.train_clients` with this method's options."""
+        task = now.task
         return train_clients(
             task.model,
             pool,
             choice,
             task.federation,
-            clients,
-            self.local_options(t),
+            now.clients,
+            self.local_options(now.t),
             task.seeds,
-            t,
+            now.t,
             encoder_epochs=encoder_epochs,
             grouping=task.grouping,
-            views=client_views(task, t, clients) if self.augments else None,
+            views=client_views(now) if self.augments else None,
         )

@@ -92,8 +92,8 @@ from fedrepro.methods.federated.supervised.fedavg import FedAvg
 class Kept(FedAvg):
     keep: float = 0.0
 
-    def aggregate(self, task, server, upload, t, clients):
-        new = super().aggregate(task, server, upload, t, clients)
+    def aggregate(self, now, server, upload):
+        new = super().aggregate(now, server, upload)
         return {name: self.keep * server[name] + (1 - self.keep) * new[name] for name in new}
 '''
 

@@ -29,8 +29,8 @@ from ownpackage.shares import mixed
 class Kept(FedAvg):
     keep: float = 0.0
 
-    def aggregate(self, task, server, upload, t, clients):
-        return mixed(server, super().aggregate(task, server, upload, t, clients), self.keep)
+    def aggregate(self, now, server, upload):
+        return mixed(server, super().aggregate(now, server, upload), self.keep)
 '''
 HELPER = """
 def mixed(old, new, share):

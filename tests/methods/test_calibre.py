@@ -13,7 +13,7 @@ from torch import Tensor
 
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.federated import loop
-from fedrepro.methods.federated.base import Message, Task
+from fedrepro.methods.federated.base import Message, Round, Task
 from fedrepro.methods.federated.self_supervised.calibre import (
     Calibrated,
     Calibre,
@@ -235,7 +235,7 @@ def test_tight_clients_weigh_more_as_numpy_averages(make_task: MakeTask) -> None
     weights = {"encoder.w": torch.randn(2, 3, 4)}
     apart = torch.tensor([0.5, 0.1])
     upload = Message(each={"weights": weights, "divergence": {"divergence": apart}})
-    found = Calibre().aggregate(task, None, upload, 0, torch.tensor([2, 0]))
+    found = Calibre().aggregate(Round(task, 0, torch.tensor([2, 0])), None, upload)
     expected = np.average(weights["encoder.w"].numpy(), axis=0, weights=[6 / 0.5, 10 / 0.1])
     np.testing.assert_allclose(found["encoder.w"][0].numpy(), expected, rtol=1e-5)
 
@@ -250,7 +250,7 @@ def test_a_collapsed_client_counts_for_no_more_than_ten_times_the_mean(
             "divergence": {"divergence": torch.tensor([0.0, 0.8])},
         }
     )
-    found = Calibre().aggregate(task, None, upload, 0, torch.tensor([0, 1]))
+    found = Calibre().aggregate(Round(task, 0, torch.tensor([0, 1])), None, upload)
     assert found["encoder.w"].item() == pytest.approx(25.0 / (25.0 + 1.25))  # 1/0.04, 1/0.8
 
 
@@ -262,7 +262,7 @@ def test_collapsed_clients_share_the_average(make_task: MakeTask) -> None:
             "divergence": {"divergence": torch.zeros(2)},
         }
     )
-    found = Calibre().aggregate(task, None, upload, 0, torch.tensor([0, 1]))
+    found = Calibre().aggregate(Round(task, 0, torch.tensor([0, 1])), None, upload)
     assert found["encoder.w"].item() == pytest.approx(2.0)
 
 
@@ -272,8 +272,10 @@ def test_without_regularisers_clients_train_as_in_pfl_ssl(make_task: MakeTask) -
     uploads = []
     for method in (calibre, PFLSSL(**OPTIONS)):
         server = method.start(task, 0)
-        download = method.broadcast(task, server, 0, clients)
-        uploads.append(method.local_update(task, download, 0, clients, method.new_memory(task)))
+        download = method.broadcast(Round(task, 0, clients), server)
+        uploads.append(
+            method.local_update(Round(task, 0, clients), download, method.new_memory(task))
+        )
     for name, value in uploads[0].each["weights"].items():
         assert torch.equal(value, uploads[1].each["weights"][name])
     assert uploads[0].each.keys() == {"weights", "divergence"}
@@ -355,5 +357,7 @@ def test_without_a_floor_a_tight_client_outweighs_all(make_task: MakeTask) -> No
     weights = {"encoder.w": torch.tensor([[1.0], [0.0]])}
     apart = {"divergence": torch.tensor([0.001, 0.8])}
     upload = Message(each={"weights": weights, "divergence": apart})
-    found = Calibre(divergence_floor=0.0).aggregate(task, None, upload, 0, torch.tensor([0, 1]))
+    found = Calibre(divergence_floor=0.0).aggregate(
+        Round(task, 0, torch.tensor([0, 1])), None, upload
+    )
     assert found["encoder.w"].item() == pytest.approx(1000 / (1000 + 1.25))

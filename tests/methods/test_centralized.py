@@ -6,7 +6,7 @@ from dataclasses import replace
 import torch
 
 from fedrepro.methods.data.federation import Federation, to_float
-from fedrepro.methods.federated.base import Task
+from fedrepro.methods.federated.base import Round, Task
 from fedrepro.methods.federated.loop import run
 from fedrepro.methods.federated.reference.centralized import Centralized
 from fedrepro.methods.state import State, take
@@ -82,8 +82,8 @@ def test_pools_of_equal_size_trained_as_one_step_equal_pools_trained_alone(
     prepared = replace(task, federation=method.prepare(task.federation))
     memory, clients = method.new_memory(prepared), torch.arange(2)
     for t in range(METHOD.rounds):
-        download = method.broadcast(prepared, None, t, clients)
-        method.local_update(prepared, download, t, clients, memory)
+        download = method.broadcast(Round(prepared, t, clients), None)
+        method.local_update(Round(prepared, t, clients), download, memory)
     for pool in range(2):
         alone = plain(task, prepared.federation, pool)
         for name, value in take(memory.models, [pool]).items():

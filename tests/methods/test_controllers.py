@@ -13,7 +13,7 @@ import torch
 from fedrepro.methods.clusters.soft_assignment import CENTRES
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.federated import loop
-from fedrepro.methods.federated.base import Task
+from fedrepro.methods.federated.base import Round, Task
 from fedrepro.methods.federated.self_supervised._local_models import (
     KeepsLocalModel,
     mean_convolution_distance,
@@ -59,10 +59,10 @@ def distances(method: KeepsLocalModel, task: Task) -> list[list[float]]:
             gaps = [server[n][0] - own[n][k] for n in names if not is_buffer(n)]
             apart.append(sum(float(gap.double().square().sum()) for gap in gaps) ** 0.5)
         rows.append(apart)
-        download = method.broadcast(task, server, t, everyone)
-        upload = method.local_update(task, download, t, everyone, memory)
+        download = method.broadcast(Round(task, t, everyone), server)
+        upload = method.local_update(Round(task, t, everyone), download, memory)
         own = dict(upload.each["weights"])
-        server = method.aggregate(task, server, upload, t, everyone)
+        server = method.aggregate(Round(task, t, everyone), server, upload)
     return rows
 
 
@@ -205,9 +205,9 @@ def test_a_fresh_target_is_a_copy_of_where_the_client_starts(
         learner.update = watch
         try:
             for t in range(2):
-                download = method.broadcast(task, server, t, everyone)
-                upload = method.local_update(task, download, t, everyone, memory)
-                server = method.aggregate(task, server, upload, t, everyone)
+                download = method.broadcast(Round(task, t, everyone), server)
+                upload = method.local_update(Round(task, t, everyone), download, memory)
+                server = method.aggregate(Round(task, t, everyone), server, upload)
         finally:
             learner.update = given
         found[method.keeps_target] = (targets[0], targets[-1])

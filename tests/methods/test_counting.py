@@ -13,7 +13,7 @@ from fedrepro.methods.costs.counting import _fitted, _tiny, count_costs
 from fedrepro.methods.costs.op_trace import OpTrace
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.encoders.resnet import ResNet
-from fedrepro.methods.federated.base import FederatedMethod, Task
+from fedrepro.methods.federated.base import FederatedMethod, Round, Task
 from fedrepro.methods.federated.loop import run
 from fedrepro.methods.federated.personalized.fedpac import FedPAC
 from fedrepro.methods.federated.self_supervised.fedema import FedEMA
@@ -74,10 +74,10 @@ def test_counts_are_those_of_a_whole_training_and_of_a_round_really_computed(
     clients, memory = torch.arange(CLIENTS), method.new_memory(real)
     server = method.start(real, 0)
     for t in range(2):
-        download = method.broadcast(real, server, t, clients)
+        download = method.broadcast(Round(real, t, clients), server)
         with FlopCounterMode(display=False) as counter:
-            upload = method.local_update(real, download, t, clients, memory)
-        server = method.aggregate(real, server, upload, t, clients)
+            upload = method.local_update(Round(real, t, clients), download, memory)
+        server = method.aggregate(Round(real, t, clients), server, upload)
     found, counts = count_costs(method, task, IMAGES), run(method, task).counts
     sent = counts["downloaded_bytes"] + counts["uploaded_bytes"]
     assert CLIENTS * found.exchanged == sent

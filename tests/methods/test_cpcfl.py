@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from fedrepro.methods.federated.base import Message, Task
+from fedrepro.methods.federated.base import Message, Round, Task
 from fedrepro.methods.federated.clustered._clustered import Clusters
 from fedrepro.methods.federated.clustered.cpcfl import CPCFL
 from fedrepro.methods.federated.loop import run
@@ -33,9 +33,9 @@ def servers(method: CPCFL, task: Task) -> list[Clusters]:
     states: list[Clusters] = [method.start(task, 0)]
     everyone = torch.arange(task.federation.n_clients)
     for t in range(method.rounds):
-        download = method.broadcast(task, states[-1], t, everyone)
-        upload = method.local_update(task, download, t, everyone, method.new_memory(task))
-        states.append(method.aggregate(task, states[-1], upload, t, everyone))
+        download = method.broadcast(Round(task, t, everyone), states[-1])
+        upload = method.local_update(Round(task, t, everyone), download, method.new_memory(task))
+        states.append(method.aggregate(Round(task, t, everyone), states[-1], upload))
     return states
 
 
@@ -124,10 +124,10 @@ def test_head_rounds_choose_at_random_then_the_lowest_loss_decides(make_task: Ma
 def test_random_choices_depend_on_trial_round_and_client_alone(make_task: MakeTask) -> None:
     task = make_task(sizes=[4] * 12)
     pool = METHOD.start(task, 0).pool
-    everyone = METHOD.choose(task, pool, 0, torch.arange(12))
+    everyone = METHOD.choose(Round(task, 0, torch.arange(12)), pool)
     some = torch.tensor([9, 2, 5])
-    assert torch.equal(METHOD.choose(task, pool, 0, some), everyone[some])
-    other = METHOD.choose(replace(task, seeds=Seeds(1)), pool, 0, torch.arange(12))
+    assert torch.equal(METHOD.choose(Round(task, 0, some), pool), everyone[some])
+    other = METHOD.choose(Round(replace(task, seeds=Seeds(1)), 0, torch.arange(12)), pool)
     assert not torch.equal(everyone, other)
 
 
@@ -139,7 +139,7 @@ def test_a_shared_encoder_is_the_average_of_all_clients_and_heads_stay_apart(
     server = method.start(task, 0)
     trained = {name: torch.randn(3, *value.shape[1:]) for name, value in server.pool.items()}
     upload = Message(each={"weights": trained, "choice": {"choice": torch.tensor([1, 0, 1])}})
-    pool = method.aggregate(task, server, upload, 2, torch.arange(3)).pool
+    pool = method.aggregate(Round(task, 2, torch.arange(3)), server, upload).pool
     for name, value in part(trained, ENCODER).items():
         mean = np.average(value.numpy(), axis=0, weights=[10, 4, 7])
         for n in range(3):

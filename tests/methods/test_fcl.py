@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
 
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.federated import loop
-from fedrepro.methods.federated.base import Memory, Message, Task
+from fedrepro.methods.federated.base import Memory, Message, Round, Task
 from fedrepro.methods.federated.self_supervised._features import all_but, unpacked
 from fedrepro.methods.federated.self_supervised._fusion import FusionLoss, Remote, new_bank
 from fedrepro.methods.federated.self_supervised.fcl import FCL, FusionServer
@@ -45,11 +44,11 @@ def with_objective(task: Task) -> Task:
 
 
 def round_of(
-    method: FCL, task: Task, server: FusionServer, t: int, memory: Memory, clients: Tensor
+    method: FCL, now: Round, server: FusionServer, memory: Memory
 ) -> tuple[Message, Message, FusionServer]:
-    download = method.broadcast(task, server, t, clients)
-    upload = method.local_update(task, download, t, clients, memory)
-    return download, upload, method.aggregate(task, server, upload, t, clients)
+    download = method.broadcast(now, server)
+    upload = method.local_update(now, download, memory)
+    return download, upload, method.aggregate(now, server, upload)
 
 
 # The loss, Eq. 12
@@ -64,7 +63,7 @@ def fusion_step(
     assert task.augmentation is not None
     server = method.start(task, 0)
     clients = torch.arange(2)
-    work = FusionLoss(replace(method, batch_size=4), learner, task, remote, 4, clients)
+    work = FusionLoss(replace(method, batch_size=4), learner, Round(task, 4, clients), remote)
     state = take(server.query, [0, 0])
     memory = {**take(server.key, [0, 0]), **new_bank(learner, 2, state["projector.0.weight"])}
     enqueue(memory, "queue", unit(torch.randn(2, 3, 4)))
@@ -147,12 +146,12 @@ def test_remote_features_are_everybody_elses_of_the_last_round(make_task: MakeTa
     method, clients = fcl(), torch.arange(3)
     memory = method.new_memory(task)
     server = method.start(task, 0)
-    download, upload, server = round_of(method, task, server, 0, memory, clients)
+    download, upload, server = round_of(method, Round(task, 0, clients), server, memory)
     assert set(download.shared) == {"weights", "momentum"}
     assert not download.each
     sent = unpacked(dict(upload.each["features"]))
     assert [len(features) for features in sent] == [6, 4, 6]  # K, or all of a client's images
-    download = method.broadcast(task, server, 1, clients)
+    download = method.broadcast(Round(task, 1, clients), server)
     received = unpacked(dict(download.each["features"]))
     for client in range(3):
         expected = [sent[other] for other in range(3) if other != client]
@@ -167,8 +166,8 @@ def test_a_client_that_receives_nothing_contrasts_with_its_own_features(
     method = fcl(neighbourhood_matching=False)
     memory = method.new_memory(task)
     server = method.start(task, 0)
-    _, _, server = round_of(method, task, server, 0, memory, torch.tensor([0]))
-    _, upload, _ = round_of(method, task, server, 1, memory, torch.tensor([0, 1]))
+    _, _, server = round_of(method, Round(task, 0, torch.tensor([0])), server, memory)
+    _, upload, _ = round_of(method, Round(task, 1, torch.tensor([0, 1])), server, memory)
     assert bool((upload.log["loss"] > 0.5).all())
     assert bool(upload.log["false_negative_ratio"].isfinite().all())
 
@@ -178,9 +177,9 @@ def test_features_of_absent_clients_stay_on_the_server(make_task: MakeTask) -> N
     method = fcl()
     memory = method.new_memory(task)
     server = method.start(task, 0)
-    _, _, server = round_of(method, task, server, 0, memory, torch.tensor([0, 1]))
+    _, _, server = round_of(method, Round(task, 0, torch.tensor([0, 1])), server, memory)
     first = server.banks[0]
-    _, _, server = round_of(method, task, server, 1, memory, torch.tensor([1, 2]))
+    _, _, server = round_of(method, Round(task, 1, torch.tensor([1, 2])), server, memory)
     assert sorted(server.banks) == [0, 1, 2]
     assert torch.equal(server.banks[0], first)
     assert all_but(server.banks, 2).shape == (12, 4)
@@ -213,7 +212,7 @@ def test_both_encoders_are_averaged_by_numbers_of_images(make_task: MakeTask) ->
     task = with_objective(make_task((10, 5)))
     method, clients = fcl(), torch.arange(2)
     server = method.start(task, 0)
-    _, upload, after = round_of(method, task, server, 0, method.new_memory(task), clients)
+    _, upload, after = round_of(method, Round(task, 0, clients), server, method.new_memory(task))
     for payload, averaged in (("weights", after.query), ("momentum", after.key)):
         for name, value in upload.each[payload].items():
             torch.testing.assert_close(averaged[name][0], (2 * value[0] + value[1]) / 3)
@@ -239,10 +238,10 @@ def test_the_bank_stays_with_its_client_between_rounds(make_task: MakeTask) -> N
     method = fcl()
     memory = method.new_memory(task)
     server = method.start(task, 0)
-    _, _, server = round_of(method, task, server, 0, memory, torch.tensor([0, 1]))
+    _, _, server = round_of(method, Round(task, 0, torch.tensor([0, 1])), server, memory)
     first = clone(memory.bank)
     assert first["queue.filled"].tolist() == [6, 6, 0]
-    round_of(method, task, server, 1, memory, torch.tensor([1, 2]))
+    round_of(method, Round(task, 1, torch.tensor([1, 2])), server, memory)
     assert torch.equal(memory.bank["queue.features"][0], first["queue.features"][0])
     assert not torch.equal(memory.bank["queue.features"][1], first["queue.features"][1])
 

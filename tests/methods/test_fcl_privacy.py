@@ -19,7 +19,7 @@ from torch import Tensor
 from fedrepro.methods.data.federation import Federation, ImageSet, to_float
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.encoders.cnn import CNN
-from fedrepro.methods.federated.base import Message, Task
+from fedrepro.methods.federated.base import Message, Round, Task
 from fedrepro.methods.federated.self_supervised._features import batchwise, unpacked
 from fedrepro.methods.federated.self_supervised.fcl import FCL, FCLMemory, FusionServer
 from fedrepro.methods.nn.classifier import Classifier, dense_head
@@ -69,8 +69,8 @@ def upload_of(
     settings = {"learning_rate": 0.003, "local_epochs": 3, "batch_size": 50, **options}
     method = FCL(rounds=9, neighbours=2, **settings)
     memory, server = method.new_memory(task), method.start(task, 0)
-    download = method.broadcast(task, server, t, EVERYONE)
-    return method, memory, server, method.local_update(task, download, t, EVERYONE, memory)
+    download = method.broadcast(Round(task, t, EVERYONE), server)
+    return method, memory, server, method.local_update(Round(task, t, EVERYONE), download, memory)
 
 
 def matched(mixed_images: int) -> int:

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 
 from fedrepro.methods.data.views.augment import Augmentation
-from fedrepro.methods.federated.base import Message, Task
+from fedrepro.methods.federated.base import Message, Round, Task
 from fedrepro.methods.federated.client_memory import ClientStates
 from fedrepro.methods.federated.loop import run
 from fedrepro.methods.federated.self_supervised.featarc import (
@@ -61,12 +61,12 @@ def test_loss_loses_lambda_times_the_agreement(make_task: MakeTask) -> None:
 def test_a_client_takes_the_model_that_sees_as_its_own_does(make_task: MakeTask) -> None:
     task = prepared(make_task())
     models = METHOD.start(task, 0).models
-    clients = torch.arange(3)
-    assert METHOD.chosen(task, models, clients, METHOD.new_memory(task)).tolist() == [0, 1, 0]
+    now = Round(task, 0, torch.arange(3))
+    assert METHOD.chosen(now, models, METHOD.new_memory(task)).tolist() == [0, 1, 0]
     own = part(take(models, [1, 0, 1]), "encoder")
     memory = FeatARCMemory(ClientStates(torch.tensor([True, True, False]), own))
     # Clients 0 and 1 hold copies of models 1 and 0; client 2 has none of its own yet.
-    assert METHOD.chosen(task, models, clients, memory).tolist() == [1, 0, 0]
+    assert METHOD.chosen(now, models, memory).tolist() == [1, 0, 0]
 
 
 def test_models_are_averaged_over_those_who_took_them(make_task: MakeTask) -> None:
@@ -75,7 +75,7 @@ def test_models_are_averaged_over_those_who_took_them(make_task: MakeTask) -> No
     sent = {k: torch.randn(3, *v.shape[1:]) for k, v in server.models.items()}
     choice = {"choice": torch.tensor([0, 0, 0])}
     up = Message(each={"weights": sent, "choice": choice})
-    after = METHOD.aggregate(task, server, up, 0, torch.arange(3))
+    after = METHOD.aggregate(Round(task, 0, torch.arange(3)), server, up)
     for name, value in sent.items():
         expected = (5 * value[0] + 10 * value[1] + 15 * value[2]) / 30
         torch.testing.assert_close(after.models[name][0], expected)

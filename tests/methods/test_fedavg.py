@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from fedrepro.methods.federated.base import Message, Task
+from fedrepro.methods.federated.base import Message, Round, Task
 from fedrepro.methods.federated.loop import run
 from fedrepro.methods.federated.supervised.fedavg import FedAvg
 from fedrepro.methods.nn.classifier import ENCODER
@@ -23,9 +23,9 @@ def trained_server(method: FedAvg, task: Task) -> State:
     server: State = method.start(task, 0)
     for t in range(method.rounds):
         clients = method.participants(task, t)
-        download = method.broadcast(task, server, t, clients)
-        upload = method.local_update(task, download, t, clients, method.new_memory(task))
-        server = method.aggregate(task, server, upload, t, clients)
+        download = method.broadcast(Round(task, t, clients), server)
+        upload = method.local_update(Round(task, t, clients), download, method.new_memory(task))
+        server = method.aggregate(Round(task, t, clients), server, upload)
     return server
 
 
@@ -51,7 +51,7 @@ def test_clients_are_weighted_by_their_images_as_numpy_averages(make_task: MakeT
     task = make_task(sizes=(10, 4, 7))
     stacked = {"encoder.w": torch.randn(2, 3, 4), "head.b": torch.randn(2, 5)}
     upload = Message(each={"weights": stacked})
-    average = METHOD.aggregate(task, None, upload, 0, torch.tensor([2, 0]))
+    average = METHOD.aggregate(Round(task, 0, torch.tensor([2, 0])), None, upload)
     for name, value in stacked.items():
         expected = np.average(value.numpy(), axis=0, weights=[7, 10])
         np.testing.assert_allclose(average[name][0].numpy(), expected, rtol=1e-6)
@@ -60,10 +60,10 @@ def test_clients_are_weighted_by_their_images_as_numpy_averages(make_task: MakeT
 def test_a_round_is_the_average_of_clients_trained_alone(make_task: MakeTask) -> None:
     task = make_task(sizes=(10, 4, 7))
     start = METHOD.start(task, 0)
-    download = METHOD.broadcast(task, start, 0, torch.arange(3))
+    download = METHOD.broadcast(Round(task, 0, torch.arange(3)), start)
     alone = [
         METHOD.local_update(
-            task, download, 0, torch.tensor([client]), METHOD.new_memory(task)
+            Round(task, 0, torch.tensor([client])), download, METHOD.new_memory(task)
         ).each["weights"]
         for client in range(3)
     ]
@@ -118,9 +118,9 @@ def test_only_participants_are_averaged(make_task: MakeTask) -> None:
     method = replace(METHOD, participation=0.5, rounds=1)
     clients = method.participants(task, 0)
     assert len(clients) == 2
-    download = method.broadcast(task, method.start(task, 0), 0, clients)
+    download = method.broadcast(Round(task, 0, clients), method.start(task, 0))
     everyone = method.local_update(
-        task, download, 0, torch.arange(4), method.new_memory(task)
+        Round(task, 0, torch.arange(4)), download, method.new_memory(task)
     ).each["weights"]
     expected = {name: v.mean(0) for name, v in take(everyone, clients).items()}
     for name, value in trained_server(method, task).items():

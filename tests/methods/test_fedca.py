@@ -11,7 +11,7 @@ import torch
 from fedrepro.methods.data.federation import ImageSet
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.federated import loop
-from fedrepro.methods.federated.base import Task
+from fedrepro.methods.federated.base import Round, Task
 from fedrepro.methods.federated.self_supervised.fedca import (
     DICTIONARY,
     FedCA,
@@ -88,12 +88,12 @@ def test_the_dictionary_holds_everybodys_features_of_the_last_round(make_task: M
     task, clients = with_base(make_task((8, 4, 8))), torch.arange(3)
     memory = METHOD.new_memory(task)
     server = METHOD.start(task, 0)
-    first = METHOD.broadcast(task, server, 0, clients)
+    first = METHOD.broadcast(Round(task, 0, clients), server)
     assert set(first.shared) == {"weights"}
-    upload = METHOD.local_update(task, first, 0, clients, memory)
+    upload = METHOD.local_update(Round(task, 0, clients), first, memory)
     assert upload.each["features"]["count"].tolist() == [6, 4, 6]
-    server = METHOD.aggregate(task, server, upload, 0, clients)
-    shared = METHOD.broadcast(task, server, 1, clients).shared
+    server = METHOD.aggregate(Round(task, 0, clients), server, upload)
+    shared = METHOD.broadcast(Round(task, 1, clients), server).shared
     assert torch.equal(shared["features"][DICTIONARY], upload.each["features"]["features"])
 
 
@@ -102,7 +102,9 @@ def test_uploaded_features_are_those_of_a_clients_own_images(make_task: MakeTask
     method = replace(METHOD, batch_size=8)
     clients, server = torch.arange(2), method.start(task, 0)
     upload = method.local_update(
-        task, method.broadcast(task, server, 0, clients), 0, clients, method.new_memory(task)
+        Round(task, 0, clients),
+        method.broadcast(Round(task, 0, clients), server),
+        method.new_memory(task),
     )
     learner = method.learner(task)
     for client in range(2):

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from fedrepro.methods.clusters.kmeans import kmeans
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.federated import loop
-from fedrepro.methods.federated.base import Task
+from fedrepro.methods.federated.base import Round, Task
 from fedrepro.methods.federated.self_supervised.feddc import ClusterLoss, FedDC
 from fedrepro.methods.objectives._deepcluster import CENTROIDS, DeepCluster, DeepClusterLearner
 from fedrepro.methods.state import take
@@ -48,7 +48,7 @@ def test_every_epoch_clusters_each_clients_own_images(make_task: MakeTask) -> No
     one = METHOD.start(task, 0)
     state = take(one, [0, 0])
     clients = torch.arange(2)
-    work = METHOD.local_loss(task, 5, clients)
+    work = METHOD.local_loss(Round(task, 5, clients))
     assert isinstance(work, ClusterLoss)
     memory = learner.memory(state)
     own = torch.stack(task.federation.train_of)

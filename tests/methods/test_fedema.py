@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from fedrepro.methods.data.views.augment import Augmentation
-from fedrepro.methods.federated.base import Task
+from fedrepro.methods.federated.base import Round, Task
 from fedrepro.methods.federated.self_supervised._local_models import (
     KeepsLocalModel,
     encoder_distance,
@@ -60,7 +60,7 @@ def test_fedema_scales_each_client_by_its_first_divergence(make_task: MakeTask) 
     method, task = FedEMA(autoscaler_tau=0.5), make_task((4, 4))
     memory = method.new_memory(task)
     received, own = states()
-    first = method.merge(task, received, own, 1, TWO, memory)
+    first = method.merge(Round(task, 1, TWO), received, own, memory)
     # Whatever the divergence, the first share is τ: λ is 0.1 and 0.05.
     assert first["encoder.a.weight"][:, 0, 0].tolist() == pytest.approx([1.5, 3.0])
     assert first["predictor.0.weight"].flatten().tolist() == pytest.approx([3.5, 3.5])
@@ -70,14 +70,14 @@ def test_fedema_scales_each_client_by_its_first_divergence(make_task: MakeTask) 
     closer_and_further = {
         k: v * torch.tensor([0.2, 3.0]).view(2, *[1] * (v.dim() - 1)) for k, v in own.items()
     }
-    later = method.merge(task, received, closer_and_further, 2, TWO, memory)
+    later = method.merge(Round(task, 2, TWO), received, closer_and_further, memory)
     assert later["encoder.a.weight"][:, 0, 0].tolist() == pytest.approx([0.1 * 0.6, 18.0])
 
 
 def test_fedu_keeps_its_own_predictor_only_where_models_diverged(make_task: MakeTask) -> None:
     received, own = states()
     method, task = FedU(divergence_threshold=5.0), make_task((4, 4))
-    merged = method.merge(task, received, own, 1, TWO, method.new_memory(task))
+    merged = method.merge(Round(task, 1, TWO), received, own, method.new_memory(task))
     assert merged["predictor.0.weight"].flatten().tolist() == [0.0, 7.0]
     for name in ("encoder.a.weight", "projector.0.weight", "encoder.norm.running_mean"):
         assert torch.equal(merged[name], received[name])
@@ -95,17 +95,17 @@ def test_the_next_round_starts_from_the_mixture_of_received_and_kept(
     )
     memory = method.new_memory(task)
     server = method.start(task, 0)
-    download = method.broadcast(task, server, 0, TWO)
-    start = method.begin(task, download, 0, TWO, memory)
+    download = method.broadcast(Round(task, 0, TWO), server)
+    start = method.begin(Round(task, 0, TWO), download, memory)
     assert all(torch.equal(start[name][1], server[name][0]) for name in server)
 
     # Only client 1 trains in the first round: client 0 meets the second one as a newcomer.
     only = torch.tensor([1])
-    upload = method.local_update(task, download, 0, only, memory)
+    upload = method.local_update(Round(task, 0, only), download, memory)
     own = upload.each["weights"]
     target = take(memory.objective.state, only)
-    download = method.broadcast(task, server, 1, TWO)
-    start = method.begin(task, download, 1, TWO, memory)
+    download = method.broadcast(Round(task, 1, TWO), server)
+    start = method.begin(Round(task, 1, TWO), download, memory)
     assert all(torch.equal(start[name][0], server[name][0]) for name in server)
     share = {"FedEMA": 0.7, "FedU": 1.0}[type(method).__name__]
     expected = mixed(own, repeat(server, 1), torch.tensor([share]))

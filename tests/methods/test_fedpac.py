@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 
 from fedrepro.methods.data.federation import to_float
+from fedrepro.methods.federated.base import Round
 from fedrepro.methods.federated.loop import run
 from fedrepro.methods.federated.personalized.fedpac import Aligned, FedPAC
 from fedrepro.methods.state import part
@@ -21,14 +22,14 @@ METHOD = FedPAC(rounds=2, local_epochs=1, batch_size=5, learning_rate=0.01)
 def test_first_the_classifier_learns_and_then_the_encoder(make_task: MakeTask) -> None:
     task, clients = make_task(), torch.arange(3)
     server = METHOD.start(task, 0)
-    down = METHOD.broadcast(task, server, 0, clients)
-    heads_only = replace(METHOD, local_epochs=0).local_update(task, down, 0, clients, {})
+    down = METHOD.broadcast(Round(task, 0, clients), server)
+    heads_only = replace(METHOD, local_epochs=0).local_update(Round(task, 0, clients), down, {})
     for name, value in heads_only.each["encoder"].items():
         assert torch.equal(value, server.encoder[name].expand_as(value))
     assert not torch.equal(
         heads_only.each["classifier"]["head.0.weight"], down.each["classifier"]["head.0.weight"]
     )
-    both = METHOD.local_update(task, down, 0, clients, METHOD.new_memory(task))
+    both = METHOD.local_update(Round(task, 0, clients), down, METHOD.new_memory(task))
     for name, value in both.each["classifier"].items():
         assert torch.equal(value, heads_only.each["classifier"][name])
 
@@ -54,9 +55,11 @@ def test_global_centroids_are_means_over_all_images_of_a_class(make_task: MakeTa
     task, clients = make_task(sizes=(4, 9, 7)), torch.arange(3)
     server = METHOD.start(task, 0)
     up = METHOD.local_update(
-        task, METHOD.broadcast(task, server, 0, clients), 0, clients, METHOD.new_memory(task)
+        Round(task, 0, clients),
+        METHOD.broadcast(Round(task, 0, clients), server),
+        METHOD.new_memory(task),
     )
-    after = METHOD.aggregate(task, server, up, 0, clients)
+    after = METHOD.aggregate(Round(task, 0, clients), server, up)
     train = task.federation.train
     assert train.labels is not None
     rows = []
@@ -73,9 +76,11 @@ def test_every_client_gets_a_mixture_of_all_classifiers(make_task: MakeTask) -> 
     task, clients = make_task(), torch.arange(3)
     server = METHOD.start(task, 0)
     up = METHOD.local_update(
-        task, METHOD.broadcast(task, server, 0, clients), 0, clients, METHOD.new_memory(task)
+        Round(task, 0, clients),
+        METHOD.broadcast(Round(task, 0, clients), server),
+        METHOD.new_memory(task),
     )
-    after = METHOD.aggregate(task, server, up, 0, clients)
+    after = METHOD.aggregate(Round(task, 0, clients), server, up)
     sent = up.each["classifier"]["head.0.weight"]
     low, high = sent.min(0).values, sent.max(0).values
     assert bool((after.heads["head.0.weight"] >= low - 1e-6).all())

@@ -13,7 +13,7 @@ from torch import Tensor
 from fedrepro.methods.clusters.soft_assignment import CENTRES
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.federated import loop
-from fedrepro.methods.federated.base import Task
+from fedrepro.methods.federated.base import Round, Task
 from fedrepro.methods.federated.reference.centralized_byol import CentralizedBYOL
 from fedrepro.methods.federated.reference.single_training import SingleTraining
 from fedrepro.methods.federated.self_supervised._initial_centres import with_initial_centres
@@ -102,7 +102,8 @@ def rlc(make_task: MakeTask) -> tuple[FedRLC, Task, CrossedKLLearner]:
 def test_label_divergence_is_that_of_the_mean_of_two_views(make_task: MakeTask) -> None:
     method, task, learner = rlc(make_task)
     received, own = (learner.new(torch.Generator().manual_seed(k)) for k in (0, 1))
-    found = method.label_divergence(task, received, own, 3, client=1)
+    now = Round(task, 3, torch.tensor([1]))
+    found = method.label_divergence(now, received, own)
     stream = task.seeds.generator("centre views", 3, 1)
     images = task.federation.train.images[task.federation.train_of[1]]
     assert task.augmentation is not None
@@ -115,7 +116,7 @@ def test_label_divergence_is_that_of_the_mean_of_two_views(make_task: MakeTask) 
     q_global, q_own = labels(received), labels(own)
     expected = sum(float((q_global[i] * (q_global[i] / q_own[i]).log()).sum()) for i in range(7))
     assert float(found) == pytest.approx(expected / 7, rel=1e-4)
-    assert float(method.label_divergence(task, own, own, 3, 1)) == pytest.approx(0, abs=1e-6)
+    assert float(method.label_divergence(now, own, own)) == pytest.approx(0, abs=1e-6)
 
 
 def test_fedrlc_merges_networks_as_fedema_and_centres_by_divergence(make_task: MakeTask) -> None:
@@ -124,13 +125,14 @@ def test_fedrlc_merges_networks_as_fedema_and_centres_by_divergence(make_task: M
         {k: v.repeat(2, *[1] * (v.dim() - 1)) for k, v in learner.new(g).items()}
         for g in (torch.Generator().manual_seed(0), torch.Generator().manual_seed(1))
     )
-    found = method.merge(task, received, own, 1, TWO, method.new_memory(task))
-    as_ema = FedEMA().merge(task, received, own, 1, TWO, method.new_memory(task))
+    now = Round(task, 1, TWO)
+    found = method.merge(now, received, own, method.new_memory(task))
+    as_ema = FedEMA().merge(now, received, own, method.new_memory(task))
     for name in found:
         if name != CENTRES:
             torch.testing.assert_close(found[name], as_ema[name])
     for k in range(2):
-        epsilon = method.label_divergence(task, take(received, [k]), take(own, [k]), 1, k)
+        epsilon = method.label_divergence(now.of(TWO[[k]]), take(received, [k]), take(own, [k]))
         share = float(epsilon / (1 + epsilon))
         expected = share * own[CENTRES][k] + (1 - share) * received[CENTRES][k]
         torch.testing.assert_close(found[CENTRES][k], expected)
@@ -173,7 +175,9 @@ def test_fedpnp_labels_by_what_the_client_had_after_its_last_round(make_task: Ma
     memory = method.new_memory(task)
     server = method.start(task, 0)
     only = torch.tensor([1])
-    upload = method.local_update(task, method.broadcast(task, server, 0, only), 0, only, memory)
+    upload = method.local_update(
+        Round(task, 0, only), method.broadcast(Round(task, 0, only), server), memory
+    )
     assert memory.objective.state[KNOWN].tolist() == [False, True]
     kept = memory.objective.state["past.cluster_head.0.weight"][1]
     assert torch.equal(kept, upload.each["weights"]["cluster_head.0.weight"][0])

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 
 from fedrepro.methods.data.federation import to_float
 from fedrepro.methods.encoders.resnet import ResNet
-from fedrepro.methods.federated.base import Task
+from fedrepro.methods.federated.base import Round, Task
 from fedrepro.methods.federated.loop import run
 from fedrepro.methods.federated.split.fsl import FSL, Split, Wire
 from fedrepro.methods.nn.classifier import Classifier, dense_head
@@ -81,10 +81,10 @@ def test_the_server_goes_from_client_to_client_and_clients_are_averaged(
 ) -> None:
     task, clients = split(make_task(sizes=(8, 12))), torch.arange(2)
     server = METHOD.start(task, 0)
-    down = METHOD.broadcast(task, server, 0, clients)
+    down = METHOD.broadcast(Round(task, 0, clients), server)
     assert all(name.startswith("encoder.module.") for name in down.shared["weights"])
-    up = METHOD.local_update(task, down, 0, clients, METHOD.new_memory(task))
-    after = METHOD.aggregate(task, server, up, 0, clients)
+    up = METHOD.local_update(Round(task, 0, clients), down, METHOD.new_memory(task))
+    after = METHOD.aggregate(Round(task, 0, clients), server, up)
     for name, value in up.each["weights"].items():
         expected = 0.4 * value[0] + 0.6 * value[1]
         torch.testing.assert_close(after[name][0], expected)
@@ -97,9 +97,9 @@ def test_local_losses_train_both_halves_apart_and_average_them(make_task: MakeTa
     method = replace(LOCAL, rounds=1, batch_size=12)
     task, clients = split(make_task(sizes=(8, 12))), torch.arange(2)
     server = method.start(task, 0)
-    down = method.broadcast(task, server, 0, clients)
-    up = method.local_update(task, down, 0, clients, method.new_memory(task))
-    found = method.aggregate(task, server, up, 0, clients)
+    down = method.broadcast(Round(task, 0, clients), server)
+    up = method.local_update(Round(task, 0, clients), down, method.new_memory(task))
+    found = method.aggregate(Round(task, 0, clients), server, up)
 
     network, portion = two_modules(task.model.encoder), task.federation.train
     assert portion.labels is not None
@@ -147,7 +147,9 @@ def test_clients_with_a_loss_of_their_own_do_not_see_the_servers_half(make_task:
     other = {k: v + (k.startswith(("head", "encoder.layer"))) for k, v in server.items()}
     sent = [
         LOCAL.local_update(
-            task, LOCAL.broadcast(task, one, 0, clients), 0, clients, LOCAL.new_memory(task)
+            Round(task, 0, clients),
+            LOCAL.broadcast(Round(task, 0, clients), one),
+            LOCAL.new_memory(task),
         ).each["weights"]
         for one in (server, other)
     ]

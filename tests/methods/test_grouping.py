@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from fedrepro.methods.federated.base import Task
+from fedrepro.methods.federated.base import Round, Task
 from fedrepro.methods.federated.supervised.fedprox import Proximal
 from fedrepro.methods.nn.classifier import Classifier, dense_head
 from fedrepro.methods.nn.layers import BatchNorm, Conv2d, GlobalAveragePool, Sequential
@@ -247,9 +247,9 @@ def test_a_round_of_unlike_clients_is_that_of_clients_alone(make_task: MakeTask,
         task = replace(make_task((11, 3, 8, 1)), grouping=grouping)
         clients, memory, server = torch.arange(4), method.new_memory(task), method.start(task, 0)
         for t in range(2):
-            download = method.broadcast(task, server, t, clients)
-            upload = method.local_update(task, download, t, clients, memory)
-            server = method.aggregate(task, server, upload, t, clients)
+            download = method.broadcast(Round(task, t, clients), server)
+            upload = method.local_update(Round(task, t, clients), download, memory)
+            server = method.aggregate(Round(task, t, clients), server, upload)
         return dict(upload.each)
 
     alone, together = round_of(Grouping(1)), round_of(Grouping(4, padded=True))

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from fedrepro.methods.encoders.cnn import CNN
-from fedrepro.methods.federated.base import Task
+from fedrepro.methods.federated.base import Round, Task
 from fedrepro.methods.federated.loop import run
 from fedrepro.methods.federated.supervised.heterofl import (
     HeteroFL,
@@ -74,9 +74,11 @@ def test_equal_levels_average_without_weights(make_task: MakeTask) -> None:
     method = replace(METHOD, levels=(1.0,))
     server = method.start(task, 0)
     up = method.local_update(
-        task, method.broadcast(task, server, 0, clients), 0, clients, method.new_memory(task)
+        Round(task, 0, clients),
+        method.broadcast(Round(task, 0, clients), server),
+        method.new_memory(task),
     )
-    after = method.aggregate(task, server, up, 0, clients)
+    after = method.aggregate(Round(task, 0, clients), server, up)
     for name, value in up.each["weights 1"].items():
         torch.testing.assert_close(after[name][0], (value[0] + value[1]) / 2)
 
@@ -86,7 +88,7 @@ def test_logits_of_absent_classes_are_zero(make_task: MakeTask) -> None:
     labels = task.federation.train.labels
     assert labels is not None
     labels[:10] = 1
-    work = PresentClasses(task, 1.0, torch.tensor([0]))
+    work = PresentClasses(Round(task, 0, torch.tensor([0])), 1.0)
     batch = Batch((0,), torch.arange(4).view(1, 4), torch.arange(4).view(1, 4), 0)
     logits = work.logits(task.new_model("m"), {}, batch)
     assert bool((logits[:, :, [0, 2]] == 0).all())

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from fedrepro.methods.data.federation import to_float
-from fedrepro.methods.federated.base import Message, Task
+from fedrepro.methods.federated.base import Message, Round, Task
 from fedrepro.methods.federated.client_memory import ClientMemory
 from fedrepro.methods.federated.clustered._clustered import Clusters
 from fedrepro.methods.federated.clustered.ifca import IFCA
@@ -43,7 +43,13 @@ def test_a_failed_clustering_starts_again_with_other_weights(make_task: MakeTask
     for trial in range(8):
         task = make_task(sizes=(10, 10), trial=trial)
         agreed = [
-            len(set(method.choose(task, method.start(task, a).pool, 0, torch.arange(2)).tolist()))
+            len(
+                set(
+                    method.choose(
+                        Round(task, 0, torch.arange(2)), method.start(task, a).pool
+                    ).tolist()
+                )
+            )
             == 1
             for a in range(method.max_restarts + 1)
         ]
@@ -83,7 +89,7 @@ def test_with_a_pre_trained_encoder_only_heads_are_random(make_task: MakeTask) -
 def test_every_client_takes_the_model_of_lowest_loss(make_task: MakeTask) -> None:
     task = make_task(sizes=(10, 7, 10, 4))
     pool = replace(METHOD, n_clusters=4).start(task, 0).pool
-    choice = METHOD.choose(task, pool, 0, torch.arange(4))
+    choice = METHOD.choose(Round(task, 0, torch.arange(4)), pool)
     train = task.federation.train
     assert train.labels is not None
     for client, index in enumerate(task.federation.train_of):
@@ -107,7 +113,7 @@ def test_a_cluster_is_the_weighted_average_of_its_clients_and_stays_if_it_has_no
     server = method.start(task, 0)
     trained = {name: torch.randn(3, *value.shape[1:]) for name, value in server.pool.items()}
     upload = Message(each={"weights": trained, "choice": {"choice": torch.tensor([2, 0, 2])}})
-    after = method.aggregate(task, server, upload, 0, torch.tensor([0, 1, 3]))
+    after = method.aggregate(Round(task, 0, torch.tensor([0, 1, 3])), server, upload)
     for name, value in trained.items():
         both = np.average(value[[0, 2]].numpy(), axis=0, weights=[10, 5])
         np.testing.assert_allclose(after.pool[name][2].numpy(), both, rtol=1e-5, atol=1e-7)
@@ -121,7 +127,7 @@ def test_a_client_that_never_took_part_is_evaluated_with_its_best_model(
 ) -> None:
     task = make_task()
     server = Clusters(METHOD.start(task, 0).pool, torch.tensor([1, -1, 0]))
-    best = METHOD.choose(task, server.pool, 0, torch.arange(3))
+    best = METHOD.choose(Round(task, 0, torch.arange(3)), server.pool)
     _, choice = METHOD.personal_models(task, server, ClientMemory())
     assert choice.tolist() == [1, int(best[1]), 0]
     assert server.choice.tolist() == [1, -1, 0]
@@ -130,7 +136,7 @@ def test_a_client_that_never_took_part_is_evaluated_with_its_best_model(
 def test_clients_may_choose_again_before_they_are_evaluated(make_task: MakeTask) -> None:
     task = make_task()
     method = replace(METHOD, choose_again=True)
-    best = METHOD.choose(task, METHOD.start(task, 0).pool, 0, torch.arange(3))
+    best = METHOD.choose(Round(task, 0, torch.arange(3)), METHOD.start(task, 0).pool)
     server = Clusters(METHOD.start(task, 0).pool, 1 - best)
     for one, expected in ((METHOD, 1 - best), (method, best)):
         _, choice = one.personal_models(task, server, ClientMemory())
@@ -187,7 +193,9 @@ def test_clients_at_once_and_repetition_do_not_change_a_run(two_rules: MakeTask)
 def test_heads_of_different_clusters_part_ways(two_rules: MakeTask) -> None:
     task = two_rules()
     server = METHOD.start(task, 0)
-    trained = METHOD.train_supervised(task, server.pool, task.federation.group, 0, torch.arange(6))
+    trained = METHOD.train_supervised(
+        Round(task, 0, torch.arange(6)), server.pool, task.federation.group
+    )
     merged = METHOD.merge(server.pool, trained, task.federation.group, torch.ones(6))
     for name, value in part(merged, HEAD).items():
         torch.testing.assert_close(value[0], trained[name][:3].mean(0))

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from fedrepro.methods.federated.base import FederatedMethod, Message, Server, Task
+from fedrepro.methods.federated.base import FederatedMethod, Message, Round, Server, Task
 from fedrepro.methods.federated.client_memory import ClientMemory
 from fedrepro.methods.federated.loop import run
 from fedrepro.methods.federated.supervised.fedavg import FedAvg
@@ -38,33 +38,27 @@ class Counting(FederatedMethod):
     def new_memory(self, task: Task) -> Visits:
         return Visits(torch.zeros(task.federation.n_clients))
 
-    def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
+    def broadcast(self, now: Round, server: Server) -> Message:
         return Message(shared={"number": {"n": torch.tensor([server])}})
 
-    def local_update(
-        self, task: Task, download: Message, t: int, clients: Tensor, memory: Visits
-    ) -> Message:
-        memory.visits[clients] += 1
-        own = download.shared["number"]["n"].expand(len(clients)) + 1
-        if t == self.diverges_in:
+    def local_update(self, now: Round, download: Message, memory: Visits) -> Message:
+        memory.visits[now.clients] += 1
+        own = download.shared["number"]["n"].expand(len(now.clients)) + 1
+        if now.t == self.diverges_in:
             own = own / 0
-        log = {"choice": clients.to(torch.int16), "loss": own.clone()}
-        return Message(each={"number": {"n": own}, "extra": {"i": clients}}, log=log)
+        log = {"choice": now.clients.to(torch.int16), "loss": own.clone()}
+        return Message(each={"number": {"n": own}, "extra": {"i": now.clients}}, log=log)
 
-    def aggregate(
-        self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
-    ) -> Server:
+    def aggregate(self, now: Round, server: Server, upload: Message) -> Server:
         return float(upload.each["number"]["n"].mean())
 
-    def failed(self, task: Task, server: Server, t: int, attempt: int) -> bool:
-        return attempt < self.failures and t == self.fails_in
+    def failed(self, now: Round, server: Server, attempt: int) -> bool:
+        return attempt < self.failures and now.t == self.fails_in
 
     def finish(self, task: Task, server: Server, memory: Visits) -> Server:
         return server + 1000
 
-    def personal_models(
-        self, task: Task, server: Server, clients: Tensor, memory: Visits
-    ) -> tuple[State, Tensor]:
+    def personal_models(self, task: Task, server: Server, memory: Visits) -> tuple[State, Tensor]:
         raise NotImplementedError
 
     def evaluate(

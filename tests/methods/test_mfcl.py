@@ -10,7 +10,7 @@ import torch.nn.functional as F
 
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.encoders.resnet import ResNet
-from fedrepro.methods.federated.base import Task
+from fedrepro.methods.federated.base import Round, Task
 from fedrepro.methods.federated.loop import run
 from fedrepro.methods.federated.split.mfcl import MFCL, ModuleAndDecoder, rebuilding_loss
 from fedrepro.methods.nn.classifier import Classifier, dense_head
@@ -91,10 +91,8 @@ def test_table_18s_variance_reaches_the_module_its_decoder_and_its_representatio
         norms += [one for one in method._autoencoder(task).decoder if hasattr(one, "variance")]
         assert [one.variance for one in norms] == [variance] * 4
         up = method.local_update(
-            task,
-            method.broadcast(task, server, 2, clients),
-            2,
-            clients,
+            Round(task, 2, clients),
+            method.broadcast(Round(task, 2, clients), server),
             method.new_memory(task),
         ).in_pieces["representations"]
         assert isinstance(up, Representations)
@@ -107,15 +105,17 @@ def test_the_servers_share_nothing(make_task: MakeTask) -> None:
     server, clients = SHORT.start(task, 0), torch.arange(3)
     assert not set(server.first) & set(server.second)
     up = SHORT.local_update(
-        task, SHORT.broadcast(task, server, 0, clients), 0, clients, SHORT.new_memory(task)
+        Round(task, 0, clients),
+        SHORT.broadcast(Round(task, 0, clients), server),
+        SHORT.new_memory(task),
     )
-    after = SHORT.aggregate(task, server, up, 0, clients)
+    after = SHORT.aggregate(Round(task, 0, clients), server, up)
     assert all(torch.equal(after.second[k], v) for k, v in server.second.items())
-    last = SHORT.broadcast(task, after, 2, clients)
+    last = SHORT.broadcast(Round(task, 2, clients), after)
     assert all(name.startswith("encoder.module.") for name in last.shared["weights"])
-    up = SHORT.local_update(task, last, 2, clients, SHORT.new_memory(task))
+    up = SHORT.local_update(Round(task, 2, clients), last, SHORT.new_memory(task))
     assert (list(up.each), list(up.in_pieces)) == ([], ["representations"])
-    done = SHORT.aggregate(task, after, up, 2, clients)
+    done = SHORT.aggregate(Round(task, 2, clients), after, up)
     assert all(torch.equal(done.first[k], v) for k, v in after.first.items())
     assert any(not torch.equal(done.second[k], v) for k, v in after.second.items())
 
@@ -127,14 +127,16 @@ def test_masks_change_nothing_but_what_the_server_sees(make_task: MakeTask) -> N
     clients = torch.arange(3)
     for method, server in ((SHORT, open_server), (hidden, masked_server)):
         up = method.local_update(
-            task, method.broadcast(task, server, 0, clients), 0, clients, method.new_memory(task)
+            Round(task, 0, clients),
+            method.broadcast(Round(task, 0, clients), server),
+            method.new_memory(task),
         )
         if method is hidden:
             assert list(up.each) == ["masked weights"]
             assert all(v.dtype == torch.int64 for v in up.each["masked weights"].values())
-            masked_server = method.aggregate(task, server, up, 0, clients)
+            masked_server = method.aggregate(Round(task, 0, clients), server, up)
         else:
-            open_server = method.aggregate(task, server, up, 0, clients)
+            open_server = method.aggregate(Round(task, 0, clients), server, up)
     for name, value in open_server.first.items():
         torch.testing.assert_close(masked_server.first[name], value, rtol=1e-6, atol=1e-7)
 
@@ -152,7 +154,9 @@ def test_datamix_changes_what_is_sent_and_not_how_much(make_task: MakeTask) -> N
     server = SHORT.start(task, 0)
     sent = [
         method.local_update(
-            task, method.broadcast(task, server, 2, clients), 2, clients, method.new_memory(task)
+            Round(task, 2, clients),
+            method.broadcast(Round(task, 2, clients), server),
+            method.new_memory(task),
         )
         for method in (SHORT, replace(SHORT, datamix=True))
     ]

@@ -7,7 +7,7 @@ import torch
 
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.federated import loop
-from fedrepro.methods.federated.base import Task
+from fedrepro.methods.federated.base import Round, Task
 from fedrepro.methods.federated.reference.centralized_moco import CentralizedMoCo
 from fedrepro.methods.objectives.moco import MoCo
 from fedrepro.methods.state import State
@@ -57,7 +57,9 @@ def test_the_queue_and_the_copy_go_on_from_round_to_round(make_task: MakeTask) -
     server = METHOD.start(task, 0)
     seen: list[State] = []
     for t in range(2):
-        METHOD.local_update(task, METHOD.broadcast(task, server, t, clients), t, clients, memory)
+        METHOD.local_update(
+            Round(task, t, clients), METHOD.broadcast(Round(task, t, clients), server), memory
+        )
         seen.append({name: value.clone() for name, value in memory.objective.state.items()})
     assert seen[0]["queue.filled"].tolist() == [8]
     name = "encoder.conv0.weight"

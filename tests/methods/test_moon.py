@@ -7,6 +7,7 @@ import math
 import pytest
 import torch
 
+from fedrepro.methods.federated.base import Round
 from fedrepro.methods.federated.loop import run
 from fedrepro.methods.federated.supervised.fedavg import FedAvg
 from fedrepro.methods.federated.supervised.moon import MOON, model_contrast
@@ -39,14 +40,16 @@ def test_clients_remember_their_own_last_model(make_task: MakeTask) -> None:
     task, method = make_task(), MOON(**OPTIONS)  # type: ignore[arg-type]
     memory, clients = method.new_memory(task), torch.tensor([0, 2])
     server = method.start(task, 0)
-    up = method.local_update(task, method.broadcast(task, server, 0, clients), 0, clients, memory)
+    up = method.local_update(
+        Round(task, 0, clients), method.broadcast(Round(task, 0, clients), server), memory
+    )
     for name, value in memory.previous.state.items():
         assert torch.equal(value[[0, 2]], up.each["weights"][name])
         assert not value[1].any()
     # A client that was away begins from what it then receives.
     later = {name: value + 1 for name, value in server.items()}
     method.local_update(
-        task, method.broadcast(task, later, 1, clients), 1, torch.tensor([1]), memory
+        Round(task, 1, torch.tensor([1])), method.broadcast(Round(task, 1, clients), later), memory
     )
     assert not any(torch.equal(v[1:2], server[k]) for k, v in memory.previous.state.items())
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from fedrepro.methods.data.views.augment import Augmentation
-from fedrepro.methods.federated.base import Task
+from fedrepro.methods.federated.base import Round, Task
 from fedrepro.methods.federated.loop import run
 from fedrepro.methods.federated.self_supervised.orchestra import FederatedOrchestra
 from fedrepro.methods.objectives._memory import unit
@@ -83,9 +83,11 @@ def test_global_centroids_come_from_the_clients(make_task: MakeTask) -> None:
     task, clients = prepared(make_task()), torch.arange(3)
     server = METHOD.start(task, 0)
     up = METHOD.local_update(
-        task, METHOD.broadcast(task, server, 0, clients), 0, clients, METHOD.new_memory(task)
+        Round(task, 0, clients),
+        METHOD.broadcast(Round(task, 0, clients), server),
+        METHOD.new_memory(task),
     )
-    after = METHOD.aggregate(task, server, up, 0, clients)
+    after = METHOD.aggregate(Round(task, 0, clients), server, up)
     assert after.centroids.shape == (1, 6, 4)
     torch.testing.assert_close(after.centroids.norm(dim=2), torch.ones(1, 6))
     assert not torch.allclose(after.centroids, server.centroids)

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from fedrepro.methods.data.federation import ImageSet, to_float
 from fedrepro.methods.federated import loop
-from fedrepro.methods.federated.base import Memory, Task
+from fedrepro.methods.federated.base import Memory, Round, Task
 from fedrepro.methods.federated.personalized._personalized import Personalized
 from fedrepro.methods.federated.personalized.perfedavg import PerFedAvg, stepped
 from fedrepro.methods.federated.supervised.fedavg import FedAvg
@@ -52,9 +52,9 @@ def trained(m: FedAvg | Personalized, task: Task) -> tuple[State, Memory]:
     server, memory = m.start(task, 0), m.new_memory(task)
     for t in range(m.rounds):
         clients = m.participants(task, t)
-        download = m.broadcast(task, server, t, clients)
-        upload = m.local_update(task, download, t, clients, memory)
-        server = m.aggregate(task, server, upload, t, clients)
+        download = m.broadcast(Round(task, t, clients), server)
+        upload = m.local_update(Round(task, t, clients), download, memory)
+        server = m.aggregate(Round(task, t, clients), server, upload)
     return server, memory
 
 
@@ -133,8 +133,8 @@ def test_what_is_private_is_never_sent(make_task: MakeTask, name: str) -> None:
     task, m = make_task((8, 8)), method(name)
     sent = HEAD if name == "lg-fedavg" else ENCODER
     server, memory, clients = m.start(task, 0), m.new_memory(task), torch.arange(2)
-    download = m.broadcast(task, server, 0, clients)
-    upload = m.local_update(task, download, 0, clients, memory)
+    download = m.broadcast(Round(task, 0, clients), server)
+    upload = m.local_update(Round(task, 0, clients), download, memory)
     for message in (download.shared, upload.each):
         assert message.keys() == {"weights"}
         assert {key.partition(".")[0] for key in message["weights"]} == {sent}
@@ -145,13 +145,15 @@ def test_private_weights_outlive_a_round(make_task: MakeTask, name: str) -> None
     """The second round starts from the kept part of the first one and the new shared part."""
     task, m = make_task((8, 8)), method(name)
     server, memory, clients = m.start(task, 0), m.new_memory(task), torch.arange(2)
-    upload = m.local_update(task, m.broadcast(task, server, 0, clients), 0, clients, memory)
+    upload = m.local_update(
+        Round(task, 0, clients), m.broadcast(Round(task, 0, clients), server), memory
+    )
     kept = take(memory.private.state, clients)
-    server = m.aggregate(task, server, upload, 0, clients)
-    received = m.broadcast(task, server, 1, clients).shared["weights"]
+    server = m.aggregate(Round(task, 0, clients), server, upload)
+    received = m.broadcast(Round(task, 1, clients), server).shared["weights"]
     start = {**repeat(received, 2), **kept}
-    expected = m.train(task, m.local_loss(task, received), start, 1, clients).state
-    m.local_update(task, m.broadcast(task, server, 1, clients), 1, clients, memory)
+    expected = m.train(Round(task, 1, clients), m.local_loss(task, received), start).state
+    m.local_update(Round(task, 1, clients), m.broadcast(Round(task, 1, clients), server), memory)
     for key, value in memory.private.state.items():
         assert torch.equal(value, expected[key])
         assert not torch.equal(value[0], value[1])
@@ -209,7 +211,7 @@ def test_fedreps_head_steps_leave_the_body_untouched_and_the_other_way_round(
         m = method("fedrep", body_epochs=body_epochs)
         start = repeat(m.start(task, 0), 2)
         work, clients = m.local_loss(task, start), torch.arange(2)
-        state = m.train(task, work, start, 0, clients).state
+        state = m.train(Round(task, 0, clients), work, start).state
         assert all(torch.equal(value, start[key]) for key, value in part(state, stays).items())
         assert all(not torch.equal(value, start[key]) for key, value in part(state, moves).items())
 
@@ -233,7 +235,7 @@ def test_fedrep_trains_the_head_first_and_the_body_under_the_trained_head(
         ):
             by_hand[key] = (weights[key] - 0.05 * gradient).detach()
         by_hand = {key: value.detach() for key, value in by_hand.items()}
-    found = m.train(task, m.local_loss(task, start), start, 0, torch.arange(1)).state
+    found = m.train(Round(task, 0, torch.arange(1)), m.local_loss(task, start), start).state
     for key, value in found.items():
         torch.testing.assert_close(value, by_hand[key])
 
@@ -258,7 +260,7 @@ def test_lg_fedavg_averages_heads_and_adapts_whole_models(make_task: MakeTask) -
     first = m.start(task, 0)
     server, memory = trained(m, task)
     assert all(torch.equal(server[key], value) for key, value in part(first, ENCODER).items())
-    novel = part(m.begin(task, server, torch.tensor([2]), memory), ENCODER)
+    novel = part(m.begin(Round(task, 0, torch.tensor([2])), server, memory), ENCODER)
     assert all(torch.equal(value, first[key]) for key, value in novel.items())
     m.finish(task, server, memory)
     for key, value in part(memory.adapted, ENCODER).items():
@@ -314,7 +316,7 @@ def test_local_training_exchanges_nothing_and_runs_its_epochs(make_task: MakeTas
     m.finish(task, server, memory)
     options = replace(m.local_options(0), epochs=3)
     loss = m.local_loss(task, server)
-    once = m.train(task, loss, repeat(server, 2), 0, torch.arange(2), options=options)
+    once = m.train(Round(task, 0, torch.arange(2)), loss, repeat(server, 2), options=options)
     assert all(torch.equal(value, once.state[key]) for key, value in memory.adapted.items())
 
 
@@ -326,7 +328,9 @@ def test_converged_training_goes_on_until_its_loss_stops_falling(make_task: Make
         m = method("local-only", until_converged=True, **options)
         server, memory = m.start(task, 0), m.new_memory(task)
         m.finish(task, server, memory)
-        piece = m.train(task, m.local_loss(task, server), memory.adapted, 99, torch.arange(2))
+        piece = m.train(
+            Round(task, 99, torch.arange(2)), m.local_loss(task, server), memory.adapted
+        )
         final.append(piece.loss)
     assert (final[1] < 0.9 * final[0]).all()
     steady = method("local-only", epochs=5, until_converged=True, tolerance=0.99, batch_size=8)

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 
 import pytest
 import torch
-from torch import Tensor
 
-from fedrepro.methods.federated.base import Memory, Task
+from fedrepro.methods.federated.base import Memory, Round, Task
 from fedrepro.methods.federated.personalized.scaffold_ft import (
     ScaffoldFT,
     _Corrected,
@@ -35,30 +34,28 @@ class OnQuadratics(ScaffoldFT):
 
     def train(
         self,
-        task: Task,
+        now: Round,
         local_loss: LocalLoss,
         start: State,
-        t: int,
-        clients: Tensor,
         client_state: State | None = None,
         options: LocalOptions | None = None,
     ) -> Trained:
         assert client_state is not None
-        options = options or self.local_options(t)
+        options = options or self.local_options(now.t)
         y, c = start["head.y"][:, 0], client_state["head.y"][:, 0]
         for _ in range(options.epochs):
-            gradient = CURVATURE[clients] * (y - MINIMUM[clients])
+            gradient = CURVATURE[now.clients] * (y - MINIMUM[now.clients])
             y = y - options.learning_rate * (gradient + (c if self.corrected else 0 * c))
-        return Trained({"head.y": y[:, None]}, {}, torch.zeros(len(clients)))
+        return Trained({"head.y": y[:, None]}, {}, torch.zeros(len(now.clients)))
 
 
 def rounds(method: OnQuadratics, task: Task, n: int) -> tuple[State, Memory]:
     server, memory = method.start(task, 0), method.new_memory(task)
     for t in range(n):
         clients = torch.arange(2)
-        download = method.broadcast(task, server, t, clients)
-        upload = method.local_update(task, download, t, clients, memory)
-        server = method.aggregate(task, server, upload, t, clients)
+        download = method.broadcast(Round(task, t, clients), server)
+        upload = method.local_update(Round(task, t, clients), download, memory)
+        server = method.aggregate(Round(task, t, clients), server, upload)
     return server, memory
 
 
@@ -104,8 +101,10 @@ def test_corrected_clients_meet_at_the_common_minimum_and_drifting_ones_do_not(t
 
 def test_clients_that_stay_away_move_the_servers_variate_less(task: Task) -> None:
     server, memory, alone = METHOD.start(task, 0), METHOD.new_memory(task), torch.tensor([1])
-    upload = METHOD.local_update(task, METHOD.broadcast(task, server, 0, alone), 0, alone, memory)
-    after = METHOD.aggregate(task, server, upload, 0, alone)
+    upload = METHOD.local_update(
+        Round(task, 0, alone), METHOD.broadcast(Round(task, 0, alone), server), memory
+    )
+    after = METHOD.aggregate(Round(task, 0, alone), server, upload)
     assert control(after)["head.y"].item() == pytest.approx(2.55 / 2)
     assert memory.control["head.y"][:, 0].tolist() == pytest.approx([0.0, 2.55])
 
@@ -145,8 +144,8 @@ def test_variates_travel_both_ways_and_running_statistics_have_none(make_task: M
     server = method.start(task, 0)
     assert set(control(server)) == {name for name in server if not name.startswith("control.")}
     clients = torch.arange(2)
-    download = method.broadcast(task, server, 0, clients)
-    upload = method.local_update(task, download, 0, clients, method.new_memory(task))
+    download = method.broadcast(Round(task, 0, clients), server)
+    upload = method.local_update(Round(task, 0, clients), download, method.new_memory(task))
     assert download.shared.keys() == upload.each.keys() == {"weights", "control"}
 
 
@@ -154,7 +153,9 @@ def test_a_clients_variate_is_kept_once(make_task: MakeTask) -> None:
     task, method = make_task((4, 4)), ScaffoldFT()
     memory = method.new_memory(task)
     server, clients = method.start(task, 0), torch.arange(2)
-    method.local_update(task, method.broadcast(task, server, 0, clients), 0, clients, memory)
+    method.local_update(
+        Round(task, 0, clients), method.broadcast(Round(task, 0, clients), server), memory
+    )
     assert memory.control.keys() == control(server).keys()
     assert not memory.private.state
     method.finish(task, server, memory)

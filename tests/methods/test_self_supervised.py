@@ -11,7 +11,7 @@ import torch
 
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.federated import loop
-from fedrepro.methods.federated.base import Task
+from fedrepro.methods.federated.base import Round, Task
 from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
 from fedrepro.methods.federated.self_supervised.fedbyol import FedBYOL
 from fedrepro.methods.federated.self_supervised.fedrot import FedRot
@@ -44,9 +44,9 @@ def trained(method: SelfSupervised, task: Task) -> State:
     server, memory = method.start(task, 0), method.new_memory(task)
     for t in range(method.rounds):
         clients = method.participants(task, t)
-        download = method.broadcast(task, server, t, clients)
-        upload = method.local_update(task, download, t, clients, memory)
-        server = method.aggregate(task, server, upload, t, clients)
+        download = method.broadcast(Round(task, t, clients), server)
+        upload = method.local_update(Round(task, t, clients), download, memory)
+        server = method.aggregate(Round(task, t, clients), server, upload)
     state: State = server
     return state
 
@@ -114,8 +114,8 @@ def test_a_kept_target_network_outlives_the_round_and_only_moves_with_its_client
     server = method.start(task, 0)
     seen = []
     for t, clients in enumerate([torch.tensor([0, 1]), torch.tensor([1])]):
-        download = method.broadcast(task, server, t, clients)
-        method.local_update(task, download, t, clients, memory)
+        download = method.broadcast(Round(task, t, clients), server)
+        method.local_update(Round(task, t, clients), download, memory)
         seen.append({name: value.clone() for name, value in memory.objective.state.items()})
     name = "encoder.conv0.weight"
     assert torch.equal(seen[0][name][0], seen[1][name][0])

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from fedrepro.methods.data.federation import to_float
-from fedrepro.methods.federated.base import Task
+from fedrepro.methods.federated.base import Round, Task
 from fedrepro.methods.federated.loop import run
 from fedrepro.methods.federated.supervised.split_mix import SplitMix, ensemble_logits
 from fedrepro.methods.state import n_bytes, take
@@ -38,10 +38,10 @@ def test_the_ensemble_is_the_mean_of_its_members_logits(make_task: MakeTask) -> 
 
 def test_budgets_decide_how_many_bases_a_client_trains(make_task: MakeTask) -> None:
     task = widths(make_task(sizes=(6, 6, 6)))
-    who, which = METHOD._chosen(task, 0, torch.arange(3))
+    who, which = METHOD._chosen(Round(task, 0, torch.arange(3)))
     assert torch.bincount(who).tolist() == [1, 4, 1]
     assert sorted(which[who == 1].tolist()) == [0, 1, 2, 3]
-    drawn = {int(METHOD._chosen(task, t, torch.tensor([0]))[1]) for t in range(40)}
+    drawn = {int(METHOD._chosen(Round(task, t, torch.tensor([0])))[1]) for t in range(40)}
     assert drawn == {0, 1, 2, 3}
     size = n_bytes(at_width()(0.25).new(torch.Generator()))
     assert run(METHOD, task).counts["uploaded_bytes"] == 2 * 6 * size
@@ -52,14 +52,16 @@ def test_a_base_is_averaged_over_those_who_trained_it_and_else_left(make_task: M
     method = replace(METHOD, budgets=(0.25,))
     clients = torch.arange(2)
     for t in range(20):
-        _, which = method._chosen(task, t, clients)
+        _, which = method._chosen(Round(task, t, clients))
         if which[0] == which[1]:
             break
     server = method.start(task, 0)
     up = method.local_update(
-        task, method.broadcast(task, server, t, clients), t, clients, method.new_memory(task)
+        Round(task, t, clients),
+        method.broadcast(Round(task, t, clients), server),
+        method.new_memory(task),
     )
-    after = method.aggregate(task, server, up, t, clients)
+    after = method.aggregate(Round(task, t, clients), server, up)
     for name, value in up.each["bases"].items():
         for base in range(4):
             if base == int(which[0]):

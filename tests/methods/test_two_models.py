@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 
 from fedrepro.methods.data.federation import to_float
-from fedrepro.methods.federated.base import Task
+from fedrepro.methods.federated.base import Round, Task
 from fedrepro.methods.federated.personalized._two_models import PERSONAL, common, personal
 from fedrepro.methods.federated.personalized.apfl import APFL, SHARE, mixture
 from fedrepro.methods.federated.personalized.ditto import Ditto, squared_distance
@@ -81,8 +81,10 @@ def test_dittos_global_model_is_fedavgs(make_task: MakeTask) -> None:
     for m in (FedAvg(**OPTIONS), method):  # type: ignore[arg-type]
         server = m.start(task, 0)
         for t in range(2):
-            upload = m.local_update(task, m.broadcast(task, server, t, clients), t, clients, memory)
-            server = m.aggregate(task, server, upload, t, clients)
+            upload = m.local_update(
+                Round(task, t, clients), m.broadcast(Round(task, t, clients), server), memory
+            )
+            server = m.aggregate(Round(task, t, clients), server, upload)
         expected, found = found, server
     for name, value in found.items():
         torch.testing.assert_close(value, expected[name], rtol=1e-4, atol=1e-6)
@@ -93,7 +95,9 @@ def test_a_strong_pull_keeps_dittos_personal_model_at_the_global_one(make_task: 
     for proximity in (0.0, 5.0):
         method = Ditto(**{**OPTIONS, "optimizer": "sgd"}, proximity=proximity)  # type: ignore[arg-type]
         server, memory, clients = method.start(task, 0), method.new_memory(task), torch.arange(2)
-        method.local_update(task, method.broadcast(task, server, 0, clients), 0, clients, memory)
+        method.local_update(
+            Round(task, 0, clients), method.broadcast(Round(task, 0, clients), server), memory
+        )
         own = personal(memory.private.state)
         distances.append(float(squared_distance(own, server).sum()))
     assert distances[1] < 0.7 * distances[0]
@@ -156,9 +160,9 @@ def test_a_client_at_its_first_round_starts_its_own_model_at_the_global_one(
     task, method = make_task((8, 8)), Ditto(**OPTIONS)  # type: ignore[arg-type]
     memory, received = method.new_memory(task), models(task, "now")
     first = torch.tensor([0])
-    before = method.begin(task, models(task, "before"), first, memory)
+    before = method.begin(Round(task, 0, first), models(task, "before"), memory)
     memory.private.remember(first, before)
-    new = personal(method.begin(task, received, torch.tensor([1]), memory))
-    old = personal(method.begin(task, received, torch.tensor([0]), memory))
+    new = personal(method.begin(Round(task, 0, torch.tensor([1])), received, memory))
+    old = personal(method.begin(Round(task, 0, torch.tensor([0])), received, memory))
     assert all(torch.equal(value, received[name]) for name, value in new.items())
     assert not torch.equal(old["head.0.weight"], received["head.0.weight"])

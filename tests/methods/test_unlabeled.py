@@ -10,7 +10,7 @@ import torch
 from fedrepro.methods.data.federation import UNLABELED, Federation
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.federated import loop
-from fedrepro.methods.federated.base import Task
+from fedrepro.methods.federated.base import Round, Task
 from fedrepro.methods.federated.personalized.fedavg_ft import FedAvgFT
 from fedrepro.methods.federated.self_supervised.pfl_ssl import PFLSSL
 from fedrepro.methods.objectives.simclr import SimCLR
@@ -68,9 +68,11 @@ def test_training_uses_them(make_task: MakeTask) -> None:
     for held in federation(make_task):
         own = replace(task, federation=method.prepare(held))
         server, clients = method.start(own, 0), torch.arange(3)
-        download = method.broadcast(own, server, 0, clients)
+        download = method.broadcast(Round(own, 0, clients), server)
         updates.append(
-            method.local_update(own, download, 0, clients, method.new_memory(own)).each["weights"]
+            method.local_update(Round(own, 0, clients), download, method.new_memory(own)).each[
+                "weights"
+            ]
         )
     assert not torch.equal(updates[0]["encoder.dense.weight"], updates[1]["encoder.dense.weight"])
 

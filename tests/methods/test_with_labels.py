@@ -13,7 +13,7 @@ from fedrepro.methods import registry
 from fedrepro.methods.data.federation import ImageSet
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.encoders.resnet import ResNet
-from fedrepro.methods.federated.base import FederatedMethod, Task
+from fedrepro.methods.federated.base import FederatedMethod, Round, Task
 from fedrepro.methods.federated.loop import run
 from fedrepro.methods.federated.personalized.lg_fedavg import LGFedAvg
 from fedrepro.methods.federated.personalized.local_only import LocalOnly
@@ -46,8 +46,8 @@ def sent(method: FederatedMethod, task: Task) -> Mapping[str, State]:
     """What clients send after their first round, but for statistics of their images."""
     server = method.start(task, 0)
     clients = method.participants(task, 0)
-    download, memory = method.broadcast(task, server, 0, clients), method.new_memory(task)
-    upload = method.local_update(task, download, 0, clients, memory)
+    download, memory = method.broadcast(Round(task, 0, clients), server), method.new_memory(task)
+    upload = method.local_update(Round(task, 0, clients), download, memory)
     if hasattr(memory, "models"):
         return {"models": memory.models}
     return {k: v for k, v in upload.each.items() if k not in ("statistics", "centroids", "choice")}

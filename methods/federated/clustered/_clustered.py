@@ -25,7 +25,7 @@ from ...metrics.cluster_agreement import clustering_accuracy
 from ...nn.classifier import ENCODER
 from ...state import State, concatenate, n_models, part, pool_average, repeat
 from ...training.evaluate import client_losses
-from ..base import Memory, Message, Server, Task
+from ..base import Memory, Message, Round, Server, Task
 from ..with_labels import WithLabels
 
 
@@ -60,8 +60,8 @@ class Clustered(WithLabels):
     common_encoder: bool = False
 
     @abstractmethod
-    def choose(self, task: Task, pool: State, t: int, clients: Tensor) -> Tensor:
-        """The model that each of `clients` trains in round `t`, int64."""
+    def choose(self, now: Round, pool: State) -> Tensor:
+        """The model that each participant trains, int64."""
 
     def encoder_epochs_in(self, t: int) -> int | range | None:
         """The local epochs of round `t` that train the encoder: the first so many, a range, all."""
@@ -74,32 +74,27 @@ class Clustered(WithLabels):
             pool |= repeat(part(models[0], ENCODER), self.n_clusters)
         return Clusters(pool, torch.full((task.federation.n_clients,), -1))
 
-    def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
+    def broadcast(self, now: Round, server: Server) -> Message:
         return Message(shared={"weights": server.pool})
 
     def received(self, download: Message) -> State:
         """The pool that a client puts together from what it was sent."""
         return download.shared["weights"]
 
-    def local_update(
-        self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
-    ) -> Message:
+    def local_update(self, now: Round, download: Message, memory: Memory) -> Message:
         pool = self.received(download)
-        choice = self.choose(task, pool, t, clients)
-        trained = self.train_supervised(task, pool, choice, t, clients, self.encoder_epochs_in(t))
+        choice = self.choose(now, pool)
+        trained = self.train_supervised(now, pool, choice, self.encoder_epochs_in(now.t))
         return Message(
             each={"weights": trained, "choice": {"choice": choice}},
             log={"choice": choice.to(torch.int16)},
         )
 
-    def aggregate(
-        self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
-    ) -> Server:
+    def aggregate(self, now: Round, server: Server, upload: Message) -> Server:
         chosen = upload.each["choice"]["choice"]
-        sizes = task.federation.sizes()[clients].double()
-        pool = self.merge(server.pool, upload.each["weights"], chosen, sizes)
+        pool = self.merge(server.pool, upload.each["weights"], chosen, now.sizes())
         choice = server.choice.clone()
-        choice[clients] = chosen
+        choice[now.clients] = chosen
         return Clusters(pool, choice)
 
     def merge(self, pool: State, trained: State, choice: Tensor, sizes: Tensor) -> State:

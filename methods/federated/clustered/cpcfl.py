@@ -22,7 +22,7 @@ from torch import Tensor
 
 from ...nn.classifier import ENCODER, HEAD
 from ...state import State, n_models, part, repeat, take, weighted_average
-from ..base import Message, Server, Task
+from ..base import Message, Round, Server
 from ._clustered import Clustered, select
 
 
@@ -41,12 +41,12 @@ class CPCFL(Clustered):
     encoder_last: bool = False
     shared_encoder: bool = False
 
-    def choose(self, task: Task, pool: State, t: int, clients: Tensor) -> Tensor:
-        if t >= self.head_rounds:
-            return select(task, pool, clients)
-        stream = task.seeds.generator("choice", t)
-        everyone = torch.randint(self.n_clusters, (task.federation.n_clients,), generator=stream)
-        return everyone[clients]
+    def choose(self, now: Round, pool: State) -> Tensor:
+        if now.t >= self.head_rounds:
+            return select(now.task, pool, now.clients)
+        n_clients = now.task.federation.n_clients
+        drawn = torch.randint(self.n_clusters, (n_clients,), generator=now.stream("choice"))
+        return drawn[now.clients]
 
     def encoder_epochs_in(self, t: int) -> int | range | None:
         if t < self.head_rounds:
@@ -55,9 +55,9 @@ class CPCFL(Clustered):
             return self.encoder_epochs
         return range(max(0, self.local_epochs - self.encoder_epochs), self.local_epochs)
 
-    def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
+    def broadcast(self, now: Round, server: Server) -> Message:
         if not self.shared_encoder:
-            return super().broadcast(task, server, t, clients)
+            return super().broadcast(now, server)
         encoder = take(part(server.pool, ENCODER), [0])
         return Message(shared={"encoder": encoder, "heads": part(server.pool, HEAD)})
 

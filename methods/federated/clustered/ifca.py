@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from ...state import State
-from ..base import Server, Task
+from ..base import Round, Server
 from ._clustered import Clustered, select
 
 
@@ -31,9 +31,9 @@ class IFCA(Clustered):
     max_restarts: int = 10
     restart_at_end: bool = False
 
-    def choose(self, task: Task, pool: State, t: int, clients: Tensor) -> Tensor:
-        return select(task, pool, clients)
+    def choose(self, now: Round, pool: State) -> Tensor:
+        return select(now.task, pool, now.clients)
 
-    def failed(self, task: Task, server: Server, t: int, attempt: int) -> bool:
-        looked_at = not self.restart_at_end or t + 1 == self.rounds
+    def failed(self, now: Round, server: Server, attempt: int) -> bool:
+        looked_at = not self.restart_at_end or now.t + 1 == self.rounds
         return looked_at and attempt < self.max_restarts and bool(server.collapsed)

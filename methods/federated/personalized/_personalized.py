@@ -18,7 +18,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-import torch
 from torch import Tensor
 
 from ...metrics import Evaluation, fairness
@@ -26,7 +25,7 @@ from ...nn.classifier import ENCODER, HEAD
 from ...state import State, part, repeat
 from ...training.local import Supervised, adapted_heads
 from ...training.local_loss import LocalLoss, LocalOptions
-from ..base import Memory, Message, Server, Task
+from ..base import Memory, Message, Round, Server, Task
 from ..client_memory import ClientMemory, ClientStates
 from ..with_labels import WithLabels
 
@@ -79,31 +78,27 @@ class Personalized(WithLabels):
     def new_memory(self, task: Task) -> PersonalMemory:
         return PersonalMemory(ClientStates.of(task.federation.n_clients))
 
-    def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
+    def broadcast(self, now: Round, server: Server) -> Message:
         return Message(shared={"weights": self._shared(server)})
 
-    def local_update(
-        self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
-    ) -> Message:
+    def local_update(self, now: Round, download: Message, memory: Memory) -> Message:
         received = download.shared["weights"]
-        start = self.begin(task, received, clients, memory)
-        trained = self.train(task, self.local_loss(task, received), start, t, clients).state
-        memory.private.remember(clients, self._not_shared(trained))
+        start = self.begin(now, received, memory)
+        trained = self.train(now, self.local_loss(now.task, received), start).state
+        memory.private.remember(now.clients, self._not_shared(trained))
         return Message(each={"weights": self._shared(trained)})
 
-    def aggregate(
-        self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
-    ) -> Server:
-        return {**server, **self.size_average(task, upload.each["weights"], clients)}
+    def aggregate(self, now: Round, server: Server, upload: Message) -> Server:
+        return {**server, **now.average(upload.each["weights"])}
 
     def finish(self, task: Task, server: Server, memory: PersonalMemory) -> Server:
-        everyone = torch.arange(task.federation.n_clients)
-        start = self.begin(task, self._shared(server), everyone, memory)
+        now = Round(task, self.rounds, task.everyone)
+        start = self.begin(now, self._shared(server), memory)
         memory.adapted = self.adapt(task, server, start)
         return server
 
     def personal_models(self, task: Task, server: Server, memory: Memory) -> tuple[State, Tensor]:
-        return memory.adapted, torch.arange(task.federation.n_clients)
+        return memory.adapted, task.everyone
 
     def evaluate(self, task: Task, server: Server, memory: Memory, final: bool) -> Evaluation:
         """Accuracy, its variance and SD, of clients that trained and of novel ones."""
@@ -125,16 +120,14 @@ class Personalized(WithLabels):
 
     def adapted_by(self, task: Task, local_loss: LocalLoss, start: State) -> State:
         """All clients' states after they have minimised `local_loss`; start: stacked over them."""
-        everyone, options = torch.arange(task.federation.n_clients), self.personal_options()
-        return self.train(
-            task, local_loss, start, self.rounds, everyone, options=options, personalising=True
-        ).state
+        now, options = Round(task, self.rounds, task.everyone), self.personal_options()
+        return self.train(now, local_loss, start, options=options, personalising=True).state
 
-    def begin(self, task: Task, received: State, clients: Tensor, memory: PersonalMemory) -> State:
-        """The states of `clients`, stacked: what they received, and what they keep."""
-        fresh = {**received, **self.private(self.start(task, 0), received)}
-        start = repeat(fresh, len(clients))
-        return {**start, **memory.private.recall(clients, self._not_shared(start))}
+    def begin(self, now: Round, received: State, memory: PersonalMemory) -> State:
+        """The participants' states, stacked: what they received, and what they keep."""
+        fresh = {**received, **self.private(self.start(now.task, 0), received)}
+        start = repeat(fresh, len(now))
+        return {**start, **memory.private.recall(now.clients, self._not_shared(start))}
 
     def _shared(self, state: State) -> State:
         return {k: v for k, v in state.items() if k.partition(".")[0] in self.shared}

@@ -36,7 +36,7 @@ from ...training.evaluate import features
 from ...training.local import Supervised, cross_entropies
 from ...training.local_loss import Batch, LocalOptions
 from ...transfer import all_to
-from ..base import Memory, Message, Server, Task
+from ..base import Memory, Message, Round, Server, Task
 from ..with_labels import WithLabels
 
 SMALLEST = 1e-3
@@ -89,29 +89,27 @@ class FedPAC(WithLabels):
         heads = repeat(part(model, HEAD), task.federation.n_clients)
         return Collaboration(part(model, ENCODER), heads)
 
-    def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
+    def broadcast(self, now: Round, server: Server) -> Message:
         shared = {"encoder": server.encoder}
         if server.centroids is not None:
             shared["centroids"] = {"centroids": server.centroids.unsqueeze(0)}
-        return Message(shared=shared, each={"classifier": take(server.heads, clients)})
+        return Message(shared=shared, each={"classifier": take(server.heads, now.clients)})
 
     def local_options(self, t: int) -> LocalOptions:
         options = super().local_options(t)
         return replace(options, epochs=self.head_epochs + options.epochs)
 
-    def local_update(
-        self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
-    ) -> Message:
+    def local_update(self, now: Round, download: Message, memory: Memory) -> Message:
         encoder = download.shared["encoder"]
-        own_of = task.images_of(clients)
+        own_of = now.images()
         sent = download.shared.get("centroids")
         centroids = None if sent is None else sent["centroids"][0]
-        loss = Aligned(task, self.head_epochs, centroids, self.align_weight)
-        start = {**repeat(encoder, len(clients)), **download.each["classifier"]}
-        trained = self.train(task, loss, start, t, clients).state
+        loss = Aligned(now.task, self.head_epochs, centroids, self.align_weight)
+        start = {**repeat(encoder, len(now)), **download.each["classifier"]}
+        trained = self.train(now, loss, start).state
         own = part(trained, ENCODER)
-        before = _statistics(task, encoder, torch.zeros_like(clients), own_of)
-        after = _statistics(task, own, torch.arange(len(clients)), own_of)
+        before = _statistics(now.task, encoder, torch.zeros_like(now.clients), own_of)
+        after = _statistics(now.task, own, torch.arange(len(now)), own_of)
         return Message(
             each={
                 "encoder": own,
@@ -121,34 +119,29 @@ class FedPAC(WithLabels):
             }
         )
 
-    def aggregate(
-        self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
-    ) -> Server:
+    def aggregate(self, now: Round, server: Server, upload: Message) -> Server:
         statistics = upload.each["statistics"]
         weights = combination_weights(statistics["variance"], statistics["means"]).cpu()
         heads = {name: value.clone() for name, value in server.heads.items()}
-        put(heads, clients, weighted_average(upload.each["classifier"], weights))
+        put(heads, now.clients, weighted_average(upload.each["classifier"], weights))
         return Collaboration(
-            self.size_average(task, upload.each["encoder"], clients),
+            now.average(upload.each["encoder"]),
             heads,
-            self._centroids(task, server, upload.each["centroids"]["weighted"], clients),
+            self._centroids(now, server, upload.each["centroids"]["weighted"]),
         )
 
-    def _centroids(
-        self, task: Task, server: Collaboration, weighted: Tensor, clients: Tensor
-    ) -> Tensor:
+    def _centroids(self, now: Round, server: Collaboration, weighted: Tensor) -> Tensor:
         """Means of classes over all participants' images; the last one of a class without any."""
-        sizes = task.federation.sizes()[clients].to(weighted)
-        images = task.federation.class_counts()[clients].sum(0).to(weighted)
-        total = torch.einsum("m,mcd->cd", sizes, weighted)
+        images = now.task.federation.class_counts()[now.clients].sum(0).to(weighted)
+        total = torch.einsum("m,mcd->cd", now.sizes().to(weighted), weighted)
         mean = total / images.clamp(min=1).unsqueeze(1)
         if server.centroids is None:
             return mean
         return torch.where(images.unsqueeze(1) > 0, mean, server.centroids)
 
     def global_model(self, task: Task, server: Server) -> State:
-        everyone = torch.arange(task.federation.n_clients)
-        return {**server.encoder, **self.size_average(task, server.heads, everyone)}
+        everyone = Round(task, self.rounds, task.everyone)
+        return {**server.encoder, **everyone.average(server.heads)}
 
     def encoder(self, server: Collaboration) -> State:
         return server.encoder

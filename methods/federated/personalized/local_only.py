@@ -14,10 +14,9 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import torch
-from torch import Tensor
 
 from ...state import State, put, take
-from ..base import Memory, Message, Server, Task
+from ..base import Memory, Message, Round, Server, Task
 from ._personalized import Personalized
 
 
@@ -35,23 +34,20 @@ class LocalOnly(Personalized):
     tolerance: float = 0.01
     longest: int = 300
 
-    def local_update(
-        self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
-    ) -> Message:
+    def local_update(self, now: Round, download: Message, memory: Memory) -> Message:
         return Message()
 
-    def aggregate(
-        self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
-    ) -> Server:
+    def aggregate(self, now: Round, server: Server, upload: Message) -> Server:
         return server
 
     def adapt(self, task: Task, server: Server, start: State) -> State:
         loss = self.local_loss(task, server)
         options = replace(self.local_options(0), epochs=self.epochs)
-        clients = torch.arange(task.federation.n_clients)
+        clients = task.everyone
         models, before = start, torch.full((len(clients),), torch.inf)
         for piece in range(max(1, self.longest // self.epochs) if self.until_converged else 1):
-            trained = self.train(task, loss, take(models, clients), piece, clients, options=options)
+            now = Round(task, piece, clients)
+            trained = self.train(now, loss, take(models, clients), options=options)
             put(models, clients, trained.state)
             falling = trained.loss < (1 - self.tolerance) * before[clients]
             before[clients] = trained.loss

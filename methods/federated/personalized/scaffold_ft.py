@@ -19,8 +19,8 @@ from torch import Tensor
 from ...nn.layers import is_buffer
 from ...state import State, put, repeat, take
 from ...training.local import Supervised
-from ...training.local_loss import Batch, LocalOptions
-from ..base import Message, Server, Task
+from ...training.local_loss import Batch
+from ..base import Message, Round, Server, Task
 from ..client_memory import ClientStates
 from ._personalized import Personalized, PersonalMemory
 
@@ -82,41 +82,37 @@ class ScaffoldFT(Personalized):
         """Nothing: a client's variate has a field of its own."""
         return {}
 
-    def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
+    def broadcast(self, now: Round, server: Server) -> Message:
         return Message(shared={"weights": self._shared(server), "control": control(server)})
 
-    def local_update(
-        self, task: Task, download: Message, t: int, clients: Tensor, memory: ControlMemory
-    ) -> Message:
+    def local_update(self, now: Round, download: Message, memory: ControlMemory) -> Message:
         received, c = download.shared["weights"], download.shared["control"]
-        c_i = take(memory.control, clients)
-        loss = _Corrected(task.model, task.federation.train, None)
+        c_i = take(memory.control, now.clients)
+        loss = _Corrected(now.task.model, now.task.federation.train, None)
         correction = {name: c[name] - c_i[name] for name in c}
-        start = repeat(received, len(clients))
-        learnt = self.train(task, loss, start, t, clients, correction).state
-        distance = self._distance(task, clients, self.local_options(t))
+        learnt = self.train(now, loss, repeat(received, len(now)), correction).state
+        distance = self._distance(now)
         change = {
             name: (received[name] - learnt[name]) / _over(distance, learnt[name]) - c[name]
             for name in c
         }
-        put(memory.control, clients, {name: c_i[name] + change[name] for name in c})
+        put(memory.control, now.clients, {name: c_i[name] + change[name] for name in c})
         return Message(each={"weights": learnt, "control": change})
 
-    def aggregate(
-        self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
-    ) -> Server:
-        share = len(clients) / task.federation.n_training
+    def aggregate(self, now: Round, server: Server, upload: Message) -> Server:
+        share = len(now) / now.task.federation.n_training
         moved = {
             CONTROL + name: server[CONTROL + name] + share * change.mean(0, keepdim=True)
             for name, change in upload.each["control"].items()
         }
-        return {**super().aggregate(task, server, upload, t, clients), **moved}
+        return {**super().aggregate(now, server, upload), **moved}
 
-    def _distance(self, task: Task, clients: Tensor, options: LocalOptions) -> Tensor:
+    def _distance(self, now: Round) -> Tensor:
         """K η of each client, (clients,)."""
-        batches = (task.federation.sizes()[clients] / options.batch_size).ceil()
+        options = self.local_options(now.t)
+        batches = (now.task.federation.sizes()[now.clients] / options.batch_size).ceil()
         steps = effective_steps(options.epochs * batches, options.sgd_momentum)
-        return steps.to(task.device, torch.float32) * options.learning_rate
+        return steps.to(now.task.device, torch.float32) * options.learning_rate
 
 
 def control(server: State) -> State:

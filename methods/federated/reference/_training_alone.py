@@ -13,7 +13,7 @@ from torch import Tensor
 
 from ...metrics import Evaluation
 from ...state import State, put, repeat, take
-from ..base import Memory, Message, NoExchange, Server, Task
+from ..base import Memory, Message, NoExchange, Round, Server, Task
 from ..client_memory import ClientStates
 from ..self_supervised._self_supervised import (
     SelfSupervised,
@@ -40,16 +40,12 @@ class TrainingAlone(NoExchange, SelfSupervised):
         n_clients = task.federation.n_clients
         return LocalMemory(ClientStates.of(n_clients), repeat(self.start(task, 0), n_clients))
 
-    def begin(
-        self, task: Task, download: Message, t: int, clients: Tensor, memory: LocalMemory
-    ) -> State:
-        return take(memory.models, clients)
+    def begin(self, now: Round, download: Message, memory: LocalMemory) -> State:
+        return take(memory.models, now.clients)
 
-    def local_update(
-        self, task: Task, download: Message, t: int, clients: Tensor, memory: LocalMemory
-    ) -> Message:
-        trained = super().local_update(task, download, t, clients, memory)
-        put(memory.models, clients, dict(trained.each["weights"]))
+    def local_update(self, now: Round, download: Message, memory: LocalMemory) -> Message:
+        trained = super().local_update(now, download, memory)
+        put(memory.models, now.clients, dict(trained.each["weights"]))
         return Message(log=trained.log)
 
     def finish(self, task: Task, server: Server, memory: LocalMemory) -> Server:
@@ -57,7 +53,7 @@ class TrainingAlone(NoExchange, SelfSupervised):
         return take(memory.models, torch.arange(task.federation.n_training))
 
     def personal_models(self, task: Task, server: Server, memory: Memory) -> tuple[State, Tensor]:
-        return memory.models, torch.arange(task.federation.n_clients)
+        return memory.models, task.everyone
 
     def evaluate(self, task: Task, server: Server, memory: LocalMemory, final: bool) -> Evaluation:
         """Means over the clients' models."""

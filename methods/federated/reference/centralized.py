@@ -20,7 +20,7 @@ from torch import Tensor
 
 from ...data.federation import Federation
 from ...state import State, repeat
-from ..base import Memory, Message, NoExchange, Server, Task
+from ..base import Memory, Message, NoExchange, Round, Server, Task
 from ..client_memory import ClientMemory
 from ..with_labels import WithLabels
 
@@ -52,7 +52,7 @@ class Centralized(NoExchange, WithLabels):
         )
 
     def participants(self, task: Task, t: int) -> Tensor:
-        return torch.arange(task.federation.n_clients)
+        return task.everyone
 
     def start(self, task: Task, attempt: int) -> Server:
         return None
@@ -60,11 +60,9 @@ class Centralized(NoExchange, WithLabels):
     def new_memory(self, task: Task) -> PoolMemory:
         return PoolMemory(repeat(task.new_model("model", 0, 0), task.federation.n_clients))
 
-    def local_update(
-        self, task: Task, download: Message, t: int, clients: Tensor, memory: PoolMemory
-    ) -> Message:
-        memory.models = self.train_supervised(task, memory.models, clients, t, clients)
+    def local_update(self, now: Round, download: Message, memory: PoolMemory) -> Message:
+        memory.models = self.train_supervised(now, memory.models, now.clients)
         return Message()
 
     def personal_models(self, task: Task, server: Server, memory: Memory) -> tuple[State, Tensor]:
-        return memory.models, torch.arange(task.federation.n_clients)
+        return memory.models, task.everyone

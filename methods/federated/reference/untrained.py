@@ -8,12 +8,11 @@ Evidence: `tests/methods/test_federated_fine_tuning.py`.
 from __future__ import annotations
 
 import torch
-from torch import Tensor
 
 from ...metrics import Evaluation, collapse
 from ...nn.classifier import ENCODER
 from ...state import State, part
-from ..base import Memory, Message, NoExchange, Server, Task
+from ..base import Memory, Message, NoExchange, Round, Server, Task
 
 
 class Untrained(NoExchange):
@@ -22,9 +21,7 @@ class Untrained(NoExchange):
     def start(self, task: Task, attempt: int) -> Server:
         return part(task.new_model("model", attempt, 0), ENCODER)
 
-    def local_update(
-        self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
-    ) -> Message:
+    def local_update(self, now: Round, download: Message, memory: Memory) -> Message:
         return Message()
 
     @torch.no_grad()

@@ -24,7 +24,7 @@ from ...privacy.instahide import instahide
 from ...state import State
 from ...training.local_loss import Batch
 from ...training.self_supervised import SelfSupervisedLoss
-from ..base import Task
+from ..base import Round
 from ..views import client_views
 from ._features import batchwise, choose, padded
 from ._self_supervised import SelfSupervised
@@ -82,23 +82,16 @@ class FusionLoss(SelfSupervisedLoss):
     """
 
     def __init__(
-        self,
-        options: FusionOptions,
-        learner: MoCoLearner,
-        task: Task,
-        remote: Sequence[Remote],
-        t: int,
-        clients: Tensor,
+        self, options: FusionOptions, learner: MoCoLearner, now: Round, remote: Sequence[Remote]
     ) -> None:
-        views = client_views(task, t, clients)
+        task, views = now.task, client_views(now)
         super().__init__(learner, task.model.encoder, task.federation.train, views)
         self.moco, self.client_views, self.options, self.remote = learner, views, options, remote
         self.n_classes = task.federation.n_classes
-        self._candidates = [task.seeds.generator("candidates", t, c) for c in clients.tolist()]
-        self._encryption = [task.seeds.generator("encryption", t, c) for c in clients.tolist()]
+        self._candidates, self._encryption = now.streams("candidates"), now.streams("encryption")
         self.uploads: dict[int, Tensor] = {}
         self.uploaded: dict[int, Tensor] = {}
-        self._total = torch.zeros(len(clients), dtype=torch.float64)
+        self._total = torch.zeros(len(now), dtype=torch.float64)
         self._steps = torch.zeros_like(self._total)
         self._unread: list[tuple[tuple[int, ...], Tensor]] = []
 

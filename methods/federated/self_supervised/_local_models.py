@@ -26,7 +26,7 @@ from torch import Tensor
 
 from ...nn.layers import is_buffer
 from ...state import State, part, put, take
-from ..base import Memory, Message, Task
+from ..base import Memory, Message, Round, Task
 from ..client_memory import ClientStates
 from ._self_supervised import (
     SelfSupervisedMemory,
@@ -63,45 +63,37 @@ class KeepsLocalModel(WithTarget):
         return LocalModelMemory(ClientStates.of(n_clients), online=ClientStates.of(n_clients))
 
     @abstractmethod
-    def merge(
-        self, task: Task, received: State, own: State, t: int, clients: Tensor, memory: Memory
-    ) -> State:
-        """Where `clients` start round `t`, from the global model and their own of the last round.
+    def merge(self, now: Round, received: State, own: State, memory: Memory) -> State:
+        """Where participants start, from the global model and their own of the last round.
 
-        Both are stacked over `clients`. Calls `control` for each of `controllers`.
+        Both are stacked over the participants. Calls `control` for each of `controllers`.
         """
 
-    def control(
-        self, task: Task, memory: LocalModelMemory, name: str, clients: Tensor, value: Tensor
-    ) -> None:
-        """Notes what decided the mixtures of `clients`, (clients,), for the log."""
+    def control(self, now: Round, memory: LocalModelMemory, name: str, value: Tensor) -> None:
+        """Notes what decided the participants' mixtures, (clients,), for the log."""
         known = memory.controls.get(name)
         if known is None:
-            known = torch.zeros(task.federation.n_clients, device=value.device)
-        memory.controls[name] = known.index_copy(0, clients.to(value.device), value.float())
+            known = torch.zeros(now.task.federation.n_clients, device=value.device)
+        memory.controls[name] = known.index_copy(0, now.clients.to(value.device), value.float())
 
-    def begin(
-        self, task: Task, download: Message, t: int, clients: Tensor, memory: LocalModelMemory
-    ) -> State:
-        received = super().begin(task, download, t, clients, memory)
-        known = memory.online.has_trained[clients].nonzero().flatten()
+    def begin(self, now: Round, download: Message, memory: LocalModelMemory) -> State:
+        received = super().begin(now, download, memory)
+        known = memory.online.has_trained[now.clients].nonzero().flatten()
         if len(known):
-            again = clients[known]
-            own = take(memory.online.state, again)
-            put(received, known, self.merge(task, take(received, known), own, t, again, memory))
+            again = now.of(now.clients[known])
+            own = take(memory.online.state, again.clients)
+            put(received, known, self.merge(again, take(received, known), own, memory))
         return received
 
-    def local_update(
-        self, task: Task, download: Message, t: int, clients: Tensor, memory: LocalModelMemory
-    ) -> Message:
-        newcomers = ~memory.online.has_trained[clients]
-        upload = super().local_update(task, download, t, clients, memory)
-        memory.online.remember(clients, upload.each["weights"])
+    def local_update(self, now: Round, download: Message, memory: LocalModelMemory) -> Message:
+        newcomers = ~memory.online.has_trained[now.clients]
+        upload = super().local_update(now, download, memory)
+        memory.online.remember(now.clients, upload.each["weights"])
         log = dict(upload.log)
         for name, value in memory.controls.items():
-            log[name] = value[clients].cpu().masked_fill(newcomers, torch.nan)
+            log[name] = value[now.clients].cpu().masked_fill(newcomers, torch.nan)
         for name in self.controllers:
-            log.setdefault(name, torch.full((len(clients),), torch.nan))
+            log.setdefault(name, torch.full((len(now),), torch.nan))
         return replace(upload, log=log)
 
 

@@ -18,7 +18,6 @@ from functools import lru_cache
 from typing import ClassVar
 
 import torch
-from torch import Tensor
 
 from ...clusters.soft_assignment import assigns, soft_assignment
 from ...data.federation import Federation
@@ -30,7 +29,7 @@ from ...state import State, placed, repeat
 from ...training.local_loss import LocalLoss, LocalOptions
 from ...training.pretraining import encode
 from ...training.self_supervised import SelfSupervisedLoss
-from ..base import FederatedMethod, Memory, Message, Server, Task
+from ..base import FederatedMethod, Memory, Message, Round, Server, Task
 from ..client_memory import ClientMemory, ClientStates
 from ..views import client_views
 
@@ -73,12 +72,13 @@ class SelfSupervised(FederatedMethod):
         assert task.objective is not None
         return build_learner(task.objective, task.model, task.federation.n_classes)
 
-    def local_loss(self, task: Task, t: int, clients: Tensor) -> LocalLoss:
-        """What participants minimise in round `t`."""
-        assert task.objective is not None
-        views = client_views(task, t, clients) if task.objective.draws_views else None
-        train, n_views = task.federation.train, task.objective.n_views
-        return SelfSupervisedLoss(self.learner(task), task.model.encoder, train, views, n_views)
+    def local_loss(self, now: Round) -> LocalLoss:
+        """What participants minimise."""
+        task, objective = now.task, now.task.objective
+        assert objective is not None
+        views = client_views(now) if objective.draws_views else None
+        encoder, train = task.model.encoder, task.federation.train
+        return SelfSupervisedLoss(self.learner(task), encoder, train, views, objective.n_views)
 
     def start(self, task: Task, attempt: int) -> Server:
         state = self.learner(task).new(task.seeds.generator("weights", "model", attempt, 0))
@@ -90,24 +90,19 @@ class SelfSupervised(FederatedMethod):
             return ClientMemory()
         return SelfSupervisedMemory(ClientStates.of(task.federation.n_clients))
 
-    def begin(
-        self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
-    ) -> State:
-        """The weights from which each participant trains, stacked over `clients`."""
-        return repeat(download.shared["weights"], len(clients))
+    def begin(self, now: Round, download: Message, memory: Memory) -> State:
+        """The weights from which each participant trains, stacked over them."""
+        return repeat(download.shared["weights"], len(now))
 
-    def local_update(
-        self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
-    ) -> Message:
-        start = self.begin(task, download, t, clients, memory)
-        client_state = self.learner(task).memory(start)
+    def local_update(self, now: Round, download: Message, memory: Memory) -> Message:
+        start = self.begin(now, download, memory)
+        client_state = self.learner(now.task).memory(start)
         if self.keeps_memory:
-            client_state = memory.objective.recall(clients, client_state)
-        loss = self.local_loss(task, t, clients)
-        trained = self.train(task, loss, start, t, clients, client_state)
-        counted = self.learner(task).counted(trained.client_state)
+            client_state = memory.objective.recall(now.clients, client_state)
+        trained = self.train(now, self.local_loss(now), start, client_state)
+        counted = self.learner(now.task).counted(trained.client_state)
         if self.keeps_memory:
-            memory.objective.remember(clients, trained.client_state)
+            memory.objective.remember(now.clients, trained.client_state)
         return Message(each={"weights": trained.state}, log={"loss": trained.loss, **counted})
 
     def global_model(self, task: Task, server: Server) -> State:

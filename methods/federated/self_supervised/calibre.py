@@ -38,7 +38,7 @@ from ...objectives._prototypes import clusters, prototype_contrast, prototype_me
 from ...objectives.base import Learner, Objective
 from ...state import State, weighted_average
 from ...training.evaluate import features
-from ..base import Memory, Message, Server, Task
+from ..base import Memory, Message, Round, Server, Task
 from ._self_supervised import SelfSupervised
 
 
@@ -137,16 +137,17 @@ class Calibre(SelfSupervised):
         assert task.objective is not None
         return _calibrated(task.objective, task.model, task.federation.n_classes, self)
 
-    def local_update(
-        self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
-    ) -> Message:
-        message = super().local_update(task, download, t, clients, memory)
-        weights, chosen = message.each["weights"], torch.arange(len(clients))
-        train, own_of = task.federation.train, task.images_of(clients)
-        encoded = features(task.model, weights, chosen, train, own_of)
-        streams = [task.seeds.generator("prototypes", t, client) for client in clients.tolist()]
+    def local_update(self, now: Round, download: Message, memory: Memory) -> Message:
+        message = super().local_update(now, download, memory)
+        weights, chosen = message.each["weights"], torch.arange(len(now))
+        train, own_of = now.task.federation.train, now.images()
+        encoded = features(now.task.model, weights, chosen, train, own_of)
         apart = mean_distances(
-            encoded, self.n_prototypes, streams, self.normalised_divergence, self.divergence_by
+            encoded,
+            self.n_prototypes,
+            now.streams("prototypes"),
+            self.normalised_divergence,
+            self.divergence_by,
         )
         return replace(
             message,
@@ -154,13 +155,10 @@ class Calibre(SelfSupervised):
             log={**message.log, "divergence": apart},
         )
 
-    def aggregate(
-        self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
-    ) -> Server:
-        sizes = task.federation.sizes()[clients].double()
+    def aggregate(self, now: Round, server: Server, upload: Message) -> Server:
         apart = upload.each["divergence"]["divergence"].double().cpu()
         floor = self.divergence_floor * float(apart.mean())
-        weight = sizes / apart.clamp(min=max(floor, 1e-12))
+        weight = now.sizes() / apart.clamp(min=max(floor, 1e-12))
         return weighted_average(upload.each["weights"], weight.unsqueeze(0))
 
 

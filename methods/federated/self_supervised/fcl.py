@@ -28,7 +28,7 @@ from ...metrics import Evaluation
 from ...metrics.false_negatives import METRICS, expected_ratio
 from ...objectives.moco import MoCoLearner
 from ...state import State, clone, put, repeat, take
-from ..base import Message, Server, Task
+from ..base import Message, Round, Server, Task
 from ..client_memory import ClientMemory
 from ._features import Banks, all_but, packed, unpacked
 from ._fusion import FusionLoss, FusionOptions, Remote, new_bank
@@ -85,40 +85,38 @@ class FCL(FusionOptions):
         assert isinstance(learner, MoCoLearner)
         return learner
 
-    def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
+    def broadcast(self, now: Round, server: Server) -> Message:
         shared = {"weights": server.query, "momentum": server.key}
         if not server.banks:
             return Message(shared=shared)
-        remote = packed([all_but(server.banks, client) for client in clients.tolist()])
+        remote = packed([all_but(server.banks, client) for client in now.clients.tolist()])
         return Message(shared=shared, each={"features": remote})
 
-    def local_update(
-        self, task: Task, download: Message, t: int, clients: Tensor, memory: FCLMemory
-    ) -> Message:
-        start = repeat(download.shared["weights"], len(clients))
-        key = repeat(download.shared["momentum"], len(clients))
-        remote = self._remote(download, clients, memory)
-        loss = FusionLoss(self, self._moco(task), task, remote, t, clients)
-        client_state = {**key, **take(memory.bank, clients)}
-        trained = self.train(task, loss, start, t, clients, client_state)
-        put(memory.bank, clients, trained.client_state)
+    def local_update(self, now: Round, download: Message, memory: FCLMemory) -> Message:
+        start = repeat(download.shared["weights"], len(now))
+        key = repeat(download.shared["momentum"], len(now))
+        remote = self._remote(now, download, memory)
+        loss = FusionLoss(self, self._moco(now.task), now, remote)
+        client_state = {**key, **take(memory.bank, now.clients)}
+        trained = self.train(now, loss, start, client_state)
+        put(memory.bank, now.clients, trained.client_state)
         momentum = {name: trained.client_state[name] for name in key}
         each = {"weights": trained.state, "momentum": momentum}
         if self.feature_fusion:
-            each["features"] = packed([loss.uploads[i] for i in range(len(clients))])
-            for i, client in enumerate(clients.tolist()):
+            each["features"] = packed([loss.uploads[i] for i in range(len(now))])
+            for i, client in enumerate(now.clients.tolist()):
                 memory.n_shown[client] = len(loss.uploaded[i])
                 memory.shown[client, : len(loss.uploaded[i])] = loss.uploaded[i]
-        ratios = self._ratios(task, loss, clients)
+        ratios = self._ratios(now, loss)
         memory.ratios = {
-            name: torch.full((task.federation.n_clients,), UNKNOWN).index_copy(
-                0, clients, value.float().nan_to_num(UNKNOWN)
+            name: torch.full((now.task.federation.n_clients,), UNKNOWN).index_copy(
+                0, now.clients, value.float().nan_to_num(UNKNOWN)
             )
             for name, value in ratios.items()
         }
         return Message(each=each, log={"loss": trained.loss, **ratios})
 
-    def _remote(self, download: Message, clients: Tensor, memory: FCLMemory) -> list[Remote]:
+    def _remote(self, now: Round, download: Message, memory: FCLMemory) -> list[Remote]:
         """What each participant received; empty before anybody has uploaded features.
 
         The images behind the features do not travel: they are looked up, for the measurement alone.
@@ -127,29 +125,27 @@ class FCL(FusionOptions):
             return []
         count = memory.n_shown.tolist()
         shown = {c: memory.shown[c, :n] for c, n in enumerate(count) if n > 0}
-        received = zip(unpacked(download.each["features"]), clients.tolist(), strict=True)
+        received = zip(unpacked(download.each["features"]), now.clients.tolist(), strict=True)
         return [Remote(features, all_but(shown, client)) for features, client in received]
 
-    def _ratios(self, task: Task, loss: FusionLoss, clients: Tensor) -> dict[str, Tensor]:
+    def _ratios(self, now: Round, loss: FusionLoss) -> dict[str, Tensor]:
         """Measured and expected false-negative ratios of the participants; none without labels."""
-        federation = task.federation
+        federation = now.task.federation
         if federation.train.labels is None:
             return {}
         remote = bool(loss.remote)
         sizes = federation.sizes().clamp(max=loss.moco.options.queue_size)
         local = self.local_negatives or not remote
         expected = expected_ratio(federation.class_counts(), sizes, local, remote)
-        return {MEASURED: loss.ratio, EXPECTED: expected[clients]}
+        return {MEASURED: loss.ratio, EXPECTED: expected[now.clients]}
 
-    def aggregate(
-        self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
-    ) -> Server:
+    def aggregate(self, now: Round, server: Server, upload: Message) -> Server:
         banks = dict(server.banks)
         if "features" in upload.each:
-            banks.update(zip(clients.tolist(), unpacked(upload.each["features"]), strict=True))
+            banks.update(zip(now.clients.tolist(), unpacked(upload.each["features"]), strict=True))
         return FusionServer(
-            self.size_average(task, upload.each["weights"], clients),
-            self.size_average(task, upload.each["momentum"], clients),
+            now.average(upload.each["weights"]),
+            now.average(upload.each["momentum"]),
             banks,
         )
 

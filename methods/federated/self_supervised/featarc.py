@@ -30,7 +30,7 @@ from ...training.evaluate import features
 from ...training.local_loss import Batch
 from ...training.probing import image_bytes
 from ...training.self_supervised import SelfSupervisedLoss
-from ..base import Memory, Message, Server, Task
+from ..base import Memory, Message, Round, Server, Task
 from ..client_memory import ClientMemory, ClientStates
 from ..views import client_views
 from ._self_supervised import SelfSupervised
@@ -108,18 +108,18 @@ class FeatARC(SelfSupervised):
     def new_memory(self, task: Task) -> FeatARCMemory:
         return FeatARCMemory(ClientStates.of(task.federation.n_clients))
 
-    def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
+    def broadcast(self, now: Round, server: Server) -> Message:
         return Message(shared={"models": server.models})
 
-    def chosen(self, task: Task, models: State, clients: Tensor, memory: FeatARCMemory) -> Tensor:
-        """The model that each client takes, int64, clients."""
-        choice = clients % self.n_models
-        known = memory.own.has_trained[clients].nonzero().flatten()
+    def chosen(self, now: Round, models: State, memory: FeatARCMemory) -> Tensor:
+        """The model that each participant takes, int64, clients."""
+        choice = now.clients % self.n_models
+        known = memory.own.has_trained[now.clients].nonzero().flatten()
         if len(known) == 0 or self.n_models == 1:
             return choice
-        of = clients[known]
-        index_of, train = task.images_of(of), task.federation.train
-        encoders = take(memory.own.state, of)
+        task, of = now.task, now.of(now.clients[known])
+        index_of, train = of.images(), task.federation.train
+        encoders = take(memory.own.state, of.clients)
         own = features(task.model, encoders, torch.arange(len(of)), train, index_of)
         scores = []
         for number in range(self.n_models):
@@ -130,32 +130,28 @@ class FeatARC(SelfSupervised):
         choice[known] = torch.stack(scores).argmax(0)
         return choice
 
-    def local_update(
-        self, task: Task, download: Message, t: int, clients: Tensor, memory: FeatARCMemory
-    ) -> Message:
+    def local_update(self, now: Round, download: Message, memory: FeatARCMemory) -> Message:
         models = download.shared["models"]
-        choice = self.chosen(task, models, clients, memory)
+        choice = self.chosen(now, models, memory)
         start = take(models, choice)
-        views = client_views(task, t, clients)
-        loss = AlignedViews(task, self.learner(task), views, self.alignment_weight)
-        trained = self.train(task, loss, start, t, clients, part(start, ENCODER))
-        memory.own.remember(clients, part(trained.state, ENCODER))
+        loss = AlignedViews(
+            now.task, self.learner(now.task), client_views(now), self.alignment_weight
+        )
+        trained = self.train(now, loss, start, part(start, ENCODER))
+        memory.own.remember(now.clients, part(trained.state, ENCODER))
         return Message(
             each={"weights": trained.state, "choice": {"choice": choice}},
             log={"loss": trained.loss, "choice": choice},
         )
 
-    def aggregate(
-        self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
-    ) -> Server:
+    def aggregate(self, now: Round, server: Server, upload: Message) -> Server:
         choice = upload.each["choice"]["choice"]
-        sizes = task.federation.sizes()[clients].double()
-        shares = F.one_hot(choice, self.n_models).double().t() * sizes
+        shares = F.one_hot(choice, self.n_models).double().t() * now.sizes()
         return Groups(pool_average(server.models, upload.each["weights"], shares), choice)
 
     def personal_models(self, task: Task, server: Server, memory: Memory) -> tuple[State, Tensor]:
-        everyone = torch.arange(task.federation.n_clients)
-        return server.models, self.chosen(task, server.models, everyone, memory)
+        everyone = Round(task, self.rounds, task.everyone)
+        return server.models, self.chosen(everyone, server.models, memory)
 
     def encoder(self, server: Groups) -> State:
         """The model that most clients took last; the first of several."""

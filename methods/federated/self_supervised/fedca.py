@@ -27,7 +27,7 @@ from ...objectives.simclr import SimCLR, SimCLRLearner
 from ...state import State, placed, repeat
 from ...training.local_loss import Batch
 from ...training.self_supervised import SelfSupervisedLoss
-from ..base import Memory, Message, Server, Task
+from ..base import Memory, Message, Round, Server, Task
 from ..views import client_views
 from ._features import (
     Banks,
@@ -68,18 +68,15 @@ class DictionaryLoss(SelfSupervisedLoss):
     public: uint8 images. After training `uploads` holds each participant's features.
     """
 
-    def __init__(
-        self, method: FedCA, task: Task, dictionary: Tensor | None, t: int, clients: Tensor
-    ) -> None:
+    def __init__(self, method: FedCA, now: Round, dictionary: Tensor | None) -> None:
+        task, views = now.task, client_views(now)
         assert task.source is not None
         assert task.encoder is not None
-        views = client_views(task, t, clients)
         self.simclr, self.method, self.dictionary = method.learner(task), method, dictionary
         super().__init__(self.simclr, task.model.encoder, task.federation.train, views)
         self.public = task.source().images.to(task.device)
         self.trained_on_it = placed(task.encoder, task.device)
-        self._drawn = [task.seeds.generator("public", t, c) for c in clients.tolist()]
-        self._chosen = [task.seeds.generator("uploads", t, c) for c in clients.tolist()]
+        self._drawn, self._chosen = now.streams("public"), now.streams("uploads")
         self.uploads: dict[int, Tensor] = {}
 
     @property
@@ -152,29 +149,25 @@ class FedCA(SelfSupervised):
             raise ValueError("FedCA aligns to a pre-trained encoder, and there is none")
         return DictionaryServer(super().start(replace(task, encoder=None), attempt), {})
 
-    def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
+    def broadcast(self, now: Round, server: Server) -> Message:
         shared: dict[str, State] = {"weights": server.weights}
         if server.banks:
             everything = torch.cat([bank for _, bank in sorted(server.banks.items())])
             shared["features"] = {DICTIONARY: everything}
         return Message(shared=shared)
 
-    def local_update(
-        self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
-    ) -> Message:
+    def local_update(self, now: Round, download: Message, memory: Memory) -> Message:
         dictionary = download.shared.get("features", {}).get(DICTIONARY)
-        loss = DictionaryLoss(self, task, dictionary, t, clients)
-        start = repeat(download.shared["weights"], len(clients))
-        trained = self.train(task, loss, start, t, clients)
-        features = packed([loss.uploads[member] for member in range(len(clients))])
+        loss = DictionaryLoss(self, now, dictionary)
+        start = repeat(download.shared["weights"], len(now))
+        trained = self.train(now, loss, start)
+        features = packed([loss.uploads[member] for member in range(len(now))])
         each = {"weights": trained.state, "features": features}
         return Message(each=each, log={"loss": trained.loss})
 
-    def aggregate(
-        self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
-    ) -> Server:
-        received = zip(clients.tolist(), unpacked(upload.each["features"]), strict=True)
-        averaged = self.size_average(task, upload.each["weights"], clients)
+    def aggregate(self, now: Round, server: Server, upload: Message) -> Server:
+        received = zip(now.clients.tolist(), unpacked(upload.each["features"]), strict=True)
+        averaged = now.average(upload.each["weights"])
         return DictionaryServer(averaged, {**server.banks, **dict(received)})
 
     def encoder(self, server: DictionaryServer) -> State:

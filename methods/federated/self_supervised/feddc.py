@@ -20,7 +20,7 @@ from ...objectives._deepcluster import DeepCluster, DeepClusterLearner
 from ...state import State
 from ...training.local_loss import Batch, LocalLoss
 from ...training.self_supervised import SelfSupervisedLoss
-from ..base import Task
+from ..base import Round, Task
 from ..views import client_views
 from ._self_supervised import (
     SelfSupervised,
@@ -34,16 +34,17 @@ _AT_ONCE = 500
 class ClusterLoss(SelfSupervisedLoss):
     """Clusters each client's images before an epoch and predicts the clusters in it."""
 
-    def __init__(self, learner: DeepClusterLearner, task: Task, t: int, clients: Tensor) -> None:
-        views = client_views(task, t, clients)
+    def __init__(self, learner: DeepClusterLearner, now: Round) -> None:
+        task, views = now.task, client_views(now)
         super().__init__(learner, task.model.encoder, task.federation.train, views)
-        self.clustering, self.seeds, self.t, self.clients = learner, task.seeds, t, clients.tolist()
+        self.clustering, self.now = learner, now
 
     def begin_epoch(
         self, state: State, client_state: State, members: Sequence[int], own: Tensor, epoch: int
     ) -> None:
-        names = ("clusters", self.t, epoch)
-        streams = [self.seeds.generator(*names, self.clients[member]) for member in members]
+        clients = self.now.clients[list(members)].tolist()
+        seeds, names = self.now.task.seeds, ("clusters", self.now.t, epoch)
+        streams = [seeds.generator(*names, client) for client in clients]
         features = self.features(state, own)
         client_state[CLUSTERS] = self.clustering.cluster(client_state, features, streams)
 
@@ -78,5 +79,5 @@ class FedDC(SelfSupervised):
         assert isinstance(learner, DeepClusterLearner)
         return learner
 
-    def local_loss(self, task: Task, t: int, clients: Tensor) -> LocalLoss:
-        return ClusterLoss(self.learner(task), task, t, clients)
+    def local_loss(self, now: Round) -> LocalLoss:
+        return ClusterLoss(self.learner(now.task), now)

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from ...state import State
-from ..base import Task
+from ..base import Round, Task
 from ..client_memory import ClientStates
 from ._local_models import (
     KeepsLocalModel,
@@ -52,11 +52,9 @@ class FedEMA(KeepsLocalModel):
         none = ClientStates.of(n_clients)
         return ScaledMemory(none, online=ClientStates.of(n_clients), scale=scale)
 
-    def merge(
-        self, task: Task, received: State, own: State, t: int, clients: Tensor, memory: ScaledMemory
-    ) -> State:
-        share = self._share(distance_of(self, received, own), clients, memory)
-        self.control(task, memory, "gamma", clients, share)
+    def merge(self, now: Round, received: State, own: State, memory: ScaledMemory) -> State:
+        share = self._share(distance_of(self, received, own), now.clients, memory)
+        self.control(now, memory, "gamma", share)
         return mixed(own, received, share)
 
     def _share(self, distance: Tensor, clients: Tensor, memory: ScaledMemory) -> Tensor:

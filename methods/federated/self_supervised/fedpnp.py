@@ -14,10 +14,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 import torch
-from torch import Tensor
 
 from ...objectives.past_negatives import EMPTY, KNOWN, PastNegativesLearner
-from ..base import Message, Task
+from ..base import Message, Round
 from ._self_supervised import (
     SelfSupervised,
     SelfSupervisedMemory,
@@ -36,14 +35,12 @@ class FedPNP(SelfSupervised):
     def objective_name(self) -> str:
         return "past-negatives"
 
-    def local_update(
-        self, task: Task, download: Message, t: int, clients: Tensor, memory: SelfSupervisedMemory
-    ) -> Message:
-        upload = super().local_update(task, download, t, clients, memory)
-        learner = self.learner(task)
+    def local_update(self, now: Round, download: Message, memory: SelfSupervisedMemory) -> Message:
+        upload = super().local_update(now, download, memory)
+        learner = self.learner(now.task)
         assert isinstance(learner, PastNegativesLearner)
-        known = torch.ones(len(clients), dtype=torch.bool, device=task.device)
+        known = torch.ones(len(now), dtype=torch.bool, device=now.task.device)
         weights = upload.each["weights"]
         past = {**learner.memory(weights), **learner.as_past(weights), KNOWN: known}
-        memory.objective.remember(clients, past)
+        memory.objective.remember(now.clients, past)
         return upload

@@ -31,7 +31,7 @@ from ...clusters.soft_assignment import CENTRES, student_t
 from ...objectives._soft_clusters import CentredLearner, divergence
 from ...objectives.crossed_kl import SELECTED
 from ...state import State, take
-from ..base import Server, Task
+from ..base import Round, Server, Task
 from ._initial_centres import with_initial_centres
 from .fedema import FedEMA, ScaledMemory
 
@@ -49,35 +49,30 @@ class FedRLC(FedEMA):
     def start(self, task: Task, attempt: int) -> Server:
         return with_initial_centres(task, self.learner(task), super().start(task, attempt))
 
-    def merge(
-        self, task: Task, received: State, own: State, t: int, clients: Tensor, memory: ScaledMemory
-    ) -> State:
-        networks = super().merge(task, received, own, t, clients, memory)
+    def merge(self, now: Round, received: State, own: State, memory: ScaledMemory) -> State:
+        networks = super().merge(now, received, own, memory)
         if CENTRES not in received:
             return networks
         epsilon = torch.stack(
             [
-                self.label_divergence(task, take(received, [i]), take(own, [i]), t, client)
-                for i, client in enumerate(clients.tolist())
+                self.label_divergence(now.of(now.clients[[i]]), take(received, [i]), take(own, [i]))
+                for i in range(len(now))
             ]
         )
-        self.control(task, memory, "epsilon", clients, epsilon)
+        self.control(now, memory, "epsilon", epsilon)
         return {**networks, CENTRES: merged_centres(own[CENTRES], received[CENTRES], epsilon)}
 
     @torch.no_grad()
-    def label_divergence(
-        self, task: Task, received: State, own: State, t: int, client: int
-    ) -> Tensor:
-        """ε of Eq. 27 for one client, a scalar; both models single."""
-        learner = self.learner(task)
+    def label_divergence(self, now: Round, received: State, own: State) -> Tensor:
+        """ε of Eq. 27 for the one participant, a scalar; both models single."""
+        task, learner = now.task, self.learner(now.task)
         assert isinstance(learner, CentredLearner)
         assert task.augmentation is not None
-        stream = task.seeds.generator("centre views", t, client)
+        (index,), streams = now.images(), now.streams("centre views")
         total = torch.zeros((), device=task.device)
-        index = task.federation.train_of[client]
         for batch in torch.split(index, _BATCH):
             images = task.federation.train.images[batch][None]
-            views = task.augmentation.stacked_views(images, 2, [stream])
+            views = task.augmentation.stacked_views(images, 2, streams)
             q_global, q_own = (
                 student_t(
                     torch.stack([learner.embed(model, x, training=False) for x in views]).mean(0),

@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import torch
-from torch import Tensor
 
 from ...state import State, part
-from ..base import Task
+from ..base import Round
 from ._local_models import (
     KeepsLocalModel,
     LocalModelMemory,
@@ -35,17 +34,9 @@ class FedU(KeepsLocalModel):
     divergence_threshold: float = 0.4
     distance: Literal["norm", "layers", "convolutions"] = "layers"
 
-    def merge(
-        self,
-        task: Task,
-        received: State,
-        own: State,
-        t: int,
-        clients: Tensor,
-        memory: LocalModelMemory,
-    ) -> State:
+    def merge(self, now: Round, received: State, own: State, memory: LocalModelMemory) -> State:
         far = distance_of(self, received, own) >= self.divergence_threshold
-        self.control(task, memory, "own_predictor", clients, far)
+        self.control(now, memory, "own_predictor", far)
         merged = dict(received)
         for name, value in part(received, "predictor").items():
             merged[name] = torch.where(far.reshape(-1, *[1] * (value.dim() - 1)), own[name], value)

@@ -21,7 +21,7 @@ from torch import Tensor
 from ...clusters.balanced_clustering import balanced_centroids
 from ...objectives.orchestra import CENTROIDS, QUEUE
 from ...state import State, repeat
-from ..base import Memory, Message, Server, Task
+from ..base import Memory, Message, Round, Server, Task
 from ._self_supervised import SelfSupervised
 
 
@@ -46,22 +46,19 @@ class FederatedOrchestra(SelfSupervised):
         weights: State = super().start(task, attempt)
         return Conductor(weights, self.learner(task).memory(weights)[CENTROIDS])
 
-    def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
+    def broadcast(self, now: Round, server: Server) -> Message:
         centroids = {CENTROIDS: server.centroids}
         return Message(shared={"weights": server.weights, "centroids": centroids})
 
-    def local_update(
-        self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
-    ) -> Message:
-        start = self.begin(task, download, t, clients, memory)
-        client_state = self.learner(task).memory(start)
-        client_state.update(repeat(download.shared["centroids"], len(clients)))
-        loss = self.local_loss(task, t, clients)
-        trained = self.train(task, loss, start, t, clients, client_state)
+    def local_update(self, now: Round, download: Message, memory: Memory) -> Message:
+        start = self.begin(now, download, memory)
+        client_state = self.learner(now.task).memory(start)
+        client_state.update(repeat(download.shared["centroids"], len(now)))
+        trained = self.train(now, self.local_loss(now), start, client_state)
         filled = trained.client_state[f"{QUEUE}.filled"].tolist()
         centroids = [
-            self._local(task, trained.client_state, position, int(filled[position]), t, client)
-            for position, client in enumerate(clients.tolist())
+            self._local(trained.client_state, position, int(filled[position]), stream)
+            for position, stream in enumerate(now.streams("local clusters"))
         ]
         return Message(
             each={"weights": trained.state, "centroids": {CENTROIDS: torch.stack(centroids)}},
@@ -69,24 +66,21 @@ class FederatedOrchestra(SelfSupervised):
         )
 
     def _local(
-        self, task: Task, client_state: State, position: int, filled: int, t: int, client: int
+        self, client_state: State, position: int, filled: int, stream: torch.Generator
     ) -> Tensor:
         """Centroids L x width of a client's queued projections, `filled` of them; of none, what it
         received."""
         if filled == 0:
             return client_state[CENTROIDS][position, : self.n_local_clusters]
         z = client_state[f"{QUEUE}.features"][position, :filled]
-        stream = task.seeds.generator("local clusters", t, client)
         return balanced_centroids(z, self.n_local_clusters, stream)
 
-    def aggregate(
-        self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
-    ) -> Server:
+    def aggregate(self, now: Round, server: Server, upload: Message) -> Server:
         local = upload.each["centroids"][CENTROIDS].flatten(0, 1)
-        stream = task.seeds.generator("global clusters", t)
-        start = None if t == 0 else server.centroids[0]
+        stream = now.stream("global clusters")
+        start = None if now.t == 0 else server.centroids[0]
         centroids = balanced_centroids(local, server.centroids.shape[1], stream, start)
-        weights = self.size_average(task, upload.each["weights"], clients)
+        weights = now.average(upload.each["weights"])
         return Conductor(weights, centroids.unsqueeze(0))
 
     def encoder(self, server: Conductor) -> State:

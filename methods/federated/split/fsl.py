@@ -35,7 +35,7 @@ from ...nn.modular import MODULE, two_modules
 from ...state import State, concatenate, n_bytes, part, placed, repeat
 from ...training.local import Supervised, cross_entropies
 from ...training.local_loss import Batch
-from ..base import Memory, Message, Server, Task
+from ..base import Memory, Message, Round, Server, Task
 from ..with_labels import WithLabels
 
 AUXILIARY = "auxiliary"
@@ -127,58 +127,52 @@ class FSL(WithLabels):
         drawn = self._auxiliary(task, server).new(stream)
         return {**server, **placed(drawn, task.device)}
 
-    def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
+    def broadcast(self, now: Round, server: Server) -> Message:
         """The clients' layers; gradients of smashed data, if any return, are as large as these."""
         lower = {**part(server, MODULE), **part(server, AUXILIARY)}
         back = self.form == "splitfed-v2"
         return Message(
             shared={"weights": lower},
-            streamed={"gradients": self._smashed(task, server, clients)[0]} if back else {},
+            streamed={"gradients": self._smashed(now, server)[0]} if back else {},
             resident={"server": {k: v for k, v in server.items() if k not in lower}},
         )
 
-    def local_update(
-        self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
-    ) -> Message:
+    def local_update(self, now: Round, download: Message, memory: Memory) -> Message:
         if self.form == "splitfed-v2":
-            return self._one_after_the_other(task, download, t, clients)
+            return self._one_after_the_other(now, download)
         lower, upper = download.shared["weights"], download.resident["server"]
-        loss = LocalLosses(task, self._auxiliary(task, lower))
-        start = repeat({**lower, **upper}, len(clients))
-        trained = self.train(task, loss, start, t, clients).state
+        loss = LocalLosses(now.task, self._auxiliary(now.task, lower))
+        start = repeat({**lower, **upper}, len(now))
+        trained = self.train(now, loss, start).state
         return Message(
             each={"weights": {name: trained[name] for name in lower}},
-            streamed={"smashed data": sum(self._smashed(task, lower, clients))},
+            streamed={"smashed data": sum(self._smashed(now, lower))},
             resident={"server": {name: trained[name] for name in upper}},
         )
 
-    def aggregate(
-        self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
-    ) -> Server:
-        lower = self.size_average(task, upload.each["weights"], clients)
+    def aggregate(self, now: Round, server: Server, upload: Message) -> Server:
+        lower = now.average(upload.each["weights"])
         upper = upload.resident["server"]
         if self.form == "local-loss":
-            upper = self.size_average(task, dict(upper), clients)
+            upper = now.average(dict(upper))
         return {**lower, **upper}
 
     def global_model(self, task: Task, server: State) -> State:
         return {k: v for k, v in server.items() if not k.startswith(f"{AUXILIARY}.")}
 
-    def _one_after_the_other(
-        self, task: Task, download: Message, t: int, clients: Tensor
-    ) -> Message:
+    def _one_after_the_other(self, now: Round, download: Message) -> Message:
         lower, upper = download.shared["weights"], download.resident["server"]
-        order = torch.randperm(len(clients), generator=task.seeds.generator("split order", t))
+        order = torch.randperm(len(now), generator=now.stream("split order"))
         up, trained = 0, {}
         for position in order.tolist():
-            client = clients[position : position + 1]
+            one = now.of(now.clients[[position]])
             wire = Wire()  # each client's own, which a round that was interrupted takes back
-            done = self.train(task, Split(task, wire), {**lower, **upper}, t, client).state
+            done = self.train(one, Split(now.task, wire), {**lower, **upper}).state
             up += wire.up
             trained[position] = part(done, MODULE)
             upper = {name: done[name] for name in upper}
         return Message(
-            each={"weights": concatenate(trained[i] for i in range(len(clients)))},
+            each={"weights": concatenate(trained[i] for i in range(len(now)))},
             streamed={"smashed data": up},
             resident={"server": upper},
         )
@@ -189,10 +183,10 @@ class FSL(WithLabels):
             AUXILIARY, channels, (*self.auxiliary_widths, task.federation.n_classes)
         )
 
-    def _smashed(self, task: Task, state: State, clients: Tensor) -> tuple[int, int]:
+    def _smashed(self, now: Round, state: State) -> tuple[int, int]:
         """Bytes of the smashed data of a round, and of their labels."""
-        images = int(task.federation.sizes()[clients].sum()) * self.local_epochs
-        return images * n_bytes({"z": self._one_smashed(task, state)}), images * _LABEL_BYTES
+        images = int(now.sizes().sum()) * self.local_epochs
+        return images * n_bytes({"z": self._one_smashed(now.task, state)}), images * _LABEL_BYTES
 
     @torch.no_grad()
     def _one_smashed(self, task: Task, state: State) -> Tensor:

@@ -53,7 +53,7 @@ from ...training.representations import (
     contrastive_training,
     drawn_pairs,
 )
-from ..base import FederatedMethod, Message, Server, Task
+from ..base import FederatedMethod, Message, Round, Server, Task
 from ..client_memory import ClientMemory, ClientStates
 from ..views import client_views
 
@@ -197,30 +197,26 @@ class MFCL(FederatedMethod):
         stay = max(1, n_clients - round(self.client_dropout * n_clients))
         return order[:stay].sort().values
 
-    def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
-        sent = server.first if t < self.rounds else part(server.first, MODULE)
+    def broadcast(self, now: Round, server: Server) -> Message:
+        sent = server.first if now.t < self.rounds else part(server.first, MODULE)
         return Message(shared={"weights": sent})
 
-    def local_update(
-        self, task: Task, download: Message, t: int, clients: Tensor, memory: MFCLMemory
-    ) -> Message:
+    def local_update(self, now: Round, download: Message, memory: MFCLMemory) -> Message:
         weights = download.shared["weights"]
-        if t == self.rounds:
-            return Message(in_pieces={"representations": self._encoded(task, weights, clients)})
-        loss = Rebuilding(self._autoencoder(task), client_views(task, t, clients))
-        trained = self.train(task, loss, repeat(weights, len(clients)), t, clients)
+        if now.t == self.rounds:
+            return Message(in_pieces={"representations": self._encoded(now, weights)})
+        loss = Rebuilding(self._autoencoder(now.task), client_views(now))
+        trained = self.train(now, loss, repeat(weights, len(now)))
         if self.client_models:
-            memory.modules.remember(clients, part(trained.state, MODULE))
+            memory.modules.remember(now.clients, part(trained.state, MODULE))
         log = {"loss": trained.loss}
         if not self.secure_aggregation:
             return Message(each={"weights": trained.state}, log=log)
-        sizes = task.federation.sizes()[clients].double()
-        sent = masked(trained.state, sizes / sizes.sum(), task.seeds, t, clients)
+        share = now.sizes() / now.sizes().sum()
+        sent = masked(trained.state, share, now.task.seeds, now.t, now.clients)
         return Message(each={"masked weights": sent}, log=log)
 
-    def aggregate(
-        self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
-    ) -> Server:
+    def aggregate(self, now: Round, server: Server, upload: Message) -> Server:
         if "representations" in upload.in_pieces:
             options = RepresentationOptions(
                 self.server_epochs,
@@ -232,15 +228,16 @@ class MFCL(FederatedMethod):
             )
             z = upload.in_pieces["representations"]
             assert isinstance(z, Representations | Mixed)
-            network = two_modules(task.model.encoder)
+            network = two_modules(now.task.model.encoder)
             behind = network.behind if self.sent == "pooled" else network.pooled_and_behind
-            trained, losses = contrastive_training(behind, server.second, z, options, task.seeds)
+            seeds = now.task.seeds
+            trained, losses = contrastive_training(behind, server.second, z, options, seeds)
             if not math.isfinite(losses[-1]):
-                raise DivergedError(t + 1)
+                raise DivergedError(now.t + 1)
             return replace(server, second=trained, losses=[*losses])
         if "masked weights" in upload.each:
             return replace(server, first=unmasked_sum(upload.each["masked weights"], server.first))
-        return replace(server, first=self.size_average(task, upload.each["weights"], clients))
+        return replace(server, first=now.average(upload.each["weights"]))
 
     def finish(self, task: Task, server: Server, memory: MFCLMemory) -> Server:
         return replace(server, own=memory.modules.state if self.client_models else {})
@@ -266,10 +263,11 @@ class MFCL(FederatedMethod):
         network, norm = two_modules(task.model.encoder), self.client_norm
         return _autoencoder(network, norm, self.group_channels, self.twin_variance)
 
-    def _encoded(self, task: Task, weights: State, clients: Tensor) -> Pairs:
-        """Of all images of `clients`, client after client."""
+    def _encoded(self, now: Round, weights: State) -> Pairs:
+        """Of all images of the participants, client after client."""
+        task = now.task
         assert task.augmentation is not None
-        own, numbers = task.images_of(clients), clients.tolist()
+        own, numbers = now.images(), now.clients.tolist()
         drawn = drawn_pairs(
             task.federation.train.images,
             own,

@@ -11,13 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import torch
-from torch import Tensor
 
 from ...metrics import Evaluation
 from ...metrics.fairness import classes_per_client
 from ...nn.classifier import ENCODER
 from ...state import State, part
-from ..base import Memory, Message, Server, Task
+from ..base import Memory, Message, Round, Server, Task
 from ..with_labels import WithLabels
 
 
@@ -25,11 +24,9 @@ from ..with_labels import WithLabels
 class FedAvg(WithLabels):
     """Federated averaging, which is what `FederatedMethod` does by default."""
 
-    def local_update(
-        self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
-    ) -> Message:
-        same = torch.zeros_like(clients)
-        trained = self.train_supervised(task, download.shared["weights"], same, t, clients)
+    def local_update(self, now: Round, download: Message, memory: Memory) -> Message:
+        same = torch.zeros_like(now.clients)
+        trained = self.train_supervised(now, download.shared["weights"], same)
         return Message(each={"weights": trained})
 
     def evaluate(self, task: Task, server: Server, memory: Memory, final: bool) -> Evaluation:

@@ -17,7 +17,7 @@ from torch import Tensor
 from ...state import State, repeat
 from ...training.local import Supervised
 from ...training.local_loss import Batch, squared_distance
-from ..base import Memory, Message, Task
+from ..base import Memory, Message, Round, Task
 from .fedavg import FedAvg
 
 
@@ -39,10 +39,8 @@ class FedProx(FedAvg):
 
     proximal_weight: float = 0.01
 
-    def local_update(
-        self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
-    ) -> Message:
+    def local_update(self, now: Round, download: Message, memory: Memory) -> Message:
         received = download.shared["weights"]
-        loss = Proximal(task, received, self.proximal_weight)
-        trained = self.train(task, loss, repeat(received, len(clients)), t, clients)
+        loss = Proximal(now.task, received, self.proximal_weight)
+        trained = self.train(now, loss, repeat(received, len(now)))
         return Message(each={"weights": trained.state}, log={"loss": trained.loss})

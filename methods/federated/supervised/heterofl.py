@@ -21,17 +21,18 @@ from ...nn.classifier import ENCODER
 from ...state import State, part, repeat
 from ...training.local import Supervised
 from ...training.local_loss import Batch
-from ..base import Memory, Message, Server, Task
+from ..base import Memory, Message, Round, Server
 from ..with_labels import WithLabels
 
 
 class PresentClasses(Supervised):
     """Cross-entropy with the logits of classes that a client lacks set to 0."""
 
-    def __init__(self, task: Task, share: float, clients: Tensor) -> None:
+    def __init__(self, now: Round, share: float) -> None:
+        task = now.task
         super().__init__(task.narrowed_model(share), task.federation.train, None)
         # One tensor for each client: members of a batch are then looked up without an index.
-        self.lacking = (task.federation.class_counts()[clients] == 0).to(task.device).unbind()
+        self.lacking = (task.federation.class_counts()[now.clients] == 0).to(task.device).unbind()
 
     def logits(self, state: State, client_state: State, batch: Batch) -> Tensor:
         lacking = torch.stack([self.lacking[member] for member in batch.members]).unsqueeze(1)
@@ -80,26 +81,22 @@ class HeteroFL(WithLabels):
         found = {level: (own == i).nonzero().flatten() for i, level in enumerate(self.levels)}
         return {level: at for level, at in found.items() if len(at)}
 
-    def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
+    def broadcast(self, now: Round, server: Server) -> Message:
         sent = {}
-        for level, at in self._by_level(clients).items():
-            like = task.narrowed_model(level).new(torch.Generator())
+        for level, at in self._by_level(now.clients).items():
+            like = now.task.narrowed_model(level).new(torch.Generator())
             sent[f"weights {level:g}"] = repeat(sliced(server, like), len(at))
         return Message(each=sent)
 
-    def local_update(
-        self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
-    ) -> Message:
+    def local_update(self, now: Round, download: Message, memory: Memory) -> Message:
         sent = {}
-        for level, at in self._by_level(clients).items():
-            name, own = f"weights {level:g}", clients[at]
-            loss = PresentClasses(task, level, own)
-            sent[name] = self.train(task, loss, download.each[name], t, own).state
+        for level, at in self._by_level(now.clients).items():
+            name, own = f"weights {level:g}", now.of(now.clients[at])
+            loss = PresentClasses(own, level)
+            sent[name] = self.train(own, loss, download.each[name]).state
         return Message(each=sent)
 
-    def aggregate(
-        self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
-    ) -> Server:
+    def aggregate(self, now: Round, server: Server, upload: Message) -> Server:
         return overlapping_average(server, list(upload.each.values()))
 
     def encoder(self, server: Server) -> State | None:

@@ -23,7 +23,7 @@ from ...state import State, n_models, part, repeat
 from ...training.local import Supervised, cross_entropies
 from ...training.local_loss import Batch
 from ...training.probing import image_bytes
-from ..base import Message, Task
+from ..base import Message, Round, Task
 from ..client_memory import ClientMemory, ClientStates
 from .fedavg import FedAvg
 
@@ -75,13 +75,11 @@ class MOON(FedAvg):
     def new_memory(self, task: Task) -> MOONMemory:
         return MOONMemory(ClientStates.of(task.federation.n_clients))
 
-    def local_update(
-        self, task: Task, download: Message, t: int, clients: Tensor, memory: MOONMemory
-    ) -> Message:
+    def local_update(self, now: Round, download: Message, memory: MOONMemory) -> Message:
         received = download.shared["weights"]
         encoder = part(received, ENCODER)
-        previous = memory.previous.recall(clients, repeat(encoder, len(clients)))
-        loss = ModelContrastive(task, encoder, self.contrast_weight, self.temperature)
-        trained = self.train(task, loss, repeat(received, len(clients)), t, clients, previous)
-        memory.previous.remember(clients, part(trained.state, ENCODER))
+        previous = memory.previous.recall(now.clients, repeat(encoder, len(now)))
+        loss = ModelContrastive(now.task, encoder, self.contrast_weight, self.temperature)
+        trained = self.train(now, loss, repeat(received, len(now)), previous)
+        memory.previous.remember(now.clients, part(trained.state, ENCODER))
         return Message(each={"weights": trained.state}, log={"loss": trained.loss})

@@ -21,7 +21,7 @@ from ...data.federation import to_float
 from ...nn.classifier import Classifier
 from ...state import State, concatenate, n_models, placed, pool_average, take
 from ...training.local import Supervised
-from ..base import Memory, Message, Server, Task
+from ..base import Memory, Message, Round, Server, Task
 from ..with_labels import WithLabels
 
 
@@ -58,13 +58,13 @@ class SplitMix(WithLabels):
         """k."""
         return round(1 / self.base_width)
 
-    def _chosen(self, task: Task, t: int, clients: Tensor) -> tuple[Tensor, Tensor]:
+    def _chosen(self, now: Round) -> tuple[Tensor, Tensor]:
         """Who trains what: positions among `clients` and numbers of base networks, a pair a row."""
         who, which = [], []
-        for position, client in enumerate(clients.tolist()):
+        streams = zip(now.clients.tolist(), now.streams("bases"), strict=True)
+        for position, (client, stream) in enumerate(streams):
             budget = self.budgets[client % len(self.budgets)]
             count = max(1, int(budget / self.base_width + 1e-9))
-            stream = task.seeds.generator("bases", t, client)
             drawn = torch.randperm(self.n_bases, generator=stream)[:count]
             who += [position] * len(drawn)
             which += drawn.tolist()
@@ -78,23 +78,19 @@ class SplitMix(WithLabels):
         )
         return placed(drawn, task.device)
 
-    def broadcast(self, task: Task, server: Server, t: int, clients: Tensor) -> Message:
-        _, which = self._chosen(task, t, clients)
+    def broadcast(self, now: Round, server: Server) -> Message:
+        _, which = self._chosen(now)
         return Message(each={"bases": take(server, which)})
 
-    def local_update(
-        self, task: Task, download: Message, t: int, clients: Tensor, memory: Memory
-    ) -> Message:
-        who, _ = self._chosen(task, t, clients)
-        loss = Supervised(task.narrowed_model(self.base_width), task.federation.train, None)
-        trained = self.train(task, loss, download.each["bases"], t, clients[who])
+    def local_update(self, now: Round, download: Message, memory: Memory) -> Message:
+        who, _ = self._chosen(now)
+        loss = Supervised(now.task.narrowed_model(self.base_width), now.task.federation.train, None)
+        trained = self.train(now.of(now.clients[who]), loss, download.each["bases"])
         return Message(each={"bases": trained.state})
 
-    def aggregate(
-        self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
-    ) -> Server:
-        who, which = self._chosen(task, t, clients)
-        sizes = task.federation.sizes()[clients[who]].double()
+    def aggregate(self, now: Round, server: Server, upload: Message) -> Server:
+        who, which = self._chosen(now)
+        sizes = now.sizes()[who]
         shares = torch.zeros(self.n_bases, len(who), dtype=torch.float64)
         shares[which, torch.arange(len(who))] = sizes
         return pool_average(server, upload.each["bases"], shares)

@@ -26,9 +26,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from torch import Tensor
-
-from fedrepro.methods.federated.base import Message, Server, Task
+from fedrepro.methods.federated.base import Message, Round, Server
 from fedrepro.methods.federated.supervised.fedavg import FedAvg
 
 
@@ -47,17 +45,15 @@ class {name}(FedAvg):
         if not 0 <= self.keep < 1:
             raise ValueError(f"keep must be in [0, 1), not {{self.keep}}")
 
-    def aggregate(
-        self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
-    ) -> Server:
-        average = super().aggregate(task, server, upload, t, clients)
+    def aggregate(self, now: Round, server: Server, upload: Message) -> Server:
+        average = super().aggregate(now, server, upload)
         return {{
             name: self.keep * server[name] + (1 - self.keep) * value
             for name, value in average.items()
         }}
 '''
 _TEST_IMPORTS = (
-    "from fedrepro.methods.federated.base import Task",
+    "from fedrepro.methods.federated.base import Round, Task",
     "from fedrepro.methods.federated.loop import run",
     "from fedrepro.methods.federated.supervised.fedavg import FedAvg",
 )
@@ -84,10 +80,9 @@ def test_a_share_of_the_old_model_is_kept(make_task: Callable[..., Task]) -> Non
     for keep in (0.0, 0.5):
         method = {name}(keep=keep, **OPTIONS)
         old = method.start(task, 0)
-        clients = method.participants(task, 0)
-        download = method.broadcast(task, old, 0, clients)
-        upload = method.local_update(task, download, 0, clients, method.new_memory(task))
-        new = method.aggregate(task, old, upload, 0, clients)
+        now = Round(task, 0, method.participants(task, 0))
+        upload = method.local_update(now, method.broadcast(now, old), method.new_memory(task))
+        new = method.aggregate(now, old, upload)
         moved.append(torch.cat([(new[name] - old[name]).flatten() for name in sorted(old)]))
     torch.testing.assert_close(moved[1], 0.5 * moved[0])
 

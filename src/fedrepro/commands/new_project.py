@@ -62,9 +62,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from torch import Tensor
-
-from fedrepro.methods.federated.base import Message, Server, Task
+from fedrepro.methods.federated.base import Message, Round, Server
 from fedrepro.methods.federated.supervised.fedavg import FedAvg
 
 
@@ -81,10 +79,8 @@ class MyMethod(FedAvg):
         if not 0 <= self.keep < 1:
             raise ValueError(f"keep must be in [0, 1), not {self.keep}")
 
-    def aggregate(
-        self, task: Task, server: Server, upload: Message, t: int, clients: Tensor
-    ) -> Server:
-        average = super().aggregate(task, server, upload, t, clients)
+    def aggregate(self, now: Round, server: Server, upload: Message) -> Server:
+        average = super().aggregate(now, server, upload)
         return {
             name: self.keep * server[name] + (1 - self.keep) * value
             for name, value in average.items()
