@@ -21,7 +21,7 @@ setup(
         **{f"fedrepro.{name}": name for name in FOLDERS},
     },
     package_data={
-        "fedrepro": ["py.typed"],
+        "fedrepro": ["py.typed", "templates/*"],
         "fedrepro._tables": ["*/*.toml"],
         "fedrepro.reports": ["templates/*"],
         "fedrepro.benchmark.data": ["excerpts/*/*"],

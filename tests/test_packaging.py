@@ -76,7 +76,8 @@ def sources() -> set[Path]:
     specs = {file for folder in ("methods", "tables") for file in (ROOT / folder).rglob("*.toml")}
     excerpts = (ROOT / "benchmark/data/excerpts").glob("*/*")
     counted = (ROOT / "benchmark/planning").glob("*.json")
-    data = {*specs, *excerpts, *counted, *(ROOT / "reports/templates").iterdir()}
+    folders = (ROOT / "reports/templates", ROOT / FACE / "templates")
+    data = {*specs, *excerpts, *counted, *(file for one in folders for file in one.iterdir())}
     return {file.relative_to(ROOT) for file in code | data | {ROOT / FACE / "py.typed"}}
 
 

@@ -246,7 +246,9 @@ def test_new_method_makes_a_module_and_a_test_that_passes(
     stem = name.replace("-", "_")
     module = checkout / "methods" / "federated" / family / f"{stem}.py"
     test = checkout / "tests" / "methods" / f"test_{stem}.py"
-    (checkout / "tried.py").write_text(module.read_text())
+    text = module.read_text()
+    assert "from ..base import" in text
+    (checkout / "tried.py").write_text(text.replace("from ..", "from fedrepro.methods.federated."))
     trying = checkout / "tests" / "methods" / "test_trying.py"
     dotted = f"fedrepro.methods.federated.{family}.{stem}"
     assert dotted in test.read_text()

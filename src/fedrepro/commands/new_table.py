@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from pathlib import Path
 
@@ -13,43 +12,11 @@ from fedrepro.benchmark.spec import limits
 from fedrepro.benchmark.spec.folders import PAPER_FILE, first_own_folder, paper_folders
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.table_import import draft, parse
-from fedrepro.benchmark.store.files import write_whole
 from fedrepro.commands._options import folder
+from fedrepro.commands._templates import template, write_new
 
 HELP = "draft a table spec from a LaTeX tabular or a CSV file; the draft passes `check`"
 EXAMPLE = "fedrepro new-table table7.tex --paper mypaper --table 7 --title 'Accuracy by depth'"
-PAPER = """\
-id = "{id}"
-title = "draft: title of {id}"
-authors = "?"
-year = 2000
-venue = "?"
-
-# Defaults of every cell; `fedrepro methods NAME` tells the options of each.
-[experiment]
-clients.data = "digits"
-clients.image_size = 8
-clients.channels = 1
-clients.partition = "iid"
-clients.count = 10
-encoder.name = "cnn"
-encoder.widths = [8, 8]
-encoder.dim = 32
-encoder.padding = 1
-head.widths = []
-pretraining.method = "none"
-training.rounds = 10
-
-[profiles.paper]
-trials = 5
-
-[profiles.smoke]
-trials = 2
-[[profiles.smoke.overrides]]
-path = "training.rounds"
-value = 2
-why = "seconds, for tests"
-"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -79,9 +46,7 @@ def execute(given: argparse.Namespace) -> int:
             raise FedreproError(f"{option}: {text!r} is not UTF-8 text")
     root = given.specs or first_own_folder()
     folder = root / given.paper
-    path = folder / f"{given.table}.toml"
-    if os.path.lexists(path):
-        raise FedreproError(f"{path} is there already; remove it or give another --table")
+    paper = template("paper.toml", id=given.paper)
     comes_along = paper_folders().get(given.paper)
     if comes_along is not None and not folder.exists():
         raise FedreproError(
@@ -91,12 +56,8 @@ def execute(given: argparse.Namespace) -> int:
     text = draft(
         parse(_read(given.source)), table=given.table, title=given.title, metric=given.metric
     )
-    folder.mkdir(parents=True, exist_ok=True)
-    if not os.path.lexists(folder / PAPER_FILE):
-        write_whole(folder / PAPER_FILE, PAPER.format(id=given.paper).encode())
-        print(f"wrote {(folder / PAPER_FILE).absolute()}")
-    write_whole(path, text.encode())
-    print(f"wrote {path.absolute()}")
+    new = {} if (folder / PAPER_FILE).exists() else {folder / PAPER_FILE: paper}
+    write_new({**new, folder / f"{given.table}.toml": text})
     problems, _, _ = check([load_paper(given.paper, root)])
     for problem in problems:
         print(problem)
