@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
-import tempfile
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -34,14 +33,10 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     Raises `OSError` if the folder cannot be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name + ".", suffix=".part")
-    temporary = Path(name)
+    temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with temporary.open("wb") as file:
             yield file
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.chmod(0o644)
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -49,10 +44,9 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 def remembered(folder: Path, key: str, compute: Callable[[], str]) -> str:
     """The short text under `key` in the cache of `folder`; `compute()` makes it the first time."""
-    path = folder / NAME / "facts" / key
+    path = _fact(folder, key)
     with contextlib.suppress(OSError, UnicodeDecodeError):
-        # Nothing else: who opens a named pipe waits for ever.
-        text = path.read_text("ascii") if path.is_file() else ""
+        text = path.read_text("ascii")
         if text.endswith("\n"):
             return text[:-1]
     fact = compute()
@@ -63,7 +57,11 @@ def remembered(folder: Path, key: str, compute: Callable[[], str]) -> str:
 
 def knows(folder: Path, key: str) -> bool:
     """Whether the cache of `folder` holds a text under `key`."""
-    return (folder / NAME / "facts" / key).is_file()
+    return _fact(folder, key).is_file()
+
+
+def _fact(folder: Path, key: str) -> Path:
+    return folder / NAME / "facts" / key
 
 
 def md5_of(path: Path) -> str:

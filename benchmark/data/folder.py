@@ -1,25 +1,49 @@
-"""Image folders: `<class>/<image>` under a part; decoded once, then read from the cache."""
+"""Image folders: `<class>/<image>` under a part; decoded once, then read from the cache.
+
+How the pixels of a file become 0 to 255, so that no image is changed unnoticed:
+
+- grey or colour of 8 bits: as they are; of 1 bit: 0 and 255;
+- a palette: its colours;
+- grey of 16 bits: divided by 257 and rounded, which takes 0 to 0 and 65,535 to 255 (Pillow itself
+  reads colour of 16 bits, and keeps the upper byte);
+- an alpha channel or a transparent colour: left out where every pixel is opaque. Transparent pixels
+  are refused: what they show depends on a background that the file does not name;
+- all else (CMYK, LAB, 32-bit whole numbers, floating point) is refused: its range or its colours
+  are not in the file.
+
+Colour becomes grey by the luma of ITU-R BT.601, grey becomes colour by repetition.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import stat
-import zipfile
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from PIL import Image
 from torch import Tensor
 
 from ..errors import DataError
 from .cache import NAME, key_of, replacing
-from .pixels import FORMATS, decode
 
-SUFFIXES = tuple(FORMATS)
+FORMATS = {
+    ".bmp": "BMP",
+    ".gif": "GIF",
+    ".jpeg": "JPEG",
+    ".jpg": "JPEG",
+    ".pgm": "PPM",
+    ".png": "PNG",
+    ".ppm": "PPM",
+    ".tif": "TIFF",
+    ".webp": "WEBP",
+}
+"""What a file is read as, by the end of its name; nothing else is tried on it."""
+_PLAIN = ("1", "L", "P", "RGB")
+_ALPHA = ("LA", "PA", "RGBA")
+_SIXTEEN_BITS = ("I;16", "I;16B", "I;16L", "I;16N")
 _DECODED = 2
 """Raised when images are decoded to other pixels, so that cached arrays are made again."""
 
@@ -34,71 +58,48 @@ def read_folder(
     cached under the names, sizes and times of all images; a damaged .npz is made again.
 
     Raises `DataError` for a wrong number of classes, images of different sizes, unreadable images
-    (`benchmark.data.pixels`) and a folder that cannot be listed.
+    and a folder that cannot be listed.
     """
     try:
-        listed = _listed(where, n_classes)
+        folders = _folders(where, n_classes)
+        listed = [(*file, label) for name, label in folders for file in _images_in(name)]
     except OSError as error:
         raise DataError(f"{where} cannot be read ({error})") from error
     if not listed:
-        raise DataError(f"{where} holds no images ({', '.join(SUFFIXES)})")
+        raise DataError(f"{where} holds no images ({', '.join(FORMATS)})")
     title = f"{where.parent.name}-{where.name}-{key_of(where.resolve(), channels, n_classes)[:8]}"
     cached = folder / NAME / f"{title}-{key_of(_DECODED, *listed)}.npz"
-    labels = None
-    if n_classes is not None:
-        labels = torch.tensor([file.label for file in listed], dtype=torch.int64)
     images = _cached(cached, len(listed), channels)
     if images is None:
-        images = _decoded([file.path for file in listed], channels)
+        images = _decoded([path for path, *_ in listed], channels)
         _keep(images, cached, title)
+    labels = None if n_classes is None else torch.tensor([label for *_, label in listed])
     return torch.from_numpy(images), labels, (cached,) if cached.is_file() else ()
 
 
-@dataclass(frozen=True, slots=True)
-class _File:
-    path: str
-    label: int
-    size: int
-    changed: int
-
-
-def _listed(where: Path, n_classes: int | None) -> list[_File]:
-    """All images in the order in which they are numbered."""
+def _folders(where: Path, n_classes: int | None) -> list[tuple[str, int]]:
+    """The folders of images in the order in which they are numbered, with their labels."""
     if n_classes is None:
-        folders = [(folder, 0) for folder in sorted(found for found, _, _ in os.walk(where))]
-    else:
-        classes = [p for p in where.iterdir() if p.is_dir() and not p.name.startswith(".")]
-        if len(classes) != n_classes:
-            raise DataError(f"{where} holds {len(classes)} class folders, the set has {n_classes}")
-        numbers = all(p.name.isdecimal() for p in classes)
-        classes.sort(key=lambda p: (int(p.name) if numbers else 0, p.name))
-        folders = [(str(p), label) for label, p in enumerate(classes)]
-    return [file for folder, label in folders for file in _images_in(folder, label)]
+        return [(name, 0) for name in sorted(found for found, _, _ in os.walk(where))]
+    classes = [p for p in where.iterdir() if p.is_dir() and not p.name.startswith(".")]
+    if len(classes) != n_classes:
+        raise DataError(f"{where} holds {len(classes)} class folders, the set has {n_classes}")
+    numbers = all(p.name.isdecimal() for p in classes)
+    classes.sort(key=lambda p: (int(p.name) if numbers else 0, p.name))
+    return [(str(p), label) for label, p in enumerate(classes)]
 
 
-def _images_in(folder: str, label: int) -> list[_File]:
+def _images_in(folder: str) -> list[tuple[str, int, int]]:
+    """Path, size and time of change of each image, by name."""
     # Not pathlib: a set has 50,000 images, and this runs whenever it is loaded.
     with os.scandir(folder) as entries:
-        images = [e for e in entries if e.name.lower().endswith(SUFFIXES) and e.name[0] != "."]
-        found = [(entry.path, entry.stat()) for entry in images]
-    for path, status in found:
-        if not stat.S_ISREG(status.st_mode):
-            raise DataError(f"{path} is named as an image, but is not a file")
-    return sorted(
-        (_File(path, label, status.st_size, status.st_mtime_ns) for path, status in found),
-        key=lambda file: file.path,
-    )
+        images = [e for e in entries if e.name.lower().endswith((*FORMATS,)) and e.name[0] != "."]
+        return sorted((e.path, e.stat().st_size, e.stat().st_mtime_ns) for e in images)
 
 
 def _decoded(paths: list[str], channels: int) -> NDArray[np.uint8]:
     first = decode(paths[0], channels)
-    try:
-        images = np.empty((len(paths), *first.shape), dtype=np.uint8)
-    except MemoryError as error:
-        raise DataError(
-            f"{len(paths):,} images of {first.shape[2]}x{first.shape[1]} pixels, as {paths[0]} is, "
-            "do not fit into memory"
-        ) from error
+    images = np.empty((len(paths), *first.shape), dtype=np.uint8)
     for i, path in enumerate(paths):
         pixels = decode(path, channels) if i else first
         if pixels.shape != images.shape[1:]:
@@ -110,18 +111,48 @@ def _decoded(paths: list[str], channels: int) -> NDArray[np.uint8]:
     return images
 
 
+def decode(path: str, channels: int) -> NDArray[np.uint8]:
+    """The pixels of an image, `channels` (1 or 3) x height x width.
+
+    Raises `DataError` that names the file if it is not the image that its name promises, or if its
+    pixels have no meaning as bytes.
+    """
+    meant = FORMATS[Path(path).suffix.lower()]
+    try:
+        with Image.open(path, formats=(meant,)) as picture:
+            pixels = _bytes_of(picture, path, channels)
+    except DataError:
+        raise
+    except Exception as error:  # Pillow's decoders raise whatever they stumble on
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise DataError(f"{path} cannot be decoded as a {meant} image ({reason})") from error
+    return pixels[None] if channels == 1 else pixels.transpose(2, 0, 1)
+
+
+def _bytes_of(picture: Image.Image, path: str, channels: int) -> NDArray[np.uint8]:
+    # PNG and PPM have no whole numbers of 32 bits; Pillow holds their 16 bits in as many.
+    sixteen = picture.mode == "I" and picture.format in ("PNG", "PPM")
+    if sixteen or picture.mode in _SIXTEEN_BITS:
+        wide = np.asarray(picture).astype(np.uint32)
+        picture = Image.fromarray(((wide + 128) // 257).astype(np.uint8))
+    elif picture.mode in _ALPHA or (picture.mode in _PLAIN and "transparency" in picture.info):
+        picture = picture.convert("RGBA")
+        if np.asarray(picture)[..., 3].min(initial=255) < 255:
+            raise DataError(f"{path} has transparent pixels; put it on a background")
+    elif picture.mode not in _PLAIN:
+        raise DataError(
+            f"{path} holds {picture.mode} pixels, which have no one meaning as bytes; save it as "
+            "grey or RGB"
+        )
+    return np.asarray(picture.convert("L" if channels == 1 else "RGB"))
+
+
 def _cached(path: Path, n: int, channels: int) -> NDArray[np.uint8] | None:
-    if not path.is_file():
-        return None
     # Whatever a damaged file makes zipfile and numpy raise: it is made again.
-    with contextlib.suppress(Exception), zipfile.ZipFile(path) as kept:
-        with kept.open("images.npy") as file:
-            images: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
-            # The checksum is compared at the end of the file, and no sooner.
-            whole = not file.read(1)
+    with contextlib.suppress(Exception), np.load(path) as kept:
+        images: NDArray[np.uint8] = kept["images"]
         right = images.dtype == np.uint8 and images.ndim == 4
-        if whole and right and images.shape[:2] == (n, channels):
-            return images
+        return images if right and images.shape[:2] == (n, channels) else None
     return None
 
 

@@ -1,6 +1,8 @@
 """Results by table, row, column and seed, from CSV, JSON lines or records in memory.
 
 What cannot be read is one line that names file and line; docs/your-results.md has the columns.
+CSV is read by Python's own module: pandas fills up lines that are too short, renames a column that
+is there twice and forgets the numbers of lines.
 """
 
 from __future__ import annotations
@@ -25,9 +27,6 @@ COLUMNS = ("table", "row", "column", "seed", "value")
 OPTIONAL = ("metric", "unit", "round")
 OURS = ("paper", "profile", "edited_files")
 """More columns of `report.trials.csv`: of these only the paper is read."""
-BYTES = 50_000_000
-"""Of one file: half a million lines as long as those of a template."""
-_ROWS = 1_000_000
 _JSON = (".jsonl", ".ndjson", ".json")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
 _WHOLE = re.compile(r"(\d{1,18})(?:\.0*)?")
@@ -65,13 +64,13 @@ def read_rows(file: Path, paper: str | None = None) -> list[Row]:
     Raises `FedreproError` for a file that cannot be read, a column that is missing or unknown,
     a value that is no finite number, and results of another paper.
     """
-    text = read_text(file)
-    name = name_of(file)
+    text, name = read_text(file), name_of(file)
     if file.suffix.lower() in _JSON:
         return from_records(_json_lines(text, name), paper)
-    lines = csv_lines(text, name)
+    header, body = csv_lines(text, name)
+    lower = [column.lower() for column in header]
     return from_records(
-        ((place, dict(zip(lines.header, line, strict=True))) for place, line in lines.body), paper
+        ((place, dict(zip(lower, line, strict=True))) for place, line in body), paper
     )
 
 
@@ -89,62 +88,51 @@ def from_records(
         of = _text(record.get("paper"))
         if paper is not None and of not in ("", paper):
             raise FedreproError(f"{place}: is a result of {shown(of)}, and {paper} is judged")
-        row = _row(place, record)
-        if row is not None:
-            rows.append(row)
-        if len(rows) > _ROWS:
-            raise FedreproError(f"{place}: more than {_ROWS:,} results")
+        value = number(record["value"], place)
+        if value is not None:
+            more = {name: _text(record.get(name)) or None for name in OPTIONAL}
+            row, column = joined(record["row"]), joined(record["column"])
+            seed = whole_number(record["seed"], place)
+            rows.append(Row(place, _text(record["table"]), row, column, seed, value, **more))
     return rows
 
 
 def read_text(file: Path) -> str:
     """The text of a file of results.
 
-    Raises `FedreproError` for what is no file, too large or not UTF-8.
+    Raises `FedreproError` for what is no file or not UTF-8.
     """
     name = name_of(file)
     try:
-        if not file.exists():
-            raise FedreproError(f"{name}: there is no such file")
-        if not file.is_file():
-            raise FedreproError(f"{name} is no file")
-        if file.stat().st_size > BYTES:
-            raise FedreproError(f"{name} is larger than {BYTES:,} bytes")
         content = file.read_bytes()
     except (OSError, ValueError) as error:
         said = error.strerror if isinstance(error, OSError) else str(error)
         raise FedreproError(f"{name} cannot be read: {said}") from None
     try:
-        text = content.decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise FedreproError(f"{name}:{line}: is not UTF-8 text") from None
-    if "\0" in text:
-        line = text.count("\n", 0, text.index("\0")) + 1
-        raise FedreproError(f"{name}:{line}: holds zero bytes; is this a binary file?")
-    return text
 
 
-@dataclass(frozen=True)
-class Lines:
-    """A CSV file: names of columns in lower case as `header`, and lines with their places."""
+def csv_lines(text: str, name: str) -> tuple[list[str], Iterator[tuple[str, list[str]]]]:
+    """The names of columns in the first line of CSV text, and the other lines with their places.
 
-    header: tuple[str, ...]
-    body: Iterator[tuple[str, list[str]]]
-
-
-def csv_lines(text: str, name: str, *, lower: bool = True) -> Lines:
-    """The lines of CSV text whose first line names the columns; empty lines are left out.
-
-    Raises `FedreproError`, also while lines are read, for text that is no such table.
+    Empty lines are left out. Raises `FedreproError`, also while lines are read, for text that is no
+    such table.
     """
-    first = text.split("\n", 1)[0]
-    delimiter = max(",;\t", key=first.count)
+    delimiter = max(",;\t", key=text.split("\n", 1)[0].count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    try:
-        header = [part.strip() for part in next(reader, [])]
-    except csv.Error as error:
-        raise FedreproError(f"{name}:1: is no CSV: {error}") from None
+
+    def lines() -> Iterator[tuple[str, list[str]]]:
+        try:
+            for line in reader:
+                yield f"{name}:{reader.line_num}", [part.strip() for part in line]
+        except csv.Error as error:
+            raise FedreproError(f"{name}:{reader.line_num}: is no CSV: {error}") from None
+
+    read = lines()
+    _, header = next(read, ("", []))
     if not any(header):
         raise FedreproError(f"{name}: holds nothing; its first line must name the columns")
     if len(set(header)) < len(header):
@@ -152,31 +140,20 @@ def csv_lines(text: str, name: str, *, lower: bool = True) -> Lines:
         raise FedreproError(f"{name}:1: column '{shown(twice)}' is there twice")
 
     def body() -> Iterator[tuple[str, list[str]]]:
-        while True:
-            try:
-                line = next(reader, None)
-            except csv.Error as error:
-                raise FedreproError(f"{name}:{reader.line_num}: is no CSV: {error}") from None
-            if line is None:
-                return
-            place = f"{name}:{reader.line_num}"
-            if not any(part.strip() for part in line):
-                continue
-            if len(line) != len(header):
+        for place, line in read:
+            if any(line) and len(line) != len(header):
                 raise FedreproError(
                     f"{place}: has {len(line)} fields, and the header names {len(header)}"
                 )
-            yield place, [part.strip() for part in line]
+            if any(line):
+                yield place, line
 
-    return Lines(tuple(part.lower() if lower else part for part in header), body())
+    return header, body()
 
 
 def name_of(file: Path) -> str:
     """A file as errors name it, from the working folder where it lies below that."""
-    try:
-        return one_line(named(file))
-    except (OSError, RuntimeError, ValueError):  # a loop of links, half of a character
-        return one_line(str(file))
+    return one_line(named(file))
 
 
 def shown(text: str) -> str:
@@ -192,23 +169,16 @@ def number(value: Any, place: str) -> float | None:
     """
     if value is None or value == "":
         return None
-    if isinstance(value, bool):
-        raise FedreproError(f"{place}: value {str(value).lower()} is no number")
-    if isinstance(value, str):
-        text = value.strip()
-        if text.lower().lstrip("+-") in ("nan", "inf", "infinity"):
-            raise FedreproError(f"{place}: value {text} is not finite; leave it empty if it failed")
-        if not _NUMBER.fullmatch(text):
-            hint = "; write a decimal point" if re.fullmatch(r"-?\d+,\d+", text) else ""
-            raise FedreproError(f"{place}: value '{shown(text)}' is no number{hint}")
-    try:
-        found = float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise FedreproError(f"{place}: value '{shown(str(value))}' is no number") from None
-    if not math.isfinite(found):
-        raise FedreproError(f"{place}: value {found} is not finite; leave it empty if it failed")
-    if abs(found) >= 10.0**limits.DIGITS:
-        raise FedreproError(f"{place}: value {found:g} is beyond 1e{limits.DIGITS}")
+    text = str(value).strip()
+    said = f"{place}: value '{shown(text)}'"
+    if text.lower().lstrip("+-") in ("nan", "inf", "infinity"):
+        raise FedreproError(f"{said} is not finite; leave it empty if the trial failed")
+    if isinstance(value, bool) or not _NUMBER.fullmatch(text):
+        hint = "; write a decimal point" if re.fullmatch(r"-?\d+,\d+", text) else ""
+        raise FedreproError(f"{said} is no number{hint}")
+    found = float(text if isinstance(value, str) else value)
+    if not math.isfinite(found) or abs(found) >= 10.0**limits.DIGITS:
+        raise FedreproError(f"{said} is not finite, or beyond 1e{limits.DIGITS}")
     return found
 
 
@@ -234,23 +204,6 @@ def _check_names(names: Sequence[str], place: str) -> None:
         )
 
 
-def _row(place: str, record: Mapping[str, Any]) -> Row | None:
-    value = number(record["value"], place)
-    if value is None:
-        return None
-    return Row(
-        place=place,
-        table=_text(record["table"]),
-        row=joined(record["row"]),
-        column=joined(record["column"]),
-        seed=whole_number(record["seed"], place),
-        value=value,
-        metric=_text(record.get("metric")) or None,
-        unit=_text(record.get("unit")) or None,
-        round=_text(record.get("round")) or None,
-    )
-
-
 def _text(value: Any) -> str:
     """Text of a field, without the apostrophe that keeps spreadsheets from computing it."""
     return "" if value is None else str(value).strip().removeprefix("'")
@@ -263,19 +216,18 @@ def joined(value: Any) -> str:
 
 def _json_lines(text: str, name: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for i, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        place = f"{name}:{i}"
-        record = parse_json(line, place)
-        if not isinstance(record, dict):
-            raise FedreproError(f"{place}: is no JSON object; one result a line is read")
-        yield place, record
+        if line.strip():
+            place = f"{name}:{i}"
+            record = parse_json(line, place)
+            if not isinstance(record, dict):
+                raise FedreproError(f"{place}: is no JSON object; one result a line is read")
+            yield place, record
 
 
-def parse_json(text: str, place: str, *, finite: bool = True) -> Any:
-    """JSON, by default of finite numbers only; raises `FedreproError` for anything else."""
+def parse_json(text: str, place: str) -> Any:
+    """JSON; raises `FedreproError` for anything else, and for a name that is there twice."""
     try:
-        return json.loads(text, parse_constant=_refuse if finite else float)
+        return json.loads(text, object_pairs_hook=_each_once)
     except RecursionError:
         raise FedreproError(f"{place}: is nested too deeply") from None
     except ValueError as error:
@@ -283,5 +235,8 @@ def parse_json(text: str, place: str, *, finite: bool = True) -> Any:
         raise FedreproError(f"{place}: is no JSON: {shown(said)}") from None
 
 
-def _refuse(name: str) -> None:
-    raise ValueError(f"{name} is not finite")
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    names = [name for name, _ in pairs]
+    if len(set(names)) < len(names):
+        raise ValueError(f"'{next(one for one in names if names.count(one) > 1)}' is there twice")
+    return dict(pairs)

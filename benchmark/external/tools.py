@@ -34,7 +34,7 @@ def flower(text: str, name: str) -> Curves:
 
     Raises `FedreproError` for what is no such object.
     """
-    history = parse_json(text, name, finite=False)
+    history = parse_json(text, name)
     if not isinstance(history, dict) or not set(_FLOWER) & history.keys():
         raise FedreproError(f"{name} is no Flower history: it has none of {', '.join(_FLOWER[:2])}")
     curves: dict[str, Points] = {}
@@ -54,20 +54,20 @@ def wandb(text: str, name: str) -> Curves:
 
     Raises `FedreproError` for a file without a column of steps.
     """
-    lines = csv_lines(text, name, lower=False)
-    step = next((one for one in _STEPS if one in lines.header), None)
+    header, body = csv_lines(text, name)
+    step = next((one for one in _STEPS if one in header), None)
     if step is None:
         raise FedreproError(f"{name}:1: no column {' or '.join(_STEPS[:2])}; is this a W&B export?")
-    at = lines.header.index(step)
+    at = header.index(step)
     named = {
         i: _run_and_key(column)
-        for i, column in enumerate(lines.header)
+        for i, column in enumerate(header)
         if i != at and column and not column.endswith(_BOUNDS)
     }
     curves: dict[str, dict[str, Points]] = {}
     for run, key in named.values():
         curves.setdefault(run, {})[key] = []
-    for place, line in lines.body:
+    for place, line in body:
         round = whole_number(line[at], f"{place}, {step}", "step")
         for i, (run, key) in named.items():
             if line[i]:
@@ -80,17 +80,17 @@ def mlflow(text: str, name: str) -> Curves:
 
     Raises `FedreproError` for a file without them.
     """
-    lines = csv_lines(text, name)
-    run = next((one for one in _RUN_IDS if one in lines.header), None)
-    lacking = [one for one in ("key", "value", "step") if one not in lines.header]
+    header, body = csv_lines(text, name)
+    run = next((one for one in _RUN_IDS if one in header), None)
+    lacking = [one for one in ("key", "value", "step") if one not in header]
     if run is None or lacking:
         raise FedreproError(
             f"{name}:1: column '{lacking[0] if lacking else _RUN_IDS[0]}' is missing; "
             "is this a table of MLflow metrics?"
         )
     curves: dict[str, dict[str, Points]] = {}
-    for place, line in lines.body:
-        fields = dict(zip(lines.header, line, strict=True))
+    for place, line in body:
+        fields = dict(zip(header, line, strict=True))
         points = curves.setdefault(fields[run], {}).setdefault(fields["key"], [])
         points.append((whole_number(fields["step"], place, "step"), fields["value"]))
     return curves

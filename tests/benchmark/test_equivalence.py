@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.weightstats import ttost_paired
 
-from fedrepro.benchmark.stats.equivalence import paired_equivalence
+from tools.equivalence import paired_equivalence
 
 
 @pytest.mark.parametrize("n", [2, 5, 8, 30])

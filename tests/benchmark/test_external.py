@@ -210,11 +210,12 @@ def test_fractions_are_percent_where_that_is_said_and_refused_where_it_is_not(
         ("11,CP-CFL|SimCLR,Mean ± SD,-1,76.1", "seed '-1' is no whole number"),
         ("11,CP-CFL|SimCLR,Mean ± SD,1.5,76.1", "seed '1.5' is no whole number"),
         ("11,CP-CFL|SimCLR,Mean ± SD,1,nan", "not finite"),
-        ("11,CP-CFL|SimCLR,Mean ± SD,1,-Infinity", "not finite"),
         ("11,CP-CFL|SimCLR,Mean ± SD,1,1e999", "not finite"),
         ("11,CP-CFL|SimCLR,Mean ± SD,1,1e40", "beyond"),
         ("11,CP-CFL|SimCLR,Mean ± SD,1,=1+75", "'=1+75' is no number"),
         ("11,CP-CFL|SimCLR,Mean ± SD,1,7_6", "'7_6' is no number"),
+        ('11,CP-CFL|SimCLR,Mean ± SD,1,"1,234.5"', "'1,234.5' is no number"),
+        ("0011,CP-CFL|SimCLR,Mean ± SD,1,76.1", "no table '0011'"),
         ('11,CP-CFL|SimCLR,Mean ± SD,1,"76,1"', "write a decimal point"),
         ("11,CP-CFL|SimCLR,Mean ± SD,1", "has 4 fields, and the header names 5"),
         ('11,CP-CFL|SimCLR,Mean ± SD,1,"76.1', "is no CSV"),
@@ -239,22 +240,24 @@ def test_what_belongs_to_no_cell_is_refused_with_its_line(
         ("a.csv", b"", "holds nothing"),
         ("a.csv", b"\xff\xfet\x00a\x00", ":1: is not UTF-8"),
         ("a.csv", HEADER.encode() + b"11,\xe9,x,0,1\n", ":2: is not UTF-8"),
-        ("a.csv", b"\x00" * 100, "zero bytes"),
         ("a.csv", b"table,row,column,seed\n11,a,b,0\n", "column 'value' is missing"),
         ("a.csv", b"table,row,column,seed,values\n11,a,b,0,1\n", "did you mean 'value'"),
         ("a.csv", b"table,row,row,seed,value\n", "there twice"),
         ("a.csv", HEADER.encode() + b'11,"' + b"x" * 200_000 + b'",b,0,1\n', "is no CSV"),
         ("a.jsonl", b"[1, 2]\n", "is no JSON object"),
         ("a.jsonl", b'{"table": ', "is no JSON"),
-        ("a.jsonl", b'{"table": "11", "row": "a", "column": "b", "seed": 0, "value": NaN}', "NaN"),
+        (
+            "a.jsonl",
+            b'{"table": "11", "row": "a", "column": "b", "seed": 0, "value": NaN}',
+            "not finite",
+        ),
         ("a.jsonl", b"[" * 100_000, "a.jsonl:1: is"),
         ("a.jsonl", b'{"value": ' + b"9" * 5000 + b"}", "a.jsonl:1: is no JSON"),
         ("a.toml", b"tool = ", "not valid TOML"),
         ("a.toml", b"tool = 'flower'", "needs [[results]]"),
-        ("missing.csv", None, "no such file"),
-        ("folder.csv", ..., "is no file"),
-        ("loop.csv", "loop", "loop.csv"),
-        ("loop.toml", "loop", "loop.toml"),
+        ("a.jsonl", b'{"table": "11", "seed": 0, "seed": 1}', "'seed' is there twice"),
+        ("missing.csv", None, "No such file"),
+        ("missing.toml", None, "No such file"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_one_line(
@@ -263,10 +266,6 @@ def test_a_file_that_cannot_be_read_is_one_line(
     file = tmp_path / name
     if isinstance(content, bytes):
         file.write_bytes(content)
-    elif content is ...:
-        file.mkdir()
-    elif content == "loop":
-        file.symlink_to(file)
     assert main(["judge", "cpcfl", "--results", str(file)]) == 2
     error = capsys.readouterr().err.strip()
     assert len(error.splitlines()) == 1

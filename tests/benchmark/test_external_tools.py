@@ -113,7 +113,7 @@ def test_a_map_takes_the_value_of_its_run_key_and_round(
             "round 100 is not there (rounds 1 to 1)",
         ),
         ('tool = "flower"\nfile = "chart.csv"\nkey = "a"\n', OURS, "is no JSON"),
-        ('tool = "flower"\nfile = "gone.json"\nkey = "a"\n', OURS, "there is no such file"),
+        ('tool = "flower"\nfile = "gone.json"\nkey = "a"\n', OURS, "No such file"),
         ('tool = "wandb"\nfile = "chart.csv"\nkey = "val/acc"\n', OURS, "name one"),
         ('tool = "wandb"\nfile = "metrics.csv"\nkey = "a"\n', OURS, "has no 'a' (known: key"),
         ('tool = "mlflow"\nfile = "run.csv"\nkey = "val/acc"\n', OURS, "MLflow"),

@@ -15,10 +15,8 @@ import random
 import shutil
 import struct
 import sys
-import tarfile
 import traceback
 import warnings
-import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import chdir, redirect_stdout
@@ -30,7 +28,6 @@ import pytest
 import torch
 from PIL import Image
 
-from fedrepro.benchmark.data.fetch import Archive, unpack
 from fedrepro.benchmark.data.folder import read_folder
 from fedrepro.benchmark.data.sets.emnist import Emnist
 from fedrepro.benchmark.data.sets.stl10 import Stl10
@@ -277,39 +274,6 @@ def image_folders(inside: Path) -> Reader:
     return a_folder
 
 
-def archives(inside: Path) -> Reader:
-    """Archives with members that lead outside, damaged or not."""
-    evil = ["../../outside", "/tmp/fedrepro-outside", "a/../../../outside", "wanted", "wanted"]
-    tar_file, zip_file = io.BytesIO(), io.BytesIO()
-    with tarfile.open(fileobj=tar_file, mode="w:gz") as tar:
-        for name in evil:
-            member = tarfile.TarInfo(name)
-            member.size = 5
-            tar.addfile(member, io.BytesIO(b"12345"))
-        link = tarfile.TarInfo("link")
-        link.type, link.linkname = tarfile.SYMTYPE, "../../outside"
-        tar.addfile(link)
-    with zipfile.ZipFile(zip_file, "w", zipfile.ZIP_DEFLATED) as zipped:
-        for name in evil[:-1]:
-            zipped.writestr(name, b"12345" * 20)
-    sound = {"tar.gz": tar_file.getvalue(), "zip": zip_file.getvalue()}
-
-    def an_archive(draw: random.Random) -> None:
-        kind = draw.choice(list(sound))
-        archive = Archive(f"https://x/y.{kind}", 1, "", members={"wanted": "data/wanted"})
-        packed = inside / f"packed.{kind}"
-        packed.write_bytes(damaged(sound[kind], draw))
-        shutil.rmtree(inside / "data", ignore_errors=True)
-        try:
-            unpack(packed, archive, inside)
-        finally:
-            found = {path.name for path in inside.iterdir()}
-            assert found <= {"packed.zip", "packed.tar.gz", "data", ".fedrepro-cache"}
-            shutil.rmtree(inside / ".fedrepro-cache", ignore_errors=True)
-
-    return an_archive
-
-
 # -- how many ------------------------------------------------------------------------------------
 
 KINDS: dict[str, tuple[Callable[..., Reader], int]] = {
@@ -320,7 +284,6 @@ KINDS: dict[str, tuple[Callable[..., Reader], int]] = {
     "idx": (idx_files, 50_000),
     "stl10": (stl10_files, 1_000),
     "images": (image_folders, 10_000),
-    "archives": (archives, 8_000),
     "plugins": (plugins, 500),
     "checkpoints": (checkpoints, 10_000),
     "published": (published, 6_000),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..cifar import CifarSet
 from ..fetch import Archive
+from ..formats import CifarSet
 
 _FOLDER = "cifar-10-batches-py"
 _PARTS = {"train": tuple(f"data_batch_{i}" for i in range(1, 6)), "test": ("test_batch",)}

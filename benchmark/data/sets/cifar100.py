@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..cifar import CifarSet
 from ..fetch import Archive
+from ..formats import CifarSet
 
 _FOLDER = "cifar-100-python"
 _PARTS = {"train": ("train",), "test": ("test",)}

@@ -11,7 +11,7 @@ stand upright, as MNIST's do.
 from __future__ import annotations
 
 from ..fetch import Archive
-from ..idx import IdxSet, idx_parts
+from ..formats import IdxSet, idx_parts
 
 _PARTS = idx_parts("emnist-balanced-train", "emnist-balanced-test")
 

@@ -3,7 +3,7 @@
 Source: Xiao et al. 2017, under the MIT licence, whose text lies beside the files. The first 400
 images of each of the ten classes in the release's training part are for training and the next 200
 without labels, the first 200 of each in its test part for testing: no image is in two parts.
-`fedrepro.benchmark.data.excerpt` makes the files from the release.
+`tools/excerpt.py` makes the files from the release.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from torch import Tensor
 
 from ...errors import DataError
 from ..base import DataSet, Part, Stored
-from ..idx import read_idx
+from ..formats import read_idx
 
 FOLDER = Path(__file__).parents[1] / "excerpts" / "fashion-mnist"
 IMAGES, LABELS = "images-idx3-ubyte.gz", "labels-idx1-ubyte.gz"

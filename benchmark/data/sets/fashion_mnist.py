@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..fetch import Archive
-from ..idx import IdxSet
+from ..formats import IdxSet
 
 # The authors' repository: their storage bucket, which torchvision uses, has no HTTPS.
 _HOST = "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..fetch import Archive
-from ..idx import IdxSet
+from ..formats import IdxSet
 
 _HOST = "https://ossci-datasets.s3.amazonaws.com/mnist/"
 _MD5 = {

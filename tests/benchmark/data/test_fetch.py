@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import hashlib
 import io
-import os
 import tarfile
 import threading
 import zipfile
 from collections.abc import Callable, Iterator
-from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from io import BytesIO
 from pathlib import Path
-from urllib.request import Request
 
 import pytest
 
 from fedrepro.benchmark.data import fetch as module
 from fedrepro.benchmark.data import load
 from fedrepro.benchmark.data.cache import NAME, knows
-from fedrepro.benchmark.data.fetch import (
-    Archive,
-    SecureRedirects,
-    download,
-    fetch,
-    release_key,
-    unpack,
-)
+from fedrepro.benchmark.data.fetch import Archive, download, fetch, release_key, unpack
 from fedrepro.benchmark.data.sets.emnist import Emnist
 from fedrepro.benchmark.errors import DataError
 
@@ -44,7 +34,6 @@ class Server:
         self.body = CONTENT
         self.break_after: int | None = None
         self.ranges = True
-        self.elsewhere: str | None = None
         self.asked: list[str | None] = []
         outer = self
 
@@ -52,11 +41,6 @@ class Server:
             def do_GET(self) -> None:
                 wanted = self.headers.get("Range")
                 outer.asked.append(wanted)
-                if outer.elsewhere is not None:
-                    self.send_response(302)
-                    self.send_header("Location", outer.elsewhere)
-                    self.end_headers()
-                    return
                 first = int(wanted[6:-1]) if wanted and outer.ranges else 0
                 self.send_response(206 if first else 200)
                 self.send_header("Content-Length", str(len(outer.body) - first))
@@ -79,11 +63,6 @@ def server() -> Iterator[Server]:
     running.http.server_close()
 
 
-def test_a_file_is_fetched_and_checked(server: Server, tmp_path: Path) -> None:
-    download(server.url, tmp_path / "x.part", len(CONTENT), MD5)
-    assert (tmp_path / "x.part").read_bytes() == CONTENT
-
-
 def test_a_broken_fetch_goes_on_where_it_stopped(server: Server, tmp_path: Path) -> None:
     server.break_after = 5000
     with pytest.raises(DataError, match="broke off; run the same command again"):
@@ -94,24 +73,27 @@ def test_a_broken_fetch_goes_on_where_it_stopped(server: Server, tmp_path: Path)
     assert (tmp_path / "x.part").read_bytes() == CONTENT
 
 
-def test_a_server_that_cannot_resume_starts_again(server: Server, tmp_path: Path) -> None:
-    (tmp_path / "x.part").write_bytes(CONTENT[:5000])
+@pytest.mark.parametrize("left", [CONTENT[:5000], CONTENT * 2])
+def test_what_cannot_be_resumed_is_fetched_anew(
+    left: bytes, server: Server, tmp_path: Path
+) -> None:
+    (tmp_path / "x.part").write_bytes(left)
     server.ranges = False
+    with contextlib.suppress(DataError):  # more than the release has is thrown away first
+        download(server.url, tmp_path / "x.part", len(CONTENT), MD5)
     download(server.url, tmp_path / "x.part", len(CONTENT), MD5)
     assert (tmp_path / "x.part").read_bytes() == CONTENT
+    assert len(server.asked) == 1, "what is whole is not asked for again"
 
 
-def test_a_wrong_checksum_leaves_nothing_behind(server: Server, tmp_path: Path) -> None:
-    server.body = CONTENT[:-1] + b"?"
+@pytest.mark.parametrize("body", [CONTENT[:-1] + b"?", CONTENT * 20])
+def test_a_wrong_checksum_leaves_nothing_behind(
+    body: bytes, server: Server, tmp_path: Path
+) -> None:
+    server.body = body
     with pytest.raises(DataError, match="does not have the checksum of the release"):
         download(server.url, tmp_path / "x.part", len(CONTENT), MD5)
     assert not (tmp_path / "x.part").exists()
-
-
-def test_what_is_fetched_already_is_not_asked_for(server: Server, tmp_path: Path) -> None:
-    (tmp_path / "x.part").write_bytes(CONTENT)
-    download(server.url, tmp_path / "x.part", len(CONTENT), MD5)
-    assert server.asked == []
 
 
 def test_a_closed_network_is_one_clear_sentence(server: Server, tmp_path: Path) -> None:
@@ -119,64 +101,6 @@ def test_a_closed_network_is_one_clear_sentence(server: Server, tmp_path: Path) 
     server.http.server_close()
     with pytest.raises(DataError, match=rf"{server.url} cannot be fetched \(.*copy the files"):
         download(server.url, tmp_path / "x.part", len(CONTENT), MD5)
-
-
-def test_no_more_is_taken_than_the_release_has(server: Server, tmp_path: Path) -> None:
-    server.body = CONTENT * 20
-    with pytest.raises(DataError, match=r"sends more than the 1,024,000 bytes of the release"):
-        download(server.url, tmp_path / "x.part", len(CONTENT), MD5)
-    assert (tmp_path / "x.part").stat().st_size <= len(CONTENT)
-    (tmp_path / "x.part").unlink()
-    server.body = CONTENT
-    download(server.url, tmp_path / "x.part", len(CONTENT), MD5)
-    assert (tmp_path / "x.part").read_bytes() == CONTENT
-
-
-def test_a_redirect_to_another_scheme_is_refused(server: Server, tmp_path: Path) -> None:
-    server.elsewhere = "ftp://127.0.0.1:1/some.bin"
-    with pytest.raises(DataError, match=r"redirects to ftp://127.0.0.1:1/some.bin, .* not HTTPS"):
-        download(server.url, tmp_path / "x.part", len(CONTENT), MD5)
-
-
-@pytest.mark.parametrize(("to", "followed"), [("https://b.org/x", True), ("http://b.org/x", False)])
-def test_https_is_not_left_by_a_redirect(to: str, followed: bool) -> None:
-    asked = Request("https://a.org/x")
-    answer = (BytesIO(), 302, "Found", Message(), to)
-    if followed:
-        further = SecureRedirects().redirect_request(asked, *answer)
-        assert further is not None
-        assert further.full_url == to
-    else:
-        with pytest.raises(DataError, match=f"{to}, which is not HTTPS"):
-            SecureRedirects().redirect_request(asked, *answer)
-
-
-@pytest.mark.parametrize("kind", ["link", "dangling link", "hard link", "pipe", "folder"])
-def test_something_else_in_the_place_of_the_partial_file_is_refused(
-    server: Server, tmp_path: Path, kind: str
-) -> None:
-    mine, partial = tmp_path / "mine", tmp_path / "in" / "x.part"
-    partial.parent.mkdir()
-    if kind != "dangling link":
-        mine.write_bytes(b"my own")
-    make: dict[str, Callable[[], None]] = {
-        "link": lambda: partial.symlink_to(mine),
-        "dangling link": lambda: partial.symlink_to(mine),
-        "hard link": lambda: partial.hardlink_to(mine),
-        "pipe": lambda: os.mkfifo(partial),
-        "folder": partial.mkdir,
-    }
-    make[kind]()
-    with pytest.raises(DataError, match=rf"{partial} is not a file of its own; delete it"):
-        download(server.url, partial, len(CONTENT), MD5)
-    assert server.asked == []
-    assert mine.exists() == (kind != "dangling link")
-    assert not mine.exists() or mine.read_bytes() == b"my own"
-
-
-def test_only_https_is_accepted() -> None:
-    with pytest.raises(ValueError, match="over HTTPS only"):
-        Archive("http://example.org/x.tar.gz", 1, MD5)
 
 
 def tarred(members: dict[str, bytes]) -> bytes:
@@ -210,18 +134,12 @@ def test_only_named_members_are_unpacked(ending: str, pack: Pack, tmp_path: Path
 
 
 @pytest.mark.parametrize(("ending", "pack"), [("tar.gz", tarred), ("zip", zipped)])
-def test_a_missing_member_or_damaged_archive_is_said(
-    ending: str, pack: Pack, tmp_path: Path
-) -> None:
+def test_a_missing_member_is_said(ending: str, pack: Pack, tmp_path: Path) -> None:
     archive = Archive(f"https://x.org/x.{ending}", 1, MD5, members={"b": "b"})
     packed = tmp_path / "x.part"
-    packed.write_bytes(pack({"a": b"1" * 5000}))
+    packed.write_bytes(pack({"a": b"1"}))
     with pytest.raises(DataError, match="does not hold b"):
         unpack(packed, archive, tmp_path)
-    packed.write_bytes(packed.read_bytes()[:60])
-    with pytest.raises(DataError, match="cannot be unpacked"):
-        unpack(packed, archive, tmp_path)
-    assert not (tmp_path / "b").exists()
 
 
 def test_files_that_are_whole_are_left_alone(

@@ -48,17 +48,15 @@ def decoded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return calls
 
 
-def test_images_and_classes_are_read_in_the_order_of_names(photos: Path) -> None:
+def test_images_and_classes_are_read_in_the_order_of_names_and_are_not_the_release(
+    photos: Path,
+) -> None:
     loaded = load("stl10", "train", data_dir=photos)
     assert loaded.portion.labels is not None
     assert loaded.portion.labels.tolist() == [label for label in range(10) for _ in range(2)]
     shades = [20 * label + i for label in range(10) for i in range(2)]
     assert loaded.portion.images[:, 2, 5, 5].tolist() == shades
     assert loaded.portion.images[3, :, 0, 1].tolist() == [255, 0, 0]
-
-
-def test_an_image_folder_is_said_not_to_be_the_release(photos: Path) -> None:
-    loaded = load("stl10", "train", data_dir=photos)
     assert not loaded.is_release
     assert loaded.note == "stl10 was read from an image folder, not from the release"
     assert loaded.source == str(photos / "stl10" / "train")
@@ -83,15 +81,9 @@ def test_images_of_a_grey_set_have_one_channel(tmp_path: Path) -> None:
     assert load("mnist", "test", data_dir=tmp_path).portion.images.shape == (10, 1, 6, 6)
 
 
-def test_images_are_decoded_once(photos: Path, decoded: list[int]) -> None:
-    first, second = (load("stl10", "train", data_dir=photos) for _ in range(2))
-    assert decoded == [20]
-    assert torch.equal(first.portion.images, second.portion.images)
-    assert first.checksum == second.checksum
-
-
-def test_a_changed_folder_is_decoded_again(photos: Path, decoded: list[int]) -> None:
-    before = load("stl10", "train", data_dir=photos).checksum
+def test_a_folder_is_decoded_again_only_if_it_changed(photos: Path, decoded: list[int]) -> None:
+    before, again = (load("stl10", "train", data_dir=photos).checksum for _ in range(2))
+    assert (before, decoded) == (again, [20])
     save(photos / "stl10" / "train" / "ship" / "0.png", 99)
     os.utime(photos / "stl10" / "train" / "ship" / "0.png", (1, 1))
     assert load("stl10", "train", data_dir=photos).checksum != before
@@ -101,15 +93,14 @@ def test_a_changed_folder_is_decoded_again(photos: Path, decoded: list[int]) -> 
     assert len(list((photos / NAME).glob("stl10-train-*.npz"))) == 1
 
 
-@pytest.mark.parametrize("damage", ["cut off", "flipped", "empty", "other"])
+@pytest.mark.parametrize("damage", ["cut off", "flipped"])
 def test_a_damaged_cache_is_made_again(damage: str, photos: Path, decoded: list[int]) -> None:
     good = load("stl10", "train", data_dir=photos)
     (cached,) = (photos / NAME).glob("stl10-train-*.npz")
     held = bytearray(cached.read_bytes())
     if damage == "flipped":
         held[len(held) // 2] ^= 1
-    changed = {"cut off": held[:300], "flipped": held, "empty": b"", "other": b"x" * 500}
-    cached.write_bytes(changed[damage])
+    cached.write_bytes(held if damage == "flipped" else held[:300])
     again = load("stl10", "train", data_dir=photos)
     assert torch.equal(again.portion.images, good.portion.images)
     assert decoded == [20, 20]
@@ -129,55 +120,24 @@ def test_files_that_are_no_images_are_left_out(photos: Path) -> None:
     assert len(load("stl10", "train", data_dir=photos).portion) == 20
 
 
-def test_an_image_that_cannot_be_decoded_is_named(photos: Path) -> None:
+def test_a_damaged_image_and_one_of_another_size_are_named(photos: Path) -> None:
     path = photos / "stl10" / "train" / "ship" / "1.png"
+    save(path, 1, size=7)
+    with pytest.raises(DataError, match=f"{path} has 7x7 pixels .* has 6x6"):
+        load("stl10", "train", data_dir=photos)
     path.write_bytes(path.read_bytes()[:40])
     with pytest.raises(DataError, match=f"{path} cannot be decoded"):
         load("stl10", "train", data_dir=photos)
 
 
-def test_an_image_of_another_size_is_named(photos: Path) -> None:
-    path = photos / "stl10" / "train" / "ship" / "1.png"
-    save(path, 1, size=7)
-    with pytest.raises(DataError, match=f"{path} has 7x7 pixels .* has 6x6"):
-        load("stl10", "train", data_dir=photos)
-
-
-def test_a_missing_class_is_said(photos: Path) -> None:
+def test_a_missing_class_and_an_empty_folder_are_said(photos: Path) -> None:
     (photos / "stl10" / "train" / "ship").rename(photos / "ship")
     with pytest.raises(DataError, match="holds 9 class folders, the set has 10"):
         load("stl10", "train", data_dir=photos)
-
-
-def test_an_empty_folder_is_said(tmp_path: Path) -> None:
-    (tmp_path / "stl10" / "unlabeled").mkdir(parents=True)
+    for image in (photos / "stl10" / "unlabeled").rglob("*.png"):
+        image.unlink()
     with pytest.raises(DataError, match="holds no images"):
-        load("stl10", "unlabeled", data_dir=tmp_path)
-
-
-@pytest.mark.parametrize("kind", ["pipe", "folder", "loop", "dangling link"])
-def test_what_is_named_as_an_image_but_is_no_file_is_one_line(photos: Path, kind: str) -> None:
-    path = photos / "stl10" / "train" / "ship" / "1.png"
-    path.unlink()
-    if kind == "pipe":
-        os.mkfifo(path)
-    elif kind == "folder":
-        path.mkdir()
-    else:
-        path.symlink_to(path if kind == "loop" else photos / "nowhere")
-    with pytest.raises(DataError, match=r"is not a file|cannot be read") as raised:
-        load("stl10", "train", data_dir=photos)
-    assert "\n" not in str(raised.value)
-
-
-def test_a_pipe_in_the_place_of_what_is_kept_is_not_opened(photos: Path) -> None:
-    first = load("stl10", "train", data_dir=photos)
-    kept = [*(photos / NAME).glob("*.npz"), *(photos / NAME / "facts").iterdir()]
-    for path in kept:
-        path.unlink()
-        os.mkfifo(path)
-    again = load("stl10", "train", data_dir=photos)
-    assert (len(kept), again.checksum) == (2, first.checksum)
+        load("stl10", "unlabeled", data_dir=photos)
 
 
 @pytest.mark.data

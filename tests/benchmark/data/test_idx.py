@@ -4,7 +4,6 @@ import gzip
 import hashlib
 import os
 import struct
-import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,7 @@ from PIL import Image
 from fedrepro.benchmark.data import load
 from fedrepro.benchmark.data.cache import remembered
 from fedrepro.benchmark.data.fetch import release_key
-from fedrepro.benchmark.data.idx import IdxSet
+from fedrepro.benchmark.data.formats import IdxSet
 from fedrepro.benchmark.data.sets.emnist import Emnist
 from fedrepro.benchmark.data.sets.fashion_mnist import FashionMnist
 from fedrepro.benchmark.data.sets.mnist import Mnist
@@ -172,25 +171,8 @@ def test_a_damaged_gzip_file_is_named(damage: str, mnist: dict[str, Path], tmp_p
         load("mnist", "train", data_dir=tmp_path)
 
 
-def test_a_file_that_unpacks_to_far_more_than_it_says_costs_nothing(
-    mnist: dict[str, Path], tmp_path: Path
-) -> None:
-    path = mnist["train images"]
-    zipped = path.with_name(path.name + ".gz")
-    with gzip.open(zipped, "wb") as file:
-        file.write(path.read_bytes())
-        for _ in range(64):
-            file.write(bytes(1 << 22))
-    path.unlink()
-    tracemalloc.start()
-    with pytest.raises(DataError, match=r"damaged: more data, its header says 15,680 bytes"):
-        load("mnist", "train", data_dir=tmp_path)
-    assert tracemalloc.get_traced_memory()[1] < 1 << 24
-    tracemalloc.stop()
-
-
 @pytest.mark.parametrize("zipped", [True, False])
-def test_a_header_that_announces_terabytes_is_refused(
+def test_a_header_that_announces_terabytes_costs_nothing(
     mnist: dict[str, Path], tmp_path: Path, zipped: bool
 ) -> None:
     path = mnist["train images"]
@@ -200,23 +182,7 @@ def test_a_header_that_announces_terabytes_is_refused(
         path.with_name(path.name + ".gz").write_bytes(gzip.compress(content))
     else:
         path.write_bytes(content)
-    with pytest.raises(DataError, match="its header says 2,251,799,813,685,248 bytes of data"):
-        load("mnist", "train", data_dir=tmp_path)
-
-
-@pytest.mark.parametrize("kind", ["pipe", "folder", "loop"])
-def test_what_is_no_file_counts_as_missing(
-    mnist: dict[str, Path], tmp_path: Path, kind: str
-) -> None:
-    path = mnist["train images"]
-    path.unlink()
-    if kind == "pipe":
-        os.mkfifo(path)
-    elif kind == "folder":
-        path.mkdir()
-    else:
-        path.symlink_to(path)
-    with pytest.raises(DataError, match=r"^mnist: there is neither MNIST/raw/train-images"):
+    with pytest.raises(DataError, match="its header says 2,251,799,813,685,248 bytes"):
         load("mnist", "train", data_dir=tmp_path)
 
 

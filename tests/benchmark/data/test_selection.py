@@ -28,26 +28,13 @@ def test_every_beginning_has_the_classes_of_the_whole(classes: list[int]) -> Non
 
 
 @settings(max_examples=40, deadline=None)
-@given(class_lists, st.booleans())
-def test_halves_are_disjoint_and_complete(classes: list[int], labelled: bool) -> None:
-    labels = torch.tensor(classes) if labelled else None
-    parts = ("train-a", "train-b")
-    first, second = (share(part, len(classes), labels, "x").tolist() for part in parts)
-    assert sorted(first + second) == list(range(len(classes)))
-    assert len(first) - len(second) in (0, 1)
-
-
-def test_halves_of_equal_classes_are_equal_in_every_class() -> None:
-    labels = torch.arange(10).repeat(50)
-    assert torch.bincount(labels[share("train-a", 500, labels, "x")]).tolist() == [25] * 10
-
-
-def test_seven_tenths_and_the_rest_are_whole_in_every_class() -> None:
-    labels = torch.arange(10) % 2
-    labels = labels.repeat(10)
-    most, rest = (share(part, 100, labels, "x") for part in ("train-70", "train-30"))
-    assert sorted([*most.tolist(), *rest.tolist()]) == list(range(100))
-    assert torch.bincount(labels[most]).tolist() == [35, 35]
+@given(class_lists, st.booleans(), st.booleans())
+def test_shares_are_disjoint_and_complete(classes: list[int], labelled: bool, halves: bool) -> None:
+    n, labels = len(classes), torch.tensor(classes) if labelled else None
+    parts = ("train-a", "train-b") if halves else ("train-70", "train-30")
+    first, second = (share(part, n, labels, "x").tolist() for part in parts)
+    assert sorted(first + second) == list(range(n))
+    assert len(first) == ((n + 1) // 2 if halves else round(0.7 * n))
 
 
 def test_larger_subsets_hold_smaller_ones() -> None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .samples import describe
-from .t_tests import LEVEL, p_equivalent, t_quantile
+from fedrepro.benchmark.stats.samples import describe
+from fedrepro.benchmark.stats.t_tests import LEVEL, p_equivalent, t_quantile
 
 
 @dataclass(frozen=True, slots=True)

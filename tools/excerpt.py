@@ -1,6 +1,6 @@
 """Makes the excerpt that `data/sets/fashion_excerpt.py` reads from the release of Fashion-MNIST.
 
-`python -m fedrepro.benchmark.data.excerpt [FOLDER]`, with the folder of all sets; nothing is drawn,
+`python -m tools.excerpt [FOLDER]`, with the folder of all sets; nothing is drawn,
 so that everyone makes the same files.
 """
 
@@ -14,9 +14,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from ..errors import DataError
-from .loading import load
-from .sets.fashion_excerpt import FOLDER, IMAGES, LABELS
+from fedrepro.benchmark.data.loading import load
+from fedrepro.benchmark.data.sets.fashion_excerpt import FOLDER, IMAGES, LABELS
+from fedrepro.benchmark.errors import DataError
 
 _EACH = (("train", 0, 400), ("train", 400, 600), ("test", 0, 200))
 """Part of the release, and which of its images of a class are taken: training, unlabelled, test."""
@@ -45,7 +45,7 @@ def _of_each_class(labels: Tensor, first: int, end: int) -> Tensor:
 
 
 def _idx(array: Tensor) -> bytes:
-    """An IDX file of bytes (see `data/idx.py`)."""
+    """An IDX file of bytes (see `benchmark/data/formats.py`)."""
     header = struct.pack(f">BBBB{array.ndim}I", 0, 0, 8, array.ndim, *array.shape)
     return header + array.contiguous().numpy().tobytes()
 
