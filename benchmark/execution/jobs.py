@@ -77,14 +77,10 @@ class Queue:
     """Jobs in order of weight, each held back until the job that it needs is done.
 
     Every operation takes logarithmic time: 50,000 trials are queued in a second.
-
-    may_begin: asked when a job's turn has come; one that may not is left out, with what needs it.
     """
 
-    def __init__(
-        self, jobs: Iterable[Job], may_begin: Callable[[Job], bool] = lambda job: True
-    ) -> None:
-        jobs, self._may_begin = list(jobs), may_begin
+    def __init__(self, jobs: Iterable[Job]) -> None:
+        jobs = list(jobs)
         self._ready: list[tuple[tuple[float, float], int, Job]] = []
         self._held: dict[tuple[str, int], list[Job]] = defaultdict(list)
         self._pushed = count()
@@ -101,11 +97,7 @@ class Queue:
 
     def next(self) -> Job | None:
         """Takes the first job that may begin now; None if there is none."""
-        while self._ready:
-            job = heapq.heappop(self._ready)[2]
-            if self._may_begin(job):
-                return job
-        return None
+        return heapq.heappop(self._ready)[2] if self._ready else None
 
     def put_back(self, job: Job) -> None:
         """Gives a job back, to be the next one."""

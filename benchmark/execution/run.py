@@ -6,9 +6,10 @@ executor trains it, and `_keep` stores each result as it comes.
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from ..store.folder import saved_at, trial_name
 from ..store.store import Store
 from ..training.training import device_name
 from . import executors
+from .budget import ending_after
 from .data_availability import DataAvailability
 from .executors.base import Executor, ExecutorOptions, Saving
 from .jobs import Dispatch, Done, Failed, Job, Listener, Queue, Result
@@ -31,6 +33,7 @@ from .progress import Progress
 
 _GENEROUS = 20.0
 _LEAST_LIMIT_S = 1800.0
+_SAVED = 10  # so often a trial saves itself within a budget, at the least
 _LARGEST_LIMIT_S = 1e8  # three years: no clock or timer of a worker refuses it
 
 
@@ -88,7 +91,7 @@ def execute(
     time_limit: float | None = None,
     checkpoint_every: float = 0.0,
     trials: Sequence[Trial] | None = None,
-    may_begin: Callable[[float], bool] = lambda seconds: True,
+    budget: float | None = None,
 ) -> Execution:
     """Trains every trial of `plan` that `store` lacks; notes those that fail or miss their data.
 
@@ -100,18 +103,25 @@ def execute(
     checkpoint_every: seconds between two times at which a trial saves itself in the store, to go on
     from there when it is interrupted; 0 for never.
     trials: these alone and in this order, each after those that it starts from; None for all.
-    may_begin: whether a trial of so many estimated seconds is still to be begun.
+    budget: seconds after which training ends; None for no end. The shortest trials are trained
+    first then, and those that save themselves do so at least ten times within the budget.
 
     Raises `StoreError` if the store cannot be written, and `FedreproError` for a device that is not
     there.
     """
     shown, clock = progress or Progress(), time.perf_counter()
+    budget = math.inf if budget is None else budget
+    checkpoint_every = min(checkpoint_every, budget / _SAVED)
     saving = Saving(store.root.absolute(), checkpoint_every) if checkpoint_every else None
     options = ExecutorOptions(data_dir, device, jobs, cluster, saving)
     chosen = executors.find(executor)(options)
     with store.writing():
-        driver = _Driver(plan, store, data_dir, shown, trials, may_begin)
-        driver.train(driver.sort_out(download), chosen, time_limit)
+        driver = _Driver(plan, store, data_dir, shown, trials, math.isfinite(budget))
+        todo = driver.sort_out(download)
+        with ending_after(budget - (time.perf_counter() - clock)):
+            driver.train(todo, chosen, time_limit)
+        if (left := len(todo) - driver.done.trained - driver.done.failed) > 0:
+            shown.say(f"the budget is spent: {left} trials are left for the same command")
     driver.done.wall_s = time.perf_counter() - clock
     return driver.done
 
@@ -150,7 +160,7 @@ class _Driver:
     data_dir: Path | None
     progress: Progress
     trials: Sequence[Trial] | None = None
-    may_begin: Callable[[float], bool] = lambda seconds: True
+    shortest_first: bool = False
     done: Execution = field(default_factory=Execution)
     seconds: dict[tuple[str, int], float] = field(default_factory=dict)
     is_measured: bool = False
@@ -218,8 +228,7 @@ class _Driver:
             waiting=shown.say,
         )
         with shown:
-            queue = Queue(jobs, lambda job: self.may_begin(self.seconds[job.name]))
-            executor.train(Dispatch(queue, listener))
+            executor.train(Dispatch(Queue(jobs), listener))
 
     def _check_precisions(self, todo: list[Job], device: str) -> None:
         """Raises `FedreproError` for what the device cannot do, and says what it does slowly."""
@@ -245,6 +254,7 @@ class _Driver:
             own = self.seconds[job.name]
             weight = own + tail.get(job.name, 0.0)
             tail[job.needs] = max(tail.get(job.needs, 0.0), weight)
+            weight = -own if self.shortest_first else weight
             limit_s = _limit(known.longest(job.config), time_limit)
             weighted.append(replace(job, weight=weight, limit_s=limit_s))
         return weighted[::-1]

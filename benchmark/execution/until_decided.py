@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from ..claims.bind_cells import bind
 from ..claims.compare import is_scaled_size
@@ -26,30 +26,6 @@ from .run import Execution
 
 ClaimName = tuple[str, str]
 """Table and id."""
-
-
-@dataclass
-class Budget:
-    """Wall seconds from now on; infinite where none are given.
-
-    spent: whether a trial was not begun for want of time.
-    """
-
-    seconds: float = math.inf
-    clock: Callable[[], float] = time.monotonic
-    spent: bool = field(default=False, init=False)
-
-    def __post_init__(self) -> None:
-        self._began = self.clock()
-
-    @property
-    def left(self) -> float:
-        return self._began + self.seconds - self.clock()
-
-    def allows(self, seconds: float) -> bool:
-        """Whether a trial that takes so long would end in time."""
-        self.spent = self.spent or seconds > self.left
-        return seconds <= self.left
 
 
 @dataclass(frozen=True)
@@ -90,22 +66,22 @@ def steps(plan: Plan, store: Store, not_run: Mapping[str, str]) -> Iterator[Step
 def train_until_decided(
     plan: Plan,
     store: Store,
-    train: Callable[[Sequence[Trial]], Execution],
-    budget: Budget,
+    train: Callable[[Sequence[Trial], float], Execution],
+    budget: float = math.inf,
     say: Callable[[str], None] = lambda line: None,
+    clock: Callable[[], float] = time.monotonic,
 ) -> Execution:
     """Trains until no claim is open, the last look is reached or the budget is spent.
 
-    train: trains trials in order, those that are stored left out, as far as the budget goes.
+    train: trains trials in order, those that are stored left out, for at most so many seconds.
     say: takes a line on each step.
     """
-    done = Execution()
+    done, ends = Execution(), clock() + budget
     for step in steps(plan, store, done.not_run):
-        left = f", {duration(budget.left)} are left" if 0 <= budget.left < math.inf else ""
-        say(step.line + left)
-        done.add(train(step.trials))
-        if budget.spent:
-            say("the budget is spent; what was trained is kept")
+        left = max(0.0, ends - clock())
+        say(step.line + ("" if math.isinf(left) else f", {duration(left)} are left"))
+        done.add(train(step.trials, left))
+        if clock() >= ends:
             break
     return done
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from ..config import RunConfig
 from ..planning.looks_reached import up_to_last_look
 from ..planning.plan import Plan
-from ..store.published import PublishedTrials
 from ..store.record import TrialRecord
 from ..store.store import Store
 
@@ -47,7 +46,7 @@ Trials = Mapping[tuple[str, int], Finished | Missing]
 
 def load_trials(
     plan: Plan,
-    store: Store | PublishedTrials,
+    store: Store,
     not_run: Mapping[str, str] | None = None,
     *,
     include_stale: bool = False,
@@ -71,7 +70,7 @@ def load_trials(
 
 
 def find_trial(
-    store: Store | PublishedTrials,
+    store: Store,
     run: RunConfig,
     seed: int,
     not_run: Mapping[str, str] | None = None,
@@ -85,7 +84,7 @@ def find_trial(
     record, edited = store.find(run, seed), list[str]()
     if record is None and (error := store.error(run, seed)) is not None:
         return Missing(error, failed=True)
-    if record is None and include_stale and isinstance(store, Store):
+    if record is None and include_stale:
         earlier = store.earlier(run, seed)
         if earlier:
             record, edited = max(earlier, key=_started)

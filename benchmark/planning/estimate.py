@@ -130,15 +130,16 @@ def work_of(config: RunConfig) -> float:
 def images_of(config: RunConfig) -> float:
     """Training images of all clients, or of the one set."""
     data, clients = config.data, config.clients or {}
-    more = _UNLABELED.get(data["name"], 0) if data.get("unlabeled_part") else 0
     if "counts" in clients:
-        return float(more + sum(map(sum, clients["counts"])))
-    if "samples" in clients:
-        return float(more + clients["count"] * clients["samples"])
-    if "major" in clients:
-        return more + clients["count"] * (clients["n_major"] * clients["major"] + clients["minor"])
-    known = _UNLABELED if data["part"] == "unlabeled" else _IMAGES
-    return more + (data["images"] or known.get(data["name"], _UNKNOWN_IMAGES))
+        images = sum(map(sum, clients["counts"]))
+    elif "samples" in clients:
+        images = clients["count"] * clients["samples"]
+    elif "major" in clients:
+        images = clients["count"] * (clients["n_major"] * clients["major"] + clients["minor"])
+    else:
+        known = _UNLABELED if data["part"] == "unlabeled" else _IMAGES
+        images = data["images"] or known.get(data["name"], _UNKNOWN_IMAGES)
+    return float(images + (_UNLABELED.get(data["name"], 0) if data.get("unlabeled_part") else 0))
 
 
 @cache

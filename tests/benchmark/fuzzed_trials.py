@@ -20,10 +20,8 @@ import torch
 
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import StoreError
-from fedrepro.benchmark.execution.take import take
 from fedrepro.benchmark.external.files import read_files
 from fedrepro.benchmark.judging import comparison
-from fedrepro.benchmark.judging.committed import judge_committed, run_cells, unknown
 from fedrepro.benchmark.judging.external import judge_external
 from fedrepro.benchmark.judging.judge import judge
 from fedrepro.benchmark.judging.trials import load_trials
@@ -32,13 +30,11 @@ from fedrepro.benchmark.planning.plan import Plan
 from fedrepro.benchmark.results import Report
 from fedrepro.benchmark.store import fingerprint
 from fedrepro.benchmark.store.checkpoints import TrialFile
-from fedrepro.benchmark.store.files import canonical, seal_of, sha256_of
+from fedrepro.benchmark.store.files import seal_of, sha256_of
 from fedrepro.benchmark.store.folder import RECORD, RUN, trial_name
-from fedrepro.benchmark.store.published import PublishedTrials
 from fedrepro.benchmark.store.store import Store, read_encoder
 from fedrepro.methods.outcome import Curve, Outcome
-from fedrepro.reports import published as pages
-from tests.benchmark.damage import changed, damaged, forged, sealed_again
+from tests.benchmark.damage import changed, damaged, sealed_again
 
 Reader = Callable[[random.Random], None]
 PROVENANCE = {
@@ -69,7 +65,7 @@ def shown(report: Report, draw: random.Random) -> None:
         draw.choice(list(formats.values())).render([report])
 
 
-def judged(plan: Plan, store: Store | PublishedTrials, draw: random.Random) -> Report:
+def judged(plan: Plan, store: Store, draw: random.Random) -> Report:
     report = judge(plan, load_trials(plan, store), command="fedrepro", audit=False)
     shown(report, draw)
     return report
@@ -127,9 +123,6 @@ def stores(inside: Path, plan: Plan, outcome: Outcome) -> Reader:
             if (encoder := store.encoder_path(found)) is not None:
                 read_encoder(encoder)
         judged(plan, store, draw)
-        if draw.random() < 0.1:
-            shutil.rmtree(inside / "taken", ignore_errors=True)
-            take([plan], store, PublishedTrials(inside / "taken", source_of))
         estimator = TrialTimes("d", store.records())
         for config in plan.runs:
             estimator.seconds(config)
@@ -185,42 +178,6 @@ def checkpoints(inside: Path) -> Reader:
             raise StoreError(said[0])
 
     return a_checkpoint
-
-
-def published(inside: Path, plan: Plan, outcome: Outcome) -> Reader:
-    """Records to commit, one damaged, or changed under seals that fit; then pages and reports."""
-    store, whole = filled(inside / "store", plan, outcome), inside / "whole"
-    trials = PublishedTrials(whole, source_of)
-    for record in store.records():
-        trials.add(record, store.load_arrays(record))
-    files = sorted(whole.glob("*/*.json"))
-    root = inside / "records"
-
-    def a_record(draw: random.Random) -> None:
-        shutil.rmtree(root, ignore_errors=True)
-        shutil.copytree(whole, root)
-        chosen = draw.choice(files)
-        content = chosen.read_bytes()
-        if draw.random() < 0.6:
-            plain = json.loads(content)
-            inner = canonical(plain["record"])
-            run, name, sealed = reseated(inner, draw)
-            plain["record"] = json.loads(sealed)
-            if draw.random() < 0.3:
-                plain["arrays"] = changed({"choice": [[1.0, None]]}, draw)
-            place = root / run / f"seed{name.rpartition('seed')[2]}.json"
-            content = sealed_again({k: v for k, v in plain.items() if k != "sha256"}, draw)
-        else:
-            place, content = root / chosen.relative_to(whole), forged(content, draw)
-        place.parent.mkdir(exist_ok=True)
-        place.write_bytes(content)
-        found = PublishedTrials(root, source_of)
-        report = judge_committed(plan, found, command="", audit=False)
-        shown(report, draw)
-        pages.texts(list(run_cells(plan, report, found)))
-        unknown([plan], found)
-
-    return a_record
 
 
 def results(inside: Path, plan: Plan) -> Reader:

@@ -133,9 +133,6 @@ class World:
             "rows": [{"label": "r", "method": "fedavg", "published": [Decimal("41.2")]}],
         }  # fmt: skip
         write(self.specs / "toy", {"paper": paper, "1": table})
-        for name, page in (("table", "docs/published.md"), ("sentence", "README.md")):
-            marked = f"a <!-- published: {name} --><!-- published: end --> b"
-            write_file(root / "checkout" / page, marked)
         for package in ("supervised", "clustered"):
             write_file(root / "checkout" / "methods" / "federated" / package / "__init__.py", "")
         (root / "checkout" / "tests" / "methods").mkdir(parents=True)
@@ -149,7 +146,6 @@ class World:
             "tables_dir": self.specs, "baselines": self.root / "baselines",
             "source": self.root / "source.csv", "results": self.root / "results.csv",
             "folder": self.root / f"project{case}", "stores": self.root / "store",
-            "records": self.root / "records", "docs": self.root / "checkout",
             "badge": self.root / f"badge{case}.json",
         }  # fmt: skip
         plain = {
@@ -216,10 +212,8 @@ class World:
         """One folder with all that commands have written, which is a store, records and a checkout
         at once, and in which every trial was interrupted: what `awkward.spoiled` changes."""
         sound = self.root / "sound"
-        for name in ("store", "records", "report", "baselines"):
+        for name in ("store", "report", "baselines"):
             shutil.copytree(self.root / name, sound, dirs_exist_ok=True)
-        for page in ("docs/published.md", "README.md"):
-            write_file(sound / page, (self.root / "checkout" / page).read_text())
         for record in sorted(sound.glob("trials/*/*-seed*.json")):
             seed = record.stem.rpartition("-")[2]
             for ending in ("checkpoint", "lock"):
@@ -277,10 +271,6 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         ):
             code, out, err = ran(line, 300)
             assert code == 0, (line, out, err)
-        records = ["--records", str(made.root / "records")]
-        full = ["published", "toy", "--budget", "5m", "--jobs", "0", *store, *records]
-        code, out, err = ran([*full, "--out", str(made.root / "report")], 300)
-        assert code in (0, 1), (full, out, err)
         made.gather()
         yield made
 

@@ -28,8 +28,8 @@ VERBS: dict[str, argparse.ArgumentParser] = next(
 def test_every_command_that_is_promised_is_there() -> None:
     assert set(VERBS) == {
         "audit", "baselines", "check", "claims", "completion", "diff", "doctor", "judge", "list",
-        "methods", "multiverse", "new-method", "new-project", "new-table", "plan", "published",
-        "readings", "regress", "report", "run", "show", "tables", "template",
+        "methods", "multiverse", "new-method", "new-project", "new-table", "plan", "readings",
+        "regress", "report", "run", "show", "tables", "template",
     }  # fmt: skip
 
 

@@ -42,7 +42,7 @@ from fedrepro.benchmark.store.fingerprint import source_of
 from fedrepro.benchmark.store.store import weights_from
 from fedrepro.methods.outcome import Outcome
 from tests.benchmark.damage import damaged
-from tests.benchmark.fuzzed_trials import baselines, checkpoints, published, results, stores
+from tests.benchmark.fuzzed_trials import baselines, checkpoints, results, stores
 from tests.benchmark.patience import patience
 from tests.benchmark.small_papers import write_made_up
 
@@ -286,7 +286,6 @@ KINDS: dict[str, tuple[Callable[..., Reader], int]] = {
     "images": (image_folders, 10_000),
     "plugins": (plugins, 500),
     "checkpoints": (checkpoints, 10_000),
-    "published": (published, 6_000),
     "results": (results, 3_000),
     "baselines": (baselines, 6_000),
 }

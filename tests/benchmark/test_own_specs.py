@@ -17,7 +17,7 @@ from tests.benchmark.small_papers import write_papers
 
 READ_SPECS = {
     "audit", "baselines", "check", "claims", "completion", "diff", "doctor", "list", "multiverse",
-    "new-table", "plan", "published", "readings", "regress", "report", "run", "show", "tables",
+    "new-table", "plan", "readings", "regress", "report", "run", "show", "tables",
 }  # fmt: skip
 Said = pytest.CaptureFixture[str]
 
@@ -173,7 +173,7 @@ def test_a_new_project_lets_git_keep_its_baselines_and_no_store(
     monkeypatch.chdir(tmp_path)
     assert main(["new-project", "mine"]) == 0
     subprocess.run(["git", "init", "--quiet", "mine"], check=True)
-    kept = ["results/baselines/a.json", "results/published/b/seed0.json"]
+    kept = ["results/baselines/a.json", "results/published/trials/b/c-seed0.json"]
     left = ["results/store/store.json", "results/reports/c/report.html"]
     told = subprocess.run(
         ["git", "check-ignore", *kept, *left], cwd="mine", capture_output=True, text=True

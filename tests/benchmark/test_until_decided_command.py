@@ -83,11 +83,6 @@ def test_a_budget_that_is_no_time_is_refused(
     assert "is no time such as 15m" in capsys.readouterr().err
 
 
-def test_a_budget_alone_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", "cpcfl", "--budget", "15m"]) == 2
-    assert "needs --until-decided" in capsys.readouterr().err
-
-
 def carry_out(plan: Plan, store: Store, **more: Any) -> Execution:
     quiet = Progress(Console(file=io.StringIO()))
     return execute(plan, store, device="cpu", jobs=0, progress=quiet, **more)
@@ -109,19 +104,11 @@ def test_trials_that_are_named_are_trained_alone_and_in_their_order(
     assert saved == named
 
 
-def test_what_would_end_too_late_is_not_begun(paper: Paper, tmp_path: Path) -> None:
-    plan, store = make_plan(paper, "smoke"), Store(tmp_path / "store")
-    done = carry_out(plan, store, may_begin=lambda seconds: False)
-    assert (done.trained, done.failed, list(store.records())) == (0, 0, [])
-
-
-def test_a_queue_goes_by_rank_before_weight_and_leaves_out_what_may_not_begin(
-    paper: Paper,
-) -> None:
+def test_a_queue_goes_by_rank_before_weight(paper: Paper) -> None:
     run, *_ = make_plan(paper, "smoke").runs
     jobs = [Job(run, 0, weight=9, rank=2), Job(run, 1, weight=1, rank=1), Job(run, 2, rank=1)]
-    queue = Queue(jobs, lambda job: job.seed != 2)
-    assert [queue.next(), queue.next(), queue.next()] == [jobs[1], jobs[0], None]
+    queue = Queue(jobs)
+    assert [queue.next() for _ in range(4)] == [jobs[1], jobs[2], jobs[0], None]
 
 
 def test_the_plan_names_the_looks_and_trials_between_two_wait_for_the_next(

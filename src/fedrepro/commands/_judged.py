@@ -40,6 +40,7 @@ def trained(plan: Plan, store: Store, given: argparse.Namespace) -> Mapping[str,
     from fedrepro.benchmark.execution.run import execute
 
     options = execution_options(given)
+    options["budget"] = getattr(given, "budget", None)  # `multiverse` has none
     execution = execute(plan, store, download=given.download, progress=Progress(), **options)
     print(execution.summary, file=sys.stderr)
     return execution.not_run

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import math
 import re
 import sys
 from collections.abc import Mapping
 
-from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.planning.plan import Plan
 from fedrepro.benchmark.store.store import Store
 from fedrepro.commands._options import execution_options
@@ -27,14 +27,9 @@ def add_until_decided(parser: argparse.ArgumentParser) -> None:
         "--budget",
         type=seconds_of,
         metavar="TIME",
-        help="with --until-decided: no trial begins that would end later (15m, 900s, 2h)",
+        help="end after so long (15m, 900s, 2h); finished trials are kept and reported, and the "
+        "same command goes on with the others",
     )
-
-
-def check_options(given: argparse.Namespace) -> None:
-    """Raises `FedreproError` for options that say nothing together."""
-    if given.budget is not None and not given.until_decided:
-        raise FedreproError("--budget needs --until-decided")
 
 
 def trained_until_decided(plan: Plan, store: Store, given: argparse.Namespace) -> Mapping[str, str]:
@@ -44,7 +39,7 @@ def trained_until_decided(plan: Plan, store: Store, given: argparse.Namespace) -
     """
     from fedrepro.benchmark.execution.progress import Progress
     from fedrepro.benchmark.execution.run import execute, rehearse
-    from fedrepro.benchmark.execution.until_decided import Budget, steps, train_until_decided
+    from fedrepro.benchmark.execution.until_decided import steps, train_until_decided
     from fedrepro.benchmark.judging.trials import Finished, find_trial
 
     options = execution_options(given)
@@ -57,18 +52,18 @@ def trained_until_decided(plan: Plan, store: Store, given: argparse.Namespace) -
         )
         print("\n".join(rehearse(plan, store, trials=next(lacking, ()), **options)))
         return {}
-    budget = Budget() if given.budget is None else Budget(given.budget)
+    budget = math.inf if given.budget is None else given.budget
     progress = Progress()
     done = train_until_decided(
         plan,
         store,
-        lambda trials: execute(
+        lambda trials, left: execute(
             plan,
             store,
             download=given.download,
             progress=progress,
             trials=trials,
-            may_begin=budget.allows,
+            budget=left,
             **options,
         ),
         budget,

@@ -25,7 +25,6 @@ from fedrepro.commands._options import (
 )
 from fedrepro.commands._until_decided import (
     add_until_decided,
-    check_options,
     trained_until_decided,
 )
 
@@ -59,7 +58,6 @@ def execute(given: argparse.Namespace) -> int:
         raise FedreproError(
             f"one paper a run: {one_by_one}; then one report: fedrepro report {' '.join(papers)}"
         )
-    check_options(given)
     plan = chosen_plan(given, load_paper(given.paper, specs(given)))
     store = store_at(given.store)
     if given.dry_run and given.until_decided:

@@ -1,0 +1,144 @@
+"""Records of trials at full protocol, to be committed, and what the pages say of them.
+
+    python -m tools.published           renews the texts of README.md and docs/published.md
+    python -m tools.published STORE     first copies the finished trials of a store
+
+A copied record keeps its numbers, seed and provenance. It leaves out what is large or private: the
+arrays and the encoder, of which the checksums stay, and the folder in which the data lay.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path, PurePath
+from typing import Any, get_args
+
+from fedrepro.benchmark.config import FULL_PRECISION
+from fedrepro.benchmark.judging.judge import judge
+from fedrepro.benchmark.judging.trials import load_trials
+from fedrepro.benchmark.planning.plan import make_plan
+from fedrepro.benchmark.results import CellResult, VerdictWord
+from fedrepro.benchmark.spec.load import load_paper, paper_ids
+from fedrepro.benchmark.spec.settings import PRECISION
+from fedrepro.benchmark.store import fingerprint
+from fedrepro.benchmark.store.record import TrialRecord
+from fedrepro.benchmark.store.store import Store
+from fedrepro.reports import layout
+
+ROOT = Path(__file__).parents[1]
+RECORDS = ROOT / "results/published"
+PAGES = {"sentence": "README.md", "table": "docs/published.md"}
+HEADER = ("paper", "table", "cell", "printed", "ours: mean ± SD", "trials", "verdict")
+
+
+def copy(store: Store, records: Path = RECORDS) -> Counter[str]:
+    """Copies trials that have no record there yet; what became of each, and how often."""
+    known = {(one.run, one.seed) for one in Store(records).records()}
+    came_to = Counter[str]()
+    for record in store.records():
+        data = record.provenance.get("data", {}).values()
+        if (record.run, record.seed) in known:
+            came_to["published already"] += 1
+        elif not all(used.get("is_release") for used in data):
+            came_to["left: its data are not the release"] += 1
+        else:
+            known.add((record.run, record.seed))
+            name = f"{fingerprint.digest(record.source)}-seed{record.seed}.json"
+            path = records / "trials" / record.run / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(without_files(record).as_file())
+            came_to["copied"] += 1
+    return came_to
+
+
+def without_files(record: TrialRecord) -> TrialRecord:
+    """The record without arrays, encoder and the folder of the data."""
+    parts = {"arrays": record.arrays, "encoder": record.encoder}
+    provenance: dict[str, Any] = dict(record.provenance)
+    provenance["left_out"] = {name: part["sha256"] for name, part in parts.items() if part}
+    provenance["data"] = {
+        portion: {**used, "source": PurePath(used["source"]).name} if "source" in used else used
+        for portion, used in provenance.get("data", {}).items()
+    }
+    return replace(record, arrays=None, encoder=None, provenance=provenance)
+
+
+def measured(records: Path = RECORDS) -> Iterator[tuple[str, str, CellResult]]:
+    """Paper, table and result of each cell that has trials at full protocol."""
+    store = Store(records)
+    stored = list(store.records())
+    runs = {one.run for one in stored}
+    precisions = sorted({one.config.get("precision", FULL_PRECISION) for one in stored})
+    for paper in map(load_paper, paper_ids()):
+        for precision in precisions:
+            plan = make_plan(paper, "paper", sets=[(PRECISION, precision)])
+            if runs.isdisjoint(run.key for run in plan.runs):
+                continue
+            trials = load_trials(plan, store, include_stale=True)
+            report = judge(plan, trials, command="", audit=False)
+            for table in report.tables:
+                for cell in table.cells:
+                    if cell.kind == "empirical" and cell.mean is not None:
+                        yield paper.id, table.id, cell
+
+
+def sentence(words: Sequence[VerdictWord]) -> str:
+    """How many cells have been run, and what they came to."""
+    if not words:
+        return "No cell has been run at full protocol yet."
+    counts = Counter(words)
+    ranked = sorted(counts, key=get_args(VerdictWord).index)
+    counted = ", ".join(f"{counts[word]} `{word}`" for word in ranked)
+    cells_have = "cell has" if len(words) == 1 else "cells have"
+    return f"At full protocol {len(words)} {cells_have} been run (docs/published.md): {counted}."
+
+
+def texts(cells: Sequence[tuple[str, str, CellResult]]) -> Mapping[str, str]:
+    """By name of its mark, what a page says."""
+    rows = [HEADER, ("---",) * len(HEADER), *(_row(*one) for one in cells)]
+    table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return {
+        "sentence": sentence([cell.verdict.word for _, _, cell in cells]),
+        "table": f"\n{table}\n",
+    }
+
+
+def _row(paper: str, table: str, cell: CellResult) -> tuple[str, ...]:
+    digits = layout.places(cell)
+    ours = layout.number(cell.mean, digits)
+    if cell.sd is not None:
+        ours += f" ± {layout.number(cell.sd, digits)}"
+    trials = sum(one is not None for one in cell.trials)
+    name = f"{' '.join(cell.row)} · {' '.join(cell.column)}"
+    return (
+        *(paper, table, name, layout.published(cell), ours),
+        *(f"{trials} of {len(cell.trials)}", cell.verdict.word),
+    )
+
+
+def written(page: str, name: str, text: str) -> str:
+    """A page with what stands between its marks of this name replaced."""
+    mark = re.compile(rf"(<!-- published: {name} -->).*?(<!-- published: end -->)", re.DOTALL)
+    found, places = mark.subn(lambda marks: f"{marks[1]}{text}{marks[2]}", page)
+    if places != 1:
+        raise ValueError(f"there is not one place '<!-- published: {name} -->'")
+    return found
+
+
+def main() -> None:
+    """Copies records, then renews both pages."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("stores", nargs="*", type=Path)
+    for place in parser.parse_args().stores:
+        print(place, dict(copy(Store(place, warn=print))))
+    for name, text in texts(list(measured())).items():
+        page = ROOT / PAGES[name]
+        page.write_text(written(page.read_text("utf-8"), name, text), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
