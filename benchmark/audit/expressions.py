@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
-from ..claims.ends import reaches_zero
 from ..claims.grammar import Number
 from ..claims.nodes import Arithmetic, Elementary, Leaf, Node, leaves, show
-from ..claims.printed import range_over
+from ..claims.printed import range_over, reaches_zero
 from ..spec.model import Cell
 from .rounding import digits
 

@@ -1,22 +1,25 @@
 """Does the printed table support a claim, given how its numbers were rounded?
 
 Every printed number stands for the interval of values that print so; a count stands for itself. A
-comparison is supported if it is true for all of them, contradicted if it is true for none: what
-only touches can be equal if one rule of rounding reaches it. Arithmetic is exact.
+comparison is supported if it is true for all of them, contradicted if it is true for none.
+Arithmetic is exact.
+
+Two intervals that only touch have one value in common, and that value is midway between prints:
+84.55 prints as 84.5 or as 84.6 by one rule, never as both. So ends are open or closed by the rule
+(half up, half to even), and what only touches can be equal if one rule closes both sides.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
 from ..results import SupportWord
-from ..spec.printed import half_unit
-from .ends import reaches_zero
+from ..spec.printed import RULES, Rule, closed_ends, half_unit
 from .grammar import Number
 from .nodes import (
     Aggregate,
@@ -29,6 +32,9 @@ from .nodes import (
 )
 
 Interval = tuple[Fraction, Fraction]
+End = tuple[Fraction, bool]
+"""An end of a range, and whether it is reached."""
+Range = tuple[End, End]
 Box = Mapping[CellKey, tuple[Decimal, Decimal]]
 MOST_REPEATED = 12
 """More cells than this named twice in one comparison are bounded by interval arithmetic alone."""
@@ -127,45 +133,99 @@ def range_over(node: Node, box: Box) -> Interval:
     affordable = (MOST_WORK // max(1, len(named))).bit_length() - 1
     repeated = [key for key, times in Counter(named).items() if times > 1]
     repeated = repeated[: max(0, min(MOST_REPEATED, affordable))]
-    known = {key: (Fraction(low), Fraction(high)) for key, (low, high) in box.items()}
+    known = {
+        key: ((Fraction(low), True), (Fraction(high), True)) for key, (low, high) in box.items()
+    }
     ranges = []
-    for bounds in itertools.product(*(known[key] for key in repeated)):
-        corner = {key: (bound, bound) for key, bound in zip(repeated, bounds, strict=True)}
-        ranges.append(_range(node, {**known, **corner}))
-    return min(low for low, _ in ranges), max(high for _, high in ranges)
+    for ends in itertools.product(*(known[key] for key in repeated)):
+        corner = {key: (end, end) for key, end in zip(repeated, ends, strict=True)}
+        ranges.append(_range(node, {**known, **corner}, None))
+    return min(low for (low, _), _ in ranges), max(high for _, (high, _) in ranges)
 
 
-def _range(node: Node, box: Mapping[CellKey, Interval]) -> Interval:
+def reaches_zero(node: Node) -> bool:
+    """Whether an expression whose range ends at zero is zero for numbers that print so.
+
+    All numbers are rounded by one rule. An expression that names a cell twice is taken to reach it.
+
+    Raises `ZeroDivisionError` if a divisor may be zero.
+    """
+    named = [leaf.key for leaf in leaves(node)]
+    if len(set(named)) < len(named):
+        return True
+    for rule in RULES:
+        box: dict[CellKey, Range] = {}
+        for leaf in leaves(node):
+            (low, high), (first, last) = leaf.cell.bounds, leaf.cell.closed_ends(rule)
+            box[leaf.key] = (Fraction(low), first), (Fraction(high), last)
+        if (Fraction(0), True) in _range(node, box, rule):
+            return True
+    return False
+
+
+def _range(node: Node, box: Mapping[CellKey, Range], rule: Rule | None) -> Range:
+    """The range of an expression by interval arithmetic; with no rule all ends are closed."""
     match node:
         case Number():
-            value = Fraction(node.value)
-            half = Fraction(half_unit(node.value)) if node.as_printed else 0
-            return value - half, value + half
+            value, half, closed = Fraction(node.value), Fraction(0), (True, True)
+            if node.as_printed:
+                half = Fraction(half_unit(node.value))
+                closed = closed if rule is None else closed_ends(node.value, rule)
+            return (value - half, closed[0]), (value + half, closed[1])
         case Leaf():
             return box[node.key]
         case Aggregate():
-            ranges = [box[leaf.key] for leaf in node.leaves]
-            lows, highs = [low for low, _ in ranges], [high for _, high in ranges]
-            if node.name == "mean":
-                return sum(lows, Fraction(0)) / len(lows), sum(highs, Fraction(0)) / len(highs)
-            pick = max if node.name == "max" else min
-            return pick(lows), pick(highs)
+            return _aggregate(node.name, [box[leaf.key] for leaf in node.leaves])
         case Arithmetic():
-            left, right = (_range(side, box) for side in (node.left, node.right))
-            return _combine(node.sign, left, right)
+            return _combine(
+                node.sign, *(_range(side, box, rule) for side in (node.left, node.right))
+            )
 
 
-def _combine(sign: str, left: Interval, right: Interval) -> Interval:
-    if sign == "+":
-        return left[0] + right[0], left[1] + right[1]
+def _aggregate(name: str, ranges: Sequence[Range]) -> Range:
+    lows, highs = [low for low, _ in ranges], [high for _, high in ranges]
+    if name == "mean":
+        return _mean(lows), _mean(highs)
+    # An extreme is reached if one of them reaches it; what bounds it, if all of them do.
+    return (_all(max, lows), max(highs)) if name == "max" else (_first(lows), _all(min, highs))
+
+
+def _mean(ends: Sequence[End]) -> End:
+    return sum((value for value, _ in ends), Fraction(0)) / len(ends), all(c for _, c in ends)
+
+
+def _all(pick: Callable[[Iterable[Fraction]], Fraction], ends: Sequence[End]) -> End:
+    """The outermost end, reached if all that lie there are."""
+    outermost = pick(value for value, _ in ends)
+    return outermost, all(closed for value, closed in ends if value == outermost)
+
+
+def _first(ends: Sequence[End]) -> End:
+    """The least end, reached if any of the least is."""
+    least = min(value for value, _ in ends)
+    return least, any(closed for value, closed in ends if value == least)
+
+
+def _combine(sign: str, left: Range, right: Range) -> Range:
+    (low, low_closed), (high, high_closed) = right
     if sign == "-":
-        return left[0] - right[1], left[1] - right[0]
+        right = (-high, high_closed), (-low, low_closed)
+    if sign in "+-":
+        first, last = (
+            (x + y, x_closed and y_closed)
+            for (x, x_closed), (y, y_closed) in zip(left, right, strict=True)
+        )
+        return first, last
     if sign == "/":
-        if right[0] <= 0 <= right[1]:
+        if low <= 0 <= high:
             raise ZeroDivisionError
-        right = 1 / right[1], 1 / right[0]
-    products = [a * b for a in left for b in right]
-    return min(products), max(products)
+        right = (1 / high, high_closed), (1 / low, low_closed)
+    products = [
+        (x * y, (x_closed and y_closed) or (x == 0 and x_closed) or (y == 0 and y_closed))
+        for x, x_closed in left
+        for y, y_closed in right
+    ]
+    return _first(products), max(products)
 
 
 _REASONS: Mapping[SupportWord, str] = {

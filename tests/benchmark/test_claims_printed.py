@@ -69,21 +69,12 @@ def test_rounding_decides_what_the_print_supports(holds, a, b, expected):
     assert word(holds, a=a, b=b) == expected
 
 
-def test_one_contradicted_comparison_contradicts_the_claim_and_is_named():
+def test_a_claim_names_the_comparison_that_decides_or_is_tightest():
     found, reason = support(comparisons("'a' > 'b', 'c'", a="5.0", b="4.0", c="6.0"))
     assert found == "contradicted"
     assert "5.0 > 6.0" in reason
     assert "1 of 2" in reason
-
-
-def test_a_supported_claim_names_its_tightest_comparison():
-    _, reason = support(comparisons("'a' > 'b', 'c'", a="5.0", b="4.0", c="4.8"))
-    assert "5.0 > 4.8" in reason
-
-
-def test_the_printed_difference_of_table_11_cannot_be_8_35():
-    assert word("'a' - 'b' = 8.35", a="76.69", b="68.61") == "contradicted"
-    assert word("'a' - 'b' = 10.90", a="76.69", b="65.79") == "supported"
+    assert "5.0 > 4.8" in support(comparisons("'a' > 'b', 'c'", a="5.0", b="4.0", c="4.8"))[1]
 
 
 HOLDS = [
