@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ..claims.bind_cells import bind
 from ..claims.nodes import CellKey
 from ..config import FULL_PRECISION
 from ..open_choices import ChoiceResult, ReadingResult
@@ -19,7 +18,6 @@ from ..results import (
     TableResult,
     Universe,
 )
-from ..spec.model import Paper
 from ..spec.readings import Reading, choices_of, free_readings
 
 _PRECISIONS = {
@@ -172,16 +170,3 @@ def _signed(comparison: Comparison) -> tuple[float | None, tuple[float, float] |
     if mean is None or comparison.relation not in _FALLS:
         return mean, interval
     return -mean, None if interval is None else (-interval[1], -interval[0])
-
-
-def cells_of_claims(paper: Paper, ids: frozenset[tuple[str, str]]) -> frozenset[CellKey]:
-    """The cells that some claims, named by table and id, compare."""
-    return frozenset(_leaves(paper, ids))
-
-
-def _leaves(paper: Paper, ids: frozenset[tuple[str, str]]) -> Iterator[CellKey]:
-    for table in paper.tables:
-        for claim in table.claims:
-            if (table.id, claim.id) in ids:
-                for comparison in bind(claim, table, paper):
-                    yield from (leaf.key for leaf in comparison.leaves)

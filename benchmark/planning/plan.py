@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -43,8 +43,6 @@ class Plan:
     runs: unique, every run after those that it starts from.
     sets: what `--set` changed, by path.
     rows: the pattern that chose rows, None for all.
-    part: the cells that `only` left, None for all.
-    also: tables that are shown for their claims, whether or not a cell of theirs is left.
     more: by run key, how many trials tables ask for that have more than the profile's others.
     asked: by run key, how many trials are asked for where that is not `trials`.
     looks: with how many trials claims are looked at, rising; none means once, with all there are.
@@ -59,8 +57,6 @@ class Plan:
     drawings: tuple[PlannedDrawing, ...] = ()
     sets: tuple[tuple[str, Any], ...] = ()
     rows: str | None = None
-    part: Collection[CellKey] | None = None
-    also: frozenset[str] = frozenset()
     more: Mapping[str, int] = field(default_factory=dict)
     asked: Mapping[str, int] = field(default_factory=dict)
     looks: tuple[int, ...] = ()
@@ -96,11 +92,7 @@ class Plan:
     def tables(self) -> frozenset[str]:
         """The ids of the tables and figures that are shown, wholly or in part."""
         return frozenset(
-            (
-                *(one.cell.table for one in self.cells),
-                *(one.table for one in self.drawings),
-                *self.also,
-            )
+            (*(one.cell.table for one in self.cells), *(one.table for one in self.drawings))
         )
 
     @cached_property
@@ -141,8 +133,7 @@ class Plan:
         )
         if self.asked != self.more:
             other = replace(other, asked={**other.asked, **self.asked})
-        other = replace(other, looks=self.looks)
-        return other if self.part is None else other.only(self.part, self.also)
+        return replace(other, looks=self.looks)
 
     def reads_as(self, other: Plan) -> bool:
         """Whether its cells read the same numbers of the same runs as those of another plan."""
@@ -151,13 +142,6 @@ class Plan:
     @cached_property
     def _read(self) -> Mapping[CellKey, tuple[Any, ...]]:
         return {key_of(one.cell): (one.config, one.read, one.cell.metric) for one in self.cells}
-
-    def only(self, cells: Collection[CellKey], also: frozenset[str] = frozenset()) -> Plan:
-        """The part that some cells need; drawings are left out."""
-        kept = tuple(one for one in self.cells if key_of(one.cell) in cells)
-        return replace(
-            self, cells=kept, drawings=(), runs=tuple(_in_order(kept)), part=cells, also=also
-        )
 
 
 def make_plan(

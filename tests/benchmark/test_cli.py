@@ -386,7 +386,7 @@ at      = "best"
 """
 
 
-def test_a_multiverse_runs_claims_under_each_reading_and_says_the_time_first(
+def test_a_multiverse_is_a_run_under_each_reading_and_says_the_time_first(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copytree(tables_root() / "cpcfl", tmp_path / "specs" / "cpcfl")
@@ -394,13 +394,13 @@ def test_a_multiverse_runs_claims_under_each_reading_and_says_the_time_first(
         file.write(READING)
     monkeypatch.setenv("FEDREPRO_TABLES", str(tmp_path / "specs"))
     places = ["--store", str(tmp_path / "store"), "--out", str(tmp_path / "out"), "--jobs", "0"]
-    which = ["--tables", "11", "--readings", "another-batch,best-round", "--profile", "smoke"]
-    arguments = ["multiverse", "cpcfl", *which, *places]
-    assert main([*arguments, "--dry-run"]) == 0
-    assert "under 3 sets of readings; about" in capsys.readouterr().out
+    which = ["multiverse", "cpcfl", "--tables", "11", "--profile", "smoke", *places]
+    named = ["--readings", "another-batch,best-round"]
+    assert main([*which, *named, "--dry-run"]) == 0
+    assert "3 sets of readings; about" in capsys.readouterr().out
     assert not (tmp_path / "out").exists()
 
-    assert main(arguments) == 0
+    assert main([*which, *named]) == 0
     report = json.loads((tmp_path / "out" / "report.json").read_text())
     universes = {tuple(one["readings"]): one["claims"] for one in report["universes"]}
     assert list(universes) == [(), ("another-batch",), ("best-round",)]
@@ -411,23 +411,15 @@ def test_a_multiverse_runs_claims_under_each_reading_and_says_the_time_first(
     differences = [[one["difference"] for one in found] for found in universes.values()]
     assert differences[0] != differences[1]
     capsys.readouterr()
-    assert main(["multiverse", "cpcfl", *which, *places, "--combinations", "--dry-run"]) == 0
-    assert "no trial is missing" in capsys.readouterr().out
-    # Under a reading, others of the same choice are no universes of their own.
-    under = ["multiverse", "cpcfl", "--tables", "11", "--profile", "smoke", *places, "--dry-run"]
-    assert main([*under, "--reading", "another-batch"]) == 0
-    with_base = capsys.readouterr().out
-    assert main(under) == 0
-    without = capsys.readouterr().out
-    count = [int(text.split(" sets of")[0].split()[-1]) for text in (with_base, without)]
-    assert count[0] == count[1] - 2
+    together = ["--readings", "another-batch+best-round", "--dry-run"]
+    assert main([*which, *together]) == 0
+    assert "2 sets of readings; no trial is missing" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["--tables", "99"], "unknown table '99'"),
-        (["--rows", "FedRLC"], "a multiverse chooses cells by their claims"),
         (["--reading", "fresh-targets", "--readings", "fresh-targets"], "no other reading"),
     ],
 )

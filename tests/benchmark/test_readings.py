@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from fedrepro.benchmark.claims.nodes import key_of
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.judging.judge import judge
@@ -88,33 +87,6 @@ def test_a_reading_of_one_objective_leaves_the_others(tiny_paper: MakePaper) -> 
     other = configs(make_plan(under(paper, ["warm"]), "smoke"))
     assert other["moco"] == taken["moco"]
     assert other["simclr"].objective == {**(taken["simclr"].objective or {}), "temperature": 0.9}
-
-
-def test_a_part_of_a_plan_is_read_otherwise_cell_by_cell(paper: Paper, stored: Store) -> None:
-    whole = make_plan(paper, "smoke")
-    last = {key_of(whole.cells[-1].cell)}
-    plan = whole.only(last)
-    report = judge(plan, load_trials(plan, stored), command="test", audit=False)
-    (cell,) = report.tables[0].cells
-    (best,) = cell.under
-    assert cell.row == ("b",)
-    assert (cell.mean, best.mean) == (pytest.approx(32.5), pytest.approx(40.5))
-
-
-def test_claims_of_a_table_without_a_cell_of_its_own_are_judged(
-    paper: Paper, stored: Store
-) -> None:
-    first = paper.tables[0]
-    claim = Claim(
-        "elsewhere", "a is above b", "'a' at 'at final' in '1' > 'b' at 'at final' in '1'"
-    )
-    second = replace(first, id="2", cells=(), claims=(claim,))
-    plan = make_plan(replace(paper, tables=(first, second)), "smoke")
-    cells = {key_of(one.cell) for one in plan.cells}
-    part = plan.only(cells, frozenset({"2"}))
-    report = judge(part, load_trials(part, stored), command="test", audit=False)
-    claims = [[one.id for one in universe.claims] for universe in report.universes]
-    assert claims == [["a-wins", "elsewhere"]] * 2
 
 
 def test_a_reading_of_one_table_leaves_the_other_tables(paper: Paper) -> None:
