@@ -12,7 +12,7 @@ from ..planning.plan import PlannedCell
 from ..results import Verdict
 from ..spec.model import Cell, Table
 from .evidence import Evidence
-from .published import sides_of
+from .published_value import published_values_of
 from .verdicts import JudgedCell, judge_table
 
 
@@ -29,7 +29,7 @@ def cell_verdicts(
         else:
             verdicts[key_of(planned.cell)] = _with_lacking(planned.cell, verdict, evidence)
     if judged:
-        sides = sides_of(evidence.plan.paper, table)
+        sides = published_values_of(evidence.plan.paper, table)
         held = [
             JudgedCell(
                 sides[key_of(cell)],

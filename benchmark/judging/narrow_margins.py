@@ -11,8 +11,8 @@ from ..spec.model import Cell, Paper, Table
 from ..spec.problems import Problem
 from ..stats.spread import Spread
 from ..stats.t_tests import LEVEL
-from .lenders import lenders
-from .published import printed_sd
+from .published_value import printed_sd
+from .sd_sources import sd_sources
 
 Z = NormalDist().inv_cdf(1 - LEVEL)
 """1.645: no quantile of Student's t at this level is smaller."""
@@ -59,7 +59,7 @@ def _of(paper: Paper, table: Table) -> Iterator[Problem]:
 
 def _spreads(paper: Paper, table: Table) -> Iterator[tuple[Cell, Spread]]:
     """The cells that the paper prints a spread for, here or elsewhere."""
-    lent = lenders(paper, table)
+    lent = sd_sources(paper, table)
     for cell in table.cells:
         source = cell if cell.printed.sd is not None else lent.get(key_of(cell))
         if source is None or source.printed.value is None or not source.experiment:

@@ -9,8 +9,8 @@ Pure functions over numbers; `docs/verdicts.md` defines the words. Choices made 
   if it spreads as ours do, so the verdict says up to which ratio of the spreads it stands. No
   ratio is demanded: none has a source, and the sentence with its ratio keeps 5 % whatever the
   truth is (see `_stands_to`).
-- A borrowed spread (`judging.published`) is not known to be the larger or the smaller one: both it
-  and ours must allow what is said.
+- A borrowed spread (`judging.published_value`) is not known to be the larger or the smaller one:
+  both it and ours must allow what is said.
 - Our own deviations are not pooled: cells of a table share seeds, so their errors are dependent.
 - The test behind DISCREPANT counts both tails (`stats.t_tests.p_beyond`).
 - Trials that all gave one value leave their spread unknown, and decide nothing.
@@ -36,7 +36,7 @@ from ..stats.spread import (
     trials_needed,
 )
 from ..stats.t_tests import LEVEL, holm, p_beyond, p_equivalent, p_text, t_quantile
-from .published import Published
+from .published_value import PublishedValue
 
 RATIOS = (1.5, 2.0, 3.0)
 """Spreads of the paper, in units of ours, under which a verdict is asked for again."""
@@ -49,7 +49,7 @@ class JudgedCell:
     limit: the largest value that can be measured (100 for an accuracy in percent), if there is one.
     """
 
-    published: Published
+    published: PublishedValue
     trials: tuple[float, ...]
     margin: float
     limit: float | None = None

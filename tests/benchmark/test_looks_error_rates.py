@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import ttest_1samp
 
-from fedrepro.benchmark.judging.published import Published
+from fedrepro.benchmark.judging.published_value import PublishedValue
 from fedrepro.benchmark.judging.verdicts import JudgedCell, judge_table
 from fedrepro.benchmark.stats.looks import shares
 from fedrepro.benchmark.stats.paired import p_above
@@ -76,7 +76,7 @@ def test_a_cell_judged_at_every_look_would_err_more_often_so_it_is_judged_once()
     random, cells = np.random.default_rng(0), 1_500
     wrong = {"REPRODUCED": 0, "DISCREPANT": 0}
     for own, printed in zip(normal(random, cells), random.normal(3, 1, cells), strict=True):
-        side = Published(printed, printed, printed)
+        side = PublishedValue(printed, printed, printed)
         found = [JudgedCell(side, tuple(own[:look].tolist()), 3.0) for look in LOOKS]
         words = {judge_table([one])[0].word for one in found}
         for word in wrong:

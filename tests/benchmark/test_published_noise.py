@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fedrepro.benchmark.judging.published import Published
+from fedrepro.benchmark.judging.published_value import PublishedValue
 from fedrepro.benchmark.judging.verdicts import JudgedCell, assess, judge_table
 from fedrepro.benchmark.results import Verdict
 from fedrepro.benchmark.stats.spread import Spread
@@ -36,7 +36,7 @@ def verdicts(
     for _ in range(tables):
         value = rng.normal(70, ratio * SD)
         elsewhere = Spread(rng.normal(70, ratio * SD, RUNS).std(ddof=1), RUNS - 1, 1)
-        side = Published(value, value, value, elsewhere if borrows else None)
+        side = PublishedValue(value, value, value, elsewhere if borrows else None)
         trials = tuple(rng.normal(70 + margin, SD, n))
         found += judge_table([JudgedCell(side, trials, margin)])
     return found
@@ -84,8 +84,8 @@ def test_a_borrowed_spread_never_makes_a_verdict_easier(n: int, borrowed: float)
     rng = np.random.default_rng(n)
     for offset in np.linspace(0, 4, 9):
         trials = tuple(rng.normal(70 + offset, SD, n))
-        alone = assess(JudgedCell(Published(70, 70, 70), trials, 2.0))
-        lent = assess(JudgedCell(Published(70, 70, 70, Spread(borrowed, 4, 1)), trials, 2.0))
+        alone = assess(JudgedCell(PublishedValue(70, 70, 70), trials, 2.0))
+        lent = assess(JudgedCell(PublishedValue(70, 70, 70, Spread(borrowed, 4, 1)), trials, 2.0))
         assert alone is not None
         assert lent is not None
         assert lent.p_equivalent >= alone.p_equivalent
@@ -95,7 +95,7 @@ def test_a_borrowed_spread_never_makes_a_verdict_easier(n: int, borrowed: float)
 
 def test_the_ratio_that_is_said_is_the_last_at_which_the_word_stands() -> None:
     trials = (70.1, 70.4, 69.8, 70.2, 70.3)
-    cell = JudgedCell(Published(70.0, 69.995, 70.005), trials, 2.0)
+    cell = JudgedCell(PublishedValue(70.0, 69.995, 70.005), trials, 2.0)
     (found,) = judge_table([cell])
     assert found.word == "REPRODUCED"
     assert found.stands_to is not None
@@ -112,7 +112,7 @@ def test_the_ratio_that_is_said_is_the_last_at_which_the_word_stands() -> None:
 
 def test_other_words_say_what_they_would_become() -> None:
     center = np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
-    cell = JudgedCell(Published(70.0, 69.995, 70.005), tuple(74 + 0.7 * center), 2.0)
+    cell = JudgedCell(PublishedValue(70.0, 69.995, 70.005), tuple(74 + 0.7 * center), 2.0)
     (found,) = judge_table([cell])
     assert found.word == "DISCREPANT"
     assert dict(found.if_noisier)[3.0] != "DISCREPANT"
@@ -121,7 +121,7 @@ def test_other_words_say_what_they_would_become() -> None:
 
 def test_a_known_spread_leaves_nothing_to_say_of_ratios() -> None:
     for spread in (Spread(0.3, 4, 5), Spread(0.3, 4, 1)):
-        side = Published(70.0, 69.995, 70.005, spread)
+        side = PublishedValue(70.0, 69.995, 70.005, spread)
         (found,) = judge_table([JudgedCell(side, (70.1, 70.2, 70.0), 2.0)])
         assert (found.if_noisier, found.stands_to) == ((), None)
 

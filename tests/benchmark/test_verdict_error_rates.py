@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from fedrepro.benchmark.judging.published import published_sides
+from fedrepro.benchmark.judging.published_value import published_values
 from fedrepro.benchmark.judging.verdicts import JudgedCell, judge_table
 from fedrepro.benchmark.spec.printed import Printed
 
@@ -26,7 +26,7 @@ def printed(rng, true, sd, runs, digits):
 def words(rng, *, offsets, sds, runs, n, digits, margin):
     """The verdicts of one simulated table; our true means lie `offsets` from the paper's."""
     texts = [printed(rng, 70.0, sd, runs, digits) for sd in sds]
-    sides = published_sides([Printed.parse(text) for text in texts], ddof=0, runs=runs)
+    sides = published_values([Printed.parse(text) for text in texts], ddof=0, runs=runs)
     trials = [
         tuple(rng.normal(70.0 + offset, sd, n)) for offset, sd in zip(offsets, sds, strict=True)
     ]

@@ -6,14 +6,14 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import DescrStatsW
 
-from fedrepro.benchmark.judging.published import Published, published_sides
+from fedrepro.benchmark.judging.published_value import PublishedValue, published_values
 from fedrepro.benchmark.judging.verdicts import JudgedCell, assess, judge_table
 from fedrepro.benchmark.spec.printed import Printed
 from fedrepro.benchmark.stats.spread import Spread
 
 
-def single(text: str) -> Published:
-    return published_sides([Printed.parse(text)], ddof=None, runs=None)[0]
+def single(text: str) -> PublishedValue:
+    return published_values([Printed.parse(text)], ddof=None, runs=None)[0]
 
 
 def spread(center: float, sd: float, n: int = 5) -> tuple[float, ...]:
@@ -67,18 +67,18 @@ def test_rounding_is_held_against_both_claims():
 
 def test_an_uncertain_print_counts_with_its_whole_range():
     wide = Printed("41.4", value=Decimal("41.4"), low=Decimal("41.3"))
-    side = published_sides([wide], ddof=None, runs=None)[0]
+    side = published_values([wide], ddof=None, runs=None)[0]
     assert (side.low, side.high) == pytest.approx((41.25, 41.45))
 
 
 def test_printed_deviations_are_converted_and_rounded_up():
-    side = published_sides([Printed.parse("42.73 ± 0.69")], ddof=0, runs=5)[0]
+    side = published_values([Printed.parse("42.73 ± 0.69")], ddof=0, runs=5)[0]
     assert side.spread == Spread(pytest.approx(0.695 * np.sqrt(5 / 4)), 4, 5)
 
 
 def test_a_deviation_of_unknown_kind_counts_as_the_wider_one():
     unknown, zero, one = (
-        published_sides([Printed.parse("42.73 ± 0.69")], ddof=ddof, runs=3)[0].spread.sd
+        published_values([Printed.parse("42.73 ± 0.69")], ddof=ddof, runs=3)[0].spread.sd
         for ddof in (None, 0, 1)
     )
     assert unknown == zero > one
@@ -86,11 +86,12 @@ def test_a_deviation_of_unknown_kind_counts_as_the_wider_one():
 
 def test_a_deviation_of_an_unknown_number_of_runs_is_refused():
     with pytest.raises(ValueError, match="runs"):
-        published_sides([Printed.parse("42.73 ± 0.69")], ddof=0, runs=None)
+        published_values([Printed.parse("42.73 ± 0.69")], ddof=0, runs=None)
 
 
 def test_a_printed_spread_is_used_only_by_its_own_cell():
-    sides = published_sides([Printed.parse("42.73"), Printed.parse("42.73 ± 0.69")], ddof=0, runs=5)
+    printed = [Printed.parse("42.73"), Printed.parse("42.73 ± 0.69")]
+    sides = published_values(printed, ddof=0, runs=5)
     assert sides[0].spread is None
     assert sides[1].spread is not None
 
@@ -114,7 +115,7 @@ def test_equal_trials_or_a_single_one_decide_nothing():
 
 
 def test_inconclusive_says_how_many_trials_would_decide_and_is_right():
-    side = Published(70.0, 69.995, 70.005, Spread(0.4, 4, 5))
+    side = PublishedValue(70.0, 69.995, 70.005, Spread(0.4, 4, 5))
     found = judge_table([JudgedCell(side, spread(70.3, 2.2, 4), 2.0)])[0]
     assert found.word == "INCONCLUSIVE"
     assert found.trials_needed is not None
@@ -155,7 +156,7 @@ def test_two_trials_are_judged_by_the_wide_quantile_of_one_degree_of_freedom():
 
 
 def test_a_printed_spread_of_zero_counts_as_the_largest_that_rounds_to_it():
-    side = published_sides([Printed.parse("70.00 ± 0.00")], ddof=0, runs=5)[0]
+    side = published_values([Printed.parse("70.00 ± 0.00")], ddof=0, runs=5)[0]
     assert side.spread == Spread(pytest.approx(0.005 * np.sqrt(5 / 4)), 4, 5)
     found = judge_table([JudgedCell(side, spread(70.1, 0.2), 2.0)])[0]
     assert found.word == "REPRODUCED"
@@ -164,7 +165,7 @@ def test_a_printed_spread_of_zero_counts_as_the_largest_that_rounds_to_it():
 
 def test_a_printed_zero_among_other_spreads_is_not_pooled_with_them():
     texts = ["70.00 ± 0.00", "71.00 ± 0.50", "72.00 ± 0.60"]
-    zero, *others = published_sides(list(map(Printed.parse, texts)), ddof=0, runs=5)
+    zero, *others = published_values(list(map(Printed.parse, texts)), ddof=0, runs=5)
     assert zero.spread is not None
     assert zero.spread.sd < 0.01
     assert all(one.spread is not None and one.spread.sd > 0.5 for one in others)
@@ -175,7 +176,7 @@ def test_a_printed_zero_among_other_spreads_is_not_pooled_with_them():
     [(None, 1.9), (Spread(0.4, 4, 1), 1.9), (Spread(0.7, 4, 1), 1.9), (Spread(0.4, 4, 5), 1.2)],
 )
 def test_trials_needed_is_where_the_word_changes(published, margin):
-    side = Published(70.0, 69.995, 70.005, published)
+    side = PublishedValue(70.0, 69.995, 70.005, published)
     found = judge_table([JudgedCell(side, spread(70.3, 0.9, 3), margin)])[0]
     assert found.word == "INCONCLUSIVE"
     assert found.trials_needed is not None

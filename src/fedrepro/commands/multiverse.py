@@ -54,16 +54,17 @@ def execute(given: argparse.Namespace) -> int:
 
     clock = perf_counter()
     taken = chosen_plan(given, load_paper(given.paper, specs(given)))
-    usual = given.out or default_folder(taken, given)
-    parts = (usual.name, "multiverse", *(given.others or ()))
-    folder = given.out or usual.with_name(path_segment("-".join(parts)))
+    usual = default_folder(taken, given)
+    own = path_segment("-".join((usual.name, "multiverse", *(given.others or ()))))
+    folder = given.out or usual.with_name(own)
     plans, store = [taken, *_others(taken, given.others)], store_at(given.store)
     if given.dry_run:
         missing = dict.fromkeys(
             trial for plan in plans for trial in plan.trials_to_run() if store.find(*trial) is None
         )
-        left = estimator_for(given, store).of(missing).line() if missing else "no trial is missing"
-        print(f"{len(plans)} sets of readings; {left}")
+        left = estimator_for(given, store).of(missing) if missing else None
+        lines = ["no trial is missing"] if left is None else left.lines()
+        print(f"{len(plans)} sets of readings; {'; '.join(lines)}")
         return 0
     reports = []
     for plan in plans:

@@ -15,7 +15,7 @@ from ..spec.model import Cell, Paper, Table
 from ..spec.settings import get
 
 
-def lenders(paper: Paper, table: Table) -> Mapping[CellKey, Cell]:
+def sd_sources(paper: Paper, table: Table) -> Mapping[CellKey, Cell]:
     """By cell of a table, the cell whose printed spread stands for it.
 
     A table lends to itself (a row of single trials beside their mean and spread), then the tables
@@ -34,9 +34,9 @@ def lenders(paper: Paper, table: Table) -> Mapping[CellKey, Cell]:
             continue
         if cell.printed.sd is None and cell.printed.value is not None:
             known = alike.get(_at_first_sight(cell), ())
-            lender = next((one for one in known if one.experiment == cell.experiment), None)
-            if lender is not None:
-                found[key_of(cell)] = lender
+            source = next((one for one in known if one.experiment == cell.experiment), None)
+            if source is not None:
+                found[key_of(cell)] = source
     return found
 
 

@@ -2,7 +2,7 @@
 
 - A printed deviation counts with its upper rounding bound, which widens every interval.
 - A number without one takes the deviation that the paper prints elsewhere for the same experiment
-  (`judging.lenders`). It then is a single run of that spread.
+  (`judging.sd_sources`). It then is a single run of that spread.
 - Where the paper prints none at all, the spread is ours (`stats.spread.standard_errors`), and the
   verdict says how it hangs on that.
 """
@@ -16,11 +16,11 @@ from ..claims.nodes import CellKey, key_of
 from ..spec.model import Cell, Paper, Table
 from ..spec.printed import Printed, half_unit
 from ..stats.spread import Spread, borrow, unbiased_sd
-from .lenders import lenders
+from .sd_sources import sd_sources
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedValue:
     """The published side of a cell.
 
     low, high: bounds of what rounds to the printed value.
@@ -35,20 +35,23 @@ class Published:
     note: str = ""
 
 
-def sides_of(paper: Paper, table: Table) -> Mapping[CellKey, Published]:
+Sides = Mapping[CellKey, PublishedValue]
+
+
+def published_values_of(paper: Paper, table: Table) -> Sides:
     """The published side of every number of a table that a spread, if printed, has runs for.
 
     Spreads are pooled only among cells of one table that show the same metric.
     """
     sides = _own_sides(table)
-    lent = lenders(paper, table)
+    lent = sd_sources(paper, table)
     others = {id: _own_sides(paper.table(id)) for id in {one.table for one in lent.values()}}
     return {key: _borrowed(side, lent.get(key), others) for key, side in sides.items()}
 
 
-def published_sides(
+def published_values(
     printed: Sequence[Printed], *, ddof: int | None, runs: int | None
-) -> list[Published]:
+) -> list[PublishedValue]:
     """The published sides of one table's numbers, their spreads pooled where they are alike.
 
     ddof: None where the paper does not say which; 0 is taken, which makes the larger deviation of
@@ -71,7 +74,7 @@ def published_sides(
         low, high = one.bounds
         assert one.value is not None
         spread = next(pooled) if one.sd is not None else None
-        sides.append(Published(float(one.value), float(low), float(high), spread, _zero(one)))
+        sides.append(PublishedValue(float(one.value), float(low), float(high), spread, _zero(one)))
     return sides
 
 
@@ -91,7 +94,7 @@ def _zero(printed: Printed) -> str:
     )
 
 
-def _own_sides(table: Table) -> dict[CellKey, Published]:
+def _own_sides(table: Table) -> Sides:
     cells = [
         cell
         for cell in table.cells
@@ -99,23 +102,23 @@ def _own_sides(table: Table) -> dict[CellKey, Published]:
         and cell.printed.value is not None
         and (cell.printed.sd is None or table.sd_runs is not None)
     ]
-    sides: dict[CellKey, Published] = {}
+    sides: dict[CellKey, PublishedValue] = {}
     for metric in dict.fromkeys(cell.metric for cell in cells):
         group = [cell for cell in cells if cell.metric == metric]
         printed = [cell.printed for cell in group]
-        found = published_sides(printed, ddof=table.sd_ddof, runs=table.sd_runs)
+        found = published_values(printed, ddof=table.sd_ddof, runs=table.sd_runs)
         sides |= {key_of(cell): side for cell, side in zip(group, found, strict=True)}
     return sides
 
 
 def _borrowed(
-    side: Published, lender: Cell | None, others: Mapping[str, Mapping[CellKey, Published]]
-) -> Published:
-    spread = None if lender is None else others[lender.table][key_of(lender)].spread
-    if lender is None or spread is None:
+    side: PublishedValue, source: Cell | None, others: Mapping[str, Sides]
+) -> PublishedValue:
+    spread = None if source is None else others[source.table][key_of(source)].spread
+    if source is None or spread is None:
         return side
     note = (
-        f"Table {lender.table} prints ± {lender.printed.sd} for the same experiment; "
+        f"Table {source.table} prints ± {source.printed.sd} for the same experiment; "
         "that or our spread is taken for the printed run, whichever says less."
     )
     return replace(side, spread=replace(spread, runs=1), note=note)

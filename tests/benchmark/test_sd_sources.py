@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fedrepro.benchmark.judging.lenders import lenders
 from fedrepro.benchmark.judging.narrow_margins import is_out_of_reach, narrow_margins
-from fedrepro.benchmark.judging.published import Published, sides_of
+from fedrepro.benchmark.judging.published_value import PublishedValue, published_values_of
+from fedrepro.benchmark.judging.sd_sources import sd_sources
 from fedrepro.benchmark.judging.verdicts import JudgedCell, judge_table
 from fedrepro.benchmark.spec.folders import tables_root
 from fedrepro.benchmark.spec.load import load_paper
@@ -32,7 +32,7 @@ def lent(paper: Paper, table: Table) -> dict[str, str]:
     """Labels of the cells that borrow, with `table: what it prints`."""
     return {
         table.by_place[key[1:]].label: f"{cell.table}: {cell.printed}"
-        for key, cell in lenders(paper, table).items()
+        for key, cell in sd_sources(paper, table).items()
     }
 
 
@@ -62,17 +62,17 @@ def test_single_trials_borrow_from_the_mean_and_spread_of_their_own_row(cpcfl: P
 
 
 def test_a_table_that_names_no_other_one_borrows_nothing(cpcfl: Paper) -> None:
-    assert lenders(cpcfl, cpcfl.table("8")) == {}
+    assert sd_sources(cpcfl, cpcfl.table("8")) == {}
     alone = replace(cpcfl.table("3"), sd_from=())
     paper = replace(cpcfl, tables=tuple(alone if t.id == "3" else t for t in cpcfl.tables))
-    assert lenders(paper, alone) == {}
+    assert sd_sources(paper, alone) == {}
 
 
 def test_every_table_that_names_a_lender_borrows_from_it() -> None:
     for id in ("cpcfl", "mfcl"):
         paper = load_paper(id)
         for table in paper.tables:
-            used = {cell.table for cell in lenders(paper, table).values()}
+            used = {cell.table for cell in sd_sources(paper, table).values()}
             assert set(table.sd_from) <= used, (id, table.id)
 
 
@@ -83,7 +83,7 @@ def test_another_reading_changes_nothing_of_what_is_published(cpcfl: Paper) -> N
 
 
 def test_a_borrowed_spread_is_that_of_one_run_and_says_where_it_is_from(cpcfl: Paper) -> None:
-    sides = sides_of(cpcfl, cpcfl.table("3"))
+    sides = published_values_of(cpcfl, cpcfl.table("3"))
     side = sides["3", ("CP-CFL", "SimCLR"), ("T = 100",)]
     assert side.spread is not None
     assert side.spread.runs == 1
@@ -143,6 +143,6 @@ def test_what_is_out_of_reach_is_never_reproduced(sd: float, half: float, runs: 
     for n in (2, 5, 200):
         # Trials that hardly spread and agree with the print: no result could be better.
         trials = tuple(70 + 1e-6 * np.arange(n))
-        side = Published(70.0, 70.0 - half, 70.0 + half, spread)
+        side = PublishedValue(70.0, 70.0 - half, 70.0 + half, spread)
         (found,) = judge_table([JudgedCell(side, trials, edge * 0.999)])
         assert found.word != "REPRODUCED"
