@@ -15,15 +15,18 @@ import difflib
 import importlib
 import importlib.util
 import inspect
+import json
 import pkgutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import cache
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
+
+from pydantic import PydanticUserError, TypeAdapter
 
 _BASES = {
     "federated": (
@@ -45,6 +48,7 @@ _BASES = {
 GROUPS = {kind: f"fedrepro.{package.rpartition('.')[2]}" for kind, (package, *_) in _BASES.items()}
 """Entry points by kind: `fedrepro.federated`, `fedrepro.objectives`, `fedrepro.encoders`,
 `fedrepro.partitions`, `fedrepro.protocols`."""
+_HINTS = "__annotations__"
 _NOT_OWN = {"fedrepro", "methods", "benchmark", "reports", *sys.stdlib_module_names}
 """Packages that no spec may name: this one, how records name its files, and Python's own."""
 
@@ -237,11 +241,43 @@ def make(kind: str, name: str, options: Mapping[str, Any]) -> Any:
     return with_options(find(kind, name), options)
 
 
-def with_options(cls: type, options: Mapping[str, Any]) -> Any:
-    """A dataclass made with those of `options` that are its fields; it may raise `ValueError`."""
+def with_options(cls: Any, options: Mapping[str, Any]) -> Any:
+    """A dataclass made with those of `options` that are its fields, in the fields' types.
+
+    Raises `ValueError` for values that have another type or that the class refuses (pydantic's,
+    with one error for each), `TypeError` for a field of a type that no setting can have.
+    """
     own = {field.name for field in fields(cls) if field.init}
-    return cls(**{name: _tupled(value) for name, value in options.items() if name in own})
+    given = json.dumps({name: value for name, value in options.items() if name in own})
+    return _adapter(cls).validate_json(given, strict=True)
 
 
-def _tupled(value: Any) -> Any:
-    return tuple(map(_tupled, value)) if isinstance(value, (list, tuple)) else value
+def options_of(made: Any) -> dict[str, Any]:
+    """All fields of a dataclass, as JSON would give them back."""
+    cls: Any = type(made)
+    plain: dict[str, Any] = _adapter(cls).dump_python(made, mode="json", warnings=False)
+    return plain
+
+
+@cache
+def _adapter(cls: Any) -> TypeAdapter[Any]:
+    try:
+        made: TypeAdapter[Any] = TypeAdapter(cls)
+        made.rebuild(raise_errors=True)
+        return made
+    except (PydanticUserError, NameError) as error:
+        name, kind = next(_undescribed(cls), ("?", str(error)))
+        said = f"{cls.__module__}.{cls.__name__}: no setting can be the field '{name}', a {kind}"
+        raise TypeError(said) from error
+
+
+def _undescribed(cls: type) -> Iterator[tuple[str, str]]:
+    """Fields of a type that pydantic cannot read from JSON, each with its type."""
+    for field in fields(cls):
+        owner = next(one for one in cls.__mro__ if field.name in vars(one).get(_HINTS, ()))
+        alone = type(cls.__name__, (), {_HINTS: {field.name: field.type}})
+        alone.__module__ = owner.__module__
+        try:
+            TypeAdapter[Any](get_type_hints(alone)[field.name])
+        except (PydanticUserError, NameError):
+            yield field.name, str(field.type)

@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from ..errors import SpecError
-from ..planning.plan_run import MEASUREMENTS, Resolver
+from ..planning.resolve import MEASUREMENTS, Resolver
 from ..spec import settings as experiments
 from ..spec.model import Cell, Paper, Profile
 from .rounding import is_exact_enough

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..claims.nodes import CellKey, key_of
 from ..config import RunConfig
 from ..planning.plan import Plan, PlannedCell
-from ..planning.plan_run import Resolved
+from ..planning.resolve import Resolved
 from ..results import Departure
 from ..stats.samples import Sample, describe
 from ..store.record import TrialRecord

@@ -12,17 +12,9 @@ from ..claims.bind_cells import bind, instances
 from ..errors import SpecError
 from ..spec import authors, names, settings
 from ..spec.lines import Path
-from ..spec.model import Cell, DrawnRun, Experiment, Paper, Profile, Readout, Table
+from ..spec.model import Cell, DrawnRun, Paper, Profile, Table
 from ..spec.problems import Problem, Reporter, in_order
-from .overrides import override
-
-BUILT: Mapping[str, tuple[str, str, str]] = {
-    "method": ("method", "federated", "training"),
-    "clients.partition": ("partition", "partition", "clients"),
-    "encoder.name": ("encoder", "encoder", "encoder"),
-    "pretraining.method": ("objective", "objective", "pretraining"),
-}
-"""By path of a name: what it names, its registered kind, and the section with its options."""
+from .resolve import ENDS, MEASUREMENTS, Resolver, UnresolvedError
 
 
 def check(
@@ -62,16 +54,13 @@ class _Checker:
 
     missing: by names that nothing implements, and whether the paper declares them, where they
     stand.
-    effective: profiles and positions of their overrides that changed something.
-    seen, built: what has been checked, by its settings; cells share most of them.
+    seen: what has been resolved, by its settings; cells share most of them.
     """
 
     paper: Paper
     missing: dict[tuple[str, str, bool], dict[str, None]]
     problems: list[Problem] = field(default_factory=list)
-    effective: set[tuple[str, int]] = field(default_factory=set)
     seen: set[tuple[Any, ...]] = field(default_factory=set)
-    built: dict[tuple[str, str, bytes], tuple[Any, str | None]] = field(default_factory=dict)
 
     @cached_property
     def declared(self) -> frozenset[str]:
@@ -80,9 +69,20 @@ class _Checker:
         return frozenset(tomllib.loads(text).get("vocabulary", ()))
 
     @cached_property
-    def profiles(self) -> tuple[Profile, ...]:
-        """Those that say themselves what they run; one like another has nothing to check."""
-        return tuple(one for one in self.paper.profiles.values() if one.like is None)
+    def resolvers(self) -> list[tuple[str, Resolver]]:
+        """What is resolved in the words of messages: as published, then each profile.
+
+        A profile like another one has nothing to check.
+        """
+        found = [("", Resolver(Profile("as published", 1, ())))]
+        for one in self.paper.profiles.values():
+            if one.like is None:
+                under = f"profile {one.name}: "
+                found.append((under, Resolver(one)))
+                found += [
+                    (f"{under}on {data_set}: ", Resolver(one, data_set)) for data_set in one.on
+                ]
+        return found
 
     def check(self) -> None:
         for table in self.paper.tables:
@@ -104,66 +104,17 @@ class _Checker:
                 self.missing.setdefault(key, {})[f"{self.paper.id} {table.id}"] = None
 
     def _bound(self, bound: Cell | DrawnRun, label: Sequence[str], report: Reporter) -> None:
+        """Resolves a cell as published, and under every profile, on each of its data sets."""
         own = settings.key_of(bound.experiment), bound.read.at, repr(bound.overrides)
         if own in self.seen:
             return
         self.seen.add(own)
-        fine = self._options(bound.experiment, bound.read, "", label, report)
-        for profile in self.profiles:
-            under = f"profile {profile.name}: "
-            count, overrides = len(profile.overrides), profile.overrides_for(bound)
-            if fine and not overrides and not profile.on:
+        fine = not _problems(bound, self.resolvers[0][1])
+        for under, resolver in self.resolvers:
+            if fine and not resolver.overrides(bound):
                 continue
-            try:
-                changed = override(bound.experiment, bound.read, overrides)
-                self.effective |= {(profile.name, i) for i in changed.effective if i < count}
-                if changed.effective or not fine:
-                    self._options(changed.experiment, changed.read, under, label, report)
-                for data_set, more in profile.on.items():
-                    moved = override(changed.experiment, changed.read, more)
-                    here = f"{under}on {data_set}: "
-                    self._options(moved.experiment, moved.read, here, label, report)
-            except SpecError as error:
-                report.add(_row(report, label), under + str(error))
-
-    def _options(
-        self, given: Experiment, read: Readout, under: str, label: Sequence[str], report: Reporter
-    ) -> bool:
-        """Builds what is implemented, which checks every option; whether nothing is wrong.
-
-        `read` must be within the rounds of the method.
-        """
-        rounds, problems = settings.get(given, "training.rounds"), list[str | None]()
-        for path, (what, kind, section) in BUILT.items():
-            name = settings.get(given, path)
-            if not names.exists(what, name) or (kind == "objective" and not _objective(name)):
-                continue
-            built, problem = self._built(kind, name, given.get(section, {}))
-            problems.append(problem)
-            rounds = getattr(built, "rounds", rounds)
-        for section in settings.section_classes():
-            problems.append(self._built("", section, given.get(section, {}))[1])
-        if isinstance(read.at, int) and isinstance(rounds, int) and read.at > rounds:
-            problems.append(f"round {read.at} is read, but the run ends at round {rounds}")
-        found = [under + problem for problem in problems if problem is not None]
-        for message in found:
-            report.add(_row(report, label), message)
-        return not found
-
-    def _built(self, kind: str, name: str, options: Mapping[str, Any]) -> tuple[Any, str | None]:
-        """What options make, or what is wrong with them; without a kind, those of a section."""
-        key = kind, name, settings.key_of(options)
-        if key not in self.built:
-            made, problem = None, None
-            try:
-                if kind:
-                    made = settings.build(kind, name, options)
-                else:
-                    made = settings.made(settings.section_classes()[name], options, name)
-            except SpecError as error:
-                problem = str(error)
-            self.built[key] = made, problem
-        return self.built[key]
+            for problem in _problems(bound, resolver):
+                report.add(_row(report, label), under + problem)
 
     def _claims(self, table: Table, report: Reporter) -> None:
         bindings: tuple[tuple[str, Sequence[Any], Callable[..., Iterable[Any]]], ...] = (
@@ -180,14 +131,32 @@ class _Checker:
 
     def _idle_overrides(self) -> None:
         report = Reporter(self.paper.file, self.paper.file.read_text(encoding="utf-8"))
-        for profile in self.profiles:
-            for i, one in enumerate(profile.overrides):
-                if self.seen and (profile.name, i) not in self.effective:
+        effective = {f"{under}{i}" for under, one in self.resolvers for i in one.effective}
+        for profile in self.paper.profiles.values():
+            for i, one in enumerate(profile.overrides if profile.like is None else ()):
+                if self.seen and f"profile {profile.name}: {i}" not in effective:
                     report.add(
                         ("profiles", profile.name, "overrides", i),
                         f"'{one.path}' changes no cell; is the setting given anywhere?",
                     )
         self.problems += in_order(report.problems)
+
+
+def _problems(bound: Cell | DrawnRun, resolver: Resolver) -> Sequence[str]:
+    """Why a cell has no run, but for settings that nobody gives yet and names to be written."""
+    # Every other metric is one more number of the same run.
+    metric = bound.metric if bound.metric in MEASUREMENTS else "accuracy"
+    try:
+        found = resolver.resolve(bound, metric)
+    except UnresolvedError as error:
+        return error.refused
+    except SpecError as error:
+        return [str(error)]
+    return [
+        f"round {one.paper} is read, but the run ends at round {one.here}"
+        for one in found.departures
+        if one.why == ENDS
+    ]
 
 
 def _bound(table: Table) -> Iterator[tuple[Cell | DrawnRun, Sequence[str]]]:
@@ -197,11 +166,6 @@ def _bound(table: Table) -> Iterator[tuple[Cell | DrawnRun, Sequence[str]]]:
             yield cell, cell.row
     for run in table.figure.runs if table.figure else ():
         yield run, run.label
-
-
-def _objective(name: Any) -> bool:
-    """Whether the name stands for an objective, not for a federated method or for nothing."""
-    return name != names.NO_PRETRAINING and not names.exists("method", name)
 
 
 def _row(report: Reporter, label: Sequence[str]) -> Path:

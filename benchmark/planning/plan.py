@@ -18,7 +18,7 @@ from ..spec import names, settings
 from ..spec.model import Cell, DrawnRun, Paper, Profile, Readout, Table
 from ..spec.problems import suggestion
 from ..spec.readings import under
-from .plan_run import Resolved, Resolver, counting_run
+from .resolve import Resolved, Resolver, counting_run
 
 
 @dataclass(frozen=True, slots=True)

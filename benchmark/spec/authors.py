@@ -8,7 +8,6 @@ trains it. They are the lowest layer of an experiment, so a paper overrides what
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +18,8 @@ from ...methods import registry
 from ..errors import SpecError
 from . import limits, names, toml_file
 from .fields import Name, Settings, Text
-from .model import Experiment
+from .layers import Layer
+from .model import Experiment, Origin
 from .problems import (
     InvalidSpecError,
     Problem,
@@ -33,8 +33,6 @@ from .settings import (
     check_key,
     fields_of,
     get,
-    key_of,
-    leaves,
     merge,
 )
 
@@ -60,28 +58,6 @@ class RawFile(Raw):
     authors: list[RawAuthors] = Field(min_length=1)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Lent:
-    """What authors give to one experiment; compared by identity, since hundreds of cells share one.
-
-    settings: of an experiment, by section. sources: where each dotted path comes from.
-    """
-
-    settings: Experiment
-    sources: Mapping[str, str]
-
-    def without(self, section: str) -> Lent:
-        """The same but for one section."""
-        kept = {name: value for name, value in self.settings.items() if name != section}
-        inside = f"{section}."
-        return Lent(kept, {p: s for p, s in self.sources.items() if not p.startswith(inside)})
-
-    def below(self, stated: Experiment) -> Lent:
-        """The same under an experiment, of whose settings none has its source here."""
-        sources = {p: s for p, s in self.sources.items() if get(stated, p, self) is self}
-        return Lent(merge(self.settings, stated), sources)
-
-
 @cache
 def files(kind: str) -> Mapping[str, Path]:
     """Where the settings of each registered name of a kind lie, if it has any."""
@@ -93,34 +69,29 @@ def files(kind: str) -> Mapping[str, Path]:
     return found
 
 
-def lent(experiment: Experiment) -> Lent:
-    """What the authors of an experiment's method and objectives give to it.
+def layers(stated: Experiment) -> list[Layer]:
+    """What the authors of an experiment's method and objectives give to it, from below.
 
     A method's settings win over those of the objective that its clients minimise. A federated
-    method that pre-trains an encoder for another one lends nothing: `training` is the other's.
-    A method lends its views only where its clients draw some and no central pre-training shares
+    method that pre-trains an encoder for another one gives nothing: `training` is the other's.
+    A method gives its views only where its clients draw some and no central pre-training shares
     the section.
 
     Raises `InvalidSpecError` for a file with mistakes.
     """
-    data, central = get(experiment, "clients.data"), get(experiment, "pretraining.data")
-    method, pretrained = get(experiment, "method"), get(experiment, "pretraining.method")
-    own = _of("federated", method, data)
-    training = merge(own.settings.get("training", {}), experiment.get("training") or {})
+    data, central = get(stated, "clients.data"), get(stated, "pretraining.data")
+    method, pretrained = get(stated, "method"), get(stated, "pretraining.method")
+    own = [(one.source, one.settings) for one in _blocks("federated", method, data)]
+    training = merge(*(one.get("training", {}) for _, one in own), stated.get("training") or {})
     decided = _decided(method, training)
-    views = decided.draws_views and pretrained in (None, names.NO_PRETRAINING)
-    objectives = _of("objective", pretrained, central), _of("objective", decided.objective, data)
-    return _layered(*objectives, own, views)
-
-
-@cache
-def _layered(pretrained: Lent, minimised: Lent, own: Lent, views: bool) -> Lent:
-    """What two objectives and a method lend; its views only where `views` says so."""
-    return _joined(
-        _placed(pretrained, "pretraining"),
-        _placed(minimised, "training"),
-        own if views else own.without("augmentation"),
-    )
+    if not decided.draws_views or pretrained not in (None, names.NO_PRETRAINING):
+        own = [(source, {"training": one.get("training", {})}) for source, one in own]
+    given = [
+        *_placed(_blocks("objective", pretrained, central), "pretraining"),
+        *_placed(_blocks("objective", decided.objective, data), "training"),
+        *own,
+    ]
+    return [(Origin("authors", source), one) for source, one in given]
 
 
 def objective_of(experiment: Experiment) -> str | None:
@@ -135,62 +106,27 @@ class Decided(NamedTuple):
     draws_views: bool = False
 
 
-_DECIDED: dict[tuple[str, bytes], Decided] = {}
-"""By a method and its options. Hundreds of cells share each."""
-
-
 def _decided(method: Any, training: Mapping[str, Any]) -> Decided:
     """As the method's options say; planning says later why options are refused."""
     if not names.exists("method", method):
         return Decided()
-    own = fields_of(registry.find("federated", method))
-    key = method, key_of({name: training[name] for name in own if name in training})
-    if key not in _DECIDED:
-        try:
-            made = build("federated", method, training)
-            _DECIDED[key] = Decided(made.objective_name(), bool(made.draws_views))
-        except SpecError:
-            _DECIDED[key] = Decided()
-    return _DECIDED[key]
+    try:
+        made = build("federated", method, training)
+    except SpecError:
+        return Decided()
+    return Decided(made.objective_name(), bool(made.draws_views))
 
 
-_NOTHING = Lent({}, {})
-
-
-def _of(kind: str, name: Any, data: Any) -> Lent:
+def _blocks(kind: str, name: Any, data: Any) -> list[RawAuthors]:
     """What a registered name gives on a data set; nothing where it has no file."""
     file = files(kind).get(name) if isinstance(name, str) else None
-    if file is None:
-        return _NOTHING
-    return _in_file(kind, name, file, data if isinstance(data, str) else None)
+    blocks = () if file is None else read(kind, name, file)
+    return [one for one in blocks if one.data in (None, data)]
 
 
-@cache
-def _in_file(kind: str, name: str, file: Path, data: str | None) -> Lent:
-    """The same, joined once: thousands of cells share some dozens of names."""
-    blocks = (one for one in read(kind, name, file) if one.data in (None, data))
-    return _joined(
-        *(Lent(one.settings, dict.fromkeys(_paths(one.settings), one.source)) for one in blocks)
-    )
-
-
-def _paths(settings: Experiment) -> list[str]:
-    return [path for path, _ in leaves(settings)]
-
-
-def _placed(options: Lent, section: str) -> Lent:
+def _placed(blocks: list[RawAuthors], section: str) -> list[tuple[str, Experiment]]:
     """Options of an objective, in the section of those who train it."""
-    settings = {section: options.settings.get(OPTIONS, {})}
-    sources = {
-        section + path.removeprefix(OPTIONS): source for path, source in options.sources.items()
-    }
-    return Lent(settings, sources)
-
-
-def _joined(*layers: Lent) -> Lent:
-    """Several as one; later layers win."""
-    sources = {path: source for layer in layers for path, source in layer.sources.items()}
-    return Lent(merge(*(layer.settings for layer in layers)), sources)
+    return [(one.source, {section: one.settings.get(OPTIONS, {})}) for one in blocks]
 
 
 @cache

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, cast
 
 from . import authors
+from .layers import NOTHING, Layered, layered
 from .model import (
     Cell,
     DrawnRun,
@@ -14,6 +16,7 @@ from .model import (
     Figure,
     Kind,
     MoreTrials,
+    Origin,
     Override,
     Paper,
     Profile,
@@ -26,6 +29,7 @@ from .schema import (
     RawFigure,
     RawPaper,
     RawProfile,
+    RawRow,
     RawTable,
 )
 from .settings import merge
@@ -64,7 +68,7 @@ def _profile(name: str, profiles: Mapping[str, RawProfile]) -> Profile:
 
 def expand_table(raw: RawTable, paper: RawPaper, file: Path) -> Table:
     """The table with its cells in print order, row by row."""
-    defaults = merge(paper.experiment, raw.experiment)
+    defaults = [(Origin("paper"), paper.experiment), (Origin("table"), raw.experiment)]
     return Table(
         paper=paper.id,
         id=raw.table,
@@ -92,27 +96,23 @@ def expand_table(raw: RawTable, paper: RawPaper, file: Path) -> Table:
     )
 
 
+Stated = tuple[Origin, Experiment]
+"""What a part of a paper states of an experiment."""
+
 Changes = Mapping[str, tuple[Override, ...]]
 """Overrides by profile."""
 
 
-def _cells(raw: RawTable, paper: str, defaults: Experiment) -> Iterator[Cell]:
-    # Columns that set nothing share the experiment of each row.
-    stated_by_column = [
-        merge(defaults, column.experiment) if column.experiment else defaults
-        for column in raw.columns
-    ]
+def _cells(raw: RawTable, paper: str, defaults: Sequence[Stated]) -> Iterator[Cell]:
     for row in raw.rows:
-        wholes: dict[int, authors.Lent] = {}
-        for column, stated, (printed, note) in zip(
-            raw.columns, stated_by_column, row.published or [], strict=False
-        ):
+        plain = cache(partial(_whole, defaults, row))  # columns that set nothing share it
+        for column, (printed, note) in zip(raw.columns, row.published or [], strict=False):
             kind = cast(Kind, row.kind or column.kind or raw.kind)
             skip = row.skip or column.skip
+            whole = NOTHING
             runs = not (printed.is_dash or skip or kind == "descriptive")
-            if runs and id(stated) not in wholes:
-                wholes[id(stated)] = _whole(merge(stated, row.experiment))
-            whole = wholes[id(stated)] if runs else _NOTHING
+            if runs:
+                whole = _whole(defaults, row, column) if column.experiment else plain()
             yield Cell(
                 paper=paper,
                 table=raw.table,
@@ -130,20 +130,19 @@ def _cells(raw: RawTable, paper: str, defaults: Experiment) -> Iterator[Cell]:
                 note="; ".join(filter(None, (row.note, column.note, note))) or None,
                 skip=skip,
                 margin=row.margin or column.margin,
-                lent=whole.sources,
+                origin=whole.origin,
             )
 
 
-_NOTHING = authors.Lent({}, {})
-"""The experiment of a cell that is no run."""
+def _whole(defaults: Sequence[Stated], row: RawRow, column: RawColumn | None = None) -> Layered:
+    """What a paper states of an experiment, over the settings of its methods' authors."""
+    layers = [*defaults, (Origin("row"), row.experiment)]
+    if column is not None:
+        layers.insert(-1, (Origin("column"), column.experiment))
+    return layered([*authors.layers(merge(*(stated for _, stated in layers))), *layers])
 
 
-def _whole(stated: Experiment) -> authors.Lent:
-    """What a paper states of an experiment, over what its authors lend."""
-    return authors.lent(stated).below(stated)
-
-
-def _figure(raw: RawTable, figure: RawFigure, defaults: Experiment) -> Figure:
+def _figure(raw: RawTable, figure: RawFigure, defaults: Sequence[Stated]) -> Figure:
     options = figure.model_dump(exclude={"plot"}, exclude_none=True)
     runs = []
     for row in raw.rows:
@@ -152,12 +151,12 @@ def _figure(raw: RawTable, figure: RawFigure, defaults: Experiment) -> Figure:
         columns: list[RawColumn | None] = [one for one in raw.columns if one.binds] or [None]
         for column in columns:
             bindings: tuple[RawBinding, ...] = (row,) if column is None else (column, row)
-            whole = _whole(merge(defaults, *(binding.experiment for binding in bindings)))
+            whole = _whole(defaults, row, column)
             runs.append(
                 DrawnRun(
                     label=row.label + (() if column is None else column.label),
                     experiment=whole.settings,
-                    lent=whole.sources,
+                    origin=whole.origin,
                     read=_read(*reversed(bindings)),
                     overrides=_changes(raw, *bindings),
                     metric=_first(*(b.metric for b in reversed(bindings)), raw.metric),

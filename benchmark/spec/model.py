@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from .choices import CLOSED, Unstated
 from .fields import (
@@ -27,6 +27,18 @@ Kind = Literal["empirical", "analytic", "descriptive"]
 Label = tuple[str, ...]
 Experiment = Mapping[str, Any]
 """A nested mapping: method, clients, encoder, head, pretraining, training, evaluation."""
+
+
+class Origin(NamedTuple):
+    """Where a setting comes from.
+
+    layer: `authors`, `paper`, `table`, `column`, `row`, `reading`, `profile` or `set`; of a setting
+    that none gives `default`, or `method` where that decides it; `unstated` of an open choice.
+    text: the authors' source, the reading's name, the reason of a change, a default's module.
+    """
+
+    layer: str
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +91,7 @@ class Cell:
     margin: of the cell's row or column. skip: why the value is not an experiment (quoted from
     another paper, say). Skipped and descriptive cells and printed dashes have an empty experiment.
     A cell whose printed text is empty has one: a claim is about what is measured there.
-    lent: by path, the source of settings that are the method's authors', not the paper's.
+    origin: by path, where each setting of the experiment comes from.
     """
 
     paper: str
@@ -98,7 +110,7 @@ class Cell:
     note: str | None = None
     skip: str | None = None
     margin: Margin | None = None
-    lent: Mapping[str, str] = field(default_factory=dict)
+    origin: Mapping[str, Origin] = field(default_factory=dict)
 
     @property
     def label(self) -> str:
@@ -186,7 +198,7 @@ class DrawnRun:
     read: Readout
     overrides: Mapping[str, tuple[Override, ...]] = field(default_factory=dict)
     metric: str | None = None
-    lent: Mapping[str, str] = field(default_factory=dict)
+    origin: Mapping[str, Origin] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -121,7 +121,12 @@ def validate(model: type[Model], data: Mapping[str, Any], report: Reporter) -> M
         return None
 
 
-def message(details: ErrorDetails, model: type[BaseModel]) -> str:
+def mistakes(error: ValidationError) -> str:
+    """What is wrong with the options of a class, in one line."""
+    return "; ".join(f"{dotted(one['loc'])} {message(one)}".strip() for one in error.errors())
+
+
+def message(details: ErrorDetails, model: type[BaseModel] = BaseModel) -> str:
     """What one of pydantic's errors means to the author of a spec."""
     given = describe(details["input"])
     bounds = details.get("ctx", {})
@@ -142,11 +147,16 @@ def message(details: ErrorDetails, model: type[BaseModel]) -> str:
             return f"must be at most {bounds['le']}, not {given}"
         case "greater_than":
             return f"must be more than {bounds['gt']}, not {given}"
+        case "value_error":
+            return str(bounds["error"])
         case "literal_error":
             return f"must be {bounds['expected']}, not {given}"
     wanted = {
         "string_type": "text",
         "int_type": "a whole number",
+        "int_from_float": "a whole number",
+        "float_type": "a number",
+        "finite_number": "a number",
         "bool_type": "true or false",
         "list_type": "a list",
         "tuple_type": "a list",

@@ -15,9 +15,10 @@ from typing import TypeVar
 from ..errors import SpecError
 from .authors import objective_of
 from .choices import Alternative, Unstated
-from .model import Cell, DrawnRun, Experiment, Figure, Paper, Readout, Table
+from .layers import Layered, layered
+from .model import Cell, DrawnRun, Experiment, Figure, Origin, Paper, Readout, Table
 from .problems import suggestion
-from .settings import get, merge
+from .settings import get
 
 Bound = TypeVar("Bound", Cell, DrawnRun)
 
@@ -118,9 +119,12 @@ def _bound(bound: Bound, table: str, readings: Sequence[Reading]) -> Bound:
     for reading in readings:
         if reading.concerns(table, bound.experiment):
             other = reading.alternative
+            below = Layered(bound.experiment, bound.origin)
+            whole = layered([(Origin("reading", reading.name), other.set)], below)
             bound = dataclasses.replace(
                 bound,
-                experiment=merge(bound.experiment, other.set),
+                experiment=whole.settings,
+                origin=whole.origin,
                 read=bound.read if other.at is None else Readout(other.at),
                 metric=other.metrics.get(bound.metric or "", bound.metric),
             )

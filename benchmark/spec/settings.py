@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import json
 import marshal
-import math
-import types
 import typing
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from decimal import Decimal
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from ...methods import registry
 from ..errors import SpecError
 from .model import Experiment
-from .problems import describe
+from .problems import mistakes
 
 FIXED: Mapping[str, Any] = {
     "method": str,
@@ -76,14 +77,6 @@ def merge(*layers: Experiment) -> dict[str, Any]:
     return merged
 
 
-def copied(experiment: Experiment) -> dict[str, Any]:
-    """The experiment with sections of its own."""
-    return {
-        key: copied(value) if isinstance(value, dict) else value
-        for key, value in experiment.items()
-    }
-
-
 def get(experiment: Experiment, path: str, default: Any = None) -> Any:
     """The value at a dotted path, or `default` where there is none."""
     value: Any = experiment
@@ -100,15 +93,12 @@ def _keys(path: str) -> tuple[str, ...]:
     return tuple(path.split("."))
 
 
-def put(experiment: dict[str, Any], path: str, value: Any) -> None:
-    """Gives a path of `experiment` itself a value; a group of keys joins the one that is there."""
-    *groups, last = _keys(path)
-    within = experiment
-    for key in groups:
-        if not isinstance(within.get(key), dict):
-            within[key] = {}
-        within = within[key]
-    within[last] = copied(merge(within, {last: value}))[last] if isinstance(value, dict) else value
+def nested(path: str, value: Any) -> dict[str, Any]:
+    """An experiment that has one value, at a dotted path."""
+    for key in reversed(_keys(path)):
+        value = {key: value}
+    made: dict[str, Any] = value
+    return made
 
 
 def key_of(settings: Any) -> bytes:
@@ -128,23 +118,6 @@ def leaves(experiment: Experiment, prefix: str = "") -> Iterator[tuple[str, Any]
             yield prefix + key, value
 
 
-def made(cls: type, mapping: Mapping[str, Any], where: str) -> Any:
-    """A dataclass made with its own options in `mapping`, as `coerce` types them.
-
-    Other keys are left out: they belong to other methods. Raises `SpecError` that begins with
-    `where` for an option of the wrong type or one that the class refuses.
-    """
-    options = {
-        name: coerce(mapping[name], hint, f"{where}: {name}")
-        for name, hint in fields_of(cls).items()
-        if name in mapping
-    }
-    try:
-        return registry.with_options(cls, options)
-    except (TypeError, ValueError) as error:
-        raise SpecError(f"{where}: {error}") from error
-
-
 def build(kind: str, name: str, mapping: Mapping[str, Any]) -> Any:
     """The registered class made with its own options in `mapping`.
 
@@ -152,6 +125,26 @@ def build(kind: str, name: str, mapping: Mapping[str, Any]) -> Any:
     `name`.
     """
     return made(registry.find(kind, name), mapping, f"{kind} '{name}'")
+
+
+def made(cls: type, mapping: Mapping[str, Any], where: str) -> Any:
+    """A dataclass made with its own options in `mapping`, once for equal ones.
+
+    Other keys are left out: they belong to other methods. Raises `SpecError` that begins with
+    `where` for options of the wrong type and those that the class refuses.
+    """
+    own = {name: mapping[name] for name in fields_of(cls) if name in mapping}
+    try:
+        return _made(cls, key_of(own))
+    except ValidationError as error:
+        raise SpecError(f"{where}: {mistakes(error)}") from error
+    except (TypeError, ValueError) as error:
+        raise SpecError(f"{where}: {error}") from error
+
+
+@lru_cache(maxsize=4096)
+def _made(cls: type, options: bytes) -> Any:
+    return registry.with_options(cls, marshal.loads(options))
 
 
 @cache
@@ -189,8 +182,32 @@ def check_key(path: str, value: Any, vocabulary: Collection[str] = ()) -> None:
     if not is_known(path):
         if path not in vocabulary:
             raise SpecError(f"unknown key{_hint(path, known_paths().union(vocabulary))}")
-    elif all(coerced(value, hint) is WRONG for hint in _hints(path)):
-        coerce(value, next(_hints(path)), "")
+        return
+    hints = _hints(path)
+    said = misfit(value, next(hints))
+    if said is not None and all(misfit(value, hint) is not None for hint in hints):
+        raise SpecError(said)
+
+
+def misfit(value: Any, hint: Any) -> str | None:
+    """Why a value is none of the type `hint`, or None if it is one."""
+    if type(value) is hint is not float:
+        return None
+    try:
+        _reader(hint).validate_json(json.dumps(value, default=_number))
+    except ValidationError as error:
+        return mistakes(error)
+    return None
+
+
+def _number(value: Any) -> float | str:
+    """What JSON has no word for: a decimal is a number, a date is text."""
+    return float(value) if isinstance(value, Decimal) else str(value)
+
+
+@cache
+def _reader(hint: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(hint, config=ConfigDict(strict=True, allow_inf_nan=False))
 
 
 def _hints(path: str) -> Iterator[Any]:
@@ -235,74 +252,3 @@ def section_classes() -> Mapping[str, type]:
     from ...methods.training.pretraining import PretrainingOptions
 
     return {"augmentation": Augmentation, "pretraining": PretrainingOptions}
-
-
-def coerce(value: Any, hint: Any, where: str) -> Any:
-    """`value` in the type `hint`, or a `SpecError` that begins with `where`."""
-    made = coerced(value, hint)
-    if made is WRONG:
-        raise SpecError(f"{where} must be {_describe(hint)}, not {describe(value)}".lstrip())
-    return made
-
-
-WRONG = object()
-"""What `coerced` gives for a value that does not fit."""
-
-
-def coerced(value: Any, hint: Any) -> Any:
-    """`value` in the type `hint`, or `WRONG`."""
-    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
-    if isinstance(value, Decimal):
-        value = float(value)
-    if hint is Any:
-        return tuple(value) if isinstance(value, list) else value
-    if origin in (typing.Union, types.UnionType):
-        made = [coerced(value, argument) for argument in arguments]
-        exact = [m for m in made if m is not WRONG and type(m) is type(value)]
-        return next(iter(exact + [m for m in made if m is not WRONG]), WRONG)
-    if origin is typing.Literal:
-        return value if any(value == a and type(value) is type(a) for a in arguments) else WRONG
-    if hint in (tuple, list) or (isinstance(origin, type) and issubclass(origin, Sequence)):
-        return _coerced_items(value, arguments)
-    if hint is type(None):
-        return None if value is None else WRONG
-    return _coerced_scalar(value, hint)
-
-
-def _coerced_items(value: Any, arguments: tuple[Any, ...]) -> Any:
-    if not isinstance(value, (list, tuple)):
-        return WRONG
-    fixed = len(arguments) > 1 and arguments[-1] is not Ellipsis
-    if fixed and len(value) != len(arguments):
-        return WRONG
-    hints = arguments if fixed else [arguments[0] if arguments else Any] * len(value)
-    items = tuple(coerced(item, hint) for item, hint in zip(value, hints, strict=True))
-    return WRONG if any(item is WRONG for item in items) else items
-
-
-def _coerced_scalar(value: Any, hint: Any) -> Any:
-    if hint is bool:
-        return value if isinstance(value, bool) else WRONG
-    if isinstance(value, bool):
-        return WRONG
-    if hint is int:
-        if isinstance(value, float) and value.is_integer():
-            return int(value)
-        return value if isinstance(value, int) else WRONG
-    if hint is float:
-        finite = isinstance(value, (int, float)) and math.isfinite(value)
-        return float(value) if finite else WRONG
-    return value if isinstance(hint, type) and isinstance(value, hint) else WRONG
-
-
-def _describe(hint: Any) -> str:
-    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
-    if origin is typing.Literal:
-        return "one of " + ", ".join(repr(a) for a in arguments)
-    if origin in (typing.Union, types.UnionType):
-        return " or ".join(_describe(a) for a in arguments if a is not type(None))
-    if isinstance(origin, type) and issubclass(origin, Sequence):
-        kinds = [a for a in arguments if a is not Ellipsis]
-        return f"a list ({', '.join(_describe(a) for a in kinds)})"
-    words = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}
-    return words.get(hint, getattr(hint, "__name__", str(hint)))

@@ -14,14 +14,13 @@ import torch
 
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.planning.plan import make_plan
-from fedrepro.benchmark.planning.plan_run import resolve
 from fedrepro.benchmark.spec.model import Cell, Paper, Profile, Readout, Table
 from fedrepro.benchmark.spec.printed import Printed
 from fedrepro.benchmark.spec.settings import merge
 from fedrepro.benchmark.store.store import Store
 from fedrepro.methods.outcome import Curve, Outcome
 from tests.benchmark.disturbed_runs import ROWS, Campaign, carry_out, seconds_of
-from tests.benchmark.small_papers import TINY
+from tests.benchmark.small_papers import TINY, as_published
 
 torch.set_num_threads(1)
 
@@ -40,7 +39,7 @@ def tiny_config() -> Callable[..., RunConfig]:
     """Makes the tiny experiment's config, changed by nested mappings."""
 
     def make(*changes: dict[str, Any], metric: str = "accuracy") -> RunConfig:
-        resolved = resolve(merge(TINY, *changes), Readout(), metric, ())
+        resolved = as_published(merge(TINY, *changes), metric)
         assert resolved.config is not None, resolved.reason
         return resolved.config
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from fedrepro.benchmark.planning.resolve import Resolved, Resolver
 from fedrepro.benchmark.spec.folders import tables_root
+from fedrepro.benchmark.spec.model import DrawnRun, Override, Profile, Readout
 
 TINY: dict[str, Any] = {
     "method": "fedavg",
@@ -62,3 +64,11 @@ def numbers(folder: Path) -> list[dict[str, Any]]:
     """The reports in a folder without what differs from one time to the next."""
     found = json.loads((folder / "report.json").read_text("utf-8"))
     return [{k: v for k, v in one.items() if k != "provenance"} for one in found]
+
+
+def as_published(
+    experiment: dict[str, Any], metric: str, at: Any = "final", overrides: Sequence[Override] = ()
+) -> Resolved:
+    """The run of an experiment under a profile with these overrides."""
+    resolver = Resolver(Profile("p", 1, tuple(overrides)))
+    return resolver.resolve(DrawnRun(("a",), experiment, Readout(at)), metric)

@@ -13,6 +13,7 @@ from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.spec import authors
 from fedrepro.benchmark.spec.load import load_paper
+from fedrepro.benchmark.spec.model import Cell
 from fedrepro.benchmark.spec.settings import get
 from fedrepro.methods import registry
 
@@ -91,6 +92,11 @@ def options(plan: Plan) -> Mapping[str, Any]:
     return {**cell.config.options, **(cell.config.objective or {})}
 
 
+def from_authors(cell: Cell) -> dict[str, str]:
+    """By path, the source of settings that are the authors'."""
+    return {path: one.text for path, one in cell.origin.items() if one.layer == "authors"}
+
+
 def block(settings: str, source: str = "somebody", data: str | None = None) -> str:
     only = "" if data is None else f'data = "{data}"\n'
     return f'[[authors]]\nsource = "{source}"\n{only}[authors.settings]\n{settings}\n'
@@ -101,7 +107,7 @@ def test_a_paper_overrides_only_what_it_states(lend: Lend, planned: Callable[...
     plan = planned('method = "fedavg"')
     assert options(plan)["rounds"] == 7
     assert options(plan)["optimizer"] == "sgd"
-    assert plan.cells[0].cell.lent == {"training.optimizer": "theirs"}
+    assert from_authors(plan.cells[0].cell) == {"training.optimizer": "theirs"}
     assert options(planned('method = "fedprox"'))["optimizer"] == "adam"
 
 
@@ -111,7 +117,7 @@ def test_a_row_can_say_that_it_has_not_the_authors_setting(
     lend("federated", "fedavg", block("training.weight_decay = 0.1"))
     plan = planned('method = "fedavg"\ntraining.weight_decay = 0.0')
     assert options(plan)["weight_decay"] == 0.0
-    assert plan.cells[0].cell.lent == {}
+    assert from_authors(plan.cells[0].cell) == {}
 
 
 def test_later_blocks_win_and_those_of_another_data_set_are_left_out(
@@ -124,7 +130,7 @@ def test_later_blocks_win_and_those_of_another_data_set_are_left_out(
     on_cifar = planned('method = "fedavg"')
     assert options(on_cifar)["learning_rate"] == 0.4
     assert options(on_cifar)["weight_decay"] == 0.2
-    assert on_cifar.cells[0].cell.lent["training.learning_rate"] == "on CIFAR-10"
+    assert from_authors(on_cifar.cells[0].cell)["training.learning_rate"] == "on CIFAR-10"
     assert options(planned('method = "fedavg"\nclients.data = "stl10"'))["learning_rate"] == 0.1
 
 
@@ -150,7 +156,7 @@ def test_an_objective_of_clients_has_its_options_under_training(
     lend("objective", "byol", block("options.momentum = 0.996", "code of BYOL"))
     plan = planned(row)
     assert options(plan)["momentum"] == 0.996
-    assert plan.cells[0].cell.lent == {"training.momentum": "code of BYOL"}
+    assert from_authors(plan.cells[0].cell) == {"training.momentum": "code of BYOL"}
 
 
 def test_a_method_may_choose_the_objective_and_wins_over_it(
@@ -171,7 +177,7 @@ def test_a_central_objective_has_its_options_under_pretraining_on_the_data_of_th
     plan = planned('method = "fedavg"\npretraining = { method = "simclr", data = "stl10" }')
     assert plan.runs[0].stage == "pretraining"
     assert plan.runs[0].options["temperature"] == 0.25
-    assert set(plan.cells[0].cell.lent) == {"pretraining.temperature"}
+    assert set(from_authors(plan.cells[0].cell)) == {"pretraining.temperature"}
 
 
 @pytest.mark.parametrize(
@@ -269,7 +275,7 @@ def test_mfcl_runs_as_its_table_12_says_and_no_baseline_inherits_that() -> None:
     own = {block.source for block in authors.read("federated", "mfcl", MFCL)}
     for cell in (one.cell for one in plan.cells):
         method = get(cell.experiment, "method")
-        assert own.isdisjoint(cell.lent.values()) == (method != "mfcl")
+        assert own.isdisjoint(from_authors(cell).values()) == (method != "mfcl")
 
 
 def test_fedema_has_its_authors_settings_in_mfcl_too() -> None:

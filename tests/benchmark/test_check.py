@@ -20,6 +20,8 @@ method = "fedavg"
 clients.data = "unheard-of-set"
 clients.partition = "class-groups"
 clients.count = 60
+clients.image_size = 8
+clients.channels = 1
 encoder.name = "cnn"
 encoder.widths = [64, 128]
 pretraining.method = "none"
@@ -171,13 +173,13 @@ def test_a_mistake_in_a_table_is_placed(tmp_path: Path, old: str, new: str, said
         (
             "pretraining.epochs",
             "divide = 2",
-            "paper.toml:29: profiles.reduced.overrides[3]: 'pretraining.epochs' changes no cell; "
+            "paper.toml:31: profiles.reduced.overrides[3]: 'pretraining.epochs' changes no cell; "
             "is the setting given anywhere?",
         ),
         (
             "clients.data",
             'replace = { mnist = "digits" }',
-            "paper.toml:29: profiles.reduced.overrides[3]: 'clients.data' changes no cell; "
+            "paper.toml:31: profiles.reduced.overrides[3]: 'clients.data' changes no cell; "
             "is the setting given anywhere?",
         ),
     ],

@@ -29,7 +29,7 @@ def test_every_command_that_is_promised_is_there() -> None:
     assert set(VERBS) == {
         "audit", "baselines", "check", "claims", "completion", "diff", "doctor", "judge", "list",
         "methods", "multiverse", "new-method", "new-project", "new-table", "plan", "readings",
-        "regress", "report", "run", "show", "tables", "template",
+        "regress", "report", "run", "settings", "show", "tables", "template",
     }  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from tests.benchmark.small_papers import write_papers
 
 READ_SPECS = {
     "audit", "baselines", "check", "claims", "completion", "diff", "doctor", "list", "multiverse",
-    "new-table", "plan", "readings", "regress", "report", "run", "show", "tables",
+    "new-table", "plan", "readings", "regress", "report", "run", "settings", "show", "tables",
 }  # fmt: skip
 Said = pytest.CaptureFixture[str]
 
@@ -68,7 +68,7 @@ def test_the_specs_of_a_checkout_are_found_once(monkeypatch: pytest.MonkeyPatch)
     "line",
     [
         ["list", "mine"], ["check", "mine"], ["audit", "mine"], ["claims", "mine"],
-        ["readings", "mine"], ["baselines", "mine"], ["show", "mine", "1"],
+        ["readings", "mine"], ["settings", "mine"], ["show", "mine", "1"],
         ["plan", "mine", "--profile", "smoke"], ["run", "mine", "--profile", "smoke", "--dry-run"],
         ["multiverse", "mine", "--dry-run"], ["report", "mine", "--profile", "smoke"],
     ],

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.spec import settings
-from fedrepro.benchmark.spec.settings import coerce, copied, get, merge, put
+from fedrepro.benchmark.spec.settings import get, merge
 from fedrepro.methods import registry
 
 keys = st.sampled_from(["a", "b", "c", "d"])
@@ -63,14 +63,6 @@ def test_merging_is_associative(a: dict[str, Any], b: dict[str, Any], c: dict[st
     assert merge(a, b, c) == merge(merge(a, b), c)
 
 
-@given(experiments, st.lists(keys, min_size=1, max_size=3).map(".".join), st.integers())
-def test_a_value_is_found_where_it_was_put(tree: dict[str, Any], path: str, value: int) -> None:
-    before, changed = copied(tree), copied(tree)
-    put(changed, path, value)
-    assert get(changed, path) == value
-    assert tree == before
-
-
 def test_a_path_that_leads_nowhere_gives_the_default() -> None:
     assert get(CELL, "clients.part", "train") == "train"
     assert get(CELL, "method.deeper") is None
@@ -88,49 +80,42 @@ def test_leaves_are_dotted_in_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "hint", "made"),
+    ("value", "hint"),
     [
-        ([1, 2], tuple[int, ...], (1, 2)),
-        ([[0, 1], [2]], tuple[tuple[int, ...], ...], ((0, 1), (2,))),
-        ([Decimal("0.1"), 2], tuple[float, float], (0.1, 2.0)),
-        (3, float, 3.0),
-        (Decimal("0.001"), float, 0.001),
-        (Decimal("3.0"), int, 3),
-        (5, int | None, 5),
-        (5, float | int, 5),
-        ("sgd", Literal["adam", "sgd"], "sgd"),
-        (True, bool, True),
+        ([1, 2], tuple[int, ...]),
+        ([[0, 1], [2]], tuple[tuple[int, ...], ...]),
+        ([Decimal("0.1"), 2], tuple[float, float]),
+        (3, float),
+        (Decimal("0.001"), float),
+        (5, int | None),
+        ("sgd", Literal["adam", "sgd"]),
+        (True, bool),
     ],
 )
-def test_values_come_in_the_type_of_the_option(value: Any, hint: Any, made: Any) -> None:
-    got = coerce(value, hint, "x")
-    assert got == made
-    assert type(got) is type(made)
+def test_values_of_an_options_type_are_taken(value: Any, hint: Any) -> None:
+    assert settings.misfit(value, hint) is None
 
 
 @pytest.mark.parametrize(
     ("value", "hint", "said"),
     [
-        (True, int, "x must be a whole number, not true"),
-        (2.5, int, "x must be a whole number, not 2.5"),
-        ("3", int, "x must be a whole number, not '3'"),
-        (1, str, "x must be text, not 1"),
-        (1, bool, "x must be true or false, not 1"),
-        (3, tuple[int, ...], "x must be a list (a whole number), not 3"),
-        ([1, "a"], tuple[int, ...], "x must be a list (a whole number), not [1, 'a']"),
-        ([1.0], tuple[float, float], "x must be a list (a number, a number), not [1.0]"),
-        ("rmsprop", Literal["adam", "sgd"], "x must be one of 'adam', 'sgd', not 'rmsprop'"),
-        (float("nan"), float, "x must be a number, not nan"),
+        (True, int, "must be a whole number, not true"),
+        (2.5, int, "must be a whole number, not 2.5"),
+        ("3", int, "must be a whole number, not '3'"),
+        (1, str, "must be text, not 1"),
+        (1, bool, "must be true or false, not 1"),
+        (3, tuple[int, ...], "must be a list, not 3"),
+        ([1, "a"], tuple[int, ...], "[2] must be a whole number, not 'a'"),
+        ("rmsprop", Literal["adam", "sgd"], "must be 'adam' or 'sgd', not 'rmsprop'"),
+        (float("nan"), float, "must be a number, not nan"),
     ],
 )
 def test_a_wrong_type_is_one_clear_line(value: Any, hint: Any, said: str) -> None:
-    with pytest.raises(SpecError) as caught:
-        coerce(value, hint, "x")
-    assert str(caught.value) == said
+    assert settings.misfit(value, hint) == said
 
 
 def test_options_are_those_of_the_class_and_of_no_other() -> None:
-    mapping = {"name": "cnn", "widths": [8, 16], "dim": Decimal(32), "blocks": 4}
+    mapping = {"name": "cnn", "widths": [8, 16], "dim": 32, "blocks": 4}
     made = settings.build("encoder", "cnn", mapping)
     assert (made.widths, made.dim) == ((8, 16), 32)
 

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import importlib
+import json
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import torch
 
 from fedrepro.methods import registry
 from fedrepro.methods.encoders.base import Encoder
@@ -112,3 +115,23 @@ def test_a_class_is_made_with_its_own_options_and_lists_become_tuples() -> None:
 def test_what_a_class_refuses_is_not_made() -> None:
     with pytest.raises(ValueError, match="count = 1"):
         registry.make("partition", "class-groups", {"count": 1})
+
+
+@dataclass(frozen=True)
+class Odd(Encoder):
+    dim: int = 1
+    weights: torch.Tensor | None = None
+
+
+def test_a_field_that_no_setting_can_have_is_named() -> None:
+    with pytest.raises(TypeError, match=r"test_registry\.Odd: .* 'weights', a torch\.Tensor"):
+        registry.with_options(Odd, {"dim": 2})
+
+
+@pytest.mark.parametrize("kind", registry.kinds())
+def test_options_of_what_is_made_make_it_again(kind: str) -> None:
+    for name in registry.names(kind):
+        made = registry.make(kind, name, {})
+        options = registry.options_of(made)
+        assert json.loads(json.dumps(options)) == options
+        assert registry.make(kind, name, options) == made

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fedrepro.benchmark.audit.identity import numbers
-from fedrepro.benchmark.planning.plan_run import MEASUREMENTS, Resolver
+from fedrepro.benchmark.planning.resolve import MEASUREMENTS, Resolver
 from fedrepro.benchmark.spec.load import load_papers
 from fedrepro.benchmark.spec.model import Profile
 

@@ -1,4 +1,4 @@
-"""`docs/baselines.md` is what the plans of the published protocol say, setting by setting."""
+"""`docs/settings.md` is what the plans of the published protocol say, setting by setting."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ import pytest
 
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.planning.plan import Plan, make_plan
-from fedrepro.benchmark.planning.whose import Unit, Whose, units
+from fedrepro.benchmark.planning.setting_origin import Unit, units
 from fedrepro.benchmark.spec.choices import Unstated
 from fedrepro.benchmark.spec.load import load_paper, load_papers, paper_ids
-from fedrepro.benchmark.spec.model import Paper
-from fedrepro.reports.baselines import render
+from fedrepro.benchmark.spec.model import Origin, Paper
+from fedrepro.reports.settings import render
 
-PAGE = Path(__file__).parents[2] / "docs/baselines.md"
+PAGE = Path(__file__).parents[2] / "docs/settings.md"
 Told = dict[str, set[str]]
 """By path, the values that a table tells."""
 
@@ -72,7 +72,7 @@ def resolved(run: RunConfig) -> Iterator[tuple[str, Any]]:
 
 def test_the_page_is_what_the_command_makes() -> None:
     made = render([plan_of(id) for id in paper_ids()])
-    renew = "fedrepro baselines > docs/baselines.md"
+    renew = "fedrepro settings > docs/settings.md"
     assert PAGE.read_text(encoding="utf-8") == made, f"renew it: {renew}"
 
 
@@ -109,13 +109,13 @@ def unit(found: list[Unit], name: str) -> Unit:
 
 def test_every_value_says_whose_it_is() -> None:
     fedema = unit(units(plan_of("mfcl")), "fedema").main
-    assert fedema["training.participation"] == ("1.0", Whose("paper"))
-    assert fedema["training.sgd_momentum"][1].kind == "authors"
+    assert fedema["training.participation"] == ("1.0", Origin("paper"))
+    assert fedema["training.sgd_momentum"][1].layer == "authors"
     assert "EasyFL" in fedema["training.sgd_momentum"][1].text
     mfcl = unit(units(plan_of("mfcl")), "mfcl")
-    assert mfcl.main["training.server_epochs"][1].kind == "authors"
-    assert mfcl.main["encoder.modular"] == ("true", Whose("method"))
-    assert mfcl.main["encoder.norm_momentum"][1] == Whose(
+    assert mfcl.main["training.server_epochs"][1].layer == "authors"
+    assert mfcl.main["encoder.modular"] == ("true", Origin("method"))
+    assert mfcl.main["encoder.norm_momentum"][1] == Origin(
         "default", "methods.encoders._client_layers"
     )
     elsewhere = {(one.path, one.value): whose for one, whose in mfcl.elsewhere}
@@ -131,9 +131,9 @@ def test_a_setting_that_an_entry_of_unstated_names_is_open() -> None:
     entry = Decides("batch", "128", "usual", "size-of-batches", ("training.batch_size", "head"))
     opened = dataclasses.replace(paper("fcl"), unstated=(entry,))
     found = unit(units(make_plan(opened, "paper", tables=["1"])), "fedavg").main
-    assert found["training.batch_size"][1] == Whose("unstated", "size-of-batches")
-    assert found["head.widths"][1] == Whose("unstated", "size-of-batches")
-    assert found["training.rounds"][1] == Whose("paper")
+    assert found["training.batch_size"][1] == Origin("unstated", "size-of-batches")
+    assert found["head.widths"][1] == Origin("unstated", "size-of-batches")
+    assert found["training.rounds"][1] == Origin("paper")
 
 
 def test_an_encoder_pretrained_in_federation_has_the_settings_of_that_run() -> None:
@@ -150,9 +150,9 @@ def test_the_command_prints_the_page_of_the_papers_named(
 ) -> None:
     from fedrepro.cli import main
 
-    assert main(["baselines", "fcl"]) == 0
+    assert main(["settings", "fcl"]) == 0
     assert capsys.readouterr().out == render(load_papers_with_plan("fcl"))
-    assert main(["baselines", "nobody"]) == 2
+    assert main(["settings", "nobody"]) == 2
 
 
 def load_papers_with_plan(*ids: str) -> list[Plan]:

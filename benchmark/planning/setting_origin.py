@@ -1,4 +1,4 @@
-"""Whose the settings of a profile's runs are: the paper's, an open choice, the authors', defaults.
+"""Where the settings of a profile's runs come from: paper, open choice, authors, defaults.
 
 Every run is looked at once for each cell that needs it, since cells that share a run may come to a
 setting by different ways. Runs of one method form a `Unit`, as do those of one pre-training
@@ -22,7 +22,7 @@ from ...methods import registry
 from ..config import Json, RunConfig
 from ..spec import names, settings
 from ..spec.choices import Unstated
-from ..spec.model import Cell, DrawnRun
+from ..spec.model import Cell, DrawnRun, Origin
 from .plan import Plan
 
 KINDS = {"federated": "federated", "pretraining": "objective", "measurement": "protocol"}
@@ -39,30 +39,18 @@ class Setting:
     value: str
 
 
-@dataclass(frozen=True, slots=True)
-class Whose:
-    """Where a value comes from.
-
-    kind: `paper`, `unstated`, `authors`, `default`, or `method` for what a method decides itself.
-    text: the open choices, the authors' source, or the module with the default.
-    """
-
-    kind: str
-    text: str = ""
-
-
 @dataclass
 class Unit:
     """All runs of a paper that one name stands for.
 
     objective: what clients minimise, where they do not classify.
-    seen: by table, how often each setting was seen, and whose it was.
+    seen: by table, how often each setting was seen from each origin.
     """
 
     stage: str
     name: str
     objective: str | None
-    seen: dict[str, Counter[tuple[Setting, Whose]]] = field(default_factory=dict)
+    seen: dict[str, Counter[tuple[Setting, Origin]]] = field(default_factory=dict)
     cells: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -71,17 +59,17 @@ class Unit:
         return self.cells.most_common(1)[0][0]
 
     @property
-    def main(self) -> dict[str, tuple[str, Whose]]:
-        """By path, the most frequent value of that table and whose it is; of others, elsewhere."""
-        chosen: dict[str, tuple[str, Whose]] = {}
-        total = sum(self.seen.values(), Counter[tuple[Setting, Whose]]())
+    def main(self) -> dict[str, tuple[str, Origin]]:
+        """By path, the most frequent value of that table and its origin; of others, elsewhere."""
+        chosen: dict[str, tuple[str, Origin]] = {}
+        total = sum(self.seen.values(), Counter[tuple[Setting, Origin]]())
         for counted in (self.seen[self.table], total):
-            for (setting, whose), _ in counted.most_common():
-                chosen.setdefault(setting.path, (setting.value, whose))
+            for (setting, origin), _ in counted.most_common():
+                chosen.setdefault(setting.path, (setting.value, origin))
         return chosen
 
     @property
-    def elsewhere(self) -> list[tuple[Setting, Whose]]:
+    def elsewhere(self) -> list[tuple[Setting, Origin]]:
         """Other values than the main ones, in the order of the cells that have them."""
         main = self.main
         told = dict.fromkeys(one for counted in self.seen.values() for one in counted)
@@ -115,10 +103,10 @@ def units(plan: Plan) -> list[Unit]:
 
 def _told(
     run: RunConfig, bound: Cell | DrawnRun, open_choices: tuple[Unstated, ...]
-) -> Iterator[tuple[Setting, Whose]]:
+) -> Iterator[tuple[Setting, Origin]]:
     for path, value, kind, name in _settings(run):
         asked = _asked(path, bound) if run.stage == "federated" else path
-        yield Setting(path, _text(value)), _whose(asked, value, kind, name, bound, open_choices)
+        yield Setting(path, _text(value)), _origin(asked, value, kind, name, bound, open_choices)
 
 
 def _asked(path: str, bound: Cell | DrawnRun) -> str:
@@ -166,28 +154,26 @@ def _on_what(run: RunConfig) -> Iterator[tuple[str, Json, str, str]]:
         yield f"head.{option}", value, "", ""
 
 
-def _whose(
+def _origin(
     path: str,
     value: Json,
     kind: str,
     name: str,
     bound: Cell | DrawnRun,
     open_choices: tuple[Unstated, ...],
-) -> Whose:
-    if path in bound.lent:
-        return Whose("authors", bound.lent[path])
-    cls = _class(kind, name)
-    given = settings.get(bound.experiment, path)
-    is_decided = cls is not None and given is None and value != _default(cls, path)
-    if is_decided:
-        return Whose("method")
+) -> Origin:
+    given, cls = bound.origin.get(path), _class(kind, name)
+    if given is not None and given.layer == "authors":
+        return given
+    if cls is not None and given is None and value != _default(cls, path):
+        return Origin("method")
     method = str(settings.get(bound.experiment, "method"))
     deciding = [one for one in open_choices if _decides(one, path, method)]
     if deciding:
-        return Whose("unstated", "; ".join(dict.fromkeys(map(_title, deciding))))
+        return Origin("unstated", "; ".join(dict.fromkeys(map(_title, deciding))))
     if given is not None:
-        return Whose("paper")
-    return Whose("default", _module_with_default(cls, path) if cls is not None else "")
+        return Origin("paper")
+    return Origin("default", _module_with_default(cls, path) if cls is not None else "")
 
 
 def _class(kind: str, name: str) -> type | None:
@@ -237,11 +223,11 @@ def _text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-Common = Mapping[str, tuple[str, Whose]]
+Common = Mapping[str, tuple[str, Origin]]
 
 
 def common(found: list[Unit]) -> Common:
-    """Settings outside `training` that all methods with them share, with whose they are."""
+    """Settings outside `training` that all methods with them share, with their origin."""
     methods = [unit.main for unit in found if unit.stage == "federated"]
     paths = dict.fromkeys(path for main in methods for path in main)
     shared = {path: {main[path] for main in methods if path in main} for path in paths}

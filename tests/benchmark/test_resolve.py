@@ -7,9 +7,10 @@ import pytest
 
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.planning.plan_run import Resolver, resolve
+from fedrepro.benchmark.planning.resolve import Resolver
 from fedrepro.benchmark.spec.model import DrawnRun, Override, Profile, Readout
 from fedrepro.benchmark.spec.settings import merge
+from tests.benchmark.small_papers import as_published
 
 Make = Callable[..., RunConfig]
 
@@ -105,7 +106,7 @@ def test_relevance_is_a_measurement_of_the_pretrained_encoder(tiny_config: Make)
 
 
 def test_relevance_without_encoder_has_a_reason(tiny: dict[str, Any]) -> None:
-    found = resolve(tiny, Readout(), "relevance", ())
+    found = as_published(tiny, "relevance")
     assert found.config is None
     assert found.reason == "no pre-trained encoder whose relevance could be measured"
 
@@ -121,7 +122,7 @@ def test_relevance_without_encoder_has_a_reason(tiny: dict[str, Any]) -> None:
 def test_what_nothing_implements_is_a_reason_not_an_error(
     tiny: dict[str, Any], change: dict[str, Any], metric: str, reason: str
 ) -> None:
-    found = resolve(merge(tiny, change), Readout(), metric, ())
+    found = as_published(merge(tiny, change), metric)
     assert found.config is None
     assert reason in str(found.reason)
 
@@ -129,7 +130,7 @@ def test_what_nothing_implements_is_a_reason_not_an_error(
 def test_a_missing_setting_is_named(tiny: dict[str, Any]) -> None:
     del tiny["clients"]["data"]
     with pytest.raises(SpecError, match=r"^clients.data is not given$"):
-        resolve(tiny, Readout(), "accuracy", ())
+        as_published(tiny, "accuracy")
 
 
 def test_overrides_come_in_order_and_become_departures(tiny: dict[str, Any]) -> None:
@@ -160,22 +161,22 @@ def test_changes_that_the_run_does_not_depend_on_are_no_departures(tiny: dict[st
         Override("training.n_clusters", "other method", 9),
         Override("pretraining.epochs", "no pre-training here", 7),
     )
-    found = resolve(tiny, Readout(), "accuracy", overrides)
+    found = as_published(tiny, "accuracy", overrides=overrides)
     assert found.departures == ()
 
 
 def test_the_round_that_is_read_is_no_part_of_the_run(tiny: dict[str, Any]) -> None:
     tiny["training"]["rounds"] = 100
-    early = resolve(tiny, Readout(25), "accuracy", ())
-    late = resolve(tiny, Readout(100), "accuracy", ())
+    early = as_published(tiny, "accuracy", at=25)
+    late = as_published(tiny, "accuracy", at=100)
     assert early.config == late.config
-    divided = resolve(tiny, Readout(25), "accuracy", (Override("at", divide=5, why="w"),))
+    divided = as_published(tiny, "accuracy", at=25, overrides=(Override("at", divide=5, why="w"),))
     assert divided.read == Readout(5)
     assert [d.setting for d in divided.departures] == ["at"]
 
 
 def test_a_round_after_the_end_is_read_at_the_end_and_said(tiny: dict[str, Any]) -> None:
-    found = resolve(tiny, Readout(100), "accuracy", ())
+    found = as_published(tiny, "accuracy", at=100)
     assert found.read == Readout(2)
     assert [(d.setting, d.paper, d.here) for d in found.departures] == [("at", "100", "2")]
 

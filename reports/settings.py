@@ -1,23 +1,23 @@
-"""`docs/baselines.md`: every method of every paper with its settings, and whose they are."""
+"""`docs/settings.md`: every method of every paper with its settings, and where they come from."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from ..benchmark.planning.plan import Plan
-from ..benchmark.planning.whose import (
+from ..benchmark.planning.setting_origin import (
     Common,
     Setting,
     Unit,
-    Whose,
     common,
     source_of_defaults,
     units,
 )
+from ..benchmark.spec.model import Origin
 
-INTRODUCTION = """# Settings of every method, and whose they are
+INTRODUCTION = """# Settings of every method, and where they come from
 
-Made by `fedrepro baselines > docs/baselines.md` from the plans of the profile `paper`. A value is
+Made by `fedrepro settings > docs/settings.md` from the plans of the profile `paper`. A value is
 the one most used in the table that uses the method most; "also" lists those of other cells. Paths
 are those of specs and of `--set`.
 
@@ -53,7 +53,7 @@ def render(plans: Iterable[Plan]) -> str:
             elsewhere = [one for one in unit.elsewhere if one[0].path in own]
             lines += [f"### {_heading(unit)}", "", *_table(own, elsewhere)]
         told = (*shared.values(), *(one for unit in found for one in unit.main.values()))
-        modules |= dict.fromkeys(whose.text for _, whose in told if whose.kind == "default")
+        modules |= dict.fromkeys(origin.text for _, origin in told if origin.layer == "default")
     lines += ["## Modules and the sources of their defaults", "", "| module | its papers |"]
     lines.append("|---|---|")
     for module in sorted(filter(None, modules)):
@@ -68,26 +68,26 @@ def _heading(unit: Unit) -> str:
     return f"{_STAGES[unit.stage]} `{unit.name}`{objective} ({where})"
 
 
-def _table(told: Common, elsewhere: Iterable[tuple[Setting, Whose]]) -> list[str]:
-    """A row for everyone whose settings are among these; those of other cells come with `also`."""
-    rows: dict[Whose, dict[str, list[str]]] = {}
-    for path, (value, whose) in sorted(told.items()):
-        rows.setdefault(whose, {})[path] = [f"`{path} = {value}`"]
-    for setting, whose in elsewhere:
-        values = rows.setdefault(whose, {}).setdefault(setting.path, [f"`{setting.path}`"])
+def _table(told: Common, elsewhere: Iterable[tuple[Setting, Origin]]) -> list[str]:
+    """A row for each origin of these settings; values of other cells come with `also`."""
+    rows: dict[Origin, dict[str, list[str]]] = {}
+    for path, (value, origin) in sorted(told.items()):
+        rows.setdefault(origin, {})[path] = [f"`{path} = {value}`"]
+    for setting, origin in elsewhere:
+        values = rows.setdefault(origin, {}).setdefault(setting.path, [f"`{setting.path}`"])
         values.append(f"also `{setting.value}`")
     order = list(_WORDS)
-    ranked = sorted(rows, key=lambda whose: (order.index(whose.kind), whose.text))
+    ranked = sorted(rows, key=lambda origin: (order.index(origin.layer), origin.text))
     lines = [
-        f"| {_name(whose)} | {'; '.join(' '.join(values) for values in rows[whose].values())} |"
-        for whose in ranked
+        f"| {_name(origin)} | {'; '.join(' '.join(values) for values in rows[origin].values())} |"
+        for origin in ranked
     ]
-    return ["| whose | settings |", "|---|---|", *lines, ""]
+    return ["| from | settings |", "|---|---|", *lines, ""]
 
 
-def _name(whose: Whose) -> str:
-    text = f"`{_file(whose.text)}`" if whose.kind == "default" and whose.text else whose.text
-    return _WORDS[whose.kind] + (f": {_cell(text)}" if text else "")
+def _name(origin: Origin) -> str:
+    text = f"`{_file(origin.text)}`" if origin.layer == "default" and origin.text else origin.text
+    return _WORDS[origin.layer] + (f": {_cell(text)}" if text else "")
 
 
 def _file(module: str) -> str:

@@ -1,0 +1,422 @@
+"""From a cell to the run that it reads: profile and `--set` over its experiment, then the config.
+
+A config holds the options of what the run itself uses, defaults included, and nothing else. Cells
+that differ only in options of other methods, or in the round that they read, share a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...methods import registry
+from ...methods.registry import UnknownNameError
+from ..config import FULL_PRECISION, RunConfig
+from ..errors import SpecError
+from ..results import Departure
+from ..spec import names, settings
+from ..spec.layers import AT, Layer, Layered, layered
+from ..spec.model import Cell, DrawnRun, Experiment, Origin, Override, Profile, Readout
+from ..spec.names import NO_PART, NO_PRETRAINING, NO_PROTOCOL
+from ..spec.settings import PRECISION, get, leaves
+
+MEASUREMENTS = ("relevance",)
+"""Metrics of an encoder that no client trains: protocols that measure the start of a run."""
+
+COUNTED = ("communication-bits", "client-flops", "client-memory")
+"""Formulas whose costs are also counted from rounds that a method makes
+(`methods.costs.counting`)."""
+
+ENDS = "the run ends there"
+"""Why another round is read than the cell asks for."""
+
+_NONE: Mapping[str, Any] = {}
+
+
+class UnresolvedError(SpecError):
+    """Everything for which an experiment has no config.
+
+    refused: options that a class refuses. missing: settings that are not given.
+    """
+
+    def __init__(self, refused: Sequence[str], missing: Sequence[str]) -> None:
+        self.refused, self.missing = tuple(refused), tuple(missing)
+        super().__init__("; ".join((*refused, *missing)))
+
+
+class NothingToMeasureError(Exception):
+    """A measurement of an encoder where none is pre-trained."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A run and how it is read, or the reason why there is none.
+
+    read: after the profile's overrides (T = 25 may be read at round 5).
+    departures: what the profile, `--on` and `--set` changed of what this very run depends on; none
+    says that it is not scaled.
+    """
+
+    config: RunConfig | None
+    reason: str | None
+    read: Readout
+    departures: tuple[Departure, ...] = ()
+
+
+class Resolver:
+    """Resolves the cells of one plan; equal experiments are resolved once.
+
+    on: a data set of the profile's `on`.
+    sets: what `--set` changes, by path.
+    effective: positions of the profile's overrides that changed something in a cell so far.
+    """
+
+    def __init__(
+        self, profile: Profile, on: str | None = None, sets: Mapping[str, Any] | None = None
+    ) -> None:
+        self._profile, self._on = profile, on
+        self._sets: list[Layer] = [
+            (Origin("set", why), Override(path, why, value))
+            for why in ("set on the command line",)
+            for path, value in (sets or {}).items()
+        ]
+        self._known: dict[tuple[Any, ...], Resolved] = {}
+        self.effective: set[int] = set()
+
+    def overrides(self, bound: Cell | DrawnRun) -> tuple[Override, ...]:
+        """What the profile sets out to change of a cell, in order."""
+        return self._profile.overrides_for(bound, self._on)
+
+    def resolve(self, bound: Cell | DrawnRun, metric: str | None) -> Resolved:
+        """The run behind a cell or a drawn run, and how it is read.
+
+        Raises `UnresolvedError`, a `SpecError`, if settings are missing or refused.
+        """
+        reason = self._profile.omitted(bound.experiment)
+        if reason is not None:
+            return Resolved(None, reason, bound.read)
+        # Every other metric is one more number of the same run.
+        is_own = metric not in names.known("metric") or metric in MEASUREMENTS
+        overrides = self.overrides(bound)
+        key = settings.key_of(bound.experiment), bound.read.at, is_own and metric, repr(overrides)
+        if key not in self._known:
+            layers = [*((Origin("profile", one.why), one) for one in overrides), *self._sets]
+            below = Layered({**bound.experiment, AT: bound.read.at}, {})
+            changed = layered(layers, below)
+            self.effective |= changed.effective
+            found = _resolved(changed, below.settings, metric)
+            if found.config is not None and self._profile.series:
+                found = replace(found, config=found.config.in_series(self._profile.series))
+            self._known[key] = found
+        return self._known[key]
+
+
+def _resolved(changed: Layered, before: Experiment, metric: str | None) -> Resolved:
+    """The run behind an experiment, `at` included, after and before what profile and `--set` do.
+
+    Raises `UnresolvedError`, a `SpecError`, if settings are missing or refused.
+    """
+    experiment = {name: value for name, value in changed.settings.items() if name != AT}
+    read = Readout(changed.settings[AT])
+    if metric not in names.known("metric"):
+        return Resolved(None, f"metric '{metric}' is not implemented", read)
+    configs = _Configs(experiment)
+    try:
+        config = configs.measurement(str(metric)) if metric in MEASUREMENTS else configs.evaluated()
+    except UnknownNameError as error:
+        what = "method" if error.kind == "federated" else error.kind
+        return Resolved(None, f"{what} '{error.name}' is not implemented", read)
+    except NothingToMeasureError as error:
+        return Resolved(None, str(error), read)
+    if configs.refused or configs.missing:
+        raise configs.unresolved()
+    if unread := _unread(experiment):
+        paths = ", ".join(f"'{path}'" for path in unread)
+        return Resolved(None, f"setting {paths} is not implemented", read)
+    departures = []
+    for path, origin in changed.origin.items():
+        if path in configs.used or (path == AT and config.stage == "federated"):
+            old, new = get(before, path), get(changed.settings, path)
+            # What a paper does not state is a reading, told as one (`judging.other_readings`).
+            if old != new and (path != PRECISION or old is not None):
+                departures.append(Departure(path, shown(old), shown(new), origin.text))
+    if config.stage == "measurement":
+        return Resolved(config, None, Readout("final"), tuple(departures))
+    last = config.options.get("rounds")
+    if last is not None and last < 1:
+        raise SpecError(f"training.rounds is {last}, so nothing would be measured")
+    if last is not None and isinstance(read.at, int) and read.at > last:
+        departures.append(Departure(AT, shown(read.at), shown(last), ENDS))
+        read = Readout(last)
+    return Resolved(config, None, read, tuple(departures))
+
+
+def _unread(experiment: Experiment) -> list[str]:
+    """Paths of settings that no option has; a run would silently ignore them."""
+    own = {path for _, what, name in names.used(experiment) for path in names.options(what, name)}
+    paths = (path for path, _ in leaves(experiment))
+    return [path for path in paths if not settings.is_known(path) and path not in own]
+
+
+def shown(value: Any) -> str:
+    """A setting as departures show it."""
+    if value is None:
+        return "not given"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(shown, value))}]"
+    return str(value)
+
+
+def counting_run(cell: Cell, published: Resolver) -> RunConfig | None:
+    """The run that counts the costs of an analytic cell; None for cells that are not counted.
+
+    published: of no override, since costs are counted at the paper's own setting in every profile.
+
+    Raises `SpecError` if a setting is missing or has the wrong type.
+    """
+    images = get(cell.experiment, "costs.images")
+    is_counted = cell.kind == "analytic" and cell.skip is None and cell.formula in COUNTED
+    if not is_counted or not isinstance(images, int):
+        return None
+    rest = {name: value for name, value in cell.experiment.items() if name != "costs"}
+    found = published.resolve(replace(cell, experiment=rest, overrides={}), "accuracy").config
+    if found is None:
+        return None
+    trained = found.start or found
+    assert trained.clients is not None
+    clients = {
+        "count": trained.clients["count"],
+        "images": images,
+        "code_rate": str(get(cell.experiment, "costs.code_rate")),
+    }
+    return replace(trained, stage="costs", clients=clients, precision=FULL_PRECISION)
+
+
+class _Configs:
+    """Makes the configs of an experiment, and notes all that is wrong with it on the way.
+
+    used: the paths that the configs made so far depend on.
+    refused, missing: as of `UnresolvedError`; where there is any, the configs are of no use.
+
+    Every method raises `UnknownNameError` for a name that nothing implements.
+    """
+
+    def __init__(self, experiment: Experiment) -> None:
+        self._experiment = experiment
+        self.used: set[str] = set()
+        self.refused: list[str] = []
+        self.missing: list[str] = []
+
+    def unresolved(self) -> UnresolvedError:
+        return UnresolvedError(self.refused, self.missing)
+
+    def evaluated(self) -> RunConfig:
+        """The run of the method, or of the protocol that evaluates what the method trained."""
+        start = self._start()
+        is_shared = start is not None and start.stage == "pretraining" and self._is_shared()
+        trained = self._clients_run(self._name("method"), start, 0 if is_shared else None)
+        name = self._get("evaluation.protocol", NO_PROTOCOL)
+        return trained if name == NO_PROTOCOL else self._evaluation(name, trained)
+
+    def measurement(self, metric: str) -> RunConfig:
+        """The measurement of the pre-trained encoder on the clients' data set.
+
+        Raises `NothingToMeasureError` where no encoder is pre-trained centrally.
+        """
+        start = self._start()
+        if start is None or start.stage != "pretraining":
+            raise NothingToMeasureError(f"no pre-trained encoder whose {metric} could be measured")
+        return RunConfig(
+            stage="measurement",
+            method=metric,
+            options=self._options("protocol", metric, "evaluation"),
+            data={**self._client_data(), "test_part": None},
+            encoder=start.encoder,
+            start=start,
+            start_trial=0 if self._is_shared() else None,
+            precision=self._precision(),
+        )
+
+    def _evaluation(self, name: str, trained: RunConfig) -> RunConfig:
+        """What the protocol `name` measures of a trained run."""
+        protocol = registry.find("protocol", name)
+        made = self._registered("protocol", name, self._given(protocol, "evaluation"))
+        given = trained.data
+        part = self._get("evaluation.test_part", given["test_part"]) if protocol.tests else None
+        data = {
+            "name": self._get("evaluation.data", given["name"]),
+            "part": self._get("evaluation.part", given["part"]),
+            "test_part": part,
+            "images": given["images"],
+            **self._sizes(),
+        }
+        return RunConfig(
+            stage="measurement",
+            method=name,
+            options=registry.options_of(made),
+            data=data,
+            encoder=trained.encoder,
+            clients=trained.clients if protocol.federated else None,
+            augmentation=self._section("augmentation") if made.draws_views else None,
+            start=trained,
+            precision=trained.precision,
+        )
+
+    def _start(self) -> RunConfig | None:
+        """The run that pre-trains the encoder, if one does."""
+        name = self._get("pretraining.method", NO_PRETRAINING)
+        if name == NO_PRETRAINING:
+            return None
+        if names.exists("method", name):
+            given = self._given(registry.find("federated", name), "pretraining")
+            # A key that central pre-training has too (`batch_size`, ...) is meant for that alone.
+            central = settings.fields_of(settings.section_classes()["pretraining"])
+            own = {key: value for key, value in given.items() if key not in central}
+            return self._clients_run(name, None, None, own)
+        return RunConfig(
+            stage="pretraining",
+            method=name,
+            options={
+                **self._options("objective", name, "pretraining"),
+                **self._section("pretraining"),
+            },
+            data={
+                "name": self._name("pretraining.data"),
+                "part": self._get("pretraining.part", "train"),
+                "test_part": None,
+                "images": self._get("pretraining.images", None),
+                **self._sizes(),
+            },
+            encoder=self._encoder(),
+            augmentation=self._section("augmentation"),
+            precision=self._precision(),
+        )
+
+    def _clients_run(
+        self,
+        method: str,
+        start: RunConfig | None,
+        trial: int | None,
+        own: Mapping[str, Any] = _NONE,
+    ) -> RunConfig:
+        """The run of a federated method; `own` options come before those of `training`."""
+        if not method:
+            raise self.unresolved()
+        partition = self._name("clients.partition")
+        given = self._given(registry.find("federated", method), "training")
+        made = self._registered("federated", method, {**given, **own})
+        objective = made.objective_name()
+        return RunConfig(
+            stage="federated",
+            method=method,
+            options=registry.options_of(made),
+            data=self._client_data(learns_from_parts=objective is not None),
+            encoder=self._encoder(method, made.encoder_options()),
+            clients={
+                "partition": partition,
+                **self._options("partition", partition, "clients"),
+            },
+            head={"widths": list(self._get("head.widths", ()))},
+            objective=(
+                None
+                if objective is None
+                else {"name": objective, **self._options("objective", objective, "training")}
+            ),
+            augmentation=self._section("augmentation") if made.draws_views else None,
+            start=start,
+            start_trial=trial,
+            precision=self._precision(),
+        )
+
+    def _client_data(self, learns_from_parts: bool = False) -> dict[str, Any]:
+        """learns_from_parts: whether clients may learn from a part without labels."""
+        data = {
+            "name": self._name("clients.data"),
+            "part": self._get("clients.part", "train"),
+            "test_part": self._get("clients.test_part", "test"),
+            "images": self._get("clients.images", None),
+            **self._sizes(),
+        }
+        part = self._get("clients.unlabeled_part", NO_PART) if learns_from_parts else NO_PART
+        return data if part == NO_PART else {**data, "unlabeled_part": str(part)}
+
+    def _sizes(self) -> dict[str, int]:
+        return {name: self._size(f"clients.{name}") for name in ("image_size", "channels")}
+
+    def _section(self, name: str) -> dict[str, Any]:
+        """All options of a section that no registered name stands for."""
+        cls = settings.section_classes()[name]
+        return registry.options_of(self._made(cls, self._given(cls, name), name))
+
+    def _encoder(self, method: str = "", decided: Mapping[str, Any] = _NONE) -> dict[str, Any]:
+        """The encoder with the options that `method` has decided."""
+        name = self._name("encoder.name")
+        if not name:
+            return {}
+        cls = registry.find("encoder", name)
+        lacking = sorted(decided.keys() - settings.fields_of(cls).keys())
+        if lacking:
+            self.refused.append(
+                f"method '{method}' sets {', '.join(lacking)} of its encoder, which '{name}' lacks"
+            )
+        made = self._registered("encoder", name, {**self._given(cls, "encoder"), **decided})
+        return {"name": name, **registry.options_of(made)}
+
+    def _precision(self) -> str:
+        return str(self._get(PRECISION, FULL_PRECISION))
+
+    def _is_shared(self) -> bool:
+        return bool(self._get("pretraining.shared", True))
+
+    def _get(self, path: str, default: Any) -> Any:
+        self.used.add(path)
+        value = get(self._experiment, path)
+        if value is None:
+            return default
+        if said := settings.misfit(value, settings.FIXED[path]):
+            self.refused.append(f"{path} {said}")
+            return default
+        return value
+
+    def _name(self, path: str) -> str:
+        value = self._get(path, None)
+        if value is None:
+            self.missing.append(f"{path} is not given")
+        return value or ""
+
+    def _size(self, path: str) -> int:
+        value = self._get(path, None)
+        if value is None or value < 1:
+            self.missing.append(f"{path} must be given, at least 1")
+        return value or 0
+
+    def _options(self, kind: str, name: str, section: str) -> dict[str, Any]:
+        """All options of a registered class: the section's, else defaults."""
+        if not name:
+            return {}
+        given = self._given(registry.find(kind, name), section)
+        return registry.options_of(self._registered(kind, name, given))
+
+    def _registered(self, kind: str, name: str, given: Mapping[str, Any]) -> Any:
+        return self._made(registry.find(kind, name), given, f"{kind} '{name}'")
+
+    def _made(self, cls: type, given: Mapping[str, Any], where: str) -> Any:
+        """The class with options, with its defaults where it refuses them."""
+        try:
+            return settings.made(cls, given, where)
+        except SpecError as error:
+            self.refused.append(str(error))
+            try:
+                return cls()
+            except (TypeError, ValueError):  # it has no defaults
+                raise self.unresolved() from error
+
+    def _given(self, cls: type, section: str) -> dict[str, Any]:
+        """What a section gives of the options of a class."""
+        own = settings.fields_of(cls)
+        self.used |= {f"{section}.{name}" for name in own}
+        values = self._experiment.get(section) or {}
+        return {name: value for name, value in values.items() if name in own}

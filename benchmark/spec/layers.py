@@ -1,0 +1,87 @@
+"""Layers of settings merged into one experiment, which notes from which layer each setting is.
+
+From below: the method's authors, paper, table, column and row, readings, then what a profile
+overrides and what `--set` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from decimal import ROUND_HALF_UP, Decimal
+from functools import cache
+from typing import Any, NamedTuple
+
+from ..errors import SpecError
+from .model import Experiment, Origin, Override
+from .settings import get, leaves, merge, nested
+
+AT = "at"
+"""The path that stands for the round that is read."""
+
+Layer = tuple[Origin, Experiment | Override]
+
+
+class Layered(NamedTuple):
+    """An experiment and the layer that gave it each setting.
+
+    origin: by dotted path, in the order of the layers.
+    effective: the positions of the layers that changed something.
+    """
+
+    settings: Experiment
+    origin: Mapping[str, Origin]
+    effective: frozenset[int] = frozenset()
+
+
+NOTHING = Layered({}, {})
+
+
+def layered(layers: Iterable[Layer], below: Layered = NOTHING) -> Layered:
+    """Layers over those `below`; a later one wins, setting by setting.
+
+    An override that leaves a value as it is, or whose path the experiment lacks (unless it gives a
+    `value`), changes nothing.
+
+    Raises `SpecError` if a value that is to be divided is not a whole number or a list of them.
+    """
+    settings, origin, effective = below.settings, dict(below.origin), set[int]()
+    for i, (where, layer) in enumerate(layers):
+        changes = _changes(layer, settings) if isinstance(layer, Override) else layer
+        if changes:
+            effective.add(i)
+            settings = merge(settings, changes)
+        for path, _ in leaves(changes):
+            origin.pop(path, None)
+            origin[path] = where
+    return Layered(settings, origin, frozenset(effective))
+
+
+def _changes(override: Override, below: Experiment) -> Experiment:
+    old = get(below, override.path)
+    new = _overridden(old, override)
+    return {} if new == old else nested(override.path, new)
+
+
+def _overridden(old: Any, override: Override) -> Any:
+    if override.divide is not None:
+        if old is None or (override.path == AT and isinstance(old, str)):
+            return old
+        return _divided(old, override.divide, override.path)
+    if override.replace is not None:
+        return old if isinstance(old, (list, tuple)) else override.replace.get(str(old), old)
+    return override.value
+
+
+def _divided(value: Any, by: float, path: str) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_divided(item, by, path) for item in value]
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise SpecError(f"{path}: only whole numbers can be divided, not {value!r}")
+    return _quotient(value, by)
+
+
+@cache
+def _quotient(value: int, by: float) -> int:
+    """Rounded, at least 1."""
+    quotient = Decimal(value) / Decimal(str(by))
+    return max(1, int(quotient.quantize(Decimal(1), rounding=ROUND_HALF_UP)))
