@@ -383,6 +383,20 @@ taken   = "the best round is read"
 why     = "it may be"
 speaks  = "nothing; it is a test"
 at      = "best"
+
+[[unstated]]
+name    = "nothing"
+setting = "s"
+taken   = "t"
+why     = "w"
+
+[[unstated.alternatives]]
+name    = "no-change"
+taken   = "u"
+why     = "v"
+speaks  = "x"
+methods = ["mfcl"]
+at      = "best"
 """
 
 
@@ -411,7 +425,7 @@ def test_a_multiverse_is_a_run_under_each_reading_and_says_the_time_first(
     differences = [[one["difference"] for one in found] for found in universes.values()]
     assert differences[0] != differences[1]
     capsys.readouterr()
-    together = ["--readings", "another-batch+best-round", "--dry-run"]
+    together = ["--readings", "no-change,another-batch+no-change", "--dry-run"]
     assert main([*which, *together]) == 0
     assert "2 sets of readings; no trial is missing" in capsys.readouterr().out
 
