@@ -1,8 +1,8 @@
 """The command `fedrepro`: finds the subcommands in `fedrepro.commands` and runs one.
 
 Exit codes: 0 nothing discrepant or regressed, 1 something is or a trial failed, 2 an error,
-3 nothing was run, 130 interrupted. An error that the user can act on is one line, never a
-traceback.
+3 nothing was run, 130 interrupted, 141 the reader of the output left. An error that the user can
+act on is one line, never a traceback.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import importlib
 import pkgutil
 import sys
 from collections.abc import Sequence
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import redirect_stdout
 
 from fedrepro import __version__, commands
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.commands._options import check_execution
-from fedrepro.commands._terminal import Lasting, Output, complain, open_standard_streams
+from fedrepro.commands._terminal import Output, complain, discard_output, open_standard_streams
 
 _NEW_OBJECTS = 50_000
 """After so many new objects Python looks for dead ones in circles; by default after 700, which took
@@ -67,15 +67,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit code."""
     gc.set_threshold(_NEW_OBJECTS)
     open_standard_streams()
-    output = Output(sys.stdout)
-    with redirect_stdout(output), redirect_stderr(Lasting(sys.stderr)):
+    with redirect_stdout(Output(sys.stdout)):
         try:
             words = sys.argv[1:] if arguments is None else arguments
             given = build_parser("".join(words[:1])).parse_args(words)
             check_execution(given)
             code = int(given.execute(given))
             # What waits in the buffer may still be refused; at exit nobody could say so.
-            output.flush()
+            sys.stdout.flush()
             return code
         except FedreproError as error:
             complain(str(error))
@@ -83,9 +82,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except KeyboardInterrupt:
             complain("interrupted; finished trials are kept, and the same command goes on")
             return 130
+        except BrokenPipeError:  # the reader has left, as `head` does
+            discard_output()
+            return 141
         except OSError as error:
             place = f"{error.filename}: " if error.filename else ""
-            output.discard()
+            discard_output()
             complain(f"{place}{error.strerror or error}")
             return 2
 

@@ -10,6 +10,7 @@ import argparse
 import contextlib
 import math
 import os
+import re
 import sys
 import tomllib
 import typing
@@ -26,6 +27,8 @@ from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.spec.problems import InvalidSpecError, Problem
 from fedrepro.benchmark.spec.settings import FIXED, PRECISION
 
+_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+_LONGEST_S = 1e8
 _ANYWHERE = (("local", "auto"), ("local", "cpu"))
 """Executor and device that every machine has, which is known without torch."""
 
@@ -98,21 +101,6 @@ def add_cells(parser: argparse.ArgumentParser, tables: bool = True) -> None:
     number = whole_number(1, limits.TRIALS)
     parser.add_argument("--trials", type=number, metavar="N", help="instead of the profile's")
     add_series(parser)
-    add_profile(parser)
-
-
-def add_series(parser: argparse.ArgumentParser) -> None:
-    """Which independent series of trials."""
-    parser.add_argument(
-        "--series",
-        type=whole_number(0, limits.TRIALS),
-        metavar="N",
-        help="trials of another series, which shares no random number with the profile's",
-    )
-
-
-def add_profile(parser: argparse.ArgumentParser) -> None:
-    """Under which profile, and with which changes of settings."""
     parser.add_argument(
         "--profile",
         metavar="PROFILE",
@@ -130,7 +118,25 @@ def add_profile(parser: argparse.ArgumentParser) -> None:
         help="change a setting of every run (training.rounds=3); listed as a departure",
     )
     add_precision(parser)
-    add_readings(parser)
+    parser.add_argument(
+        "--reading",
+        dest="readings",
+        action="extend",
+        type=comma_separated,
+        default=[],
+        metavar="READING",
+        help="take another reading of what the paper leaves open (see fedrepro readings PAPER)",
+    )
+
+
+def add_series(parser: argparse.ArgumentParser) -> None:
+    """Which independent series of trials."""
+    parser.add_argument(
+        "--series",
+        type=whole_number(0, limits.TRIALS),
+        metavar="N",
+        help="trials of another series, which shares no random number with the profile's",
+    )
 
 
 def add_precision(parser: argparse.ArgumentParser) -> None:
@@ -140,19 +146,6 @@ def add_precision(parser: argparse.ArgumentParser) -> None:
         choices=typing.get_args(FIXED[PRECISION]),
         help="in which numbers networks multiply, a reading where the paper does not say "
         "(default: the paper's, else float32)",
-    )
-
-
-def add_readings(parser: argparse.ArgumentParser) -> None:
-    """Under which readings of what the paper leaves open."""
-    parser.add_argument(
-        "--reading",
-        dest="readings",
-        action="extend",
-        type=comma_separated,
-        default=[],
-        metavar="READING",
-        help="take another reading of what the paper leaves open (see fedrepro readings PAPER)",
     )
 
 
@@ -218,14 +211,14 @@ def add_execution(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--time-limit",
-        type=_seconds,
+        type=seconds,
         metavar="S",
         help="seconds after which a trial counts as hung; 0 for never "
         "(default: 20 times the longest finished one of its kind, at least 1800)",
     )
     parser.add_argument(
         "--checkpoint-every",
-        type=_seconds,
+        type=seconds,
         default=300.0,
         metavar="S",
         help="seconds after which a trial saves itself before its next round or epoch, to go on "
@@ -258,26 +251,22 @@ def whole_number(least: int, most: float = math.inf) -> Callable[[str], int]:
     """Reads a whole number that is neither below `least` nor above `most`."""
 
     def number(text: str) -> int:
-        try:
-            value = int(text)
-        except ValueError:
-            raise argparse.ArgumentTypeError(f"{text!r} is no whole number") from None
-        if value < least:
-            raise argparse.ArgumentTypeError(f"{value} is not at least {least}")
-        if value > most:
-            raise argparse.ArgumentTypeError(f"{value} is more than {most}")
-        return value
+        with contextlib.suppress(ValueError):
+            if least <= int(text) <= most:
+                return int(text)
+        limit = "" if most == math.inf else f" and at most {most}"
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least {least}{limit}")
 
     return number
 
 
-def _seconds(text: str) -> float:
-    """A finite number of at least 0."""
-    with contextlib.suppress(ValueError):
-        number = float(text)
-        if 0 <= number < math.inf:
-            return number
-    raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
+def seconds(text: str) -> float:
+    """Seconds of `900`, `900s`, `15m`, `2h` or `1d`."""
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([smhd]?)", text.strip(), re.ASCII)
+    value = float(found[1]) * _UNITS[found[2]] if found else -1.0
+    if not 0 <= value <= _LONGEST_S:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time such as 15m, 900s or 2h")
+    return value
 
 
 def execution_options(given: argparse.Namespace) -> dict[str, Any]:
@@ -314,16 +303,6 @@ def parse_sets(pairs: list[str]) -> list[tuple[str, object]]:
             raise FedreproError(f"--set {path.strip()}: {problem}")
         parsed.append((path.strip(), value))
     return parsed
-
-
-def changed_settings(given: argparse.Namespace) -> list[tuple[str, object]]:
-    """What `--set` and `--precision` change, as (path, value); raises as `parse_sets`."""
-    return [*parse_sets(given.sets), *changed_precision(given)]
-
-
-def changed_precision(given: argparse.Namespace) -> list[tuple[str, object]]:
-    """What `--precision` changes, as (path, value)."""
-    return [] if given.precision is None else [(PRECISION, given.precision)]
 
 
 def papers_with_profile(given: argparse.Namespace, root: Folders) -> Iterator[Paper]:
@@ -364,6 +343,7 @@ def chosen_plan(given: argparse.Namespace, paper: Paper) -> Plan:
     from fedrepro.benchmark.planning.plan import make_plan
     from fedrepro.benchmark.spec.readings import under
 
+    precision = [] if given.precision is None else [(PRECISION, given.precision)]
     return make_plan(
         under(paper, given.readings),
         given.profile,
@@ -372,7 +352,7 @@ def chosen_plan(given: argparse.Namespace, paper: Paper) -> Plan:
         on=given.on,
         trials=given.trials,
         series=given.series,
-        sets=changed_settings(given),
+        sets=[*parse_sets(given.sets), *precision],
     )
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 
 from fedrepro.benchmark.errors import SpecError
-from fedrepro.benchmark.judging.trials import Finished, find_trial
-from fedrepro.benchmark.planning.plan import Plan
 from fedrepro.benchmark.printable import printable
 from fedrepro.benchmark.spec.folders import Folders
 from fedrepro.benchmark.spec.load import load_paper
@@ -35,10 +33,11 @@ def choose_profile(
     if given.profile is not None:
         return
     given.profile = _FIRST
-    if next(store.records(), None) is None:
-        return
-    for name in _profiles(ids, root):
-        if any(_has_trials(given, name, paper, store) for paper in _papers(ids, root)):
+    stored = {record.run for record in store.records()}
+    papers = list(_sound(ids, root)) if stored else []
+    names = (_FIRST, *(name for paper in papers for name in paper.profiles))
+    for name in dict.fromkeys(names):
+        if any(_is_stored(given, name, paper, stored) for paper in papers):
             given.profile = name
             break
     if given.profile != _FIRST:
@@ -46,32 +45,24 @@ def choose_profile(
         print(printable(f"{said} (--profile asks for another)"), file=sys.stderr)
 
 
-def _profiles(ids: Sequence[str], root: Folders) -> Iterator[str]:
-    """Reduced, then the others; specs are read for these only if it comes to them."""
-    yield _FIRST
-    names = dict.fromkeys(name for paper in _papers(ids, root) for name in paper.profiles)
-    yield from (name for name in names if name != _FIRST)
-
-
-def _papers(ids: Sequence[str], root: Folders) -> Iterator[Paper]:
-    """One by one, those whose specs are sound; whoever reads the others says what is wrong."""
+def _sound(ids: Sequence[str], root: Folders) -> Iterator[Paper]:
+    """The papers whose specs are sound; whoever reads the others says what is wrong."""
     for id in ids:
         with suppress(SpecError):
             yield load_paper(id, root)
 
 
-def _has_trials(given: argparse.Namespace, profile: str, paper: Paper, store: Store) -> bool:
-    """Whether a trial of the chosen cells is stored or has failed.
+def _is_stored(
+    given: argparse.Namespace, profile: str, paper: Paper, stored: Collection[str]
+) -> bool:
+    """Whether a trial of the chosen cells is stored.
 
     Counted costs are left out: they are the same runs under every profile.
     """
-    plan: Plan | None = None
-    if profile in paper.profiles:
-        with suppress(SpecError):  # a selection that this profile does not have
-            plan = chosen_plan(argparse.Namespace(**{**vars(given), "profile": profile}), paper)
-    found = (
-        find_trial(store, run, seed, include_stale=getattr(given, "stale", False))
-        for run, seed in ([] if plan is None else plan.trials_to_run())
-        if run.stage != "costs"
-    )
-    return any(isinstance(one, Finished) or one.failed for one in found)
+    if profile not in paper.profiles:
+        return False
+    try:
+        plan = chosen_plan(argparse.Namespace(**{**vars(given), "profile": profile}), paper)
+    except SpecError:  # a selection that this profile does not have
+        return False
+    return any(run.key in stored for run in plan.runs if run.stage != "costs")

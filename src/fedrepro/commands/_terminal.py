@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import codecs
+import io
 import json
 import os
 import re
@@ -10,7 +10,7 @@ import shutil
 import sys
 import textwrap
 from contextlib import suppress
-from typing import TextIO
+from typing import Any, TextIO
 
 from fedrepro.benchmark.printable import printable
 from fedrepro.methods import registry
@@ -58,8 +58,9 @@ def folded(line: str, indent: int = 2) -> str:
 
 
 def print_json(plain: object) -> None:
-    """Prints plain data as JSON, a value a line."""
-    print(json.dumps(plain, indent=1, ensure_ascii=False))
+    """Prints plain data as JSON, a value a line, in letters that standard output has."""
+    narrow = "utf" not in (sys.stdout.encoding or "utf").lower()
+    print(json.dumps(plain, indent=1, ensure_ascii=narrow))
 
 
 def complain(sentence: str) -> None:
@@ -75,78 +76,35 @@ def complain_of_plugins() -> None:
             complain(f"{kind} '{name}' is left out: {why}")
 
 
-class Lasting:
-    """A stream in the place of standard output or error, which outlasts its reader.
+class Output:
+    """Standard output, for what commands print: text from specs, paths and records is `printable`.
 
-    A reader who has left (`2>&1 | head`) does not end the command, which has an exit code to find.
+    What it does not say itself, the stream says.
     """
 
-    def __init__(self, stream: TextIO | None) -> None:
-        self._stream = open(os.devnull, "w") if stream is None else stream  # noqa: SIM115, PTH123
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
 
-    @property
-    def encoding(self) -> str:
-        return getattr(self._stream, "encoding", None) or "utf-8"
-
-    def isatty(self) -> bool:
-        return self._stream.isatty()
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        try:
-            self._stream.write(text)
-        except BrokenPipeError:
-            self.discard()
+        parts = _OWN.split(text) if self._stream.isatty() else [text]
+        parts[::2] = map(printable, parts[::2])
+        self._stream.write("".join(parts))
         return len(text)
-
-    def flush(self) -> None:
-        try:
-            self._stream.flush()
-        except BrokenPipeError:
-            self.discard()
-
-    def discard(self) -> None:
-        """Sends what the stream still holds to nowhere, or Python would complain at exit."""
-        with suppress(OSError, ValueError):  # no file behind the stream
-            os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
-
-
-class Output(Lasting):
-    """Standard output, for what commands print.
-
-    Text from specs, paths and records is shown `printable`. A letter that the stream's encoding
-    lacks is written as JSON spells it, \\u00e9, so that JSON stays JSON.
-    """
-
-    def write(self, text: str) -> int:
-        if self.isatty():
-            parts = _OWN.split(text)
-            parts[::2] = map(printable, parts[::2])
-            shown = "".join(parts)
-        else:
-            shown = printable(text)
-        super().write(shown.encode(self.encoding, "json-escape").decode(self.encoding))
-        return len(text)
-
-
-def _as_json_escapes(error: UnicodeError) -> tuple[str, int]:
-    if not isinstance(error, UnicodeEncodeError):
-        raise error
-    halves = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
-    codes = (halves[i : i + 2].hex() for i in range(0, len(halves), 2))
-    return "".join(f"\\u{code}" for code in codes), error.end
-
-
-codecs.register_error("json-escape", _as_json_escapes)
 
 
 def open_standard_streams() -> None:
-    """Gives nowhere to standard streams that were closed (`>&-`).
+    """Opens a standard output that was closed, and lets no letter that a stream lacks stop it."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
-    Otherwise the next file that is opened takes the number of a stream, and receives what children
-    print.
-    """
-    for number in range(3):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number
+
+def discard_output() -> None:
+    """Sends what standard output still holds to nowhere, or Python would complain at exit."""
+    with suppress(OSError, ValueError):  # no file behind the stream
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import argparse
 import math
-import re
 import sys
 from collections.abc import Mapping
 
 from fedrepro.benchmark.planning.plan import Plan
 from fedrepro.benchmark.store.store import Store
-from fedrepro.commands._options import execution_options
-
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-_LONGEST_S = 1e8
+from fedrepro.commands._options import execution_options, seconds
 
 
 def add_until_decided(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +21,7 @@ def add_until_decided(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--budget",
-        type=seconds_of,
+        type=seconds,
         metavar="TIME",
         help="end after so long (15m, 900s, 2h); finished trials are kept and reported, and the "
         "same command goes on with the others",
@@ -71,12 +67,3 @@ def trained_until_decided(plan: Plan, store: Store, given: argparse.Namespace) -
     )
     print(done.summary, file=sys.stderr)
     return done.not_run
-
-
-def seconds_of(text: str) -> float:
-    """Seconds of `15m`, `900s` or `2h`."""
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([smhd])", text.strip(), re.ASCII)
-    seconds = float(found[1]) * _SECONDS[found[2]] if found else -1.0
-    if not 0 <= seconds <= _LONGEST_S:
-        raise argparse.ArgumentTypeError(f"{text!r} is no time such as 15m, 900s or 2h")
-    return seconds
