@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from functools import cache
+from typing import TYPE_CHECKING
 
 from fedrepro.benchmark.planning.plan import Plan
-from fedrepro.benchmark.planning.summary import Summary, TimeEstimator, Trial, summarize
 from fedrepro.benchmark.store.store import Store
 from fedrepro.commands._options import (
     add_cells,
@@ -23,6 +23,9 @@ from fedrepro.commands._options import (
     specs,
 )
 from fedrepro.commands._terminal import print_json
+
+if TYPE_CHECKING:
+    from fedrepro.benchmark.planning.summary import Summary, TimeEstimator, Trial
 
 HELP = "say how many unique runs a profile needs, how many cells share them, and the time"
 EXAMPLE = "fedrepro plan cpcfl --profile paper --device cuda --jobs 1"
@@ -47,6 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(given: argparse.Namespace) -> int:
     """Prints the plan, of several papers a line each and all of it; 3 if it holds no run."""
+    from fedrepro.benchmark.planning.summary import summarize
+
     alone = len(given.papers) == 1
     if not alone:
         refuse_selection(given)
