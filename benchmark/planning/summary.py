@@ -16,8 +16,6 @@ from .plan import Plan
 Trial = tuple[RunConfig, int]
 """A run and a seed."""
 
-UNCERTAINTY = "expect a factor of up to 3"
-
 
 @dataclass(frozen=True)
 class Estimate:
@@ -38,32 +36,35 @@ class Estimate:
     longest: tuple[RunConfig, float] | None
 
     @property
+    def left(self) -> int:
+        """Trials of unmeasured kinds."""
+        return sum(self.unmeasured.values())
+
+    @property
     def said(self) -> str:
         """In a few words."""
-        left = sum(self.unmeasured.values())
-        if left == self.trials:
+        if self.longest is None:
             return "no time has been measured yet"
-        more = f", and {left} trials of unmeasured kinds" if left else ""
+        more = f", and {self.left} trials of unmeasured kinds" if self.left else ""
         return f"about {duration(self.seconds)}{more}"
 
     def lines(self) -> list[str]:
         """For a reader: the time, what it is made from, and the longest trial."""
-        left = sum(self.unmeasured.values())
         slots = f"{self.workers} {'process' if self.workers == 1 else 'processes'} on {self.device}"
         lines = []
         if self.longest is not None:
             run, seconds = self.longest
-            scaled = self.trials - left - self.own
+            known = self.trials - self.left
             lines = [
-                f"about {duration(self.seconds)} for {self.trials - left} trials with {slots}: "
-                f"{self.own} by stored trials of the same run, {scaled} by those of their kind, "
-                f"scaled by multiply-adds ({UNCERTAINTY})",
+                f"about {duration(self.seconds)} for {known} trials with {slots}: {self.own} by "
+                f"stored trials of the same run, {known - self.own} by those of their kind, "
+                "scaled by multiply-adds (expect a factor of up to 3)",
                 f"longest trial: about {duration(seconds)}, {run.key} ({run.description})",
             ]
-        if left:
+        if self.left:
             lines.append(
-                f"no time for {left} trials of {len(self.unmeasured)} kinds: nothing like them is "
-                f"stored that ran on {self.device}; `--measure` trains short trials to find out"
+                f"no time for {self.left} trials of {len(self.unmeasured)} kinds: nothing like "
+                f"them is stored that ran on {self.device}; `--measure` trains short trials of each"
             )
         return lines
 
@@ -73,7 +74,7 @@ class Estimate:
         longest = self.longest and {"key": self.longest[0].key, "seconds": self.longest[1]}
         return {
             **{name: getattr(self, name) for name in names},
-            "unmeasured": sum(self.unmeasured.values()),
+            "unmeasured": self.left,
             "longest": longest,
         }
 

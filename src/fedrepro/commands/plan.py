@@ -60,9 +60,7 @@ def execute(given: argparse.Namespace) -> int:
     size: Counter[str] = Counter()
     missing: dict[Trial, None] = {}
     plain = []
-    for paper in papers_with_profile(
-        given, specs(given)
-    ):  # one by one: not all plans of a large suite are held
+    for paper in papers_with_profile(given, specs(given)):
         plan = chosen_plan(given, paper)
         if given.measure:
             _measure(plan, store, estimator(), given)
