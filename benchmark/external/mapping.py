@@ -1,8 +1,8 @@
-"""A map of exports: a TOML file that says which file of a tool is which cell and seed."""
+"""Files of results; a TOML map of exports says which file of a tool is which cell and seed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -15,7 +15,7 @@ from ..spec.fields import At, Text
 from ..spec.model import Paper
 from ..spec.problems import InvalidSpecError, Reporter, validate
 from .binding import cell_of
-from .rows import Row, joined, name_of, read_text
+from .rows import Row, joined, name_of, read_rows, read_text
 from .tools import READERS, Curves, choose, value_at
 
 RESULTS = "results"
@@ -41,6 +41,18 @@ class _Entry(BaseModel):
     round: At | None = None
     offset: int = 0
     unit: Text | None = None
+
+
+def read_files(files: Sequence[Path], paper: Paper) -> list[Row]:
+    """The results in all files: TOML maps of exports, JSON lines, and else CSV.
+
+    Raises `FedreproError` for a file that cannot be read.
+    """
+    rows: list[Row] = []
+    for file in files:
+        is_map = file.suffix.lower() == ".toml"
+        rows += read_map(file, paper) if is_map else read_rows(file, paper.id)
+    return rows
 
 
 def read_map(file: Path, paper: Paper) -> list[Row]:

@@ -20,7 +20,7 @@ import torch
 
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import StoreError
-from fedrepro.benchmark.external.files import read_files
+from fedrepro.benchmark.external.mapping import read_files
 from fedrepro.benchmark.judging import comparison
 from fedrepro.benchmark.judging.external import judge_external
 from fedrepro.benchmark.judging.judge import judge

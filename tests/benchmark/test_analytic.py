@@ -51,10 +51,6 @@ def test_flops_of_table_e22s_resnets_print_as_published(depth: int, printed: str
     assert verdict.working
 
 
-def test_flops_of_the_other_block_version_do_not() -> None:
-    assert judge_analytic(cell("1.42", "flops", resnet(50, "v1.5"), "G")).word == "MISPRINT?"
-
-
 def test_flops_of_the_default_cnn_do_not_print_as_published_biases_counted_or_not() -> None:
     """Its strides were inferred from this very number, so that it is not convicted by them."""
     verdict = judge_analytic(cell("0.17", "flops", CNN, "G"))

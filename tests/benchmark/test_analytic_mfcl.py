@@ -274,17 +274,6 @@ def test_networks_are_measured_as_torchvisions_are(
     assert found.weights == sum(v.numel() for v in module.parameters())
 
 
-def test_vgg_is_measured_as_torchvisions_is_dense_layers_included() -> None:
-    ensure_torchvision()
-    models = pytest.importorskip("torchvision.models")
-    with torch.device("meta"):
-        module = models.vgg16_bn(weights=None)
-        convolved, multiply_adds = hooked(module, torch.zeros(1, 3, 224, 224))
-    found = measure(VGG(classifier="imagenet"), 3, 224)
-    assert (found.convolved, found.multiply_adds) == (convolved, multiply_adds)
-    assert found.weights == sum(v.numel() for v in module.parameters()) == 138_365_992
-
-
 def test_plain_layers_are_measured_as_torchs_are() -> None:
     layers = (
         Convolution(3, 4, 7, 2, 3),

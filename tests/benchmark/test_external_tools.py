@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.external.files import read_files
-from fedrepro.benchmark.external.mapping import read_map
+from fedrepro.benchmark.external.mapping import read_files, read_map
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.model import Paper
 
@@ -142,8 +141,7 @@ def test_what_a_map_cannot_mean_is_said_in_one_line(
 @pytest.mark.parametrize("tool", ["flower", "wandb", "mlflow"])
 @pytest.mark.parametrize(
     "content",
-    [b"", b"{}", b"[]", b"\xff\xfe", b"[" * 10_000, b'{"metrics_distributed": {"a": [[1]]}}',
-     b'{"metrics_distributed": {"a": 3}}', b'{"losses_distributed": 3}', b"Step\n1,2\n",
+    [b"", b"[" * 10_000, b'{"metrics_distributed": {"a": [[1]]}}', b'{"losses_distributed": 3}',
      b"Step,a\nx,1\n", b"run_id,key,value,step\na,b,c,d\n"],
 )  # fmt: skip
 def test_an_export_that_is_none_is_one_line(

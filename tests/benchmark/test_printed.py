@@ -59,12 +59,6 @@ def test_what_is_printed_again_reads_the_same(
     assert (printed.text, printed.sd, printed.approximate) == (text, sd, bool(about))
 
 
-@given(st.text())
-def test_any_text_reads_and_reads_back(text: str) -> None:
-    printed = Printed.parse(text)
-    assert Printed.parse(str(printed)) == printed
-
-
 @pytest.mark.parametrize(
     ("text", "value", "sd"),
     [

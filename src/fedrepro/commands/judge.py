@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from fedrepro.benchmark.external.files import read_files
+from fedrepro.benchmark.external.mapping import read_files
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.store.files import path_segment
 from fedrepro.commands._judged import command_line, show

@@ -87,33 +87,6 @@ def test_relation_that_cannot_be_meant_is_one_clear_error(
     assert message in str(error.value)
 
 
-def test_spec_holds_relations_and_readings(tmp_path: Path) -> None:
-    loaded = load(
-        tmp_path,
-        """
-[[relations]]
-id = "bits"
-says = "32 bits each"
-holds = "'{row}' at 'bits' = '{row}' at 'size' * 32"
-rows = ["A"]
-[[claims]]
-id = "much"
-says = "many bits"
-holds = "'A' at 'bits' > 9"
-vague = "many"
-[[claims]]
-id = "more"
-says = "more bits than values"
-holds = "'A' at 'bits' > 'A' at 'size'"
-reading_of = "much"
-""",
-    )
-    table = loaded.table("1")
-    assert table.relations[0].rows == ("A",)
-    assert table.claims[0].vague == "many"
-    assert table.claims[1].reading_of == "much"
-
-
 def test_reading_of_a_claim_that_is_not_there_names_the_nearest(tmp_path: Path) -> None:
     claims = """
 [[claims]]

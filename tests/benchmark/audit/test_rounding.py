@@ -18,7 +18,6 @@ from fedrepro.benchmark.audit.rounding import (
     can_be_one_value,
     can_meet,
     interval,
-    mean_of,
     rounded,
     sd_fits,
     squares_of,
@@ -57,13 +56,6 @@ def test_least_sum_of_squares_is_that_of_a_numerical_minimum(
     assert float(squares_of(values)[0]) == pytest.approx(found.fun, abs=1e-5)
 
 
-def test_bound_for_many_values_encloses_what_corners_give() -> None:
-    values = [(Fraction(i), Fraction(i + 1)) for i in range(13)]
-    spread_out = [*range(7), *range(8, 14)]
-    mean = Fraction(sum(spread_out), 13)
-    assert squares_of(values)[1] >= sum((x - mean) ** 2 for x in spread_out)
-
-
 @pytest.mark.parametrize(("ddof", "fits"), [(0, True), (1, False)])
 def test_population_and_sample_sd_are_told_apart(ddof: int, fits: bool) -> None:
     trials = ["42.73", "41.53", "43.67", "43.03", "42.67"]
@@ -71,20 +63,11 @@ def test_population_and_sample_sd_are_told_apart(ddof: int, fits: bool) -> None:
     assert sd_fits(squares_of(values), len(values) - ddof, Decimal("0.69")) is fits
 
 
-def test_single_trial_has_no_sample_sd() -> None:
-    assert not sd_fits((Fraction(0), Fraction(0)), 0, Decimal("0.0"))
-
-
 def test_touching_intervals_meet_but_are_not_one_value() -> None:
     one, other = rounded(Decimal("84.5")), rounded(Decimal("84.6"))
     assert can_meet(one, other)
     assert not can_be_one_value(one, other)
     assert can_be_one_value(one, rounded(Decimal("84.55")))
-
-
-def test_mean_has_the_half_unit_of_its_values() -> None:
-    values = [rounded(Decimal("1.0")), rounded(Decimal("2.0"))]
-    assert mean_of(values) == (Fraction(145, 100), Fraction(155, 100))
 
 
 @settings(deadline=None)

@@ -107,12 +107,6 @@ def test_spread_off_the_grid_beside_spreads_on_it(cell: Make, paper: Make) -> No
     assert table.computed == ("2 of 3 can; 50.0 ± 8.2 is that of 40.00, 50.00, 60.00, for example")
 
 
-def test_odd_sum_has_odd_squares() -> None:
-    # GRIMMER: with sum 1 of two values on one image each, only (0, 1) is left.
-    assert is_possible(ask("50", "50", 1, 2, 0))
-    assert not is_possible(ask("50", "40", 1, 2, 0))
-
-
 def test_spread_beyond_what_percentages_can_have(cell: Make, paper: Make) -> None:
     made = paper(
         cell("90.0", column="mean", experiment={"method": "m", "clients": {"count": 100}}),

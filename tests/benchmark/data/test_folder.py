@@ -75,12 +75,6 @@ def test_class_folders_that_are_numbers_are_ordered_as_numbers(tmp_path: Path) -
     assert loaded.portion.images[:, 0, 5, 5].tolist() == list(range(100))
 
 
-def test_images_of_a_grey_set_have_one_channel(tmp_path: Path) -> None:
-    for label in range(10):
-        save(tmp_path / "mnist" / "test" / str(label) / "x.png", label, mode="L")
-    assert load("mnist", "test", data_dir=tmp_path).portion.images.shape == (10, 1, 6, 6)
-
-
 def test_a_folder_is_decoded_again_only_if_it_changed(photos: Path, decoded: list[int]) -> None:
     before, again = (load("stl10", "train", data_dir=photos).checksum for _ in range(2))
     assert (before, decoded) == (again, [20])
@@ -138,14 +132,3 @@ def test_a_missing_class_and_an_empty_folder_are_said(photos: Path) -> None:
         image.unlink()
     with pytest.raises(DataError, match="holds no images"):
         load("stl10", "unlabeled", data_dir=photos)
-
-
-@pytest.mark.data
-def test_jpeg_copies_of_cifar10_are_complete_and_not_the_release() -> None:
-    folder = Path(os.environ.get("FEDREPRO_DATA", "data"))
-    if not (folder / "cifar10" / "test").is_dir():
-        pytest.skip(f"no cifar10 image folder in {folder}")
-    loaded = load("cifar10", "test", data_dir=folder)
-    assert loaded.portion.labels is not None
-    assert torch.bincount(loaded.portion.labels).tolist() == [1000] * 10
-    assert not loaded.is_release

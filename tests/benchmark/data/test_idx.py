@@ -115,15 +115,6 @@ def test_files_are_read_as_torchvision_reads_them(
     assert (loaded.n_classes, loaded.is_release, loaded.note) == (10, True, None)
 
 
-def test_gzipped_files_hold_the_same(mnist: dict[str, Path], tmp_path: Path) -> None:
-    plain = load("mnist", "train", data_dir=tmp_path)
-    for path in mnist.values():
-        path.with_name(path.name + ".gz").write_bytes(gzip.compress(path.read_bytes()))
-        path.unlink()
-    zipped = load("mnist", "train", data_dir=tmp_path)
-    assert (zipped.checksum, zipped.is_release) == (plain.checksum, True)
-
-
 def test_emnist_stands_upright(tmp_path: Path) -> None:
     files = write(tmp_path, Emnist)
     stored = np.frombuffer(files["train images"].read_bytes()[16:], np.uint8).reshape(-1, 28, 28)

@@ -9,7 +9,6 @@ from PIL import Image
 from torch import Tensor
 
 from fedrepro.benchmark.data.images import prepare
-from tests.whole_torchvision import ensure_torchvision
 
 
 def noise(n: int, channels: int, size: int) -> Tensor:
@@ -30,15 +29,6 @@ def test_resizing_is_that_of_pillow(size: int, wanted: int) -> None:
             picture = Image.fromarray(image.permute(1, 2, 0).numpy())
             expected = np.asarray(picture.resize((wanted, wanted), Image.Resampling.BILINEAR))
             assert np.abs(expected.astype(int) - out.permute(1, 2, 0).numpy()).max() <= 1
-
-
-def test_resizing_is_that_of_torchvision() -> None:
-    ensure_torchvision()
-    from torchvision.transforms.v2 import functional
-
-    images = noise(5, 3, 32)
-    expected = functional.resize(images.float(), [96, 96], antialias=True).round()
-    assert torch.equal(prepare(images, image_size=96), expected.to(torch.uint8))
 
 
 def test_colour_becomes_grey_as_in_pillow() -> None:
@@ -76,11 +66,6 @@ def test_chunks_leave_no_seam(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = prepare(images, image_size=12, channels=3)
     monkeypatch.setattr("fedrepro.benchmark.data.images._CHUNK", 3)
     assert torch.equal(prepare(images, image_size=12, channels=3), whole)
-
-
-def test_images_that_fit_already_are_not_copied() -> None:
-    images = noise(2, 3, 8)
-    assert prepare(images, image_size=8, channels=3) is images
 
 
 def test_strange_channels_are_refused() -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,6 @@ from fedrepro.benchmark.data.base import data_folder
 from fedrepro.benchmark.data.images import prepare
 from fedrepro.benchmark.errors import DataError
 from fedrepro.methods.data.federation import Federation, ImageSet
-from fedrepro.methods.data.partitions.base import Partition
 from fedrepro.methods.data.partitions.class_groups import ClassGroups
 from fedrepro.methods.seeds import Seeds
 
@@ -34,13 +32,6 @@ def fashion(tmp_path: Path) -> Path:
             path.parent.mkdir(parents=True, exist_ok=True)
             Image.fromarray(np.full((8, 8), 10 * label + i, dtype=np.uint8)).save(path)
     return tmp_path
-
-
-def test_unlabeled_means_training_images_without_labels(fashion: Path) -> None:
-    train = load("fashion-mnist", "train", data_dir=fashion).portion
-    unlabeled = load("fashion-mnist", "unlabeled", data_dir=fashion).portion
-    assert unlabeled.labels is None
-    assert torch.equal(unlabeled.images, train.images)
 
 
 def test_halves_of_the_training_part_are_disjoint_and_complete(fashion: Path) -> None:
@@ -73,12 +64,6 @@ def test_more_images_than_there_are_is_an_error(images: int, fashion: Path) -> N
 def test_an_unknown_part_lists_the_parts() -> None:
     with pytest.raises(DataError, match="digits has no part 'valid'; parts are train, train-a"):
         load("digits", "valid")
-
-
-def test_images_are_brought_to_size_and_channels() -> None:
-    small, large = load("digits", "test"), load("digits", "test", image_size=12, channels=3)
-    assert torch.equal(large.portion.images, prepare(small.portion.images, None, 12, 3))
-    assert large.checksum == small.checksum
 
 
 def test_the_checksum_covers_images_and_labels() -> None:
@@ -134,26 +119,6 @@ def test_only_images_in_use_are_kept_and_every_client_has_its_own() -> None:
     assert kept.n_shared_images() == dealt.n_shared_images()
 
 
-def test_size_and_channels_do_not_change_who_holds_what() -> None:
-    small, large = federation(), federation(12, 3)
-    assert large.train.images.shape[1:] == (3, 12, 12)
-    assert torch.equal(large.test.images, prepare(small.test.images, None, 12, 3))
-    assert all(map(torch.equal, small.train_of, large.train_of))
-
-
-def test_only_images_in_use_are_brought_to_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    resized: list[int] = []
-
-    def counting(images: torch.Tensor, index: torch.Tensor, *rest: int | None) -> torch.Tensor:
-        resized.append(len(index))
-        return prepare(images, index, *rest)
-
-    train, test = load("digits", "train"), load("digits", "test")
-    monkeypatch.setattr("fedrepro.benchmark.data.loading.prepare", counting)
-    kept = build_federation(SMALL, train, test, Seeds(0), 12, 3)
-    assert resized == [len(kept.train), len(kept.test)]
-
-
 def test_unlabelled_images_are_brought_to_size_and_dealt_beside_the_labelled_ones() -> None:
     train, test = load("digits", "train"), load("digits", "test")
     other = load("digits", "unlabeled")
@@ -173,16 +138,3 @@ def test_data_that_cannot_be_dealt_are_an_error_that_names_them() -> None:
     other = Loaded(digits.portion, 47, "", True, None, "elsewhere")
     with pytest.raises(DataError, match="10 classes and test data 47"):
         build_federation(SMALL, digits, other, Seeds(0))
-
-
-@dataclass(frozen=True)
-class _Nothing(Partition):
-    def deal(self, train: ImageSet, test: ImageSet, n_classes: int, seeds: Seeds) -> Federation:
-        empty = (torch.zeros(0, dtype=torch.int64), torch.arange(2))
-        return Federation(train, test, empty, empty, torch.zeros(2, dtype=torch.int64), n_classes)
-
-
-def test_a_client_may_hold_nothing() -> None:
-    digits = load("digits", "train")
-    kept = build_federation(_Nothing(), digits, digits, Seeds(0))
-    assert [len(index) for index in kept.train_of] == [0, 2]

@@ -88,14 +88,6 @@ def test_digits_are_scikit_learns_stretched_to_bytes_in_disjoint_parts() -> None
     assert not any(originals.values())
 
 
-@pytest.mark.parametrize("part", ["train", "test"])
-def test_parts_of_digits_have_all_classes_alike(part: str) -> None:
-    labels = load("digits", part).portion.labels
-    assert labels is not None
-    counts = torch.bincount(labels, minlength=10)
-    assert int(counts.max() - counts.min()) <= 3
-
-
 def test_the_excerpt_has_as_many_of_each_class_and_no_image_twice() -> None:
     seen = set[bytes]()
     for part, size in (("train", 4000), ("test", 2000), ("unlabeled", 2000)):
