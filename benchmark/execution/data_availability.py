@@ -20,13 +20,11 @@ class DataAvailability:
     """The data sets in one folder; each part is read once.
 
     _found: by part, its checksum, or why it has none.
-    _unreleased: by part that was read and is not known to be the release, what there is to say.
     """
 
     data_dir: Path | None
     download: bool
     _found: dict[Wanted, str | DataError] = field(default_factory=dict)
-    _unreleased: dict[Wanted, str] = field(default_factory=dict)
 
     def problem(self, config: RunConfig) -> str | None:
         """Why training could not read its data, as one sentence; None if it could."""
@@ -36,17 +34,6 @@ class DataAvailability:
                 found = self._found[wanted] = self._load(wanted, download=True)
             if isinstance(found, DataError):
                 return str(found)
-        return None
-
-    def unreleased(self, config: RunConfig) -> str | None:
-        """Why data that are there are not known to be the release, one sentence; None if they are.
-
-        Numbers of such data are shown and never judged.
-        """
-        for wanted in portions_of(config):
-            self._look(wanted)
-            if wanted in self._unreleased:
-                return self._unreleased[wanted]
         return None
 
     def changed(self, config: RunConfig, record: TrialRecord) -> list[str]:
@@ -67,11 +54,8 @@ class DataAvailability:
     def _load(self, wanted: Wanted, *, download: bool) -> str | DataError:
         name, part, images = wanted
         try:
-            found = data.load(name, part, data_dir=self.data_dir, images=images, download=download)
-            if not found.is_release:
-                said = found.note or f"{found.source} is not known to be the release"
-                self._unreleased[wanted] = f"{name}/{part} is not the released files: {said}"
-            return found.checksum
+            loaded = data.load(name, part, data_dir=self.data_dir, images=images, download=download)
+            return loaded.checksum
         except (DataError, LookupError) as error:
             return DataError(str(error))
         except Exception as error:

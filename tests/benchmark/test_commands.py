@@ -318,6 +318,17 @@ def test_plan_measures_what_it_has_no_time_of(
     assert left["longest"]["seconds"] == each[left["longest"]["key"]]["seconds"] > 0
 
 
+def test_what_has_no_data_is_not_measured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    selection = ["plan", "cpcfl", "--tables", "5", "--profile", "paper", "--measure"]
+    where = ["--store", str(tmp_path / "store"), "--data-dir", str(tmp_path), "--jobs", "0"]
+    assert main([*selection, *where]) == 0
+    said = capsys.readouterr()
+    assert "0 trials to train" in said.err
+    assert "no time for " in said.out
+
+
 def test_several_plans_are_a_line_each_and_all_of_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -84,14 +84,17 @@ def execute(given: argparse.Namespace) -> int:
 
 def _measure(plan: Plan, store: Store, known: TimeEstimator, given: argparse.Namespace) -> None:
     """Trains what shows how long the missing trials of a plan take."""
+    from fedrepro.benchmark.execution.data_availability import DataAvailability
     from fedrepro.benchmark.execution.progress import Progress
     from fedrepro.benchmark.execution.run import execute
+    from fedrepro.benchmark.judging.trials import chain
     from fedrepro.benchmark.planning.measuring import to_measure
 
-    missing = {run for run, seed in plan.trials_to_run() if store.find(run, seed) is None}
-    options, progress = execution_options(given), Progress()
-    trials = to_measure(missing, known.of_one)
-    execute(plan, store, trials=trials, download=given.download, progress=progress, **options)
+    data = DataAvailability(given.data_dir, given.download)
+    missing = dict.fromkeys(run for run, seed in plan.trials_to_run() if not store.find(run, seed))
+    runs = [run for run in missing if not any(map(data.problem, chain(run)))]
+    trials = to_measure(runs, known.of_one)
+    execute(plan, store, trials=trials, progress=Progress(), **execution_options(given))
 
 
 def _print(summary: Summary, given: argparse.Namespace, alone: bool) -> None:
