@@ -11,7 +11,6 @@ import pytest
 
 from fedrepro.benchmark.judging.scoreboard import answer, scoreboard
 from fedrepro.benchmark.results import ClaimWord, Report
-from fedrepro.commands import _terminal
 from fedrepro.commands._judged import _print_scoreboard
 from fedrepro.reports import evidence, layout, terminal
 from fedrepro.reports.writers import html, junit, markdown
@@ -55,14 +54,6 @@ def test_a_page_on_several_papers_answers_for_all_and_for_each(worded: Report) -
     for said in (answer(boards), answer(boards[:1])):
         assert said in page
         assert said in text.replace("\\", "")
-
-
-def test_the_title_stands_once(worded: Report) -> None:
-    bare = replace(worded, title="A single title")
-    assert html.render([bare]).count("A single title") == 1
-    assert markdown.render([bare]).count("A single title") == 1
-    other = replace(bare, paper="other", title="Another")
-    assert html.render([bare, other]).count("A single title") == 1
 
 
 def test_a_paper_has_its_address(worded: Report) -> None:
@@ -165,27 +156,3 @@ def test_a_terminal_answers_before_it_counts(
     assert first == "toy, profile reduced"
     assert second.strip() == answer([scoreboard(worded)])
     assert any("1 OPPOSITE HERE" in line for line in others)
-
-
-def test_a_word_that_refutes_nothing_is_not_red(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_terminal, "coloured", lambda: True)
-    red = _terminal.paint("REVERSED").partition("REVERSED")[0]
-    for word in ("OPPOSITE HERE", "PARTLY", "NOT JUDGED", "UNRESOLVED"):
-        assert not _terminal.paint(word).startswith(red)
-
-
-def test_what_a_terminal_paints_survives_the_screening_of_its_text() -> None:
-    class Screen:
-        shown = ""
-        encoding = "utf-8"
-
-        def isatty(self) -> bool:
-            return True
-
-        def write(self, text: str) -> None:
-            self.shown += text
-
-    screen = Screen()
-    painted = "\x1b[36mOPPOSITE HERE\x1b[0m"
-    _terminal.Output(screen).write(painted)  # type: ignore[arg-type]
-    assert screen.shown == painted

@@ -6,7 +6,6 @@ import json
 import re
 import shutil
 import subprocess
-import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,22 +24,6 @@ def small(report: Report) -> Report:
     """A report whose files all name the paper, and that is quickly written."""
     table = replace(report.tables[0], panels=())
     return replace(report, tables=(table,), title="paper-x", paper="paper-x")
-
-
-def test_a_reader_always_finds_every_file_whole(small: Report, tmp_path: Path) -> None:
-    write_report([small], tmp_path)
-    done = threading.Event()
-
-    def write_often() -> None:
-        for _ in range(4):
-            write_report([small], tmp_path)
-        done.set()
-
-    thread = threading.Thread(target=write_often)
-    thread.start()
-    while not done.is_set():
-        assert json.loads((tmp_path / "report.json").read_text("utf-8"))["paper"] == small.paper
-    thread.join()
 
 
 def test_a_format_that_fails_costs_no_other_and_is_one_line(
