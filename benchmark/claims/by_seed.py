@@ -20,7 +20,7 @@ from .nodes import Aggregate, Arithmetic, CellKey, Elementary, Leaf, Node
 
 Values = Mapping[CellKey, Mapping[int, float]]
 """By cell: its trials by seed, in the unit of the table; no entry where nothing was run."""
-Arrays = Mapping[CellKey, NDArray[np.float64]]
+SeedArrays = Mapping[CellKey, NDArray[np.float64]]
 """By cell: its trials at the seeds of a comparison. [seeds]"""
 Branches = list[list[Node]]
 """Differences of single cells: one row must be above zero in all its columns."""
@@ -42,7 +42,7 @@ def paired_seeds(comparison: Elementary, values: Values) -> list[int]:
     return sorted(set(trials[0]).intersection(*trials[1:]))
 
 
-def arrays(comparison: Elementary, values: Values, seeds: Sequence[int]) -> Arrays:
+def arrays(comparison: Elementary, values: Values, seeds: Sequence[int]) -> SeedArrays:
     """The trials of a comparison's cells; what is counted once is the same at every seed."""
     found = {}
     for leaf in comparison.leaves:
@@ -52,7 +52,7 @@ def arrays(comparison: Elementary, values: Values, seeds: Sequence[int]) -> Arra
     return found
 
 
-def evaluate(node: Node, trials: Arrays) -> NDArray[np.float64]:
+def evaluate(node: Node, trials: SeedArrays) -> NDArray[np.float64]:
     """The value of a node trial by trial, not finite where a divisor is zero. [seeds]"""
     match node:
         case Number():
@@ -70,7 +70,7 @@ def evaluate(node: Node, trials: Arrays) -> NDArray[np.float64]:
                 return np.asarray(_SIGNS[node.sign](left, right))
 
 
-def picked(node: Node, trials: Arrays) -> Node:
+def picked(node: Node, trials: SeedArrays) -> Node:
     """The node with the cell of the largest or smallest mean in the place of `max` and `min`."""
     match node:
         case Aggregate(name="max" | "min"):
@@ -83,7 +83,7 @@ def picked(node: Node, trials: Arrays) -> Node:
             return node
 
 
-def branches(node: Node, trials: Arrays) -> Branches:
+def branches(node: Node, trials: SeedArrays) -> Branches:
     """The differences whose signs decide whether the mean of `node` is above zero.
 
     A sum of largest and smallest means is above zero if, for one choice of the cells that raise it,

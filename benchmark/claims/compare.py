@@ -27,7 +27,7 @@ from ..stats.paired import p_above, p_sign, p_t, unanimous
 from ..stats.samples import Sample, describe, mean_interval
 from ..stats.t_tests import p_beyond, p_equivalent
 from .by_seed import (
-    Arrays,
+    SeedArrays,
     arrays,
     branches,
     evaluate,
@@ -118,7 +118,7 @@ class _Trials:
         return replace(self, seeds=self.seeds[:count])
 
     @cached_property
-    def arrays(self) -> Arrays:
+    def arrays(self) -> SeedArrays:
         return arrays(self.comparison, self.context.values, self.seeds)
 
     @property

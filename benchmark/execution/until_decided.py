@@ -29,7 +29,7 @@ ClaimName = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Step:
+class LookStep:
     """The way to one look. look: trials of a run, None for what the plan asks for."""
 
     look: int | None
@@ -44,7 +44,7 @@ class Step:
         return f"{self.open} of {self.claims} claims are open; next{to}: {len(self.trials)} trials"
 
 
-def steps(plan: Plan, store: Store, not_run: Mapping[str, str]) -> Iterator[Step]:
+def steps(plan: Plan, store: Store, not_run: Mapping[str, str]) -> Iterator[LookStep]:
     """The steps in which claims are decided; each is worked out when the one before is trained.
 
     not_run: by run key, why a run cannot be tried; more may be added between steps.
@@ -60,7 +60,7 @@ def steps(plan: Plan, store: Store, not_run: Mapping[str, str]) -> Iterator[Step
         shown = plan if look is None else replace(plan, trials=look, asked={})
         trials = [one for one in _by_seed(shown, wanted) if (one[0].key, one[1]) not in asked]
         asked.update((run.key, seed) for run, seed in trials)
-        yield Step(look, len(runs), len(left), tuple(trials))
+        yield LookStep(look, len(runs), len(left), tuple(trials))
 
 
 def train_until_decided(

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
-from numpy.typing import NDArray
-
+from ...methods.outcome import Arrays
 from ..claims.nodes import CellKey, key_of
 from ..config import RunConfig
 from ..planning.plan import Plan, PlannedCell
@@ -71,7 +69,7 @@ class Evidence:
         """Their records."""
         return [one.record for one in self.finished(config)]
 
-    def arrays(self, config: RunConfig | None, seed: int) -> Mapping[str, NDArray[Any]]:
+    def arrays(self, config: RunConfig | None, seed: int) -> Arrays:
         """The arrays of a trial; none if it is not finished.
 
         Raises `StoreError` if they cannot be read.

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ...methods.outcome import PICTURE
+from ...methods.outcome import PICTURE, Arrays
 from ..planning.plan import PlannedDrawing
 from ..results import CellResult, Series
 from ..spec.model import Figure
@@ -137,9 +137,7 @@ def _pair(xy: NDArray[Any]) -> tuple[list[float], list[float]]:
     return x, y
 
 
-def _arrays(
-    figure: Figure, drawing: PlannedDrawing, evidence: Evidence
-) -> Mapping[str, NDArray[Any]]:
+def _arrays(figure: Figure, drawing: PlannedDrawing, evidence: Evidence) -> Arrays:
     """The arrays of the trial that is drawn; none if it is not finished."""
     seed = int(figure.options.get("trial", 0))
     return evidence.arrays(drawing.config, seed)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from numpy.typing import NDArray
-
+from ...methods.outcome import Arrays
 from ..config import RunConfig
 from ..planning.looks_reached import up_to_last_look
 from ..planning.plan import Plan
@@ -28,7 +26,7 @@ class Finished:
     """
 
     record: TrialRecord
-    arrays: Callable[[], Mapping[str, NDArray[Any]]] = dict
+    arrays: Callable[[], Arrays] = dict
     edited: tuple[str, ...] = ()
 
 
@@ -94,12 +92,9 @@ def find_trial(
     for one in chain(run):
         if not_run and one.key in not_run:
             return Missing(not_run[one.key])
-    stale = store.stale(run, seed)
-    return (
-        Missing(f"stored trials are stale, edited since: {', '.join(stale)}")
-        if stale
-        else (Missing())
-    )
+    if stale := store.stale(run, seed):
+        return Missing(f"stored trials are stale, edited since: {', '.join(stale)}")
+    return Missing()
 
 
 def chain(run: RunConfig | None) -> Iterator[RunConfig]:

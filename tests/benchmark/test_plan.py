@@ -196,3 +196,14 @@ def test_every_empirical_cell_of_cpcfl_has_a_run(profile: str) -> None:
     assert len(plan.runs) < len(plan.cells) / 3
     if profile == "paper":
         assert not any(planned.departures for planned in plan.cells)
+
+
+def test_as_many_trials_as_the_profile_are_fewer_than_the_table_has() -> None:
+    paper = load_paper("calibre")
+    assert not make_plan(paper, "reduced").has_other_trials
+    assert make_plan(paper, "reduced", trials=8).has_other_trials
+
+
+def test_a_setting_is_held_against_selected_tables_alone() -> None:
+    changed = {"clients.classes": 99}
+    assert make_plan(load_paper("calibre"), "reduced", tables=["figure-4"], sets=changed).runs

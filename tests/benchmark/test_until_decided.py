@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,13 +14,14 @@ from hypothesis import strategies as st
 
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.execution.run import Execution
-from fedrepro.benchmark.execution.until_decided import train_until_decided
+from fedrepro.benchmark.execution.until_decided import steps, train_until_decided
 from fedrepro.benchmark.judging.judge import judge
 from fedrepro.benchmark.judging.trials import load_trials
 from fedrepro.benchmark.planning.looks_reached import reached
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.planning.summary import Trial
 from fedrepro.benchmark.results import Report
+from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.model import Claim, Margin, Override, Paper
 from fedrepro.benchmark.store.store import Store
 from fedrepro.methods.outcome import Curve, Outcome
@@ -250,6 +252,15 @@ def test_a_claim_whose_trial_fails_is_left_and_tried_again_by_the_next_run(
     again = Bench(plan, store)
     assert words(again.run())["large"] == "HOLDS"
     assert again.trained[0] == (0.01, 3)
+
+
+def test_until_decided_reaches_the_trials_of_the_table(tmp_path: Path) -> None:
+    plan = make_plan(load_paper("calibre"), "reduced", tables=["1"])
+    (step,) = steps(plan, Store(tmp_path), {})
+    runs = {run for run, _ in step.trials} & plan.shown
+    assert runs
+    for run in runs:
+        assert [seed for one, seed in step.trials if one == run] == list(range(25))
 
 
 @given(st.sets(st.integers(0, 45), max_size=40))
