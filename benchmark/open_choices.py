@@ -9,9 +9,10 @@ from dataclasses import dataclass
 class ReadingResult:
     """An alternative of a choice.
 
-    is_taken: whether this report is under it.
-    only_evaluates: whether it reads the same trials in another way.
-    has_effect: no where it is taken and the profile or `--set` wins over all that it sets.
+    Attributes:
+        is_taken: whether this report is under it.
+        only_evaluates: whether it reads the same trials in another way.
+        has_effect: no where it is taken and the profile or `--set` wins over all that it sets.
     """
 
     name: str
@@ -34,8 +35,9 @@ class ReadingResult:
 class ChoiceResult:
     """Something that the paper leaves open and that can be run in more than one way.
 
-    table: the one that it is about, None for all.
-    taken, why: what is taken unless a reading says otherwise.
+    Attributes:
+        table: the one that it is about, None for all.
+        taken, why: what is taken unless a reading says otherwise.
     """
 
     name: str

@@ -28,13 +28,15 @@ Protocol = Literal["full", "scaled"]
 class Verdict:
     """What may be said about a cell: the word, one sentence of reason, and its numbers.
 
-    difference: reproduced mean minus printed value, in the table's unit.
-    interval: the 90 % interval of the difference (two one-sided tests at 5 %).
-    trials_needed: how many trials would decide, None if none would or the question does not arise.
-    working: lines of arithmetic for analytic cells.
-    if_noisier: of a number that is printed without a spread, here and elsewhere, the word if the
-    paper's spread were so many times ours.
-    stands_to: where REPRODUCED, the largest such ratio up to which it stands.
+    Attributes:
+        difference: reproduced mean minus printed value, in the table's unit.
+        interval: the 90 % interval of the difference (two one-sided tests at 5 %).
+        trials_needed: how many trials would decide, None if none would or the question does not
+            arise.
+        working: lines of arithmetic for analytic cells.
+        if_noisier: of a number that is printed without a spread, here and elsewhere, the word if
+            the paper's spread were so many times ours.
+        stands_to: where REPRODUCED, the largest such ratio up to which it stands.
     """
 
     word: VerdictWord
@@ -62,13 +64,15 @@ class CellUnder:
 class CellResult:
     """One cell, printed and reproduced. Values are in the table's unit (percent or fraction).
 
-    trials: by seed in order, None where a trial is missing.
-    interval: 95 % confidence interval of the mean.
-    command: re-runs this cell.
-    departures: positions, among those of its table, of the departures of the run behind this cell.
-    margin: that its difference is held against.
-    failed: `trial 3: diverged at round 7` for each trial behind this cell that failed.
-    under: what other readings make of the same trials.
+    Attributes:
+        trials: by seed in order, None where a trial is missing.
+        interval: 95 % confidence interval of the mean.
+        command: re-runs this cell.
+        departures: positions, among those of its table, of the departures of the run behind this
+            cell.
+        margin: that its difference is held against.
+        failed: `trial 3: diverged at round 7` for each trial behind this cell that failed.
+        under: what other readings make of the same trials.
     """
 
     row: tuple[str, ...]
@@ -96,15 +100,16 @@ class CellResult:
 class Comparison:
     """One elementary comparison of a claim: 'left op right' in the trials.
 
-    differences: left - right by seed.
-    interval: 95 % confidence interval of their mean.
-    p: one-sided p-value that the comparison holds.
-    p_reversed: one-sided p-value that its opposite holds.
-    relation: the sign between left and right (`>`, `<`, `~`, `=`, ...).
-    superiority: share of the paired trials that go the stated way, a tie counting half.
-    p_t, p_sign: what Student's t and the sign test alone say; `p` is what decides.
-    exact: whether both sides are counted or computed, so that it is decided without a test: then
-    `p` is 0 where it holds and 1 where it does not.
+    Attributes:
+        differences: left - right by seed.
+        interval: 95 % confidence interval of their mean.
+        p: one-sided p-value that the comparison holds.
+        p_reversed: one-sided p-value that its opposite holds.
+        relation: the sign between left and right (`>`, `<`, `~`, `=`, ...).
+        superiority: share of the paired trials that go the stated way, a tie counting half.
+        p_t, p_sign: what Student's t and the sign test alone say; `p` is what decides.
+        exact: whether both sides are counted or computed, so that it is decided without a test:
+            then `p` is 0 where it holds and 1 where it does not.
     """
 
     text: str
@@ -126,13 +131,14 @@ class Comparison:
 class ClaimResult:
     """A claim of the text: what the printed table says of it, and what the trials say.
 
-    p, p_reversed: of all its comparisons together, and that one of them is opposite.
-    p_adjusted: `p` corrected over the claims of the paper that this report tests.
-    shown, opposite: how many of its comparisons are shown, and how many the other way.
-    looks: with how many of the first paired trials it is judged, rising.
-    declared: the trials that were declared beforehand, over which 5 % are spent.
-    trials_needed: of an open claim, how many trials would decide at the differences and spreads
-    seen; None where none would.
+    Attributes:
+        p, p_reversed: of all its comparisons together, and that one of them is opposite.
+        p_adjusted: `p` corrected over the claims of the paper that this report tests.
+        shown, opposite: how many of its comparisons are shown, and how many the other way.
+        looks: with how many of the first paired trials it is judged, rising.
+        declared: the trials that were declared beforehand, over which 5 % are spent.
+        trials_needed: of an open claim, how many trials would decide at the differences and spreads
+            seen; None where none would.
     """
 
     id: str
@@ -180,8 +186,9 @@ def _p_reversed(one: Comparison) -> float:
 class AuditFinding:
     """What the printed numbers say of each other (`benchmark.audit`); it changes no verdict.
 
-    published, computed: the two sides, with the arithmetic.
-    cells: (row, column) of the printed values of this table that it is about.
+    Attributes:
+        published, computed: the two sides, with the arithmetic.
+        cells: (row, column) of the printed values of this table that it is about.
     """
 
     id: str
@@ -251,8 +258,9 @@ class TableResult:
 class ClaimUnder:
     """What a claim comes to under some readings.
 
-    difference, interval: of its weakest comparison, signed so that above zero means that the claim
-    is right; None where nothing was compared.
+    Attributes:
+        difference, interval: of its weakest comparison, signed so that above zero means that the
+            claim is right; None where nothing was compared.
     """
 
     table: str
@@ -275,9 +283,10 @@ class Universe:
 class RunSummary:
     """One unique run behind the cells.
 
-    config: its settings; `start` is the key of the run that it starts from.
-    errors: `trial 3: diverged at round 7` for each trial that failed.
-    source: SHA-256 by file of the code that trained it.
+    Attributes:
+        config: its settings; `start` is the key of the run that it starts from.
+        errors: `trial 3: diverged at round 7` for each trial that failed.
+        source: SHA-256 by file of the code that trained it.
     """
 
     key: str
@@ -312,11 +321,12 @@ class Provenance:
 class External:
     """That numbers were made elsewhere, and what is said of them by who gave them.
 
-    protocol: as declared; only `full`, the published protocol, is held against the print.
-    note: their own words.
-    files: the names of the files that were read.
-    seeds: of all values, rising; the trials of a cell stand in this order.
-    statement: what a reader must know, in a sentence or two.
+    Attributes:
+        protocol: as declared; only `full`, the published protocol, is held against the print.
+        note: their own words.
+        files: the names of the files that were read.
+        seeds: of all values, rising; the trials of a cell stand in this order.
+        statement: what a reader must know, in a sentence or two.
     """
 
     protocol: Protocol
@@ -331,16 +341,17 @@ class External:
 class Report:
     """A judged paper under one profile.
 
-    external: None where fedrepro made the numbers.
-    address: where it can be read: its DOI, or a page.
-    readings: the alternatives under which it was run; none means what is taken.
-    choices: what the paper leaves open, with the alternatives.
-    universes: the claims under other readings, those taken first.
-    series: which independent series of trials it shows.
-    edited: files that were edited since its trials were made; only a report that was asked to show
-        stale trials has any.
-    protected: whether the profile declares the number of trials; else claims may be wrong in more
-        than 5 % of cases, since a number can be chosen by what was seen.
+    Attributes:
+        external: None where fedrepro made the numbers.
+        address: where it can be read: its DOI, or a page.
+        readings: the alternatives under which it was run; none means what is taken.
+        choices: what the paper leaves open, with the alternatives.
+        universes: the claims under other readings, those taken first.
+        series: which independent series of trials it shows.
+        edited: files that were edited since its trials were made; only a report that was asked to
+            show stale trials has any.
+        protected: whether the profile declares the number of trials; else claims may be wrong in
+            more than 5 % of cases, since a number can be chosen by what was seen.
     """
 
     paper: str

@@ -14,13 +14,15 @@ from .nodes import CellKey
 class ClaimContext:
     """What judging a table's claims needs besides the claims.
 
-    values: all trials of the paper; of a cell that is counted, one.
-    margin, unit: of the claims' own table.
-    scaled: cells whose runs depart from the published protocol.
-    reasons: why a cell has no trials.
-    incomplete: of a cell that has fewer trials than planned, how many and why.
-    looks: with how many trials claims are looked at, rising; none means once, with all there are.
-    recomputed: by counted cell, what its formula gives.
+    Attributes:
+        values: all trials of the paper; of a cell that is counted, one.
+        margin, unit: of the claims' own table.
+        scaled: cells whose runs depart from the published protocol.
+        reasons: why a cell has no trials.
+        incomplete: of a cell that has fewer trials than planned, how many and why.
+        looks: with how many trials claims are looked at, rising; none means once, with all there
+            are.
+        recomputed: by counted cell, what its formula gives.
     """
 
     values: Values

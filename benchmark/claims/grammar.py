@@ -46,8 +46,10 @@ class Number:
 class Cells:
     """Patterns of rows, and of columns where the list has its own 'at'; `*` matches a label part.
 
-    table: None where the list has no 'in'. whole: a function takes all columns of the list
-    together, since they stand inside its parentheses.
+    Attributes:
+        table: None where the list has no 'in'.
+        whole: a function takes all columns of the list together, since they stand inside its
+            parentheses.
     """
 
     rows: tuple[Label, ...]
@@ -89,8 +91,9 @@ class Step:
 class Chain:
     """A parsed claim: `first`, then comparison by comparison.
 
-    trailing: an 'at' or 'in' that ends the claim behind something other than a list, as in
-    "'A' > 5 at 'x'"; its rows are empty.
+    Attributes:
+        trailing: an 'at' or 'in' that ends the claim behind something other than a list, as in "'A'
+            > 5 at 'x'"; its rows are empty.
     """
 
     first: Expression

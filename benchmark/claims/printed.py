@@ -65,7 +65,8 @@ def support_one(comparison: Elementary) -> SupportWord:
 class _Judged:
     """What the printed numbers say of a comparison.
 
-    slack: of a supported one, by how much the worst values that print so still agree.
+    Attributes:
+        slack: of a supported one, by how much the worst values that print so still agree.
     """
 
     word: SupportWord

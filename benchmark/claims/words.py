@@ -16,9 +16,10 @@ _MOST_NAMED = 3
 class Corrected:
     """A claim's comparisons, with its p-values before and after the correction over claims.
 
-    p, p_some, p_reversed: that all comparisons hold, that one or more does, and that one or more is
-    opposite; then corrected, None where all comparisons are exact.
-    scaled: whether the runs depart from the published protocol.
+    Attributes:
+        p, p_some, p_reversed: that all comparisons hold, that one or more does, and that one or
+            more is opposite; then corrected, None where all comparisons are exact.
+        scaled: whether the runs depart from the published protocol.
     """
 
     comparisons: Sequence[Comparison]

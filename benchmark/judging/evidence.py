@@ -21,10 +21,11 @@ from .trials import NOT_STORED, Finished, Missing, Trials, chain
 class CellTrials:
     """One cell's trials in its unit, by seed; None where a trial is missing.
 
-    missing: why there is no value at all.
-    is_error: whether that is an error, and not just not yet run.
-    incomplete: how many of the trials are there, and why not all; None if all are, or none is.
-    failed: `trial 3: diverged at round 7` for each failed trial of the run or of its start.
+    Attributes:
+        missing: why there is no value at all.
+        is_error: whether that is an error, and not just not yet run.
+        incomplete: how many of the trials are there, and why not all; None if all are, or none is.
+        failed: `trial 3: diverged at round 7` for each failed trial of the run or of its start.
     """
 
     values: tuple[float | None, ...] = ()
@@ -46,9 +47,10 @@ class CellTrials:
 class Evidence:
     """What is known of the cells of one plan.
 
-    trials: of its runs.
-    given: by cell, values that were made elsewhere, in the place of trials.
-    declared: how runs of which nothing is known depart from the paper, as is said of them.
+    Attributes:
+        trials: of its runs.
+        given: by cell, values that were made elsewhere, in the place of trials.
+        declared: how runs of which nothing is known depart from the paper, as is said of them.
     """
 
     plan: Plan

@@ -23,9 +23,11 @@ from .sd_sources import sd_sources
 class PublishedValue:
     """The published side of a cell.
 
-    low, high: bounds of what rounds to the printed value.
-    spread: None where the paper prints none for this experiment; of one run where it is borrowed.
-    note: a sentence on where the spread is from, if that is not plain.
+    Attributes:
+        low, high: bounds of what rounds to the printed value.
+        spread: None where the paper prints none for this experiment; of one run where it is
+            borrowed.
+        note: a sentence on where the spread is from, if that is not plain.
     """
 
     value: float

@@ -46,7 +46,9 @@ RATIOS = (1.5, 2.0, 3.0)
 class JudgedCell:
     """All that a judged cell's verdict rests on. Values are in the table's unit.
 
-    limit: the largest value that can be measured (100 for an accuracy in percent), if there is one.
+    Attributes:
+        limit: the largest value that can be measured (100 for an accuracy in percent), if there is
+            one.
     """
 
     published: PublishedValue
@@ -65,12 +67,14 @@ class JudgedCell:
 class Assessment:
     """The numbers behind one verdict, before any word is chosen.
 
-    ours: spread of the trials.
-    difference: mean of the trials minus published value.
-    nearest, farthest: the smallest and the largest |difference| that rounding allows.
-    errors: standard errors of the difference with their degrees of freedom; all must be allowed.
-    p_equivalent: p-value that the difference is inside the margin.
-    p_beyond: p-value that it is outside, not yet corrected.
+    Attributes:
+        ours: spread of the trials.
+        difference: mean of the trials minus published value.
+        nearest, farthest: the smallest and the largest |difference| that rounding allows.
+        errors: standard errors of the difference with their degrees of freedom; all must be
+            allowed.
+        p_equivalent: p-value that the difference is inside the margin.
+        p_beyond: p-value that it is outside, not yet corrected.
     """
 
     ours: Spread

@@ -19,8 +19,9 @@ from dataclasses import dataclass
 class Looks:
     """When a claim was looked at.
 
-    counts: of paired trials at each look, rising; the last is this one.
-    declared: the number of trials that was declared before the first look.
+    Attributes:
+        counts: of paired trials at each look, rising; the last is this one.
+        declared: the number of trials that was declared before the first look.
     """
 
     counts: tuple[int, ...]

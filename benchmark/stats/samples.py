@@ -19,8 +19,9 @@ _EQUAL = 1e-9
 class Sample:
     """What intervals and tests need of `n` finite values.
 
-    sd: with ddof = 1; not a number below two values.
-    flat: whether all values are equal, so that there is no spread to work with.
+    Attributes:
+        sd: with ddof = 1; not a number below two values.
+        flat: whether all values are equal, so that there is no spread to work with.
     """
 
     n: int
