@@ -16,12 +16,11 @@ Path = tuple[str | int, ...]
 """Keys and positions (from 0) that lead to a value: ('rows', 1, 'label')."""
 
 _BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
-_STRING = re.compile(
-    r'"""(?:\\.|[^\\])*?"{3,5}|' + r"'''.*?'{3,5}|" + r'"(?:\\.|[^"\\\n])*"|' + r"'[^'\n]*'",
-    re.DOTALL,
+_STRING = (
+    r'"""(?:\\.|[^\\])*?"{3,5}|' + r"'''.*?'{3,5}|" + r'"(?:\\.|[^"\\\n])*"|' + r"'[^'\n]*'|"
 )
-_SCALAR = re.compile(r"[^,\]}#\n]+")
+_KEY = re.compile(_STRING + r"[A-Za-z0-9_-]+", re.DOTALL)
+_VALUE = re.compile(_STRING + r"[^,\]}#\n]+", re.DOTALL)
 
 
 def find_lines(text: str) -> Mapping[Path, int]:
@@ -51,18 +50,22 @@ class _Scanner:
 
     def scan(self) -> None:
         table: Path = ()
-        self._blank()
-        while self.at < len(self.text):
-            if self.text.startswith("[", self.at):
+        while self._next():
+            if self._next() == "[":
                 table = self._header()
             else:
                 self._pair(table)
-            self._blank()
 
-    def _blank(self) -> None:
-        match = _BLANK.match(self.text, self.at)
-        assert match is not None
+    def _next(self) -> str:
+        """The next character that is neither space nor comment; nothing at the end."""
+        self._token(_BLANK)
+        return self.text[self.at : self.at + 1]
+
+    def _token(self, pattern: re.Pattern[str]) -> str:
+        match = pattern.match(self.text, self.at)
+        assert match is not None, f"not TOML at character {self.at}"
         self.at = match.end()
+        return match.group()
 
     def _note(self, path: Path, start: int) -> None:
         self.lines.setdefault(path, self.text.count("\n", 0, start) + 1)
@@ -72,81 +75,50 @@ class _Scanner:
         is_array = self.text.startswith("[[", start)
         self.at += 1 + is_array
         path: Path = ()
-        keys = self._keys("]")
-        for i, key in enumerate(keys):
+        *above, last = self._keys("]")
+        for key in above:
             path = (*path, key)
-            if is_array and i == len(keys) - 1:
-                self._note(path, start)
-                self.counts[path] = self.counts.get(path, -1) + 1
-            if path in self.counts:
-                path = (*path, self.counts[path])
-        self.at += 1 + is_array
+            path = (*path, self.counts[path]) if path in self.counts else path
+        path = (*path, last)
+        if is_array:
+            self._note(path, start)
+            self.counts[path] = self.counts.get(path, -1) + 1
+            path = (*path, self.counts[path])
+        self.at += is_array
         self._note(path, start)
         return path
 
     def _keys(self, end: str) -> list[str]:
-        keys = []
-        while True:
-            self._blank()
-            if self.text[self.at] in "\"'":
-                keys.append(self._quoted())
-            else:
-                keys.append(self._token(_BARE))
-            self._blank()
-            if self.text[self.at] == end:
-                return keys
+        """The keys before the sign `end`, which is passed."""
+        keys, sign = list[str](), "."
+        while sign != end:
+            quoted = self._next() in "\"'"
+            key = self._token(_KEY)
+            keys.append(next(iter(tomllib.loads(f"{key} = 0"))) if quoted else key)
+            sign = self._next()
             self.at += 1
+        return keys
 
     def _pair(self, table: Path) -> None:
-        start = self.at
-        path = table
+        start, path = self.at, table
         for key in self._keys("="):
             path = (*path, key)
             self._note(path, start)
-        self.at += 1
         self._value(path)
 
     def _value(self, path: Path) -> None:
-        self._blank()
-        opening = self.text[self.at]
-        if opening in "\"'":
-            self._token(_STRING)
-        elif opening == "[":
-            self._items(path)
-        elif opening == "{":
-            self._inline(path)
-        else:
-            self._token(_SCALAR)
-
-    def _items(self, path: Path) -> None:
+        opening = self._next()
+        if opening not in "[{":
+            self._token(_VALUE)
+            return
         self.at += 1
         position = 0
-        while self._before("]"):
-            self._note((*path, position), self.at)
-            self._value((*path, position))
-            position += 1
-
-    def _inline(self, path: Path) -> None:
+        while self._next() not in "]}":
+            if opening == "[":
+                self._note((*path, position), self.at)
+                self._value((*path, position))
+                position += 1
+            else:
+                self._pair(path)
+            self.at += self._next() == ","
         self.at += 1
-        while self._before("}"):
-            self._pair(path)
-
-    def _before(self, end: str) -> bool:
-        """Skips to the next item, or past `end`, and says which it was."""
-        self._blank()
-        if self.text[self.at] == ",":
-            self.at += 1
-            self._blank()
-        if self.text[self.at] != end:
-            return True
-        self.at += 1
-        return False
-
-    def _quoted(self) -> str:
-        return next(iter(tomllib.loads(f"{self._token(_STRING)} = 0")))
-
-    def _token(self, pattern: re.Pattern[str]) -> str:
-        match = pattern.match(self.text, self.at)
-        assert match is not None, f"not TOML at character {self.at}"
-        self.at = match.end()
-        return match.group()
