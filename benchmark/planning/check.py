@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -72,16 +72,14 @@ class _Checker:
     def resolvers(self) -> list[tuple[str, Resolver]]:
         """What is resolved in the words of messages: as published, then each profile.
 
-        A profile like another one has nothing to check.
+        A profile like another one has nothing to check; what it omits is checked as well.
         """
         found = [("", Resolver(Profile("as published", 1, ())))]
         for one in self.paper.profiles.values():
             if one.like is None:
-                under = f"profile {one.name}: "
-                found.append((under, Resolver(one)))
-                found += [
-                    (f"{under}on {data_set}: ", Resolver(one, data_set)) for data_set in one.on
-                ]
+                under, whole = f"profile {one.name}: ", replace(one, omit=())
+                found.append((under, Resolver(whole)))
+                found += [(f"{under}on {on}: ", Resolver(whole, on)) for on in one.on]
         return found
 
     def check(self) -> None:

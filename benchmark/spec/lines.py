@@ -16,9 +16,7 @@ Path = tuple[str | int, ...]
 """Keys and positions (from 0) that lead to a value: ('rows', 1, 'label')."""
 
 _BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
-_STRING = (
-    r'"""(?:\\.|[^\\])*?"{3,5}|' + r"'''.*?'{3,5}|" + r'"(?:\\.|[^"\\\n])*"|' + r"'[^'\n]*'|"
-)
+_STRING = r'"""(?:\\.|[^\\])*?"{3,5}|' + r"'''.*?'{3,5}|" + r'"(?:\\.|[^"\\\n])*"|' + r"'[^'\n]*'|"
 _KEY = re.compile(_STRING + r"[A-Za-z0-9_-]+", re.DOTALL)
 _VALUE = re.compile(_STRING + r"[^,\]}#\n]+", re.DOTALL)
 

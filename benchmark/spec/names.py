@@ -58,19 +58,19 @@ def known(what: str) -> frozenset[str]:
 
 def exists(what: str, name: Any) -> bool:
     """Whether a module implements `name`: one of ours, or one of another package by its path."""
-    return name in known(what) or (isinstance(name, str) and _own_kind(what, name) is not None)
+    return name in known(what) or (isinstance(name, str) and _own(what, name)[0] is not None)
 
 
 def is_of(kind: str, name: str) -> bool:
     """Whether a module of another package defines a class of a registered kind."""
-    with contextlib.suppress(Exception):  # `unusable` says why
+    with contextlib.suppress(Exception):  # whatever the code of a user raises
         return registry.find(kind, name) is not None
     return False
 
 
 def options(what: str, name: str) -> Iterator[str]:
     """Paths of an experiment at which a module of another package that is named has options."""
-    kind = _own_kind(what, name)
+    kind, _ = _own(what, name)
     if kind is not None:
         own = fields_of(registry.find(kind, name))
         yield from (f"{at}.{one}" for at, kinds in SECTIONS.items() if kind in kinds for one in own)
@@ -78,28 +78,24 @@ def options(what: str, name: str) -> Iterator[str]:
 
 def unusable(what: str, name: str) -> str | None:
     """Why a module of another package that is there cannot stand for a name; None if it can."""
-    if name in known(what) or what not in _REGISTERED or not registry.is_module(name):
-        return None
-    said = ""
-    for kind in _KINDS.get(what, (what,)):
-        try:
-            registry.find(kind, name)
-        except Exception as error:  # whatever the code of a user raises when it is imported
-            said = said or f"{type(error).__name__}: {error}"
-        else:
-            return None
-    return said
+    return None if name in known(what) else _own(what, name)[1]
 
 
 @cache
-def _own_kind(what: str, name: str) -> str | None:
-    """The kind of the class in a module of another package, imported for that; None for others."""
-    if what not in _REGISTERED or not registry.is_module(name):
-        return None
-    for kind in _KINDS.get(what, (what,)):
-        if is_of(kind, name):
-            return kind
-    return None
+def _own(what: str, name: str) -> tuple[str | None, str | None]:
+    """The kind of the class in a module of another package, imported for that, or why it has none.
+
+    Neither for a name of ours, and for one that is no module.
+    """
+    said = None
+    if what in _REGISTERED and registry.is_module(name):
+        for kind in _KINDS.get(what, (what,)):
+            try:
+                registry.find(kind, name)
+                return kind, None
+            except Exception as error:  # whatever the code of a user raises when it is imported
+                said = said or f"{type(error).__name__}: {error}"
+    return None, said
 
 
 def used_within(data: Mapping[str, Any] | list[Any]) -> Iterator[tuple[str, str]]:

@@ -45,7 +45,7 @@ def forget() -> None:
     for name in [one for one in sys.modules if one.partition(".")[0] == "ownpackage"]:
         del sys.modules[name]
     importlib.invalidate_caches()
-    for cached in (names._own_kind, registry.class_in, fingerprint._module_of, fingerprint._module):
+    for cached in (names._own, registry.class_in, fingerprint._module_of, fingerprint._module):
         cached.cache_clear()
     for cached in (fingerprint.source_of, fingerprint._hashes):
         cached.cache_clear()
