@@ -2,37 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from fedrepro.benchmark.audit.identity import numbers
 from fedrepro.benchmark.planning.resolve import MEASUREMENTS, Resolver
 from fedrepro.benchmark.spec.load import load_papers
 from fedrepro.benchmark.spec.model import Profile
+from tests.benchmark.audit.small_paper import cell, paper
 
-Make = Callable[..., Any]
 AS_PUBLISHED = Profile("as published", 1, ())
 
 
 def test_numbers_share_their_key_where_the_published_runs_have_one_config() -> None:
     shared = 0
-    for paper in load_papers():
+    for loaded in load_papers():
         resolver = Resolver(AS_PUBLISHED)
         pairs = set()
-        for one in numbers(paper):
+        for one in numbers(loaded):
             measured = one.cell.metric if one.cell.metric in MEASUREMENTS else "accuracy"
             config = resolver.resolve(one.cell, measured).config
             if config is not None:
                 pairs.add((one.experiment, config.canonical))
         keys, configs = {key for key, _ in pairs}, {config for _, config in pairs}
         assert len(pairs) == len(keys) == len(configs)
-        shared += len(numbers(paper)) > len(pairs) > 1
+        shared += len(numbers(loaded)) > len(pairs) > 1
     assert shared >= 3
 
 
-def test_numbers_of_what_nothing_implements_share_their_key_where_specs_say_the_same(
-    cell: Make, paper: Make
-) -> None:
+def test_numbers_of_what_nothing_implements_share_their_key_where_specs_say_the_same() -> None:
     found = numbers(
         paper(
             *(

@@ -5,16 +5,15 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any
 
 import pytest
 
 from fedrepro.benchmark.audit.linear import form_of
 from fedrepro.benchmark.claims.bind_cells import instances
 from fedrepro.benchmark.claims.nodes import Node, key_of
-from fedrepro.benchmark.spec.model import Relation
+from fedrepro.benchmark.spec.model import Paper, Relation
+from tests.benchmark.audit.small_paper import cell, paper
 
-Make = Callable[..., Any]
 GRID = tuple(Fraction(k, 2) for k in range(1, 7))
 SIDES: Mapping[str, Callable[[Fraction, Fraction], Fraction]] = {
     "'A'": lambda a, b: a,
@@ -27,15 +26,15 @@ SIDES: Mapping[str, Callable[[Fraction, Fraction], Fraction]] = {
 }
 
 
-def left_side(text: str, paper: Any) -> Node:
+def left_side(text: str, made: Paper) -> Node:
     relation = Relation("r", "s", f"{text} < 'C'")
-    ((_, (one,)),) = instances(relation, paper.tables[0], paper)
+    ((_, (one,)),) = instances(relation, made.tables[0], made)
     side: Node = one.left
     return side
 
 
 @pytest.mark.parametrize("side", SIDES)
-def test_a_form_is_its_side_at_all_values(side: str, cell: Make, paper: Make) -> None:
+def test_a_form_is_its_side_at_all_values(side: str) -> None:
     cells = [cell("1.0", row=row, unit="") for row in "ABC"]
     form = form_of(left_side(side, paper(*cells)))
     assert form is not None
@@ -46,6 +45,6 @@ def test_a_form_is_its_side_at_all_values(side: str, cell: Make, paper: Make) ->
 
 
 @pytest.mark.parametrize("side", ["'A' * 'B'", "'A' / 'B'", "1 / 'A'", "max('A', 'B')"])
-def test_what_is_not_linear_has_no_form(side: str, cell: Make, paper: Make) -> None:
+def test_what_is_not_linear_has_no_form(side: str) -> None:
     cells = [cell("1.0", row=row, unit="") for row in "ABC"]
     assert form_of(left_side(side, paper(*cells))) is None

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
 
 import pytest
 
@@ -27,8 +26,8 @@ from fedrepro.benchmark.audit.grid import on_grid
 from fedrepro.benchmark.claims.bind_cells import bind
 from fedrepro.benchmark.spec.model import Cell, Claim, Relation
 from fedrepro.benchmark.spec.printed import RULES
+from tests.benchmark.audit.small_paper import cell, paper
 
-Make = Callable[..., Any]
 KNOWN = {"clients": {"count": 10, "test_size": 50}}
 
 
@@ -36,7 +35,7 @@ def wrong(findings: Iterable[Finding]) -> list[Finding]:
     return [one for one in findings if one.status == "inconsistent"]
 
 
-def trials(cell: Make, result: str, *values: str) -> list[Cell]:
+def trials(result: str, *values: str) -> list[Cell]:
     cells = [cell(text, column=f"{i}", trial=i) for i, text in enumerate(values, 1)]
     return [*cells, cell(result, column="mean")]
 
@@ -44,17 +43,15 @@ def trials(cell: Make, result: str, *values: str) -> list[Cell]:
 @pytest.mark.parametrize(
     ("result", "part"), [("2.1 ± 0.8", "the mean"), ("2.0 ± 0.4", "the standard deviation")]
 )
-def test_mean_and_sd_that_trials_cannot_give(
-    result: str, part: str, cell: Make, paper: Make
-) -> None:
-    found = wrong(mean_and_sd.check(paper(*trials(cell, result, "1.00", "2.00", "3.00"))))
+def test_mean_and_sd_that_trials_cannot_give(result: str, part: str) -> None:
+    found = wrong(mean_and_sd.check(paper(*trials(result, "1.00", "2.00", "3.00"))))
     assert len(found) == 1
     assert part in found[0].statement
     assert ("1", ("A",), ("mean",)) in found[0].cells
 
 
-def test_rows_with_different_kinds_of_sd_are_undecidable(cell: Make, paper: Make) -> None:
-    first = trials(cell, "2.00 ± 0.82", "1.00", "2.00", "3.00")
+def test_rows_with_different_kinds_of_sd_are_undecidable() -> None:
+    first = trials("2.00 ± 0.82", "1.00", "2.00", "3.00")
     second = [
         cell(one.printed.text if one.trial else "2.00 ± 1.00", "B", one.column[0], trial=one.trial)
         for one in first
@@ -64,7 +61,7 @@ def test_rows_with_different_kinds_of_sd_are_undecidable(cell: Make, paper: Make
     assert found.computed.endswith("ddof 0 fits 1 and ddof 1 fits 1 of 2 rows")
 
 
-def test_value_off_the_grid_of_its_neighbours(cell: Make, paper: Make) -> None:
+def test_value_off_the_grid_of_its_neighbours() -> None:
     texts = ["50.20", "40.60", "30.80", "70.00", "60.50"]
     cells = [
         cell(text, row=f"{i}", experiment={"method": "made-up", "name": i, **KNOWN})
@@ -75,9 +72,7 @@ def test_value_off_the_grid_of_its_neighbours(cell: Make, paper: Make) -> None:
     assert found.computed == "302/500 = 60.4000 and 303/500 = 60.6000"
 
 
-def test_wrong_number_of_images_is_doubted_not_blamed_on_the_values(
-    cell: Make, paper: Make
-) -> None:
+def test_wrong_number_of_images_is_doubted_not_blamed_on_the_values() -> None:
     cells = [
         cell(text, row=f"{i}", experiment={"method": "made-up", "name": i, **KNOWN})
         for i, text in enumerate(["50.33", "40.67", "30.20"])
@@ -86,7 +81,7 @@ def test_wrong_number_of_images_is_doubted_not_blamed_on_the_values(
     assert found.status == "undecidable"
 
 
-def test_grid_that_nobody_states_is_found_with_the_value_off_it(cell: Make, paper: Make) -> None:
+def test_grid_that_nobody_states_is_found_with_the_value_off_it() -> None:
     texts = [f"{k * 100 / 64:.2f}" for k in (3, 5, 11, 17, 23, 31, 35, 41, 53, 61)]
     cells = [cell(text, row=f"{i}") for i, text in enumerate([*texts, "33.33"])]
     value, grid = granularity.check(paper(*cells))
@@ -95,7 +90,7 @@ def test_grid_that_nobody_states_is_found_with_the_value_off_it(cell: Make, pape
     assert "multiples of 1/64" in grid.statement
 
 
-def test_one_experiment_with_two_values(cell: Make, paper: Make) -> None:
+def test_one_experiment_with_two_values() -> None:
     first = [cell(text, row=row) for row, text in (("A", "84.6 ± 0.2"), ("B", "70.1 ± 0.1"))]
     second = [cell(text, row=row, table="2") for row, text in (("A", "84.5"), ("B", "70.1"))]
     (found,) = wrong(same_experiment.check(paper(*first, *second)))
@@ -103,20 +98,18 @@ def test_one_experiment_with_two_values(cell: Make, paper: Make) -> None:
     assert found.published == "84.6 ± 0.2 (table 1), 84.5 (table 2)"
 
 
-def test_single_run_and_mean_of_runs_are_not_held_against_each_other(
-    cell: Make, paper: Make
-) -> None:
+def test_single_run_and_mean_of_runs_are_not_held_against_each_other() -> None:
     first = [cell(text, row=row) for row, text in (("A", "76.69 ± 0.47"), ("B", "42.73 ± 0.69"))]
     second = [cell(text, row=row, table="2") for row, text in (("A", "76.80"), ("B", "44.13"))]
     assert list(same_experiment.check(paper(*first, *second))) == []
 
 
-def test_tables_that_never_agree_may_print_other_runs(cell: Make, paper: Make) -> None:
+def test_tables_that_never_agree_may_print_other_runs() -> None:
     (found,) = same_experiment.check(paper(cell("1.0"), cell("2.0", table="2")))
     assert found.status == "undecidable"
 
 
-def test_best_below_last(cell: Make, paper: Make) -> None:
+def test_best_below_last() -> None:
     last, best = cell("80.2", column="last", at=9), cell("80.1", column="best", at="best")
     (found,) = wrong(best_round.check(paper(last, best)))
     assert found.published == "best 80.1, round 9 80.2"
@@ -134,7 +127,7 @@ def test_best_below_last(cell: Make, paper: Make) -> None:
         (Claim("c", "s", "'A' ~ 5 'B'"), "undecidable"),
     ],
 )
-def test_statement_of_the_text(claim: Claim, status: str, cell: Make, paper: Make) -> None:
+def test_statement_of_the_text(claim: Claim, status: str) -> None:
     cells = (cell("76.69", row="A"), cell("68.61", row="B"))
     (found,) = claims.check(paper(*cells, claims=[claim]))
     assert found.status == status
@@ -143,22 +136,20 @@ def test_statement_of_the_text(claim: Claim, status: str, cell: Make, paper: Mak
 @pytest.mark.parametrize(
     ("other", "status"), [("'A' - 'B' = 2", "consistent"), ("'A' - 'B' = 3", "inconsistent")]
 )
-def test_sentence_is_judged_by_all_of_its_readings(
-    other: str, status: str, cell: Make, paper: Make
-) -> None:
+def test_sentence_is_judged_by_all_of_its_readings(other: str, status: str) -> None:
     made = [Claim("c", "s", "'A' - 'B' = 1"), Claim("d", "s", other, reading_of="c")]
     (found,) = claims.check(paper(cell("3.0", row="A"), cell("1.0", row="B"), claims=made))
     assert found.status == status
     assert "2 readings" in found.statement
 
 
-def test_reading_without_print_leaves_a_sentence_open(cell: Make, paper: Make) -> None:
+def test_reading_without_print_leaves_a_sentence_open() -> None:
     made = [Claim("c", "s", "'A' > 5"), Claim("d", "s", "'B' > 5", reading_of="c")]
     (found,) = claims.check(paper(cell("3", row="A"), cell("", row="B"), claims=made))
     assert found.status == "undecidable"
 
 
-def test_factor_between_two_cells_of_one_row(cell: Make, paper: Make) -> None:
+def test_factor_between_two_cells_of_one_row() -> None:
     cells = [
         cell(text, row=row, column=column, unit="")
         for row, bits in (("A", "25e10"), ("B", "25e9"))
@@ -179,15 +170,13 @@ def test_factor_between_two_cells_of_one_row(cell: Make, paper: Make) -> None:
         ("'A' / 'zero' > 1", "a divisor may be zero"),
     ],
 )
-def test_the_arithmetic_of_a_statement_is_shown(
-    holds: str, computed: str, cell: Make, paper: Make
-) -> None:
+def test_the_arithmetic_of_a_statement_is_shown(holds: str, computed: str) -> None:
     cells = [cell(text, row=row) for row, text in (("A", "30"), ("B", "40"), ("zero", "0"))]
     (comparison,) = bind(Claim("c", "s", holds), (made := paper(*cells)).tables[0], made)
     assert computed_of(comparison) == computed
 
 
-def test_row_that_repeats_a_row_spread_over_other_tables(cell: Make, paper: Make) -> None:
+def test_row_that_repeats_a_row_spread_over_other_tables() -> None:
     def row(name: str, table: str, texts: dict[int, str]) -> list[Cell]:
         return [
             cell(text, name, f"{i}", table=table, experiment={"method": name, "clients": {"n": i}})
@@ -207,7 +196,7 @@ def test_row_that_repeats_a_row_spread_over_other_tables(cell: Make, paper: Make
     assert len(found.cells) == 4
 
 
-def test_formula_that_gives_another_number_is_left_to_the_reading(cell: Make, paper: Make) -> None:
+def test_formula_that_gives_another_number_is_left_to_the_reading() -> None:
     experiment = {
         "method": "fedavg",
         "clients": {"image_size": 96, "channels": 3},
@@ -221,7 +210,7 @@ def test_formula_that_gives_another_number_is_left_to_the_reading(cell: Make, pa
 
 
 def test_fit_under_a_reading_that_fails_elsewhere_is_left_open(
-    cell: Make, paper: Make, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def recomputed(cell: Cell) -> Analytic:
         # 'A' fits one of three quantities, 'B' two.
@@ -251,9 +240,7 @@ def test_fit_under_a_reading_that_fails_elsewhere_is_left_open(
         ("descriptive", "8e1", "'A' > 79", "undecidable"),
     ],
 )
-def test_counts_are_not_rounded_numbers(
-    kind: str, text: str, holds: str, status: str, cell: Make, paper: Make
-) -> None:
+def test_counts_are_not_rounded_numbers(kind: str, text: str, holds: str, status: str) -> None:
     made = paper(cell(text, row="A", kind=kind, unit=""), claims=[Claim("c", "s", holds)])
     (found,) = claims.check(made)
     assert found.status == status
@@ -269,7 +256,7 @@ def test_counts_are_not_rounded_numbers(
     ],
 )
 def test_products_that_only_touch_need_one_rule_that_reaches_them(
-    bits: str, rounds: str, total: str, status: str, cell: Make, paper: Make
+    bits: str, rounds: str, total: str, status: str
 ) -> None:
     cells = [
         cell(text, column=column, unit="", kind="descriptive")
@@ -284,7 +271,7 @@ def test_products_that_only_touch_need_one_rule_that_reaches_them(
 @pytest.mark.parametrize(
     ("text", "on"), [("12.4", True), ("12.5", False), ("12.6", True), ("12.7", False)]
 )
-def test_a_tie_prints_by_half_up_or_half_to_even(text: str, on: bool, cell: Make) -> None:
+def test_a_tie_prints_by_half_up_or_half_to_even(text: str, on: bool) -> None:
     # Of 2000 images 249 are 12.45 %, the upper end of 12.4; 251, 253, 255 those of the others.
     upper = Fraction(cell(text).bounds[1])
     reached = [cell(text).closed_ends(rule)[1] for rule in RULES]

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,7 @@ from fedrepro.benchmark.claims.bind_cells import instances
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.model import Relation
-
-Make = Callable[..., Any]
+from tests.benchmark.audit.small_paper import cell, paper
 
 PAPER = """
 id = "p"
@@ -46,7 +44,7 @@ def load(folder: Path, more: str) -> Any:
 
 
 @pytest.fixture
-def grid(cell: Make, paper: Make) -> Any:
+def grid() -> Any:
     return paper(
         *(
             cell(f"{i}{j}", row=row, column=column, unit="")
@@ -103,7 +101,7 @@ reading_of = "mush"
         load(tmp_path, claims)
 
 
-def test_words_that_can_be_read_otherwise_contradict_no_print(cell: Make, paper: Make) -> None:
+def test_words_that_can_be_read_otherwise_contradict_no_print() -> None:
     cells = cell("2.0", row="A"), cell("3.0", row="B")
     relation = Relation("r", "A is above B", "'A' > 'B'")
     (sharp,) = relations.check(paper(*cells, relations=[relation]))
@@ -112,7 +110,7 @@ def test_words_that_can_be_read_otherwise_contradict_no_print(cell: Make, paper:
     assert "'effective' can be read otherwise" in vague.statement
 
 
-def test_of_many_comparisons_those_with_an_empty_cell_are_left_out(cell: Make, paper: Make) -> None:
+def test_of_many_comparisons_those_with_an_empty_cell_are_left_out() -> None:
     rows = {"A": ("8.0", "5.0"), "B": ("", "4.0"), "C": ("6.0", "3.0")}
     cells = [
         cell(text, row, column)

@@ -1,10 +1,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
@@ -23,6 +21,7 @@ from fedrepro.benchmark.audit.rounding import (
     squares_of,
 )
 from fedrepro.benchmark.spec.printed import Printed
+from tests.benchmark.audit.small_paper import cell, printed
 
 intervals = st.lists(
     st.tuples(st.integers(0, 60), st.integers(0, 30)).map(
@@ -73,11 +72,7 @@ def test_touching_intervals_meet_but_are_not_one_value() -> None:
 @settings(deadline=None)
 @given(st.integers(1, 6000), st.data(), st.sampled_from([1, 2]), st.sampled_from(["up", "even"]))
 def test_every_share_prints_on_its_grid(
-    printed: Callable[[Fraction, int, str], str],
-    steps: int,
-    data: st.DataObject,
-    places: int,
-    rule: str,
+    steps: int, data: st.DataObject, places: int, rule: str
 ) -> None:
     k = data.draw(st.integers(0, steps))
     text = printed(Fraction(100 * k, steps), places, rule)
@@ -107,7 +102,7 @@ def test_share_on_grid_is_what_counting_all_percentages_gives(steps: int, places
     assert share_on_grid(steps, places) == Fraction(len(near), 100 * unit)
 
 
-def test_fewest_images_with_and_without_a_value_to_spare(cell: Callable[..., Any]) -> None:
+def test_fewest_images_with_and_without_a_value_to_spare() -> None:
     cells = [cell(f"{k * 100 / 64:.2f}") for k in (3, 5, 11, 17, 23, 31, 35, 41, 53, 61)]
     assert fewest_images(cells, spare=1) == {0: 64, 1: 64}
     assert fewest_images([*cells, cell("33.33")], spare=1) == {0: 192, 1: 64}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -16,8 +15,8 @@ from scipy.stats import ttest_ind, ttest_ind_from_stats
 from fedrepro.benchmark.audit import welch
 from fedrepro.benchmark.audit.checks import beyond_trials, significance
 from fedrepro.benchmark.spec.model import Claim
+from tests.benchmark.audit.small_paper import cell, paper, printed
 
-Make = Callable[..., Any]
 ALIKE = {"note": "'No significant difference' is read as within 2.0."}
 exact = st.integers(1, 10_000).map(lambda n: Fraction(n, 100))
 
@@ -71,7 +70,7 @@ def test_population_sds_are_made_those_of_samples_first() -> None:
     ],
 )  # fmt: skip
 def test_words_are_held_against_the_spreads(
-    first: str, second: str, said: dict[str, str], status: str, cell: Make, paper: Make
+    first: str, second: str, said: dict[str, str], status: str
 ) -> None:
     holds = "'A' - 1.0 > 'B'" if said.get("vague") == "significantly" else "'A' ~ 2.0 'B'"
     cells = [cell(first, row="A"), cell(second, row="B")]
@@ -80,13 +79,13 @@ def test_words_are_held_against_the_spreads(
     assert found.status == status
 
 
-def test_a_sentence_about_a_dash_is_passed_over(cell: Make, paper: Make) -> None:
+def test_a_sentence_about_a_dash_is_passed_over() -> None:
     cells = [cell("80.0 ± 0.2"), cell("—", row="B")]
     said = [Claim("c", "A leads B", "'A' > 'B'", vague="significantly")]
     assert not list(significance.check(paper(*cells, claims=said, runs=5, ddof=1)))
 
 
-def test_sentence_with_other_readings_is_left_open(cell: Make, paper: Make) -> None:
+def test_sentence_with_other_readings_is_left_open() -> None:
     cells = [cell("80.0 ± 5.0", row="A"), cell("79.0 ± 5.0", row="B")]
     said = [
         Claim("c", "s", "'A' > 'B'", vague="significantly"),
@@ -96,7 +95,7 @@ def test_sentence_with_other_readings_is_left_open(cell: Make, paper: Make) -> N
     assert found.status == "undecidable"
 
 
-def test_single_number_borrows_the_spread_of_its_experiment(cell: Make, paper: Make) -> None:
+def test_single_number_borrows_the_spread_of_its_experiment() -> None:
     single = [cell("67.8", row="A"), cell("70.9", row="B")]
     several = [cell("65.8 ± 5.0", row="A", table="2"), cell("66.0 ± 5.0", row="B", table="2")]
     said = [Claim("c", "s", "'B' - 2.0 > 'A'", vague="significantly")]
@@ -116,15 +115,7 @@ def test_single_number_borrows_the_spread_of_its_experiment(cell: Make, paper: M
     st.sampled_from(["up", "even"]),
 )
 def test_true_words_about_true_trials_are_never_inconsistent(
-    cell: Make,
-    paper: Make,
-    printed: Make,
-    first: list[int],
-    second: list[int],
-    ddof: int,
-    stated: bool,
-    digits: int,
-    rule: str,
+    first: list[int], second: list[int], ddof: int, stated: bool, digits: int, rule: str
 ) -> None:
     n = min(len(first), len(second))
     one, other = (np.array(x[:n], float) / 100 for x in (first, second))
@@ -150,30 +141,28 @@ def test_true_words_about_true_trials_are_never_inconsistent(
     assert {one.status for one in significance.check(made)} <= {"consistent", "undecidable"}
 
 
-def trials(cell: Make, row: str, *values: str) -> list[Any]:
+def trials(row: str, *values: str) -> list[Any]:
     return [
         cell(text, row=row, column=f"{i}", table="2", trial=i) for i, text in enumerate(values, 1)
     ]
 
 
-def test_single_runs_above_every_trial_of_their_experiments(cell: Make, paper: Make) -> None:
+def test_single_runs_above_every_trial_of_their_experiments() -> None:
     rows = "ABCD"
     singles = [cell("44.1", row=row) for row in rows]
     texts = ("43.7", "41.5", "43.0", "42.7", "42.6")
-    made = paper(*singles, *(one for row in rows for one in trials(cell, row, *texts)))
+    made = paper(*singles, *(one for row in rows for one in trials(row, *texts)))
     (found,) = beyond_trials.check(made)
     assert found.status == "undecidable"
     assert found.computed.startswith("4 of 4 are above every trial, 0 below")
     assert found.published.startswith("A 44.1, trials 41.5 to 43.7")
 
 
-def test_two_methods_above_five_trials_are_no_finding_as_both_might_be_below(
-    cell: Make, paper: Make
-) -> None:
+def test_two_methods_above_five_trials_are_no_finding_as_both_might_be_below() -> None:
     """One direction alone has (1/6)^2 = 0.028, either of the two 0.056."""
     texts = ("43.7", "41.5", "43.0", "42.7", "42.6")
     singles = [cell("44.1", row=row) for row in "AB"]
-    made = paper(*singles, *(one for row in "AB" for one in trials(cell, row, *texts)))
+    made = paper(*singles, *(one for row in "AB" for one in trials(row, *texts)))
     (found,) = beyond_trials.check(made)
     assert found.status == "consistent"
     assert "probability 0.056" in found.computed

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from math import sqrt
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -16,8 +14,8 @@ from hypothesis import strategies as st
 from fedrepro.benchmark.audit.checks import spread_grid
 from fedrepro.benchmark.audit.rounding import rounded
 from fedrepro.benchmark.audit.samples import Asked, is_possible, largest_sd, sample
+from tests.benchmark.audit.small_paper import cell, paper, printed
 
-Make = Callable[..., Any]
 rules = st.sampled_from(["up", "even"])
 
 
@@ -68,15 +66,7 @@ def test_a_sample_is_found_exactly_where_trying_all_finds_one(runs: int, ddof: i
     rules,
 )
 def test_spread_of_whole_images_is_never_impossible(
-    cell: Make,
-    paper: Make,
-    printed: Make,
-    data: st.DataObject,
-    runs: int,
-    images: int,
-    ddof: int,
-    digits: int,
-    rule: str,
+    data: st.DataObject, runs: int, images: int, ddof: int, digits: int, rule: str
 ) -> None:
     values = tuple(data.draw(st.lists(st.integers(0, images), min_size=runs, max_size=runs)))
     mean, variance = moments(values, images, ddof)
@@ -93,7 +83,7 @@ def test_spread_of_whole_images_is_never_impossible(
     assert example is None or prints(asked, example)
 
 
-def test_spread_off_the_grid_beside_spreads_on_it(cell: Make, paper: Make) -> None:
+def test_spread_off_the_grid_beside_spreads_on_it() -> None:
     # Three accuracies on ten images: sum 15 of 30; equal ones have no spread, the next is 8.16.
     texts = {"A": "50.0 ± 8.2", "B": "50.0 ± 3.0", "C": "60.0 ± 0.0"}
     known = {"clients": {"count": 1, "test_size": 10}}
@@ -107,7 +97,7 @@ def test_spread_off_the_grid_beside_spreads_on_it(cell: Make, paper: Make) -> No
     assert table.computed == ("2 of 3 can; 50.0 ± 8.2 is that of 40.00, 50.00, 60.00, for example")
 
 
-def test_spread_beyond_what_percentages_can_have(cell: Make, paper: Make) -> None:
+def test_spread_beyond_what_percentages_can_have() -> None:
     made = paper(
         cell("90.0", column="mean", experiment={"method": "m", "clients": {"count": 100}}),
         cell(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,8 +20,8 @@ from fedrepro.benchmark.audit.checks import (
 )
 from fedrepro.benchmark.audit.findings import Finding
 from fedrepro.benchmark.spec.model import Cell, Claim, Paper, Relation
+from tests.benchmark.audit.small_paper import cell, paper, printed
 
-Make = Callable[..., Any]
 rules = st.sampled_from(["up", "even"])
 places = st.integers(0, 3)
 # Thousandths hit ties of every coarser print, where rounding rules differ.
@@ -36,14 +35,7 @@ def statuses(findings: Iterable[Finding]) -> set[str]:
 @settings(deadline=None)
 @given(st.lists(shares, min_size=2, max_size=6), places, places, st.sampled_from([0, 1]), rules)
 def test_mean_and_sd_of_true_trials(
-    cell: Make,
-    paper: Make,
-    printed: Make,
-    trials: list[Fraction],
-    digits: int,
-    result_digits: int,
-    ddof: int,
-    rule: str,
+    trials: list[Fraction], digits: int, result_digits: int, ddof: int, rule: str
 ) -> None:
     mean = sum(trials, Fraction(0)) / len(trials)
     variance = sum(((x - mean) ** 2 for x in trials), Fraction(0)) / (len(trials) - ddof)
@@ -63,15 +55,7 @@ def test_mean_and_sd_of_true_trials(
     st.integers(1, 40), st.integers(1, 60), st.data(), st.integers(0, 2), st.integers(1, 3), rules
 )
 def test_accuracies_of_whole_images(
-    cell: Make,
-    paper: Make,
-    printed: Make,
-    clients: int,
-    size: int,
-    data: st.DataObject,
-    digits: int,
-    runs: int,
-    rule: str,
+    clients: int, size: int, data: st.DataObject, digits: int, runs: int, rule: str
 ) -> None:
     steps = clients * size * runs
     ks = data.draw(st.lists(st.integers(0, steps), min_size=1, max_size=12))
@@ -89,13 +73,7 @@ def test_accuracies_of_whole_images(
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(shares, places, places), min_size=1, max_size=6), rules)
-def test_one_experiment_printed_twice(
-    cell: Make,
-    paper: Make,
-    printed: Make,
-    values: list[tuple[Fraction, int, int]],
-    rule: str,
-) -> None:
+def test_one_experiment_printed_twice(values: list[tuple[Fraction, int, int]], rule: str) -> None:
     cells = [
         cell(printed(value, digits, rule), row=f"{i}", table=table)
         for i, (value, first, second) in enumerate(values)
@@ -106,14 +84,7 @@ def test_one_experiment_printed_twice(
 
 @settings(deadline=None)
 @given(st.lists(shares, min_size=2, max_size=5), st.lists(places, min_size=6, max_size=6), rules)
-def test_best_of_several_rounds(
-    cell: Make,
-    paper: Make,
-    printed: Make,
-    rounds: list[Fraction],
-    digits: list[int],
-    rule: str,
-) -> None:
+def test_best_of_several_rounds(rounds: list[Fraction], digits: list[int], rule: str) -> None:
     cells = [
         cell(printed(value, digits[i], rule), column=f"{i}", at=i + 1)
         for i, value in enumerate(rounds)
@@ -125,15 +96,7 @@ def test_best_of_several_rounds(
 @settings(deadline=None)
 @given(shares, shares, places, places, places, rules)
 def test_true_statements_of_a_text(
-    cell: Make,
-    paper: Make,
-    printed: Make,
-    a: Fraction,
-    b: Fraction,
-    digits: int,
-    other: int,
-    stated: int,
-    rule: str,
+    a: Fraction, b: Fraction, digits: int, other: int, stated: int, rule: str
 ) -> None:
     high, low = max(a, b), min(a, b)
     cells = (
@@ -151,14 +114,7 @@ def test_true_statements_of_a_text(
 
 @settings(deadline=None)
 @given(st.lists(st.integers(1, 10**7), min_size=1, max_size=5), st.integers(0, 4), rules)
-def test_quantities_tied_by_a_formula(
-    cell: Make,
-    paper: Make,
-    printed: Make,
-    sizes: list[int],
-    digits: int,
-    rule: str,
-) -> None:
+def test_quantities_tied_by_a_formula(sizes: list[int], digits: int, rule: str) -> None:
     def cells() -> Iterable[Cell]:
         for i, size in enumerate(sizes):
             for column, value in (("size", Fraction(size)), ("bits", Fraction(size) * 32 / 3)):
@@ -173,13 +129,7 @@ def test_quantities_tied_by_a_formula(
 
 @settings(deadline=None)
 @given(st.lists(shares, min_size=1, max_size=8), rules)
-def test_equal_rows_are_only_pointed_at(
-    cell: Make,
-    paper: Make,
-    printed: Make,
-    values: list[Fraction],
-    rule: str,
-) -> None:
+def test_equal_rows_are_only_pointed_at(values: list[Fraction], rule: str) -> None:
     made: Paper = paper(
         *(
             cell(printed(value, 2, rule), row=row, column=f"{i}", experiment=experiment)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from fedrepro.benchmark.spec.model import Cell, Claim, Paper, Readout, Relation, Table
 from fedrepro.benchmark.spec.printed import Printed
@@ -16,7 +14,7 @@ from fedrepro.benchmark.spec.printed import Printed
 ROUNDINGS = {"up": ROUND_HALF_UP, "even": ROUND_HALF_EVEN}
 
 
-def _cell(text: str, row: str = "A", column: str = "C", **given: Any) -> Cell:
+def cell(text: str, row: str = "A", column: str = "C", **given: Any) -> Cell:
     settings: dict[str, Any] = {
         "paper": "p",
         "table": "1",
@@ -35,7 +33,7 @@ def _cell(text: str, row: str = "A", column: str = "C", **given: Any) -> Cell:
     )
 
 
-def _paper(
+def paper(
     *cells: Cell,
     claims: Sequence[Claim] = (),
     relations: Sequence[Relation] = (),
@@ -68,7 +66,7 @@ def _paper(
     return Paper("p", "T", "N. N.", 2024, tables, {}, (), Path("paper.toml"))
 
 
-def _print(value: Fraction | Decimal | int, places: int, rule: str) -> str:
+def printed(value: Fraction | Decimal | int, places: int, rule: str) -> str:
     """A value printed with that many decimals, ties by the rule `up` or `even`."""
     unit = Decimal(1).scaleb(-places)
     if isinstance(value, Decimal):
@@ -78,18 +76,3 @@ def _print(value: Fraction | Decimal | int, places: int, rule: str) -> str:
     rest = exact - whole
     up = rest > Fraction(1, 2) or (rest == Fraction(1, 2) and (rule == "up" or whole % 2 == 1))
     return str(Decimal(whole + up).scaleb(-places))
-
-
-@pytest.fixture(scope="session")
-def cell() -> Callable[..., Cell]:
-    return _cell
-
-
-@pytest.fixture(scope="session")
-def paper() -> Callable[..., Paper]:
-    return _paper
-
-
-@pytest.fixture(scope="session")
-def printed() -> Callable[[Fraction | Decimal | int, int, str], str]:
-    return _print
