@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import math
+import sys
+from collections.abc import Mapping
 from time import perf_counter
 
 from fedrepro.benchmark.errors import FedreproError
+from fedrepro.benchmark.planning.plan import Plan
 from fedrepro.benchmark.spec.load import load_paper
+from fedrepro.benchmark.store.store import Store
 from fedrepro.commands._judged import (
     command_line,
     default_folder,
@@ -21,11 +26,8 @@ from fedrepro.commands._options import (
     add_places,
     chosen_plan,
     execution_options,
+    seconds,
     specs,
-)
-from fedrepro.commands._until_decided import (
-    add_until_decided,
-    trained_until_decided,
 )
 
 HELP = "train what is missing, judge every cell and write the report"
@@ -39,7 +41,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_cells(parser)
     add_places(parser)
     add_execution(parser)
-    add_until_decided(parser)
+    parser.add_argument(
+        "--until-decided",
+        action="store_true",
+        help="train in steps to the profile's looks, and only what open claims need",
+    )
+    parser.add_argument(
+        "--budget",
+        type=seconds,
+        metavar="TIME",
+        help="end after so long (15m, 900s, 2h); finished trials are kept and reported, and the "
+        "same command goes on with the others",
+    )
     parser.add_argument(
         "--dry-run", action="store_true", help="print what would be submitted, and train nothing"
     )
@@ -61,15 +74,58 @@ def execute(given: argparse.Namespace) -> int:
     plan = chosen_plan(given, load_paper(given.paper, specs(given)))
     store = store_at(given.store)
     if given.dry_run and given.until_decided:
-        trained_until_decided(plan, store, given)
+        _trained_until_decided(plan, store, given)
         return 0
     if given.dry_run:
         print("\n".join(rehearse(plan, store, **execution_options(given))))
         return 0
     # Before the training, so that a name that no folder can have costs no work.
     folder = given.out or default_folder(plan, given)
-    train = trained_until_decided if given.until_decided else trained
+    train = _trained_until_decided if given.until_decided else trained
     trials = load_trials(plan, store, train(plan, store, given))
     wall_s = perf_counter() - clock
     report = judge(plan, trials, command=command_line(), wall_s=wall_s)
     return show([report], folder)
+
+
+def _trained_until_decided(
+    plan: Plan, store: Store, given: argparse.Namespace
+) -> Mapping[str, str]:
+    """Trains what open claims need; by run key, why a run was not tried.
+
+    With `--dry-run` it only prints what the first step would train.
+    """
+    from fedrepro.benchmark.execution import run
+    from fedrepro.benchmark.execution.progress import Progress
+    from fedrepro.benchmark.execution.until_decided import steps, train_until_decided
+    from fedrepro.benchmark.judging.trials import Finished, find_trial
+
+    options = execution_options(given)
+    if given.dry_run:
+        found = (step.trials for step in steps(plan, store, {}))
+        lacking = (
+            trials
+            for trials in found
+            if not all(isinstance(find_trial(store, *one), Finished) for one in trials)
+        )
+        print("\n".join(run.rehearse(plan, store, trials=next(lacking, ()), **options)))
+        return {}
+    budget = math.inf if given.budget is None else given.budget
+    progress = Progress()
+    done = train_until_decided(
+        plan,
+        store,
+        lambda trials, left: run.execute(
+            plan,
+            store,
+            download=given.download,
+            progress=progress,
+            trials=trials,
+            budget=left,
+            **options,
+        ),
+        budget,
+        progress.say,
+    )
+    print(done.summary, file=sys.stderr)
+    return done.not_run
