@@ -14,7 +14,8 @@ from ..spec import authors, names, settings
 from ..spec.lines import Path
 from ..spec.model import Cell, DrawnRun, Paper, Profile, Table
 from ..spec.problems import Problem, Reporter, in_order
-from .resolve import ENDS, MEASUREMENTS, Resolver, UnresolvedError
+from .configs import UnresolvedError
+from .resolve import ENDS, MEASUREMENTS, Resolver
 
 
 def check(
