@@ -176,7 +176,10 @@ def number(value: Any, place: str) -> float | None:
     if isinstance(value, bool) or not _NUMBER.fullmatch(text):
         hint = "; write a decimal point" if re.fullmatch(r"-?\d+,\d+", text) else ""
         raise FedreproError(f"{said} is no number{hint}")
-    found = float(text if isinstance(value, str) else value)
+    try:
+        found = float(text if isinstance(value, str) else value)
+    except OverflowError:  # a whole number beyond all floats
+        found = math.inf
     if not math.isfinite(found) or abs(found) >= 10.0**limits.DIGITS:
         raise FedreproError(f"{said} is not finite, or beyond 1e{limits.DIGITS}")
     return found

@@ -239,6 +239,11 @@ def test_what_belongs_to_no_cell_is_refused_with_its_line(
             "not finite",
         ),
         ("a.jsonl", b"[" * 100_000, "a.jsonl:1: is"),
+        (
+            "a.jsonl",
+            b'{"table": "1", "row": "", "column": "", "seed": 0, "value": 1' + b"0" * 400 + b"}",
+            "is not finite, or beyond",
+        ),
         ("a.jsonl", b'{"value": ' + b"9" * 5000 + b"}", "a.jsonl:1: is no JSON"),
         ("a.toml", b"tool = ", "not valid TOML"),
         ("a.toml", b"tool = 'flower'", "needs [[results]]"),
