@@ -26,7 +26,7 @@ def files(found: Sequence[BaselineCheck], again: str) -> dict[str, str]:
 def lines(one: BaselineCheck, paint: Callable[[str], str]) -> Iterator[str]:
     """What moved, last what regressed, then the edits behind it.
 
-    Hundreds of cells may hang on the same edited files, which are therefore named once.
+    Hundreds of cells may depend on the same edited files, which are therefore named once.
     """
     paper = one.baseline.paper
     for moved in sorted(one.movements, key=lambda moved: moved.regression):

@@ -65,7 +65,11 @@ def _by_file(sources: Any) -> Any:
 
 @dataclass(frozen=True, config=_STRICT)
 class RecordedCell:
-    """A cell of a baseline. trials: by seed in order, None where one is missing."""
+    """A cell of a baseline.
+
+    Attributes:
+        trials: by seed in order, None where one is missing.
+    """
 
     trials: tuple[float | None, ...]
     verdict: str
@@ -80,9 +84,11 @@ class RecordedCell:
 class Recorded:
     """A judged report as a baseline keeps it, and as reports are compared.
 
-    cells, claims: by place, `3: CP-CFL|SimCLR @ T = 25` and `3: id`.
-    sources: by file of the code, its SHA-256; several where runs were made by several versions.
-    series: of its trials; None where an earlier version recorded it, which did not say.
+    Attributes:
+        cells: by place, `3: CP-CFL|SimCLR @ T = 25`.
+        claims: their words by place, `3: id`.
+        sources: by file of the code, its SHA-256; several where several versions made the runs.
+        series: of its trials; None in older baselines, which do not say.
     """
 
     paper: str
@@ -102,11 +108,14 @@ class Recorded:
 class Movement:
     """One thing that is not the same on both sides.
 
-    where: the cell, `3: CP-CFL|SimCLR @ T = 25`, or the claim, `3: id`.
-    before, after: words, or means as text; 'absent' where a side lacks the cell or the claim.
-    difference: of the means, in the cell's unit. tolerance: of it.
-    regression: beyond tolerance, or a worse word; a baseline lets other movements pass.
-    files: edited in between, of the code behind the cell.
+    Attributes:
+        where: the cell, `3: CP-CFL|SimCLR @ T = 25`, or the claim, `3: id`.
+        before: word, or mean as text; 'absent' where the side lacks the cell or the claim.
+        after: the same of the later side.
+        difference: of the means, in the cell's unit.
+        regression: beyond tolerance, or a worse word; a baseline lets other movements pass.
+        tolerance: of the difference.
+        files: edited in between, of the code behind the cell.
     """
 
     what: Literal["value", "verdict", "claim"]
@@ -132,8 +141,9 @@ class Movement:
 class BaselineCheck:
     """One paper against its baseline.
 
-    places: every cell and claim of the baseline that was compared, as in `Movement.where`.
-    failed: trials that failed here, a sentence each.
+    Attributes:
+        places: every cell and claim of the baseline that was compared, as in `Movement.where`.
+        failed: trials that failed here, a sentence each.
     """
 
     baseline: Recorded
@@ -184,8 +194,8 @@ def compare(before: Recorded, after: Recorded, source: Sources | None = None) ->
 def check(baseline: Recorded, report: Report) -> BaselineCheck:
     """A report against its baseline.
 
-    Raises `FedreproError` for a baseline of another paper, profile, data set or series, or one that
-    shares no trained cell with the report: a gate that measures nothing must not pass.
+    Raises `FedreproError` for a baseline of another paper, profile, data set or series. So it does
+    for one that shares no trained cell with the report: a gate that measures nothing must not pass.
     """
     for name in ("paper", "profile", "on", "series"):
         then, here = getattr(baseline, name), getattr(report, name)
@@ -220,7 +230,7 @@ def tolerance(old: Values, new: Values) -> float:
 
 
 def path_for(root: Path, paper: str, profile: str, on: str | None) -> Path:
-    """Where a baseline lies: `<root>/cpcfl-reduced.json`, `<root>/cpcfl-reduced-mnist.json`.
+    """The file of a baseline: `<root>/cpcfl-reduced.json`, `<root>/cpcfl-reduced-mnist.json`.
 
     Raises `FedreproError` for a name that would lead out of `root`.
     """
