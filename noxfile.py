@@ -1,6 +1,6 @@
 """Sessions: `tests`, `slow`, `cluster`, `data`, `oracles`, `lint`, `dev`, `docs`, `bench`;
-`reproduce-<paper>` for each paper, `report`, `audit`, `regress`, `published`; `faults`, `fuzz`;
-`lock`, `licences`, `advisories`, `sbom`.
+`reproduce-<paper>` for each paper, `report`, `audit`, `regress`, `published`; `lock`, `licences`,
+`advisories`, `sbom`.
 
 Sessions install the versions in `constraints.txt`, with which the suite was tried, and hold most of
 them to the hashes in `hashes.txt`; pyproject.toml holds the ranges that fedrepro accepts. The
@@ -19,7 +19,7 @@ nox.options.default_venv_backend = "virtualenv"
 nox.options.reuse_existing_virtualenvs = True
 nox.options.sessions = ["tests"]
 
-OF_TORCH = ("filelock", "fsspec", "jinja2", "networkx", "pillow", "sympy", "typing-extensions")
+OF_TORCH = ("fsspec", "jinja2", "networkx", "pillow", "sympy", "typing-extensions")
 """What torch and torchvision bring, whose own hashes depend on the build (see `hashes.txt`)."""
 STRICT = ("--config-settings", "editable_mode=strict", "--editable")
 """Options of pip that install links to each file, which type checkers and editors can follow."""
@@ -76,8 +76,7 @@ def tests(session: nox.Session) -> None:
 def slow(session: nox.Session) -> None:
     """The tests that take more than a few seconds each."""
     install(session, "[test]")
-    own = "not cluster and not faults and not fuzz"
-    session.run("pytest", "-m", f"slow and {own}", *session.posargs)
+    session.run("pytest", "-m", "slow and not cluster", *session.posargs)
 
 
 @nox.session
@@ -85,20 +84,6 @@ def cluster(session: nox.Session) -> None:
     """The cluster engine with two workers on this machine."""
     install(session, "[test,cluster]")
     session.run("pytest", "-m", "cluster", *session.posargs, env={"OMP_NUM_THREADS": "1"})
-
-
-@nox.session
-def faults(session: nox.Session) -> None:
-    """The fault campaign: 570 kills, stops, disk errors and foreign files, and no trial lost."""
-    install(session, "[test]")
-    session.run("pytest", "-m", "faults", *session.posargs, env={"OMP_NUM_THREADS": "1"})
-
-
-@nox.session
-def fuzz(session: nox.Session) -> None:
-    """100,000 bad specs, records, data files, paths and names, each answered by one clear error."""
-    install(session, "[test]")
-    session.run("pytest", "-m", "fuzz", *session.posargs, env={"OMP_NUM_THREADS": "1"})
 
 
 @nox.session

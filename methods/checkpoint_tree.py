@@ -118,7 +118,7 @@ def _tensor(described: Json, flat: Sequence[Tensor], device: torch.device) -> Te
     if numbers.dtype != _DTYPES[dtype]:
         raise TypeError("a tensor of another type")
     held = numbers.to(torch.device("cpu") if is_here else device, copy=True)
-    return held.as_strided(shape, strides)
+    return torch.as_strided(held, shape, strides)
 
 
 def _object(module: str, name: str, values: dict[str, Tree], packages: Sequence[str]) -> Tree:

@@ -1,4 +1,4 @@
-"""Reports on disk: every format is made aside, and all of them take their places at once."""
+"""Reports on disk: every format is made aside, and then all of them take their places."""
 
 from __future__ import annotations
 

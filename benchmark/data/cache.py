@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO
+
+from ..store.files import write_whole
 
 NAME = ".fedrepro-cache"
 
@@ -26,22 +26,6 @@ def stamp(path: Path) -> tuple[str, int, int]:
     return str(path.resolve()), found.st_size, found.st_mtime_ns
 
 
-@contextlib.contextmanager
-def replacing(path: Path) -> Iterator[BinaryIO]:
-    """A file that takes the place of `path` if the block ends well, and vanishes otherwise.
-
-    Raises `OSError` if the folder cannot be written.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")
-    try:
-        with temporary.open("wb") as file:
-            yield file
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
 def remembered(folder: Path, key: str, compute: Callable[[], str]) -> str:
     """The short text under `key` in the cache of `folder`; `compute()` makes it the first time."""
     path = _fact(folder, key)
@@ -50,8 +34,8 @@ def remembered(folder: Path, key: str, compute: Callable[[], str]) -> str:
         if text.endswith("\n"):
             return text[:-1]
     fact = compute()
-    with contextlib.suppress(OSError), replacing(path) as file:
-        file.write(f"{fact}\n".encode("ascii"))
+    with contextlib.suppress(OSError):
+        write_whole(path, f"{fact}\n".encode("ascii"))
     return fact
 
 

@@ -16,13 +16,13 @@ from typing import IO
 from urllib.parse import urlsplit
 
 from ..errors import DataError
+from ..store.files import replacing
 from .cache import (
     NAME,
     key_of,
     md5_of,
     remembered,
     remembered_md5,
-    replacing,
 )
 
 _CHUNK = 1 << 18

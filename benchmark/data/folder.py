@@ -27,7 +27,8 @@ from PIL import Image
 from torch import Tensor
 
 from ..errors import DataError
-from .cache import NAME, key_of, replacing
+from ..store.files import replacing
+from .cache import NAME, key_of
 
 FORMATS = {
     ".bmp": "BMP",

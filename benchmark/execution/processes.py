@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import ModuleType
 
 _LOOK_EVERY_S = 1.0
@@ -24,33 +23,6 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-class RunningClock:
-    """Seconds for which this process has run since the clock was made; to be read regularly.
-
-    Of a longer pause between two readings only `longest_s` count: the process was stopped then
-    (Ctrl-Z, SIGSTOP), and nothing that it waits for was late.
-    """
-
-    def __init__(self, longest_s: float) -> None:
-        self._longest_s, self._ran_s, self._read = longest_s, 0.0, time.monotonic()
-
-    def __call__(self) -> float:
-        now = time.monotonic()
-        self._ran_s += min(now - self._read, self._longest_s)
-        self._read = now
-        return self._ran_s
-
-
-def is_stopped(process: int | None) -> bool:
-    """Whether a process is stopped by a signal or a debugger; False where there is no /proc."""
-    try:
-        stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return False
-    # The state follows the name, which stands in parentheses and may hold some itself.
-    return stat.rpartition(")")[2].split()[0] in ("T", "t")
 
 
 @contextmanager

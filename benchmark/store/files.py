@@ -1,77 +1,34 @@
-"""Files that are read and appear whole or not at all, arrays without pickle, a disk's refusals."""
+"""Files that appear whole or not at all, arrays without pickle, and what a disk refuses."""
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import io
 import json
-import lzma
 import os
-import stat
-import struct
-import tokenize
 import zipfile
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from io import FileIO
 from pathlib import Path
 from secrets import token_hex
-from typing import Any
+from typing import IO, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FedreproError, StoreError
 
-# What zipfile and numpy raise for content that is not what they wrote.
-UNREADABLE = (
-    ValueError, TypeError, KeyError, EOFError, OverflowError, SyntaxError, MemoryError, OSError,
-    struct.error, tokenize.TokenError, NotImplementedError, RuntimeError, RecursionError,
-    zlib.error, lzma.LZMAError, zipfile.BadZipFile,
-)  # fmt: skip
 
-
-JSON_BYTES = 1 << 28
-"""Of a file of JSON in a store: a record with a thousand rounds of ten metrics has a thousandth."""
-_MEMORY = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-"""Bytes of this machine's memory; a file with holes can say that it has any size."""
-
-
-class NoFileError(StoreError):
-    """A folder, a pipe, a device, a loop of links or a huge file in a file's place."""
-
-
-def read_whole(path: Path | str, most: int = _MEMORY) -> bytes | None:
+def read_whole(path: Path | str) -> bytes | None:
     """The content of a file; None where there is none.
 
-    most: bytes, beyond which it cannot be what is looked for.
-
-    Raises `NoFileError` for what is no file, without waiting for the other end of a pipe, and for
-    a larger one, and `StoreError` if the disk refuses.
+    Raises `StoreError` if the disk refuses.
     """
     try:
-        with FileIO(path, opener=_without_waiting) as file:  # unbuffered: it is read whole
-            status = os.fstat(file.fileno())
-            if stat.S_ISREG(status.st_mode):
-                if status.st_size > most:
-                    raise NoFileError(f"{path} is larger than {most:,} bytes")
-                return file.readall()
+        with disk(path):
+            return Path(path).read_bytes()
     except FileNotFoundError:
         return None
-    except OSError as error:
-        if error.errno not in _NO_FILE:
-            raise refused(path, error) from error
-    raise NoFileError(f"{path} is no file")
-
-
-_NO_FILE = (errno.EISDIR, errno.ELOOP, errno.ENXIO)
-"""What the disk says of a folder, a loop of links and a socket."""
-
-
-def _without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
 
 
 @contextmanager
@@ -85,33 +42,29 @@ def disk(place: Path | str) -> Iterator[None]:
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise refused(place, error) from error
+        reason = (error.strerror or str(error)).lower()
+        raise StoreError(f"cannot use store {place}: {reason}; finished trials are kept") from error
 
 
-def refused(place: Path | str, error: OSError) -> StoreError:
-    """What the disk refuses, in one clear line."""
-    reason = (error.strerror or str(error)).lower()
-    return StoreError(f"cannot use store {place}: {reason}; finished trials are kept")
+@contextmanager
+def replacing(path: Path, aside: Path | None = None) -> Iterator[BinaryIO]:
+    """A file that takes the place of `path` if the block ends well, and vanishes otherwise.
 
+    It is written aside, synced and renamed. A kill leaves the unfinished file there, under a name
+    that no other writer takes.
 
-def write_whole(path: Path, content: bytes | Iterable[bytes], aside: Path | None = None) -> None:
-    """Puts a file in place, or leaves the place as it was: written aside, synced, renamed.
+    aside: the folder of unfinished files, on the same disk; None for the file's own folder.
 
-    content: whole, or in parts where the whole would take much memory. aside: the folder of
-    unfinished files, on the same disk; None for the file's own folder. A kill leaves the unfinished
-    file there, under a name that no other writer takes and that was never a link.
-
-    Raises `OSError` if the disk refuses, or a pipe, a device or a socket lies in the place.
+    Raises `OSError` if the disk refuses.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    _refuse_special(path)
     name = f"{path.name}.{token_hex(4)}.part"
     unfinished = path.with_name(f".{name}") if aside is None else aside / name
     unfinished.parent.mkdir(exist_ok=True)
     file = unfinished.open("xb")
     try:
         with file:
-            file.writelines([content] if isinstance(content, bytes) else content)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         unfinished.replace(path)
@@ -119,6 +72,8 @@ def write_whole(path: Path, content: bytes | Iterable[bytes], aside: Path | None
         with suppress(OSError):
             unfinished.unlink()
         raise
+    if os.name == "nt":  # where no folder can be opened
+        return
     # The new name is only safe once the folder is.
     folder = os.open(path.parent, os.O_RDONLY)
     try:
@@ -127,29 +82,34 @@ def write_whole(path: Path, content: bytes | Iterable[bytes], aside: Path | None
         os.close(folder)
 
 
-def _refuse_special(path: Path) -> None:
-    """Raises `OSError` for what a rename would take away from others: root's /dev/null."""
-    try:
-        mode = path.lstat().st_mode
-    except FileNotFoundError:
-        return
-    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode)):
-        raise FileExistsError(errno.EEXIST, "is no file and is not replaced", str(path))
+def write_whole(path: Path, content: bytes | Iterable[bytes], aside: Path | None = None) -> None:
+    """Puts a file in place, or leaves the place as it was (`replacing`).
+
+    content: whole, or in parts where the whole would take much memory.
+
+    Raises `OSError` if the disk refuses.
+    """
+    with replacing(path, aside) as file:
+        file.writelines([content] if isinstance(content, bytes) else content)
 
 
-def npz_bytes(arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """Arrays as the content of an npz file; equal arrays give equal bytes.
+def write_npz(file: IO[bytes], arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Writes arrays in the npz format; equal arrays give equal bytes.
 
     Raises `ValueError` for an array of objects, which only pickle could read back.
     """
-    for name, values in arrays.items():
-        if values.dtype.hasobject:
-            raise ValueError(f"array '{name}' holds objects, which are not stored")
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
+    with zipfile.ZipFile(file, "w") as archive:
         for name, values in arrays.items():
-            with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
-                np.lib.format.write_array(file, np.asanyarray(values), allow_pickle=False)
+            if values.dtype.hasobject:
+                raise ValueError(f"array '{name}' holds objects, which are not stored")
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asanyarray(values), allow_pickle=False)
+
+
+def npz_bytes(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """What `write_npz` writes."""
+    buffer = io.BytesIO()
+    write_npz(buffer, arrays)
     return buffer.getvalue()
 
 
@@ -158,10 +118,10 @@ def read_npz(path: Path) -> dict[str, NDArray[Any]]:
 
     Raises `StoreError` if it cannot be read.
     """
+    content = read_whole(path)
+    if content is None:
+        raise StoreError(f"cannot read {path}: there is none")
     try:
-        content = read_whole(path)
-        if content is None:
-            raise StoreError("there is none")
         return arrays_from(content)
     except StoreError as error:
         raise StoreError(f"cannot read {path}: {error}") from error
@@ -170,7 +130,7 @@ def read_npz(path: Path) -> dict[str, NDArray[Any]]:
 def arrays_from(content: bytes) -> dict[str, NDArray[Any]]:
     """The arrays in the content of an npz file; pickles are refused.
 
-    Raises `StoreError` if there are none.
+    Raises `StoreError` if it is none or is damaged (each array has a checksum).
     """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -180,7 +140,7 @@ def arrays_from(content: bytes) -> dict[str, NDArray[Any]]:
                 )
                 for name in archive.namelist()
             }
-    except UNREADABLE as error:
+    except Exception as error:  # zipfile and numpy raise a dozen kinds for other content
         raise StoreError(f"not an npz file: {error}") from error
 
 

@@ -6,19 +6,17 @@
     checkpoints/<run key>-seed<k>.checkpoint        where a trial goes on that was interrupted
     quarantine/                                     damaged files, for inspection
     unfinished/                                     what is being written; a kill leaves it there
+    lock                                            held by the process that writes
 
 Files appear whole or not at all (`benchmark.store.files`) and the record comes last, so where it
-exists all of the trial does. Anyone may read; one process at a time writes (`writing`), and only
-in a folder of the store's own (`benchmark.store.folder`).
+exists all of the trial does. Anyone may read; one process at a time writes (`writing`).
 """
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,31 +27,20 @@ from ...methods.outcome import Curve, Outcome
 from ..config import RunConfig
 from ..errors import StoreError
 from . import fingerprint
-from .files import (
-    JSON_BYTES,
-    NoFileError,
-    arrays_from,
-    disk,
-    npz_bytes,
-    read_npz,
-    read_whole,
-    sha256_of,
-    write_whole,
-)
+from .files import arrays_from, disk, npz_bytes, read_npz, read_whole, sha256_of, write_whole
 from .folder import (
     DESCRIPTION,
     RECORD,
     RUN,
     UNFINISHED,
+    checkpoint_of,
     clear_unfinished,
-    forget_checkpoint,
     object_in,
     only_writer,
     refuse_foreign,
-    refuse_link,
     trial_name,
 )
-from .record import LARGEST, NOT_A_RECORD, SCHEMA, TrialRecord, check_schema
+from .record import NOT_A_RECORD, SCHEMA, TrialRecord, check_schema
 
 if TYPE_CHECKING:
     from ...methods.state import State
@@ -74,7 +61,7 @@ class Store:
     ) -> None:
         """Opens a store for reading; a folder that does not exist is an empty store.
 
-        Raises `StoreError` if a newer fedrepro wrote it, or its description is no file.
+        Raises `StoreError` if a newer fedrepro wrote it, or the disk refuses.
         """
         self.root, self.source_of, self.warn = Path(root), source_of, warn
         self._writing = False
@@ -144,10 +131,7 @@ class Store:
 
     def error(self, config: RunConfig, seed: int) -> str | None:
         """One line on why the trial failed when it was last tried, or None."""
-        try:
-            found = object_in(self._error_path(config, seed))
-        except NoFileError:
-            return None
+        found = object_in(self._error_path(config, seed))
         return None if found is None else str(found.get("message"))
 
     @contextmanager
@@ -165,7 +149,7 @@ class Store:
             try:
                 with disk(self.root):
                     clear_unfinished(self.root)
-                if object_in(self.root / DESCRIPTION) is None:
+                if not (self.root / DESCRIPTION).exists():
                     self._write(self.root / DESCRIPTION, _json({"schema": SCHEMA}))
                 yield
             finally:
@@ -176,17 +160,12 @@ class Store:
     ) -> TrialRecord:
         """Stores a finished trial and forgets its earlier failure.
 
-        Raises `ValueError` for a number that is not finite or beyond what is read back, and
-        `StoreError` if the disk refuses; nothing that was stored before is lost then.
+        Raises `ValueError` for a number that is not finite, and `StoreError` if the disk refuses;
+        nothing that was stored before is lost then.
         """
         for name, curve in outcome.metrics.items():
             if not np.isfinite(curve.values).all():
                 raise ValueError(f"{name} is not a finite number in every round")
-        numbers: dict[str, tuple[float, ...]] = {n: (one,) for n, one in outcome.counts.items()}
-        numbers |= {name: tuple(curve.values) for name, curve in outcome.metrics.items()}
-        for name, values in numbers.items():
-            if any(abs(value) > LARGEST for value in values):
-                raise ValueError(f"{name} is beyond {LARGEST:g}")
         path = self._record_path(config, seed)
         arrays = self._write_arrays(path.with_suffix(".npz"), outcome.arrays)
         weights = {k: v.detach().cpu().numpy() for k, v in (outcome.encoder or {}).items()}
@@ -208,7 +187,7 @@ class Store:
         self._write(path, record.as_file())
         with disk(self.root):
             self._error_path(config, seed).unlink(missing_ok=True)
-            forget_checkpoint(self.root, trial_name(config.key, seed))
+            checkpoint_of(self.root, trial_name(config.key, seed)).unlink(missing_ok=True)
         return record
 
     def save_error(self, config: RunConfig, seed: int, message: str, details: str = "") -> None:
@@ -225,13 +204,7 @@ class Store:
 
     def _has_trials(self, config: RunConfig) -> bool:
         """Whether a run has a folder; where it has none, no source need be read."""
-        folder = self._folder(config.key)
-        try:
-            with disk(folder):
-                folder.lstat()
-        except FileNotFoundError:
-            return False
-        return True
+        return self._folder(config.key).is_dir()
 
     def _record_path(self, config: RunConfig, seed: int) -> Path:
         """Where the record of a trial lies that the present source made."""
@@ -245,7 +218,7 @@ class Store:
         """The record in a file, if it and its arrays are whole."""
         damaged = [path]
         try:
-            content = read_whole(path, JSON_BYTES)
+            content = read_whole(path)
             if content is None:
                 return None
             record = TrialRecord.from_file(content, path.parent.name, path.stem)
@@ -255,7 +228,7 @@ class Store:
                 for part, suffix in arrays
                 if part is not None and _sound_content(path.with_suffix(suffix), part) is None
             ]
-        except (NoFileError, *NOT_A_RECORD):
+        except NOT_A_RECORD:
             pass
         if damaged:
             self._quarantine(path, damaged[0].relative_to(self.root))
@@ -269,16 +242,9 @@ class Store:
                 self.warn(f"{damaged} is damaged or missing; its trial is not used")
             return
         self.warn(f"{damaged} is damaged or missing; moved to quarantine, the trial is made again")
-        refuse_link(path.parent)
         with disk(self.root):
-            # A folder in which no earlier file of that name lies.
-            places = (
-                self.root / "quarantine" / f"{path.parent.name}{'' if n == 1 else f'-{n}'}"
-                for n in count(1)
-            )
-            place = next(one for one in places if not os.path.lexists(one / path.name))
+            place = self.root / "quarantine" / path.parent.name
             place.mkdir(parents=True, exist_ok=True)
-            refuse_link(place)
             # The record goes first: without it, arrays that are left behind are no trial.
             for file in (path, path.with_suffix(".npz"), path.with_suffix(".encoder.npz")):
                 with suppress(FileNotFoundError):
@@ -296,19 +262,12 @@ class Store:
     def _write(self, path: Path, content: bytes) -> None:
         assert self._writing, "only inside `writing`"
         with disk(self.root):
-            # Any of them may have become a link since the store was opened.
-            for folder in (path.parent.parent, path.parent, self.root / UNFINISHED):
-                if self.root in folder.parents:
-                    refuse_link(folder)
             write_whole(path, content, self.root / UNFINISHED)
 
 
 def _sound_content(path: Path, part: Mapping[str, str]) -> bytes | None:
     """What is in a file of arrays; None where it is missing, damaged or not what `part` names."""
-    try:
-        content = read_whole(path)
-    except NoFileError:
-        return None
+    content = read_whole(path)
     if content is None or (part["file"], part["sha256"]) != (path.name, sha256_of(content)):
         return None
     return content

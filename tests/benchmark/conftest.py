@@ -1,4 +1,4 @@
-"""A tiny experiment on real digits as config, paper and campaign of faults, and stores of it."""
+"""A tiny experiment on real digits as config and paper, and stores of it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,11 @@ import pytest
 import torch
 
 from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.model import Cell, Paper, Profile, Readout, Table
 from fedrepro.benchmark.spec.printed import Printed
 from fedrepro.benchmark.spec.settings import merge
 from fedrepro.benchmark.store.store import Store
 from fedrepro.methods.outcome import Curve, Outcome
-from tests.benchmark.disturbed_runs import ROWS, Campaign, carry_out, seconds_of
 from tests.benchmark.small_papers import TINY, as_published
 
 torch.set_num_threads(1)
@@ -112,27 +110,3 @@ def contents_of() -> Callable[[Path], dict[str, Any]]:
         return found
 
     return contents
-
-
-@pytest.fixture(scope="session")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Where undisturbed runs lie, and how long each took."""
-    return {"root": tmp_path_factory.mktemp("undisturbed")}
-
-
-@pytest.fixture
-def campaign(
-    tiny_paper: Callable[..., Paper],
-    contents_of: Callable[[Path], dict[str, Any]],
-    filled: dict[str, Any],
-) -> Campaign:
-    """Runs to disturb, measured once."""
-    plan = make_plan(tiny_paper(ROWS), "smoke")
-    if "seconds" not in filled:
-        # Here first, so that what is worked out once a process is not part of any time.
-        carry_out(plan, filled["root"] / "here")
-        filled["seconds"] = {
-            jobs: min(seconds_of(plan, filled["root"] / f"{jobs}{n}", jobs) for n in range(2))
-            for jobs in (0, 2)
-        }
-    return Campaign(plan, filled["root"] / "here", filled["seconds"], contents_of)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
-from collections.abc import Iterator
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +9,11 @@ import pytest
 import torch
 
 from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.execution.executors._work import OverdueError, _interruptible
 from fedrepro.benchmark.execution.executors.base import Saving
 from fedrepro.benchmark.execution.jobs import Job
 from fedrepro.benchmark.store.checkpoints import TrialFile
-from fedrepro.benchmark.store.folder import clear_unfinished, forget_checkpoint, trial_name
+from fedrepro.benchmark.store.folder import clear_unfinished, trial_name
 from fedrepro.benchmark.training.stages.trial import StaleStateError
 from fedrepro.methods.outcome import DivergedError
 
@@ -32,20 +28,15 @@ def said() -> list[str]:
 
 
 @pytest.fixture
-def file(tmp_path: Path, said: list[str]) -> Iterator[TrialFile]:
+def file(tmp_path: Path, said: list[str]) -> TrialFile:
     packages = ["fedrepro.methods"]
-    with TrialFile(
-        tmp_path, NAME, IDENTITY, packages, torch.device("cpu"), said.append, 0.2
-    ) as made:
-        yield made
+    return TrialFile(tmp_path, NAME, IDENTITY, packages, torch.device("cpu"), said.append)
 
 
 def again(file: TrialFile, **changed: Any) -> TrialFile:
     """As another process would see it, after this one."""
-    file.__exit__()
-    return TrialFile(
-        file.root, NAME, {**IDENTITY, **changed}, file.packages, file.device, file.say, 0.2
-    )
+    identity = {**IDENTITY, **changed}
+    return TrialFile(file.root, NAME, identity, file.packages, file.device, file.say)
 
 
 def test_what_was_written_is_read(file: TrialFile, said: list[str]) -> None:
@@ -68,31 +59,34 @@ def test_nothing_is_made_before_the_first_time(file: TrialFile) -> None:
     ("name", "value"),
     [("run", "f" * 16), ("seed", 4), ("source", "abd"), ("versions", {"torch": "3"})],
 )
-def test_that_of_another_trial_is_set_aside(
+def test_that_of_another_trial_is_not_used(
     file: TrialFile, said: list[str], name: str, value: object
 ) -> None:
     file.write(STATE)
     other = again(file, **{name: value})
     assert other.read() is None
-    assert said == [f"its checkpoint is of another {name}; set aside, the trial starts anew"]
-    assert not file.path.exists()
-    assert (file.root / "quarantine" / "checkpoints" / file.path.name).is_file()
+    assert said == [f"its checkpoint is of another {name}; the trial starts from its beginning"]
 
 
-def test_one_of_an_older_form_is_set_aside(file: TrialFile, said: list[str]) -> None:
+def test_one_of_an_older_form_is_not_used(file: TrialFile, said: list[str]) -> None:
     file.write(STATE)
     assert again(file, precision="bf16").read() is None
     assert "another precision" in said[0]
 
 
-@pytest.mark.parametrize("at", [0, 10, 30, 60, 100, 200, -100, -70, -1])
-def test_a_changed_byte_is_found(file: TrialFile, said: list[str], at: int) -> None:
+def test_a_changed_byte_is_found_or_changes_nothing(file: TrialFile, said: list[str]) -> None:
     file.write(STATE)
-    content = bytearray(file.path.read_bytes())
-    content[at] ^= 1
-    file.path.write_bytes(content)
-    assert again(file).read() is None
-    assert said == ["its checkpoint is damaged; set aside, the trial starts anew"]
+    content = file.path.read_bytes()
+    found = 0
+    for at in range(len(content)):
+        changed = bytearray(content)
+        changed[at] ^= 255
+        file.path.write_bytes(changed)
+        state = file.read()  # the times in an archive, for one, say nothing of what it holds
+        assert state is None or torch.equal(state["weights"]["w"], STATE["weights"]["w"])  # type: ignore[index]
+        assert state is None or state["round"] == 7
+        found += state is None
+    assert len(said) == found > len(content) // 2
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9, 0.999])
@@ -104,78 +98,21 @@ def test_a_cut_file_is_found(file: TrialFile, said: list[str], share: float) -> 
     assert "damaged" in said[0]
 
 
-def test_a_folder_in_its_place_is_set_aside(file: TrialFile, said: list[str]) -> None:
-    file.path.mkdir(parents=True)
-    assert file.read() is None
-    assert "damaged" in said[0]
-    file.write(STATE)
-    assert again(file).read() is not None
-
-
-def test_a_file_with_holes_in_its_place_is_set_aside(file: TrialFile, said: list[str]) -> None:
-    file.path.parent.mkdir()
-    with file.path.open("wb") as made:
-        made.truncate(1 << 42)
-    assert file.read() is None
-    assert said == ["its checkpoint is damaged; set aside, the trial starts anew"]
-    file.write(STATE)
-    assert again(file).read()["round"] == 7
-
-
-def test_no_link_is_followed(file: TrialFile, said: list[str], tmp_path: Path) -> None:
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    (tmp_path / "checkpoints").symlink_to(elsewhere)
-    file.write(STATE)
-    assert "symbolic link" in said[0]
-    assert not list(elsewhere.iterdir())
-
-
 def test_a_state_that_cannot_be_saved_is_said_once(file: TrialFile, said: list[str]) -> None:
     for _ in range(3):
         file.write({"what": object()})
     assert said == ["its state is not saved: builtins.object cannot be saved"]
-    assert not file.path.exists()
-    assert not list((file.root / "unfinished").iterdir())
+    assert not list(file.root.iterdir())
 
 
 def test_a_disk_that_refuses_ends_no_training(file: TrialFile, said: list[str]) -> None:
     (file.root / "checkpoints").write_text("in its way")
     file.write(STATE)
-    assert len(said) == 1
-
-
-def _holds(root: Path, pipe: Connection) -> None:
-    with TrialFile(root, NAME, IDENTITY, [], torch.device("cpu")) as file:
-        file.write({"round": 9})
-        pipe.send("held")
-        pipe.recv()
-
-
-def test_two_processes_never_have_one_checkpoint(file: TrialFile, said: list[str]) -> None:
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=_holds, args=(file.root, theirs))
-    process.start()
-    try:
-        assert ours.recv() == "held"
-        with pytest.raises(FedreproError, match="another process"):
-            file.read()
-        file.write(STATE)
-        assert "another process" in said[0]
-        process.kill()  # the lock goes with the process
-        process.join()
-        assert again(file).read() == {"round": 9}
-    finally:
-        process.kill()
-        process.join()
-
-
-def test_a_record_leaves_nothing_of_it(file: TrialFile) -> None:
-    file.write(STATE)
-    file.__exit__()
-    forget_checkpoint(file.root, NAME)
-    assert not list((file.root / "checkpoints").iterdir())
+    assert file.read() is None
+    assert [one.split(":")[0] for one in said] == [
+        "its state is not saved",
+        "its checkpoint cannot be read or is damaged; the trial starts from its beginning",
+    ]
 
 
 def test_what_a_killed_writer_left_is_cleared_by_the_next_driver(file: TrialFile) -> None:
@@ -245,4 +182,3 @@ def test_data_that_have_changed_begin_a_trial_anew(file: TrialFile, said: list[s
     assert begun == [{"at": "round 2"}, None]
     assert said[0] == "goes on from round 2"
     assert "digits/train changed" in said[1]
-    assert not file.path.exists()

@@ -1,128 +1,172 @@
-"""Trials that are killed at random moments, twenty times each: the record is as if nobody had."""
+"""A whole run that is killed 40 times, refused by the disk, or met by a second driver.
+
+Each test runs two tables of CP-CFL's smoke profile by the command line. In the end its store holds
+what that of an undisturbed run holds, to the last bit.
+"""
 
 from __future__ import annotations
 
 import os
-import pickle
 import random
+import resource
 import signal
+import subprocess
+import sys
 import time
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
-from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.execution.executors._work import perform
-from fedrepro.benchmark.execution.executors.base import Saving
-from fedrepro.benchmark.execution.jobs import Done, Job
 from fedrepro.benchmark.store.store import Store
-from tests.benchmark.interruptions import assert_same, encoder_for, one_of_each, undisturbed
 
-KILLS = 20
-EVERY_S = 0.25
-LONGER: dict[tuple[str, str], dict[str, Any]] = {
-    ("federated", "fedavg"): {"rounds": 200},
-    ("pretraining", "simclr"): {"epochs": 60},
-    ("federated", "mfcl"): {"rounds": 40, "server_epochs": 3},
-    ("federated", "scaffold-ft"): {"rounds": 30, "personal_epochs": 100},
-}
-"""So that each trains for some seconds on one core."""
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="reads processes from /proc"),
+]
+KILLS = 40
+LONGEST_S = 4.0
+"""From the first line of training, or from one kill, to the next."""
 
 
-def longer(name: tuple[str, str]) -> RunConfig:
-    config = one_of_each()[name]
-    return replace(config, options={**config.options, **LONGER[name]})
+def start(store: Path, *, limit: Callable[[], None] | None = None) -> subprocess.Popen[str]:
+    """A driver with two workers, whose trials save themselves before each round."""
+    given = ["--profile", "smoke", "--tables", "3,7", "--jobs", "2", "--checkpoint-every", "0.001"]
+    places = ["--store", str(store), "--out", str(store.parent / f"{store.name}-report")]
+    return subprocess.Popen(
+        [sys.executable, "-m", "fedrepro", "run", "cpcfl", *given, *places],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        preexec_fn=limit,
+    )
 
 
-class Part:
-    """A process that trains a job with a checkpoint; it leaves its result in a file."""
-
-    def __init__(self, job: Job, saving: Saving, place: Path) -> None:
-        self.place, self.said = place / "result", place / "said"
-        self.pid = os.fork()
-        if self.pid:
-            return
-        code = 1
-        try:
-            torch.manual_seed(os.getpid())
-            result = perform(job, None, None, "cpu", saving=saving, say=self._say)
-            self.place.write_bytes(pickle.dumps(result))
-            code = 0
-        finally:
-            os._exit(code)
-
-    def _say(self, sentence: str) -> None:
-        with self.said.open("a") as file:
-            file.write(f"{sentence}\n")
-
-    def killed(self, kept: Path, saves: int, after_s: float) -> bool:
-        """Kills it some seconds after so many saves; False if it has ended by itself before."""
-        seen = _written(kept)
-        until = time.monotonic() + after_s
-        # A moment is chosen by what was saved, so that a slow machine gets on too.
-        while saves or time.monotonic() < until:
-            if os.waitpid(self.pid, os.WNOHANG)[0]:
-                return False
-            if saves and (now := _written(kept)) != seen:
-                seen, saves, until = now, saves - 1, time.monotonic() + after_s
-            time.sleep(0.002)
-        os.kill(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
-        return True
-
-    def ended(self) -> None:
-        """Waits for its end."""
-        os.waitpid(self.pid, 0)
+def finish(store: Path) -> str:
+    """Trains what is missing; what was said."""
+    driver = start(store)
+    said = driver.communicate()[1]
+    assert driver.returncode == 0, said
+    return said
 
 
-def _written(kept: Path) -> int | None:
+def numbers(root: Path) -> dict[tuple[str, int], Any]:
+    """All that the trials of a store gave, and checksums of their arrays; not when and how long."""
+    damage: list[str] = []
+    store = Store(root, warn=damage.append)
+    found = {
+        (record.run, record.seed): (record.metrics, record.counts, record.arrays, record.encoder)
+        for record in store.records()
+    }
+    assert damage == []
+    return found
+
+
+def records(root: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in root.glob("trials/*/*.json")}
+
+
+def workers_of(driver: int) -> list[int]:
+    children = Path(f"/proc/{driver}/task/{driver}/children").read_text().split()
+    return [pid for pid in map(int, children) if b"spawn_main" in _command(pid)]
+
+
+def _command(pid: int) -> bytes:
     try:
-        return kept.stat().st_mtime_ns
-    except FileNotFoundError:
-        return None
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
 
 
-@pytest.mark.slow
-@pytest.mark.faults
-@pytest.mark.parametrize("name", LONGER, ids="-".join)
-def test_twenty_kills_leave_no_trace(
-    name: tuple[str, str], tmp_path: Path, record_property: Callable[[str, object], None]
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, int], Any]:
+    """What a run gives that nobody disturbs."""
+    store = tmp_path_factory.mktemp("undisturbed") / "store"
+    finish(store)
+    return numbers(store)
+
+
+def kill(store: Path, draw: random.Random, most: int) -> tuple[list[str], str]:
+    """Kills workers of one driver at random moments, and at last the driver; all that was said.
+
+    most: kills.
+    """
+    driver, killed = start(store), list[str]()
+    assert driver.stderr is not None
+    first = driver.stderr.readline()
+    assert "trials to train" in first, driver.communicate()
+    while len(killed) < most and killed[-1:] != ["driver"]:
+        time.sleep(draw.uniform(0.0, LONGEST_S))
+        if driver.poll() is not None:
+            break
+        workers = workers_of(driver.pid)
+        if workers and draw.random() < 0.5:
+            os.kill(draw.choice(workers), signal.SIGKILL)
+            killed.append("worker")
+        else:
+            driver.kill()
+            killed.append("driver")
+    return killed, first + driver.communicate()[1]
+
+
+def test_forty_kills_leave_no_trace(
+    undisturbed: dict[tuple[str, int], Any],
+    tmp_path: Path,
+    record_property: Callable[[str, object], None],
 ) -> None:
-    config, chance = longer(name), random.Random(os.urandom(8))
-    expected, known = undisturbed(config, 0)
-    assert encoder_for(config, 0) is None
-    kills, trials, lost = 0, 0, list[float]()
-    while kills < KILLS:
-        place = tmp_path / str(trials)
-        place.mkdir()
-        store, job = Store(place / "store"), Job(config, 0)
-        with store.writing():
-            saving = Saving(store.root, EVERY_S)
-            kept = store.root / "checkpoints" / f"{config.key}-seed0.checkpoint"
-            part, before = Part(job, saving, place), kills
-            while kills < KILLS and part.killed(
-                kept, chance.choice((0, 1, 1, 2)), chance.uniform(0, 2 * EVERY_S)
-            ):
-                kills += 1
-                if kept.exists():
-                    lost.append(time.time() - kept.stat().st_mtime)
-                part = Part(job, saving, place)
-            if kills == KILLS:
-                part.ended()
-            result = pickle.loads(part.place.read_bytes())
-            assert isinstance(result, Done), result
-            assert_same(result.outcome, expected)
-            record = store.save(config, 0, result.outcome, result.provenance)
-            assert not kept.exists()
-        said = part.said.read_text().splitlines() if part.said.exists() else []
-        assert all(one.startswith("goes on from") for one in said)
-        assert record.provenance["interrupted"] <= len(said) <= kills - before
-        trials += 1
-    record_property("kills", kills)
-    record_property("trials", trials)
-    record_property("s at most from the last save to a kill", f"{max(lost):.2f}")
-    record_property("s undisturbed", f"{known['wall_s']:.1f}")
+    draw, kills, went_on, stores = random.Random(0), Counter[str](), 0, 0
+    while kills.total() < KILLS:
+        store, kept = tmp_path / str(stores), dict[str, bytes]()
+        stores += 1
+        while kills.total() < KILLS and len(kept) < len(undisturbed):
+            killed, said = kill(store, draw, KILLS - kills.total())
+            assert not {"Traceback", "damaged", "ERROR"} & set(said.replace(":", " ").split())
+            kills.update(killed)
+            went_on += said.count("goes on from")
+            now = records(store)
+            assert {name: now.get(name) for name in kept} == kept  # nothing finished is lost
+            kept = now
+        went_on += finish(store).count("goes on from")
+        assert numbers(store) == undisturbed
+        assert list((store / "checkpoints").glob("*.checkpoint")) == []
+        assert f"{len(undisturbed)} reused" in finish(store)
+    record_property("kills", dict(kills))
+    record_property("stores", stores)
+    record_property("trials that went on from a checkpoint", went_on)
+
+
+def test_a_full_disk_is_one_line_and_damages_nothing(
+    undisturbed: dict[tuple[str, int], Any], tmp_path: Path
+) -> None:
+    def small_files() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+    driver = start(tmp_path / "store", limit=small_files)
+    said = driver.communicate()[1]
+    assert driver.returncode == 2
+    errors = [line for line in said.splitlines() if "file too large" in line]
+    assert [line for line in errors if line.startswith("fedrepro")] == errors[-1:]
+    assert "finished trials are kept" in errors[-1]
+    assert "Traceback" not in said
+    held = numbers(tmp_path / "store")
+    assert {name: undisturbed[name] for name in held} == held
+    finish(tmp_path / "store")
+    assert numbers(tmp_path / "store") == undisturbed
+
+
+def test_a_second_driver_is_turned_away_and_nothing_is_lost(
+    undisturbed: dict[tuple[str, int], Any], tmp_path: Path
+) -> None:
+    first = start(tmp_path / "store")
+    assert first.stderr is not None
+    assert "trials to train" in first.stderr.readline()
+    second = start(tmp_path / "store")
+    said = second.communicate()[1]
+    assert second.returncode == 2
+    assert said.count("another fedrepro is writing") == len(said.splitlines()) == 1
+    first.communicate()
+    assert first.returncode == 0
+    assert numbers(tmp_path / "store") == undisturbed

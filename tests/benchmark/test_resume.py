@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import pickle
 import random
@@ -21,7 +20,7 @@ from fedrepro.benchmark.execution.progress import Progress
 from fedrepro.benchmark.execution.run import Execution, execute
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.spec.model import Paper
-from fedrepro.benchmark.store.record import TrialRecord
+from fedrepro.benchmark.store.files import sealed
 from fedrepro.benchmark.store.store import Store
 
 MakePaper = Callable[..., Paper]
@@ -181,7 +180,7 @@ def test_other_data_under_the_same_name_make_results_stale(
     file = next(tmp_path.glob(f"trials/{record.run}/*.json"))
     plain = record.as_dict()
     plain["provenance"]["data"]["digits/unlabeled"]["checksum"] = "0" * 64
-    file.write_text(json.dumps(json.loads(TrialRecord.from_dict(plain).as_file())))
+    file.write_bytes(sealed(plain))
     out = io.StringIO()
     progress = Progress(Console(file=out, width=200))
     done = execute(plan, Store(tmp_path), device="cpu", jobs=0, progress=progress)

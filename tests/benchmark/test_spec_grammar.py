@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
 import tempfile
 from collections import Counter
 from collections.abc import Mapping
@@ -30,7 +29,6 @@ from fedrepro.benchmark.store.store import Store
 from tests.benchmark.spec_grammar import papers, write
 from tests.hostile import unseen
 
-SHARE = int(os.environ.get("FEDREPRO_FUZZ_SHARE", "1"))
 VALUES = (0.0, 0.5, 0.5, 1.0, 41.2)
 """Trials of cells, so that divisors are zero and differences tie."""
 
@@ -88,11 +86,10 @@ def test_what_check_passes_is_planned_audited_and_judged(files: Mapping[str, Any
 
 
 @pytest.mark.slow
-@pytest.mark.fuzz
-def test_thousands_of_specs_from_the_grammar(record_property: Any) -> None:
+def test_a_thousand_specs_from_the_grammar(record_property: Any) -> None:
     counts = Counter[bool]()
 
-    @settings(max_examples=3000 // SHARE, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
     @given(papers())
     def some(files: Mapping[str, Any]) -> None:
         counts[survived(files)] += 1

@@ -4,9 +4,7 @@ import errno
 import json
 import multiprocessing
 import os
-import signal
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,7 @@ import torch
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import FedreproError, StoreError
 from fedrepro.benchmark.judging.trials import Finished, Missing, find_trial
-from fedrepro.benchmark.store.files import path_segment, read_whole, seal_of, sha256_of, write_whole
+from fedrepro.benchmark.store.files import path_segment, seal_of, sha256_of
 from fedrepro.benchmark.store.record import SCHEMA
 from fedrepro.benchmark.store.store import Store, read_encoder
 from fedrepro.methods.outcome import Curve, Outcome
@@ -129,17 +127,6 @@ def test_a_stale_trial_does_not_hide_a_failure_of_the_present_code(
         store.save_error(config, 0, "diverged at round 2")
     found = find_trial(store, config, 0, include_stale=True)
     assert found == Missing("diverged at round 2", failed=True)
-
-
-@pytest.mark.parametrize("value", [1e101, -1e101])
-def test_a_number_that_would_not_be_read_back_is_not_saved(
-    store: Store, tiny_config: Make, outcome: Outcome, value: float
-) -> None:
-    beyond = replace(outcome, metrics={"accuracy": Curve((1,), (value,))})
-    with store.writing(), pytest.raises(ValueError, match="accuracy is beyond"):
-        store.save(tiny_config(), 0, beyond, {})
-    with store.writing(), pytest.raises(ValueError, match="n is beyond"):
-        store.save(tiny_config(), 0, replace(outcome, counts={"n": value}), {})
 
 
 def test_errors_are_kept_apart_and_forgotten_on_success(
@@ -305,19 +292,6 @@ def test_a_record_in_another_trials_place_is_not_taken_for_it(
     assert Store(store.root, store.source_of).find(config, 1) is None
 
 
-def test_a_store_of_the_first_schema_is_still_read(
-    store: Store, tiny_config: Make, outcome: Outcome
-) -> None:
-    config = tiny_config()
-    with store.writing():
-        saved = store.save(config, 0, outcome, {})
-    file = next((store.root / "trials").glob("*/*.json"))
-    file.write_text(json.dumps({**saved.as_dict(), "schema": 1}))
-    found = Store(store.root, store.source_of).find(config, 0)
-    assert found is not None
-    assert found.metrics == saved.metrics
-
-
 @pytest.mark.parametrize("indent", [None, 1])
 def test_a_record_whose_json_is_laid_out_otherwise_is_the_same(
     store: Store, tiny_config: Make, outcome: Outcome, indent: int | None
@@ -343,17 +317,6 @@ def test_settings_may_have_the_names_of_a_records_own_parts(
     assert Store(store.root, store.source_of).find(config, 0) is not None
 
 
-def test_a_record_changed_byte_for_byte_is_found_by_its_seal(
-    store: Store, tiny_config: Make, outcome: Outcome
-) -> None:
-    config = tiny_config()
-    with store.writing():
-        store.save(config, 1, outcome, {})
-    file = next((store.root / "trials").glob("*/*seed1.json"))
-    file.write_bytes(file.read_bytes().replace(b'"seed":1', b'"seed":0'))
-    assert Store(store.root, store.source_of).find(config, 1) is None
-
-
 @pytest.mark.parametrize(
     "part",
     [
@@ -361,14 +324,8 @@ def test_a_record_changed_byte_for_byte_is_found_by_its_seal(
         {"metrics": {"accuracy": {"rounds": [1], "values": [0.5, 0.5]}}},
         {"metrics": {"accuracy": {"rounds": [1], "values": ["0.5"]}}},
         {"metrics": {"accuracy": {"rounds": [1.5], "values": [0.5]}}},
-        {"metrics": {"accuracy": {"rounds": [1], "values": [10**400]}}},
         {"counts": {"parameters": True}},
         {"source": {"methods/a.py": 1}},
-        {"provenance": {"wall_s": "1"}},
-        {"provenance": {"versions": ["torch"]}},
-        {"provenance": {"data": {"digits/train": 7}}},
-        {"provenance": {"data": {"digits/train": {"checksum": 7}}}},
-        {"provenance": {"commit": 7}},
     ],
     ids=str,
 )
@@ -394,24 +351,6 @@ def test_a_damaged_trial_is_told_of_once(store: Store, tiny_config: Make, outcom
     assert (reader.find(config, 0), list(reader.records()), len(said)) == (None, [], 1)
 
 
-def test_a_second_damaged_file_does_not_overwrite_the_first_in_quarantine(
-    store: Store, tiny_config: Make, outcome: Outcome
-) -> None:
-    config = tiny_config()
-    for n in range(2):
-        with store.writing():
-            store.save(config, 0, outcome, {})
-        file = next((store.root / "trials").glob("*/*.json"))
-        file.write_text(f"damaged {n}")
-        with Store(store.root, store.source_of).writing():
-            pass
-        again = Store(store.root, store.source_of)
-        with again.writing():
-            assert again.find(config, 0) is None
-    kept = sorted(f.read_text() for f in (store.root / "quarantine").rglob("*.json"))
-    assert kept == ["damaged 0", "damaged 1"]
-
-
 def test_what_a_killed_writer_left_unfinished_is_cleared_by_the_next(store: Store) -> None:
     with store.writing():
         left = store.root / "unfinished" / "0123456789ab-seed3.encoder.npz.89abcdef.part"
@@ -432,25 +371,9 @@ def everything_in(folder: Path) -> dict[str, bytes | None]:
     }
 
 
-@contextmanager
-def writing_to(root: Path) -> Iterator[Store]:
-    store = Store(root)
-    with store.writing():
-        yield store
-
-
 @pytest.mark.parametrize(
     "foreign",
-    [
-        "notes.txt",
-        "unfinished/notes.txt",
-        "unfinished/thesis.part",
-        "trials/notes.txt",
-        "errors/log.json",
-        "lock",
-        ".git/config",
-        "store.json",
-    ],
+    ["notes.txt", "unfinished/thesis.part", "trials/notes.txt", ".git/config"],
 )
 def test_a_folder_of_somebody_elses_files_is_refused_and_stays_as_it_is(
     tmp_path: Path, foreign: str
@@ -458,70 +381,34 @@ def test_a_folder_of_somebody_elses_files_is_refused_and_stays_as_it_is(
     (tmp_path / foreign).parent.mkdir(exist_ok=True)
     (tmp_path / foreign).write_text('{"name": "not yours"}')
     before = everything_in(tmp_path)
-    with pytest.raises(StoreError, match="no store of fedrepro") as raised, writing_to(tmp_path):
-        pass
+    with pytest.raises(StoreError, match="no store of fedrepro") as raised:
+        Store(tmp_path).writing().__enter__()
     assert "\n" not in str(raised.value)
     assert everything_in(tmp_path) == before
 
 
-def test_a_store_removes_nothing_but_what_it_left_unfinished(store: Store, tmp_path: Path) -> None:
+def test_a_store_removes_nothing_but_what_it_left_unfinished(store: Store) -> None:
     with store.writing():
         pass
     mine = store.root / "unfinished" / "store.json.0123abcd.part"
     theirs = store.root / "unfinished" / "thesis.tex"
-    linked = store.root / "unfinished" / "store.json.4567abcd.part"
     mine.write_text("half")
     theirs.write_text("all of it")
-    (tmp_path / "away").write_text("far away")
-    linked.symlink_to(tmp_path / "away")
     with store.writing():
         assert not mine.exists()
     assert theirs.read_text() == "all of it"
-    assert (tmp_path / "away").read_text() == "far away"
 
 
-@pytest.mark.parametrize("name", ["trials", "errors", "quarantine", "unfinished"])
-@pytest.mark.parametrize("kind", ["link", "file", "pipe"])
-def test_a_store_whose_folders_are_none_of_its_own_is_refused(
-    store: Store, tmp_path: Path, name: str, kind: str
-) -> None:
+def test_a_damaged_description_is_not_overwritten(store: Store) -> None:
     with store.writing():
         pass
-    place, away = store.root / name, tmp_path / "away"
-    if place.exists():
-        place.rmdir()
-    away.mkdir()
-    (away / "x.part").write_text("theirs")
-    if kind == "link":
-        place.symlink_to(away)
-    elif kind == "file":
-        place.write_text("")
-    else:
-        os.mkfifo(place)
-    refusal = f"{name} is (a symbolic link|no folder)"
-    with pytest.raises(StoreError, match=refusal), store.writing():
+    (store.root / "store.json").write_text("not ours")
+    with Store(store.root).writing():
         pass
-    assert everything_in(away) == {"x.part": b"theirs"}
+    assert (store.root / "store.json").read_text() == "not ours"
 
 
-def test_nothing_is_written_or_moved_through_a_link_in_place_of_a_runs_folder(
-    store: Store, tiny_config: Make, outcome: Outcome, tmp_path: Path
-) -> None:
-    config, away = tiny_config(), tmp_path / "away"
-    with store.writing():
-        store.save(config, 0, outcome, {})
-        (store.root / "trials" / config.key).rename(away)
-        (store.root / "trials" / config.key).symlink_to(away)
-        before = everything_in(away)
-        with pytest.raises(StoreError, match="is a symbolic link"):
-            store.save(config, 1, outcome, {})
-        next(away.glob("*.npz")).write_bytes(b"damaged")
-        with pytest.raises(StoreError, match="is a symbolic link"):
-            store.find(config, 0)
-    assert everything_in(away).keys() == before.keys()
-
-
-@pytest.mark.parametrize("left", [[], ["lock"], ["lock", "trials"], ["lock", "unfinished", "part"]])
+@pytest.mark.parametrize("left", [[], ["lock"], ["lock", "unfinished", "part"]])
 def test_a_store_that_was_only_begun_when_its_writer_was_killed_is_gone_on_with(
     store: Store, left: list[str]
 ) -> None:
@@ -537,117 +424,6 @@ def test_a_store_that_was_only_begun_when_its_writer_was_killed_is_gone_on_with(
         assert json.loads((store.root / "store.json").read_text()) == {"schema": SCHEMA}
 
 
-@pytest.mark.parametrize("damage", ["gone", "cut"])
-def test_a_store_that_lost_its_description_is_known_by_its_records(
-    store: Store, tiny_config: Make, outcome: Outcome, damage: str
-) -> None:
-    with store.writing():
-        store.save(tiny_config(), 0, outcome, {})
-    description = store.root / "store.json"
-    description.unlink() if damage == "gone" else description.write_text('{"sch')
-    with store.writing():
-        assert store.find(tiny_config(), 0) is not None
-    assert json.loads(description.read_text()) == {"schema": SCHEMA}
-
-
-# -- what is no file -----------------------------------------------------------------------------
-
-
-def put(kind: str, path: Path) -> None:
-    """Something that is no file, in a file's place."""
-    path.unlink(missing_ok=True)
-    if kind == "pipe":
-        os.mkfifo(path)
-    elif kind == "folder":
-        path.mkdir()
-    elif kind == "loop":
-        path.symlink_to(path.name)
-    elif kind == "device":
-        path.symlink_to("/dev/null")
-    elif kind == "huge":
-        with path.open("wb") as file:
-            file.truncate(1 << 42)
-    else:
-        path.symlink_to("nowhere")
-
-
-@pytest.fixture
-def impatience() -> Iterator[None]:
-    """Fails a test that waits for the other end of a pipe."""
-
-    def give_up(*_: Any) -> None:
-        raise TimeoutError("it hangs")
-
-    before = signal.signal(signal.SIGALRM, give_up)
-    signal.alarm(20)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
-
-
-KINDS = ["pipe", "folder", "loop", "device", "huge"]
-
-
-@pytest.mark.usefixtures("impatience")
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("suffix", [".json", ".npz", ".encoder.npz"])
-def test_what_is_no_file_in_a_trials_place_counts_as_damaged(
-    store: Store, tiny_config: Make, outcome: Outcome, suffix: str, kind: str
-) -> None:
-    config, said = tiny_config(), list[str]()
-    with store.writing():
-        store.save(config, 0, outcome, {})
-    file = next((store.root / "trials").glob("*/*.json")).with_suffix(suffix)
-    put(kind, file)
-    again = Store(store.root, store.source_of, warn=said.append)
-    assert list(again.records()) == []
-    assert file.name in said[0]
-    with again.writing():
-        assert again.find(config, 0) is None
-        again.save(config, 0, outcome, {})
-        assert again.find(config, 0) is not None
-
-
-@pytest.mark.usefixtures("impatience")
-@pytest.mark.parametrize("kind", [*KINDS, "nowhere"])
-@pytest.mark.parametrize("name", ["store.json", "lock"])
-def test_what_is_no_file_in_the_place_of_description_or_lock_is_one_line(
-    store: Store, tiny_config: Make, outcome: Outcome, name: str, kind: str
-) -> None:
-    with store.writing():
-        store.save(tiny_config(), 0, outcome, {})
-    put(kind, store.root / name)
-    if (name, kind) in (("store.json", "nowhere"), ("lock", "huge")):
-        with store.writing():  # a link to nothing is as good as nothing, and replaced
-            pass
-        assert (store.root / name).is_file()
-        return
-    with pytest.raises(StoreError, match=name) as raised, writing_to(store.root):
-        pass
-    assert "\n" not in str(raised.value)
-    assert not (store.root / "nowhere").exists()
-
-
-@pytest.mark.usefixtures("impatience")
-@pytest.mark.parametrize("kind", KINDS)
-def test_what_is_no_file_in_the_place_of_an_error_is_no_error(
-    store: Store, tiny_config: Make, kind: str
-) -> None:
-    config = tiny_config()
-    with store.writing():
-        store.save_error(config, 0, "diverged at round 2")
-    put(kind, next((store.root / "errors").iterdir()))
-    assert store.error(config, 0) is None
-
-
-@pytest.mark.usefixtures("impatience")
-@pytest.mark.parametrize("kind", KINDS)
-def test_an_encoder_that_is_no_file_is_one_line(tmp_path: Path, kind: str) -> None:
-    put(kind, tmp_path / "encoder.npz")
-    with pytest.raises(StoreError, match="cannot read"):
-        read_encoder(tmp_path / "encoder.npz")
-
-
 def test_a_record_names_no_arrays_but_its_own(
     store: Store, tiny_config: Make, outcome: Outcome, tmp_path: Path
 ) -> None:
@@ -661,16 +437,6 @@ def test_a_record_names_no_arrays_but_its_own(
     assert Store(store.root, store.source_of).find(config, 0) is None
 
 
-def test_files_are_never_written_through_a_link_that_was_laid_before(tmp_path: Path) -> None:
-    theirs = tmp_path / "theirs"
-    theirs.write_text("theirs")
-    (tmp_path / ".report.json.part").symlink_to(theirs)
-    (tmp_path / "report.json").symlink_to(theirs)
-    write_whole(tmp_path / "report.json", b"ours")
-    assert theirs.read_text() == "theirs"
-    assert (tmp_path / "report.json").read_bytes() == b"ours"
-
-
 @pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/b", "/etc", "a\0", "n" * 256, "\ud800"])
 def test_a_name_that_would_lead_elsewhere_is_no_name_of_a_file(name: str) -> None:
     with pytest.raises(FedreproError, match="cannot be the name of a file"):
@@ -678,27 +444,13 @@ def test_a_name_that_would_lead_elsewhere_is_no_name_of_a_file(name: str) -> Non
     assert path_segment("paper-smoke") == "paper-smoke"
 
 
-@pytest.mark.parametrize("aside", [True, False])
-def test_a_pipe_is_not_replaced_and_nothing_is_left(tmp_path: Path, aside: bool) -> None:
-    """What root would do to a device: its name would be a file's from then on."""
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(FileExistsError, match="is no file"):
-        write_whole(tmp_path / "pipe", b"ours", tmp_path / "aside" if aside else None)
-    assert (tmp_path / "pipe").is_fifo()
-    assert list(tmp_path.iterdir()) == [tmp_path / "pipe"]
-
-
-def test_a_file_that_says_it_is_larger_than_memory_is_not_read(tmp_path: Path) -> None:
-    put("huge", tmp_path / "huge")
-    with pytest.raises(StoreError, match="larger than"):
-        read_whole(tmp_path / "huge")
-
-
-def test_a_store_in_a_folder_whose_name_is_not_utf8_keeps_its_trials(
-    tmp_path: Path, tiny_config: Make, outcome: Outcome
+def test_a_folder_in_a_records_place_ends_in_one_line(
+    store: Store, tiny_config: Make, outcome: Outcome
 ) -> None:
-    root = Path(os.fsdecode(os.fsencode(tmp_path) + b"/stor\xe9"))
-    store = Store(root, lambda config: {"methods/a.py": "1"})
     with store.writing():
         store.save(tiny_config(), 0, outcome, {})
-    assert store.find(tiny_config(), 0) is not None
+    file = next((store.root / "trials").glob("*/*.json"))
+    file.unlink()
+    file.mkdir()
+    with pytest.raises(StoreError, match="is a directory"):
+        store.find(tiny_config(), 0)

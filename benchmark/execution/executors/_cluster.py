@@ -14,7 +14,6 @@ from ...errors import FedreproError
 
 _IN_A_SHELL = re.compile(r"[A-Za-z0-9/._+@%=:,-]+")
 """Parsl writes these paths into its scripts as they are: they must need no quotes."""
-_MOST_BYTES = 2_000_000
 
 AtLeastOne = Annotated[int, Field(ge=1)]
 
@@ -84,11 +83,7 @@ def read_cluster(path: Path) -> Cluster:
 
     Raises `FedreproError` that names every mistake in the file.
     """
-    if path.exists() and not path.is_file():
-        raise FedreproError(f"{path} is not a file")
     try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise FedreproError(f"{path} is larger than {_MOST_BYTES:,} bytes")
         return Cluster.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
         raise FedreproError(f"{path}: {error.strerror}") from error

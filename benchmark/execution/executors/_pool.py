@@ -1,45 +1,26 @@
-"""Worker processes on this machine, and what the driver does with each.
-
-A thread for each worker reads its pipe, so one that is stopped in the middle of a message holds up
-nobody. Limits count the time for which driver and worker could both run: Ctrl-Z stops the clock.
-"""
+"""Worker processes on this machine, and what the driver does with each."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
-import pickle
 import sys
-import threading
+import time
 from contextlib import suppress
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from queue import Empty, SimpleQueue
 
 import torch
 
 from ...config import RunConfig
 from ...errors import FedreproError
 from ..jobs import Dispatch, Failed, Job
-from ..processes import (
-    RunningClock,
-    end_with,
-    environment_of_workers,
-    is_stopped,
-)
-from ._work import (
-    OverdueError,
-    Reporter,
-    as_numpy,
-    as_torch,
-    perform,
-)
+from ..processes import end_with, environment_of_workers
+from ._work import OverdueError, Reporter, as_numpy, as_torch, perform
 from .base import Saving
 
-_LOOK_S = 1.0  # between two looks at the workers; no wait is longer, however far a limit is
-_START_S = 600.0  # until a worker is ready for its first trial
-_STOPPED_S = 600.0  # for which a worker may be stopped while the driver runs
+_LOOK_S = 1.0  # between two looks at the limits; no wait is longer, however far a limit is
 _EXIT_S = 10.0  # from the end of a worker's pipe until it is killed
 _STARTS = 3  # workers in a row that may end before they are ready
 
@@ -48,16 +29,21 @@ _STARTS = 3  # workers in a row that may end before they are ready
 class _Worker:
     """A process and the trial that it has.
 
-    limit_s: when it counts as hung, in seconds of the pool's clock; None for never.
-    stopped_s: for how long it has been stopped; 0 while it runs.
+    Attributes:
+        deadline: when it counts as hung, by `time.monotonic`; None for never.
+        ready: whether it has started.
     """
 
     process: multiprocessing.process.BaseProcess
     pipe: Connection
-    limit_s: float | None
-    stopped_s: float = 0.0
+    deadline: float | None = None
     ready: bool = False
     job: Job | None = None
+
+    def set_deadline(self) -> None:
+        """Gives it the time that its job may take, from now; none before it has started."""
+        limit_s = self.job.limit_s if self.job is not None and self.ready else None
+        self.deadline = None if limit_s is None else time.monotonic() + limit_s
 
 
 @dataclass
@@ -75,11 +61,6 @@ class Pool:
     _workers: list[_Worker] = field(default_factory=list, init=False)
     _failed_starts: int = field(default=0, init=False)
 
-    def __post_init__(self) -> None:
-        self._heard: SimpleQueue[tuple[_Worker, bytes | None]] = SimpleQueue()
-        self._clock = RunningClock(longest_s=2 * _LOOK_S)
-        self._looked = self._clock()
-
     def run(self) -> None:
         """Trains until no job is left; whatever is raised meanwhile ends the workers."""
         try:
@@ -87,9 +68,10 @@ class Pool:
                 self._hand_out()
                 if all(worker.job is None for worker in self._workers):
                     return
-                with suppress(Empty):
-                    self._hear(*self._heard.get(timeout=_LOOK_S))
-                self._look()
+                by_pipe = {worker.pipe: worker for worker in self._workers}
+                for pipe in wait(list(by_pipe), _LOOK_S):
+                    self._hear(by_pipe[pipe])  # type: ignore[index]
+                self._end_overdue()
         finally:
             _end(self._workers)
 
@@ -106,67 +88,44 @@ class Pool:
 
     def _give(self, worker: _Worker, job: Job) -> None:
         worker.job = job
-        if worker.ready:
-            self._set_limit(worker)
+        worker.set_deadline()
         self.dispatch.listener.started(job)
         encoder = self.dispatch.listener.encoder_of(job)
         # That a worker has just died is noticed when its pipe is read.
         with suppress(OSError):
             worker.pipe.send((job.config.as_dict(), job.seed, encoder))
 
-    def _hear(self, worker: _Worker, message: bytes | None) -> None:
-        if worker not in self._workers:
-            return  # it was ended, but its last words came first
-        if message is None:
-            worker.process.join(_EXIT_S)  # a pipe closes a little earlier
+    def _hear(self, worker: _Worker) -> None:
+        try:
+            kind, content = worker.pipe.recv()
+        except (EOFError, OSError):
             self._replace_dead(worker)
             return
-        kind, content = pickle.loads(message)
         if kind == "ready":
             worker.ready, self._failed_starts = True, 0
-            self._set_limit(worker)
+            worker.set_deadline()
             return
         assert worker.job is not None
         if kind == "progress":
             self.dispatch.listener.advanced(worker.job, *content)
-            return
-        if kind == "said":
+        elif kind == "said":
             self.dispatch.listener.said(worker.job, content)
-            return
-        job, worker.job = worker.job, None
-        self._set_limit(worker)
-        self.dispatch.settle(job, as_torch(content))
+        else:
+            job, worker.job = worker.job, None
+            worker.set_deadline()
+            self.dispatch.settle(job, as_torch(content))
 
-    def _set_limit(self, worker: _Worker) -> None:
-        """Gives a worker the time that its job may take, from now."""
-        allowed = None if worker.job is None else worker.job.limit_s
-        worker.limit_s = None if allowed is None else self._clock() + allowed
-
-    def _look(self) -> None:
-        """Ends workers that are over their limit or were stopped for too long."""
-        now = self._clock()
-        passed = now - self._looked
-        if passed < _LOOK_S:
-            return
-        self._looked = now
+    def _end_overdue(self) -> None:
+        """Ends workers that are over their limit."""
         for worker in list(self._workers):
-            if is_stopped(worker.process.pid):
-                worker.stopped_s += passed
-                worker.limit_s = None if worker.limit_s is None else worker.limit_s + passed
-            else:
-                worker.stopped_s = 0.0
-            if worker.stopped_s > _STOPPED_S:
-                self._replace_dead(worker, f"stopped for {worker.stopped_s:.0f} s")
-            elif worker.limit_s is not None and worker.limit_s <= now:
-                if worker.job is None or not worker.ready:
-                    self._replace_dead(worker)
-                else:
-                    self._replace(worker)
-                    self.dispatch.settle(worker.job, Failed(str(OverdueError(worker.job))))
+            if worker.deadline is not None and worker.deadline <= time.monotonic():
+                assert worker.job is not None
+                self._replace(worker)
+                self.dispatch.settle(worker.job, Failed(str(OverdueError(worker.job))))
 
-    def _replace_dead(self, worker: _Worker, how: str | None = None) -> None:
-        """Has the trial of a worker tried again that is gone, or of no use any more."""
-        _end([worker])
+    def _replace_dead(self, worker: _Worker) -> None:
+        """Has the trial of a worker tried again that is gone."""
+        worker.process.join(_EXIT_S)  # a pipe closes a little earlier
         code = worker.process.exitcode
         if not worker.ready:
             self._failed_starts += 1
@@ -177,7 +136,7 @@ class Pool:
                 )
         self._replace(worker)
         if worker.job is not None and worker.ready:
-            self.dispatch.killed(worker.job, how or f"exit code {code}; out of memory?")
+            self.dispatch.killed(worker.job, f"exit code {code}; out of memory?")
         elif worker.job is not None:
             self.dispatch.queue.put_back(worker.job)
 
@@ -198,9 +157,7 @@ class Pool:
         with environment_of_workers():
             process.start()
         theirs.close()
-        worker = _Worker(process, ours, limit_s=self._clock() + _START_S)
-        threading.Thread(target=_read, args=(worker, self._heard), daemon=True).start()
-        return worker
+        return _Worker(process, ours)
 
 
 def _end(workers: list[_Worker]) -> None:
@@ -208,14 +165,7 @@ def _end(workers: list[_Worker]) -> None:
         worker.process.kill()
     for worker in workers:
         worker.process.join()
-
-
-def _read(worker: _Worker, heard: SimpleQueue[tuple[_Worker, bytes | None]]) -> None:
-    """Passes on whole messages of a worker, and None when there are no more."""
-    with suppress(EOFError, OSError, MemoryError):
-        while True:
-            heard.put((worker, worker.pipe.recv_bytes()))
-    heard.put((worker, None))
+        worker.pipe.close()
 
 
 def _work(

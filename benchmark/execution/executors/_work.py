@@ -92,8 +92,8 @@ def perform(
         )
         if saving is None:
             return Done(*train(), source)
-        with trial_file(saving, job, source, device, weights, say) as file:
-            return Done(*_interruptible(train, file, saving, say), source)
+        file = trial_file(saving, job, source, device, weights, say)
+        return Done(*_interruptible(train, file, saving, say), source)
     except Exception as error:
         if not is_out_of_memory(error):
             return Failed(_one_line(error), traceback.format_exc())
@@ -158,7 +158,7 @@ def _interruptible(
             say(f"goes on from {saved['at']}")
         return go_on(saved=saved)
     except StaleStateError as error:
-        file.set_aside(f"was made before {error} changed")
+        file.refuse(f"was made before {error} changed")
     except Exception as error:
         # A checkpoint that cannot be gone on with would never let the trial end. But time, memory,
         # the disk and the driver (whose end breaks the pipe of progress) may be there next time.

@@ -19,6 +19,7 @@ import signal
 import sys
 import tempfile
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -43,7 +44,6 @@ from parsl.providers.slurm.template import template_string as slurm_script
 from ...config import RunConfig
 from ...errors import FedreproError
 from ..jobs import Dispatch, Failed, Job, Result
-from ..processes import RunningClock
 from ._cluster import Cluster, read_cluster
 from ._work import (
     OverdueError,
@@ -71,7 +71,6 @@ _LABEL = "fedrepro"
 _SILENCE_S = 30.0
 """After which it is said that there is no node, if there is none."""
 _GRACE_S = 60.0
-_TICK_S = 1.0
 _NO_LIMIT = 1e-3  # cores a worker: the file says how many workers a node has
 _PROVIDERS = {"local": LocalProvider, "slurm": SlurmProvider, "kubernetes": KubernetesProvider}
 
@@ -213,7 +212,7 @@ def train_remotely(task: dict[str, Any]) -> Result:
 
 @contextmanager
 def _ended_at(job: Job) -> Iterator[None]:
-    """Raises `OverdueError` in the block once it has run, unstopped, for the job's limit.
+    """Raises `OverdueError` in the block once it has taken the job's limit.
 
     If a library does not come back to Python, the process ends, and the trial is tried elsewhere.
     """
@@ -221,15 +220,12 @@ def _ended_at(job: Job) -> Iterator[None]:
         yield
         return
 
-    clock, limit_s = RunningClock(longest_s=2 * _TICK_S), job.limit_s
+    def end(signum: int, frame: object) -> None:
+        raise OverdueError(job)
 
-    def tick(signum: int, frame: object) -> None:
-        if clock() >= limit_s:
-            raise OverdueError(job)
-
-    before = signal.signal(signal.SIGALRM, tick)
-    faulthandler.dump_traceback_later(limit_s + _GRACE_S, exit=True)
-    signal.setitimer(signal.ITIMER_REAL, _TICK_S, _TICK_S)
+    before = signal.signal(signal.SIGALRM, end)
+    faulthandler.dump_traceback_later(job.limit_s + _GRACE_S, exit=True)
+    signal.setitimer(signal.ITIMER_REAL, job.limit_s)
     try:
         yield
     finally:
@@ -256,7 +252,6 @@ class _NodeWatch:
     def __init__(self, asked: Cluster, workers: Engine, say: Callable[[str], None]) -> None:
         assert isinstance(workers, HighThroughputExecutor)
         self._asked, self._workers, self._say = asked, workers, say
-        self._clock = RunningClock(longest_s=2 * _SILENCE_S)
         self._said: str | None = None
         self._expected_since: float | None = None
 
@@ -266,7 +261,7 @@ class _NodeWatch:
         Raises `FedreproError` if none will: Parsl has ended, or no node has come for `start_s`
         although no batch job is waiting for its turn.
         """
-        now = self._clock()
+        now = time.monotonic()
         logs = f"see the logs in {self._asked.folder}"
         interchange = self._workers.interchange_proc
         code = None if interchange is None else interchange.poll()

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -67,12 +66,6 @@ def test_a_relative_folder_counts_with_the_folder_that_it_is_in(
     monkeypatch.chdir(tmp_path / "my work")
     with pytest.raises(FedreproError, match="my work/results/cluster' is written into scripts"):
         read_cluster(file)
-
-
-def test_a_pipe_is_no_cluster_file(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "cluster.toml")
-    with pytest.raises(FedreproError, match="is not a file"):
-        read_cluster(tmp_path / "cluster.toml")
 
 
 def test_a_file_that_is_not_there_is_one_line(tmp_path: Path) -> None:

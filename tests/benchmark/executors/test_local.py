@@ -5,9 +5,6 @@ import itertools
 import multiprocessing
 import os
 import signal
-import struct
-import sys
-import threading
 import time
 from collections.abc import Callable
 from multiprocessing.connection import Connection
@@ -40,7 +37,6 @@ from fedrepro.benchmark.planning.summary import duration
 from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.store.store import Store
 
-linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 Make = Callable[..., RunConfig]
 MakePaper = Callable[..., Paper]
 LONG = {"training": {"rounds": 2000}}
@@ -321,21 +317,6 @@ def test_a_hung_trial_is_ended_at_its_limit_and_the_next_goes_on(tiny_config: Ma
 ANSWER = Failed("what a worker of these tests answers")
 
 
-def _stops_in_the_middle_of_its_first_message(
-    pipe: Connection, data_dir: Path, *rest: object
-) -> None:
-    """A worker that says how long its result is, begins it, and is stopped; the next one is not."""
-    pipe.send(("ready", None))
-    pipe.recv()
-    first = not (data_dir / "stopped").exists()
-    if first:
-        (data_dir / "stopped").touch()
-        os.write(pipe.fileno(), struct.pack("!i", 1000) + b"begun")
-        os.kill(os.getpid(), signal.SIGSTOP)
-    pipe.send(("result", ANSWER))
-    time.sleep(300)  # the pool ends it
-
-
 def _answers_half_a_second_later(pipe: Connection, *rest: object) -> None:
     pipe.send(("ready", None))
     pipe.recv()
@@ -388,68 +369,6 @@ def test_workers_import_nothing_from_the_working_folder(
     pool([job], heard.listener())
     assert heard.results[job.name] == ANSWER
     assert not (tmp_path / "trace").exists()
-
-
-@linux
-def test_a_worker_frozen_in_the_middle_of_a_message_is_replaced_and_its_trial_tried_again(
-    tiny_config: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(_pool, "_work", _stops_in_the_middle_of_its_first_message)
-    monkeypatch.setattr(_pool, "_STOPPED_S", 0.5)
-    heard, job = Listening(), Job(tiny_config(), 0)
-    pool([job], heard.listener(), tmp_path)
-    assert (tmp_path / "stopped").exists()
-    assert heard.results[job.name] == ANSWER
-    assert heard.starts == [job.name] * 2
-
-
-@linux
-def test_the_time_for_which_a_worker_is_stopped_does_not_count(
-    tiny_config: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(_pool, "_work", _answers_half_a_second_later)
-    timers = list[threading.Timer]()
-
-    def stop(job: Job, done: int) -> None:
-        (child,) = multiprocessing.active_children()
-        assert child.pid is not None
-        os.kill(child.pid, signal.SIGSTOP)
-        timers.append(threading.Timer(9.0, os.kill, (child.pid, signal.SIGCONT)))
-        timers[0].start()
-
-    heard, job = Listening(), Job(tiny_config(), 0, limit_s=5.0)
-    pool([job], heard.listener(stop))
-    assert len(timers) == 1
-    assert heard.results[job.name] == ANSWER
-    assert heard.starts == [job.name]
-
-
-def _drive(job: Job, says: Connection) -> None:
-    """A driver in a process group of its own, which says when its trial advances and ends."""
-    os.setpgid(0, 0)
-    _pool._work = _answers_half_a_second_later  # type: ignore[assignment]
-    heard = Listening()
-    pool([job], heard.listener(lambda job, done: says.send(done)))
-    says.send(heard.results[job.name])
-
-
-@linux
-def test_ctrl_z_for_longer_than_the_limit_is_no_hang(tiny_config: Make) -> None:
-    job = Job(tiny_config(), 0, limit_s=5.0)
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    driver = context.Process(target=_drive, args=(job, theirs))
-    driver.start()
-    theirs.close()  # or a driver that dies would be waited for
-    assert driver.pid is not None
-    assert ours.poll(300)
-    os.killpg(driver.pid, signal.SIGSTOP)
-    time.sleep(9)
-    os.killpg(driver.pid, signal.SIGCONT)
-    while isinstance(result := ours.recv(), int):
-        continue
-    driver.join()
-    assert result == ANSWER
 
 
 @pytest.mark.parametrize(
