@@ -223,9 +223,7 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    ("name", "family"), [("fed-trial", "supervised"), ("fed-trial", "split"), ("fed-avg", "split")]
-)
+@pytest.mark.parametrize(("name", "family"), [("fed-trial", "supervised"), ("fed-avg", "split")])
 def test_new_method_makes_a_module_and_a_test_that_passes(
     checkout: Path, name: str, family: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
