@@ -215,14 +215,9 @@ def module_of(kind: str, name: str) -> str:
     return known[name]
 
 
-def base_of(kind: str) -> tuple[str, str]:
-    """Module and name of the class from which every contribution of a kind derives."""
-    return _BASES[kind][1:]
-
-
 def base(kind: str) -> Any:
     """The class from which every contribution of a kind derives."""
-    module, name = base_of(kind)
+    _, module, name = _BASES[kind]
     return getattr(importlib.import_module(module), name)
 
 
