@@ -55,12 +55,13 @@ class InPieces(Protocol):
 class Message:
     """What is sent in one direction in one round.
 
-    shared: sent whole to (or from) every participant.
-    each: one slice for each participant, stacked; unequal amounts are concatenated in their order.
-    log: facts for the record (not sent), stacked over participants, integers or floats.
-    streamed: bytes that all participants send in pieces within the round (smashed data).
-    in_pieces: too large to be held; the receiver reads of it what it needs (representations).
-    resident: not sent: the server's half of a network that it trains together with the clients.
+    Attributes:
+        shared: Sent whole to (or from) every participant.
+        each: One slice for each participant, stacked; unequal amounts are concatenated in order.
+        log: Facts for the record (not sent), stacked over participants, integers or floats.
+        streamed: Bytes that all participants send in pieces within the round (smashed data).
+        in_pieces: Too large to be held; the receiver reads of it what it needs (representations).
+        resident: Not sent: the server's half of a network that it trains with the clients.
     """
 
     shared: Mapping[str, State] = field(default_factory=dict)
@@ -91,11 +92,17 @@ class Message:
 class Task:
     """What a method works on: data, architecture, pre-trained weights, random streams.
 
-    encoder: pre-trained encoder weights (one model), or None for a random start.
-    grouping: which clients share steps; by default the engine chooses.
-    objective, augmentation: for methods that train without labels, else None.
-    source: loads the images on which `encoder` was trained, where it was pre-trained centrally.
-    at_width: makes the model with a share of the channels; see `narrowed_model`.
+    Attributes:
+        federation: The clients' images.
+        model: The architecture.
+        seeds: Random streams by name.
+        device: Where tensors lie.
+        encoder: Pre-trained encoder weights (one model), or None for a random start.
+        grouping: Which clients share steps; by default the engine chooses.
+        objective: For methods that train without labels, else None.
+        augmentation: For methods that draw views, else None.
+        source: Loads the images on which `encoder` was trained, if it was pre-trained centrally.
+        at_width: Makes the model with a share of the channels; see `narrowed_model`.
     """
 
     federation: Federation
@@ -197,14 +204,16 @@ class FederatedMethod(ABC):
     Unless a method says otherwise, its server is one model, which every participant receives, and
     which becomes the average of theirs by numbers of training images.
 
-    rounds: T.
-    local_epochs: passes over a client's data per round.
-    batch_size: images.
-    learning_rate: of the local optimiser, which is made anew each round.
-    optimizer: `adam` or `sgd`.
-    sgd_momentum, weight_decay: of the optimiser.
-    schedule: `constant`, or `cosine`: the rate falls to zero over all rounds in half a period.
-    participation: share of the clients that take part in a round.
+    Attributes:
+        rounds: T.
+        local_epochs: Passes over a client's data per round.
+        batch_size: Images.
+        learning_rate: Of the local optimiser, a fresh one each round.
+        optimizer: `adam` or `sgd`.
+        sgd_momentum: Of the optimiser.
+        weight_decay: Of the optimiser.
+        schedule: `constant`, or `cosine`: the rate falls to zero over all rounds in half a period.
+        participation: Share of the clients that take part in a round.
     """
 
     rounds: int = 100

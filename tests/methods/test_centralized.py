@@ -6,10 +6,10 @@ from dataclasses import replace
 import torch
 
 from fedrepro.methods.data.federation import Federation, to_float
-from fedrepro.methods.federated.base import Round, Task
+from fedrepro.methods.federated.base import Task
 from fedrepro.methods.federated.loop import run
 from fedrepro.methods.federated.reference.centralized import Centralized
-from fedrepro.methods.state import State, take
+from fedrepro.methods.state import State
 from fedrepro.methods.training.local import train_clients
 from fedrepro.methods.training.local_loss import LocalOptions
 
@@ -72,22 +72,6 @@ def test_pools_are_trained_apart_and_evaluated_on_their_own_test_images(
     outcome = run(method, task)
     assert outcome.arrays["client_accuracy"].shape == (2, 2)
     assert abs(outcome.metrics["accuracy"].read("final") - sum(accuracies) / 2) < 1e-9
-
-
-def test_pools_of_equal_size_trained_as_one_step_equal_pools_trained_alone(
-    make_task: MakeTask,
-) -> None:
-    task = grouped(make_task(sizes=(5, 5, 4, 4)), 0, 1, 0, 1)
-    method = replace(METHOD, by="cluster")
-    prepared = replace(task, federation=method.prepare(task.federation))
-    memory, clients = method.new_memory(prepared), torch.arange(2)
-    for t in range(METHOD.rounds):
-        download = method.broadcast(Round(prepared, t, clients), None)
-        method.local_update(Round(prepared, t, clients), download, memory)
-    for pool in range(2):
-        alone = plain(task, prepared.federation, pool)
-        for name, value in take(memory.models, [pool]).items():
-            torch.testing.assert_close(value, alone[name], rtol=1e-4, atol=1e-6)
 
 
 def test_nothing_is_exchanged_and_nothing_is_left_out(make_task: MakeTask) -> None:

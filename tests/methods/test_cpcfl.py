@@ -16,7 +16,6 @@ from fedrepro.methods.nn.classifier import ENCODER, HEAD
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State, n_bytes, part
 from fedrepro.methods.training.evaluate import client_losses
-from fedrepro.methods.training.steps import Grouping
 
 MakeTask = Callable[..., Task]
 METHOD = CPCFL(
@@ -192,15 +191,3 @@ def test_clusters_are_recovered_from_a_pre_trained_encoder(two_rules: MakeTask) 
     pairs = set(zip(outcome.arrays["choice"][-1], task.federation.group.numpy(), strict=True))
     assert len(pairs) == 2
     assert outcome.metrics["accuracy"].read("final") > 0.9
-
-
-def test_the_same_seed_gives_the_same_run_however_many_clients_share_a_step(
-    make_task: MakeTask,
-) -> None:
-    task = pretrained(make_task(sizes=(10, 7, 10, 10)))
-    method = replace(METHOD, encoder_epochs=1)
-    first, again = servers(method, task)[-1], servers(method, task)[-1]
-    alone = servers(method, replace(task, grouping=Grouping(at_once=1)))[-1]
-    assert equal(first.pool, again.pool)
-    for name, value in first.pool.items():
-        torch.testing.assert_close(value, alone.pool[name], rtol=1e-3, atol=1e-5)

@@ -270,18 +270,6 @@ def test_without_fusion_and_matching_a_lone_client_trains_moco(make_task: MakeTa
         torch.testing.assert_close(found[name], value.detach(), rtol=1e-4, atol=1e-5, msg=name)
 
 
-def test_clients_at_once_do_not_change_the_result(make_task: MakeTask) -> None:
-    method = fcl(optimizer="sgd", learning_rate=0.01)
-    alone, together = (
-        loop.run(method, with_objective(make_task((10, 7, 10, 9), clients_at_once=k))).encoder
-        for k in (1, 4)
-    )
-    assert alone is not None
-    assert together is not None
-    for name, value in alone.items():
-        torch.testing.assert_close(together[name], value, rtol=1e-3, atol=1e-4, msg=name)
-
-
 def test_labels_change_nothing_but_the_measurement(make_task: MakeTask) -> None:
     task = with_objective(make_task((10, 10)))
     train = task.federation.train

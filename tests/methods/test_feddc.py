@@ -71,15 +71,3 @@ def test_labels_have_no_part(make_task: MakeTask) -> None:
     assert two is not None
     for name, value in one.items():
         assert torch.equal(value, two[name])
-
-
-def test_clients_at_once_do_not_change_the_result(make_task: MakeTask) -> None:
-    method = replace(METHOD, rounds=1, local_epochs=1, optimizer="sgd", learning_rate=0.01)
-    alone, together = (
-        loop.run(method, with_views(make_task((10, 7, 10), clients_at_once=k))).encoder
-        for k in (1, 3)
-    )
-    assert alone is not None
-    assert together is not None
-    for name, value in alone.items():
-        torch.testing.assert_close(together[name], value, rtol=1e-4, atol=1e-5, msg=name)

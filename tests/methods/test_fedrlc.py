@@ -72,19 +72,6 @@ def test_every_method_of_the_paper_trains_and_leaves_an_encoder(
     assert (outcome.counts["uploaded_bytes"] == 0) == alone
 
 
-@pytest.mark.parametrize("name", ["fedrlc", "fedpnp", "fedema", "fedc-nc"])
-def test_clients_at_once_do_not_change_the_result(make_task: MakeTask, name: str) -> None:
-    method = find("federated", name)(**OPTIONS)
-    alone, together = (
-        loop.run(method, task_of(make_task((10, 10, 7), clients_at_once=k), method)).encoder
-        for k in (1, 3)
-    )
-    assert alone is not None
-    assert together is not None
-    for key, value in alone.items():
-        torch.testing.assert_close(together[key], value, rtol=1e-3, atol=1e-4, msg=key)
-
-
 def test_centres_keep_more_of_their_own_the_more_labels_diverge() -> None:
     own, received = torch.tensor([[[4.0]], [[4.0]], [[4.0]]]), torch.zeros(3, 1, 1)
     found = merged_centres(own, received, torch.tensor([0.0, 1.0, 3.0]))

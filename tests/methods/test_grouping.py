@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import product
-from typing import Any
 
 import pytest
 import torch
@@ -13,11 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from fedrepro.methods.federated.base import Round, Task
+from fedrepro.methods.federated.base import Task
 from fedrepro.methods.federated.supervised.fedprox import Proximal
 from fedrepro.methods.nn.classifier import Classifier, dense_head
 from fedrepro.methods.nn.layers import BatchNorm, Conv2d, GlobalAveragePool, Sequential
-from fedrepro.methods.registry import find
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State, repeat
 from fedrepro.methods.training.local_loss import Batch, LocalLoss, LocalOptions, Trained
@@ -230,29 +228,3 @@ def test_networks_with_batch_statistics_share_steps_with_their_like_only(
     normalised = replace(task, model=Classifier(encoder, 4, dense_head(4, (), 3)))
     assert Proximal(task, {}, 0.5).is_batch_independent()
     assert not Proximal(normalised, {}, 0.5).is_batch_independent()
-
-
-SUPERVISED = {
-    "fedpac": {}, "moon": {}, "heterofl": {"levels": (1.0,)}, "fedprox": {}, "ditto": {},
-    "scaffold-ft": {}, "fedrep": {}, "fedbabu": {}, "apfl": {"optimizer": "sgd"},
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", SUPERVISED)
-def test_a_round_of_unlike_clients_is_that_of_clients_alone(make_task: MakeTask, name: str) -> None:
-    options: dict[str, Any] = {"local_epochs": 2, "batch_size": 4, "learning_rate": 0.05}
-    method = find("federated", name)(rounds=2, **options, **SUPERVISED[name])
-
-    def round_of(grouping: Grouping) -> dict[str, State]:
-        task = replace(make_task((11, 3, 8, 1)), grouping=grouping)
-        clients, memory, server = torch.arange(4), method.new_memory(task), method.start(task, 0)
-        for t in range(2):
-            download = method.broadcast(Round(task, t, clients), server)
-            upload = method.local_update(Round(task, t, clients), download, memory)
-            server = method.aggregate(Round(task, t, clients), server, upload)
-        return dict(upload.each)
-
-    alone, together = round_of(Grouping(1)), round_of(Grouping(4, padded=True))
-    for payload, state in alone.items():
-        for key, value in state.items():
-            torch.testing.assert_close(together[payload][key], value, rtol=1e-3, atol=1e-5)

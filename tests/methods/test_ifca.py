@@ -15,7 +15,6 @@ from fedrepro.methods.federated.clustered.ifca import IFCA
 from fedrepro.methods.federated.loop import run
 from fedrepro.methods.nn.classifier import ENCODER, HEAD
 from fedrepro.methods.state import n_bytes, part, take
-from fedrepro.methods.training.steps import Grouping
 
 MakeTask = Callable[..., Task]
 METHOD = IFCA(rounds=12, local_epochs=2, batch_size=8, learning_rate=0.02, n_clusters=2)
@@ -176,18 +175,6 @@ def test_each_client_exchanges_the_pool_and_one_model_a_round(make_task: MakeTas
     assert exchanged / 3 == (4 + 1) * size * 3
     assert counts["uploaded_bytes.choice"] == 8 * 3 * 3
     assert counts["uploaded_bytes"] == counts["uploaded_bytes.weights"] + 8 * 3 * 3
-
-
-def test_clients_at_once_and_repetition_do_not_change_a_run(two_rules: MakeTask) -> None:
-    task, method = two_rules(), replace(METHOD, rounds=4)
-    first, again = run(method, task), run(method, task)
-    alone = run(method, replace(task, grouping=Grouping(at_once=1)))
-    assert first.metrics == again.metrics
-    for other in (again, alone):
-        np.testing.assert_array_equal(first.arrays["choice"], other.arrays["choice"])
-        np.testing.assert_allclose(
-            first.arrays["client_accuracy"], other.arrays["client_accuracy"], atol=0.051
-        )
 
 
 def test_heads_of_different_clusters_part_ways(two_rules: MakeTask) -> None:

@@ -140,14 +140,3 @@ def test_the_copy_moves_by_the_momentum_and_the_queue_stays(small_learner: MakeL
             torch.testing.assert_close(value, 0.9 * before[name] + 0.1 * moved[name])
         else:
             assert torch.equal(value, before[name])
-
-
-def test_stacked_models_have_the_losses_that_they_have_alone(small_learner: MakeLearner) -> None:
-    learner, state, views = small_learner("moco", models=3, queue_size=10)
-    memory = learner.memory(state)
-    together = [learner.loss(state, memory, views, None) for _ in range(3)]
-    for i in range(3):
-        own = take(state, [i])
-        kept = learner.memory(own)
-        alone = [learner.loss(own, kept, [v[i : i + 1] for v in views], None) for _ in range(3)]
-        torch.testing.assert_close(torch.cat(alone), torch.stack(together)[:, i])

@@ -8,8 +8,6 @@ import pytest
 import torch
 
 from fedrepro.methods.federated.base import Round
-from fedrepro.methods.federated.loop import run
-from fedrepro.methods.federated.supervised.fedavg import FedAvg
 from fedrepro.methods.federated.supervised.moon import MOON, model_contrast
 from tests.methods.conftest import MakeTask
 
@@ -25,15 +23,6 @@ def test_loss_of_two_images_by_hand() -> None:
     second = -math.log(math.exp(0) / (math.exp(0) + math.exp(-1 / tau)))
     found = model_contrast(z, received, previous, tau)
     assert found.flatten().tolist() == pytest.approx([first, second])
-
-
-def test_without_weight_it_is_fedavg(make_task: MakeTask) -> None:
-    plain = run(FedAvg(**OPTIONS), make_task()).encoder  # type: ignore[arg-type]
-    free = run(MOON(contrast_weight=0.0, **OPTIONS), make_task()).encoder  # type: ignore[arg-type]
-    assert plain is not None
-    assert free is not None
-    for name, value in plain.items():
-        torch.testing.assert_close(free[name], value)
 
 
 def test_clients_remember_their_own_last_model(make_task: MakeTask) -> None:

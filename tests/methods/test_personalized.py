@@ -116,18 +116,6 @@ def test_novel_clients_data_are_not_touched_before_personalisation(
     assert any(not torch.equal(v[3:], theirs[key][3:]) for key, v in ours.items())
 
 
-@pytest.mark.parametrize("name", PERSONALIZED)
-def test_clients_at_once_do_not_change_the_result(make_task: MakeTask, name: str) -> None:
-    alone, together = (
-        loop.run(method(name), with_novel(make_task((10, 7, 10), clients_at_once=k), 1))
-        for k in (1, 3)
-    )
-    torch.testing.assert_close(
-        torch.from_numpy(together.arrays["client_accuracy"]),
-        torch.from_numpy(alone.arrays["client_accuracy"]),
-    )
-
-
 @pytest.mark.parametrize("name", ["fedper", "fedrep", "fedbabu", "lg-fedavg"])
 def test_what_is_private_is_never_sent(make_task: MakeTask, name: str) -> None:
     task, m = make_task((8, 8)), method(name)

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from fedrepro.methods.objectives.base import Learner
 from fedrepro.methods.objectives.rotation import rotations
-from fedrepro.methods.state import State, take
+from fedrepro.methods.state import State
 
 MakeLearner = Callable[..., tuple[Learner, State, list[Tensor]]]
 
@@ -38,11 +38,3 @@ def test_the_loss_equals_a_plain_loop_over_the_four_turns(small_learner: MakeLea
                 logits = (own["rotation.0.weight"] @ h + own["rotation.0.bias"]).tolist()
                 total += math.log(sum(math.exp(a) for a in logits)) - logits[turns]
         assert losses[model].item() == pytest.approx(total / 28, abs=1e-12)
-
-
-def test_stacked_models_have_the_losses_that_they_have_alone(small_learner: MakeLearner) -> None:
-    learner, state, views = small_learner("rotation", models=3)
-    together = learner.loss(state, {}, views[:1], None)
-    for i in range(3):
-        alone = learner.loss(take(state, [i]), {}, [views[0][i : i + 1]], None)
-        torch.testing.assert_close(alone, together[i : i + 1])

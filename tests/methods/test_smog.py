@@ -13,7 +13,7 @@ from fedrepro.methods.clusters.kmeans import group_means
 from fedrepro.methods.nn.layers import is_buffer
 from fedrepro.methods.objectives.base import Learner
 from fedrepro.methods.objectives.smog import GROUPS, moved, similarities
-from fedrepro.methods.state import State, clone, take
+from fedrepro.methods.state import State, clone
 from tests.whole_torchvision import ensure_torchvision
 
 MakeLearner = Callable[..., tuple[Learner, State, list[Tensor]]]
@@ -121,20 +121,6 @@ def test_the_copy_moves_by_the_momentum(small_learner: MakeLearner) -> None:
     for name, value in memory.items():
         if not is_buffer(name):
             torch.testing.assert_close(value, 0.9 * before[name] + 0.1 * other[name])
-
-
-def test_stacked_models_have_the_losses_and_groups_that_they_have_alone(
-    small_learner: MakeLearner,
-) -> None:
-    learner, state, views = small_learner("smog", models=3, n_groups=4)
-    singles = [take(state, [i]) for i in range(3)]
-    memory = learner.memory(state)
-    together = torch.stack([learner.loss(state, memory, views, None) for _ in range(3)])
-    for i, own in enumerate(singles):
-        kept = learner.memory(own)
-        alone = [learner.loss(own, kept, [v[i : i + 1] for v in views], None) for _ in range(3)]
-        torch.testing.assert_close(torch.cat(alone), together[:, i])
-        torch.testing.assert_close(own[GROUPS][0], state[GROUPS][i])
 
 
 def test_training_groups_alike_images_together(small_learner: MakeLearner) -> None:

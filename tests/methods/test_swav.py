@@ -9,7 +9,7 @@ from fedrepro.methods.clusters.balanced_clustering import sinkhorn
 from fedrepro.methods.objectives._memory import unit
 from fedrepro.methods.objectives.base import Learner
 from fedrepro.methods.objectives.swav import PROTOTYPES, swapped_prediction
-from fedrepro.methods.state import State, take
+from fedrepro.methods.state import State
 from tests.whole_torchvision import ensure_torchvision
 
 MakeLearner = Callable[..., tuple[Learner, State, list[Tensor]]]
@@ -68,14 +68,3 @@ def test_prototypes_are_brought_to_length_one_and_trained(small_learner: MakeLea
     lengths = state[PROTOTYPES].detach().norm(dim=2)
     torch.testing.assert_close(lengths, torch.ones_like(lengths))
     assert bool(state[PROTOTYPES].grad.any())  # type: ignore[union-attr]
-
-
-def test_stacked_models_have_the_losses_that_they_have_alone(small_learner: MakeLearner) -> None:
-    learner, state, views = small_learner("swav", models=3, prototypes=4, queue_size=10)
-    memory = learner.memory(state)
-    together = [learner.loss(state, memory, views, None) for _ in range(3)]
-    for i in range(3):
-        own = take(state, [i])
-        kept = learner.memory(own)
-        alone = [learner.loss(own, kept, [v[i : i + 1] for v in views], None) for _ in range(3)]
-        torch.testing.assert_close(torch.cat(alone), torch.stack(together)[:, i])

@@ -15,8 +15,8 @@ HELP = "make the module and the test of a new federated method, in a checkout"
 EXAMPLE = "fedrepro new-method fedmomentum --family supervised"
 _USED = (
     "from fedrepro.methods.federated.base import Round, Task",
-    "from fedrepro.methods.federated.loop import run",
     "from fedrepro.methods.federated.supervised.fedavg import FedAvg",
+    "from fedrepro.testing import check_method",
 )
 _NAMES = ("FedAvg", "Message", "Round", "Server", "Task")
 """What the templates name themselves."""
