@@ -3,6 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import torch
@@ -14,8 +15,7 @@ settings.register_profile(
 )
 settings.load_profile("untimed")
 
-
-DATA = os.environ.get("FEDREPRO_DATA")
+DATA = Path(os.environ.get("FEDREPRO_DATA", "data")).absolute()
 """The user's data sets, for tests that are marked `data` alone."""
 
 
@@ -36,8 +36,8 @@ def _nothing_of_the_users(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 @pytest.fixture(autouse=True)
 def _data_of_the_user(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    if DATA and request.node.get_closest_marker("data"):
-        monkeypatch.setenv("FEDREPRO_DATA", DATA)
+    if request.node.get_closest_marker("data"):
+        monkeypatch.setenv("FEDREPRO_DATA", str(DATA))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
