@@ -67,7 +67,7 @@ def dev(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """The fast tests, on all cores; `-- --durations=20` names the slowest."""
     install(session, "[test]")
-    fast = "not slow and not data"
+    fast = "not slow and not data and not speed"
     given = ["-n", "auto", "-m", fast, *session.posargs]
     session.run("pytest", *given, env={"OMP_NUM_THREADS": "1"})
 
@@ -103,8 +103,9 @@ def oracles(session: nox.Session) -> None:
 @nox.session
 def bench(session: nox.Session) -> None:
     """Prints timings, to be compared as ratios within one run."""
-    install(session)
-    session.run("python", "-m", "tools.bench", *session.posargs)
+    install(session, "[test]")
+    given = ["-m", "speed", "--benchmark-only", "--benchmark-columns=median,iqr,rounds"]
+    session.run("pytest", *given, "tests/test_speed.py", *session.posargs)
 
 
 @nox.session
