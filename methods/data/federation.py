@@ -132,8 +132,8 @@ def each_once(change: Callable[[Tensor], Tensor], indices: Sequence[Tensor]) -> 
 
 
 def to_float(images: Tensor) -> Tensor:
-    """uint8 images as float32 in [0, 1]; any shape."""
-    return images.to(torch.float32).div_(255.0)
+    """uint8 images as numbers in [0, 1] of torch's default type; any shape."""
+    return images.to(torch.get_default_dtype()).div_(255.0)
 
 
 def labelled(own: Tensor, labels: Tensor, share: float, generator: torch.Generator) -> Tensor:

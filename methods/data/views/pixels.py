@@ -33,7 +33,7 @@ _MIDDLES = (1 / 2, 1 / 3, 2 / 3)
 
 def places(start: Tensor, length: Tensor, side: int) -> Tensor:
     """n x side: where pixels of a resized crop (int64, n) lie on one axis of the image."""
-    pixel = torch.arange(side, device=start.device, dtype=torch.float32)
+    pixel = torch.arange(side, device=start.device, dtype=torch.get_default_dtype())
     place = (pixel + 0.5) * (length.unsqueeze(1) / side) - 0.5
     return place.clamp_(min=0).minimum(length.unsqueeze(1) - 1).add_(start.unsqueeze(1))
 
@@ -74,7 +74,7 @@ def of_all(
 
 def column_shares(place: Tensor) -> Tensor:
     """n x W x W: shares of an image's columns (first) in those that lie at `place` (n x W)."""
-    pixel = torch.arange(place.shape[1], device=place.device, dtype=torch.float32)
+    pixel = torch.arange(place.shape[1], device=place.device, dtype=torch.get_default_dtype())
     return (place.unsqueeze(1) - pixel.unsqueeze(1)).abs_().neg_().add_(1).clamp_(min=0)
 
 
@@ -126,7 +126,7 @@ def _reflected(radius: int, side: int, device: torch.device) -> Tensor:
     pixel = torch.arange(side, device=device)
     offset = torch.arange(-radius, radius + 1, device=device)
     found = _mirror(pixel + offset.unsqueeze(1), side)
-    return (found.unsqueeze(1) == pixel.unsqueeze(1)).to(torch.float32).flatten(1)
+    return (found.unsqueeze(1) == pixel.unsqueeze(1)).to(torch.get_default_dtype()).flatten(1)
 
 
 def _mirror(at: Tensor, side: int) -> Tensor:

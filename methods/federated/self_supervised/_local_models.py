@@ -74,7 +74,7 @@ class KeepsLocalModel(WithTarget):
         known = memory.controls.get(name)
         if known is None:
             known = torch.zeros(now.task.federation.n_clients, device=value.device)
-        memory.controls[name] = known.index_copy(0, now.clients.to(value.device), value.float())
+        memory.controls[name] = known.index_copy(0, now.clients.to(value.device), value.to(known))
 
     def begin(self, now: Round, download: Message, memory: LocalModelMemory) -> State:
         received = super().begin(now, download, memory)

@@ -110,7 +110,7 @@ class FCL(FusionOptions):
         ratios = self._ratios(now, loss)
         memory.ratios = {
             name: torch.full((now.task.federation.n_clients,), UNKNOWN).index_copy(
-                0, now.clients, value.float().nan_to_num(UNKNOWN)
+                0, now.clients, value.to(torch.get_default_dtype()).nan_to_num(UNKNOWN)
             )
             for name, value in ratios.items()
         }
