@@ -20,33 +20,25 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ..clusters.kmeans import kmeans
-from ..nn.layers import Layer, dense_layers
+from ..nn.layers import Layer
 from ..state import State
-from ._memory import last_width, unit
-from .base import Learner, Objective
+from ._projecting import ProjectingLearner
+from .base import Objective
 
 CENTROIDS = "centroids"
 
 
-class DeepClusterLearner(Learner):
+class DeepClusterLearner(ProjectingLearner):
     """Encoder and projector; the centroids are the memory."""
 
     def __init__(self, encoder: Layer, dim: int, options: DeepCluster) -> None:
-        widths, normalised = options.projector_widths, options.normalised_layers
-        self.encoder = encoder
-        self.projector = dense_layers("projector", dim, widths, normalised)
-        self.networks = (self.encoder, self.projector)
-        self.width, self.options = last_width(widths, dim), options
+        super().__init__(encoder, dim, options.projector_widths, options.normalised_layers)
+        self.options = options
 
     def memory(self, state: State) -> State:
         """Centroids at zero, until the first clustering."""
         like = next(iter(state.values()))
         return {CENTROIDS: like.new_zeros(like.shape[0], self.options.prototypes, self.width)}
-
-    def project(self, state: State, x: Tensor, training: bool = True) -> Tensor:
-        """Features of length one, models x batch x width."""
-        h = self.encoder(state, x, training)  # models x batch x dim
-        return unit(self.projector(state, h, training))  # models x batch x width
 
     def cluster(
         self, memory: State, features: Tensor, generators: Sequence[torch.Generator]

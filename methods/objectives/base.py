@@ -7,7 +7,7 @@ federated method can do so on its clients, since every tensor carries the `model
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -43,10 +43,6 @@ class Learner(ABC):
 
     def update(self, state: State, memory: State) -> None:  # noqa: B027
         """Changes `memory` in place after an optimiser step."""
-
-    def counted(self, memory: State) -> Mapping[str, Tensor]:
-        """Shares that the loss has counted in `memory`, (models,) by name; counts begin anew."""
-        return {}
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """BYOL: from one view, predict what a slowly moving copy of the network makes of the other.
 
-Paper: CP-CFL, Section 3.3.2, Eqs. 9-11 (Grill et al. 2020); settings of Section 4.1: projector of
-two batch-normalised layers of 512, ReLU on the first; predictor 64 (batch norm, ReLU), then 512;
+Paper: CP-CFL, Section 3.3.2, Eqs. 9-11 (Grill et al. 2020); Section 4.1: networks of `_predicting`,
 update rate β = 0.9.
 Departures: Eq. 9's norm equals its right-hand side only for vectors of length one, so the code
 computes 2 - 2 Sim. Eq. 11 says θ'_q; the target has no predictor, so it is read as the projector
@@ -9,8 +8,7 @@ computes 2 - 2 Sim. Eq. 11 says θ'_q; the target has no predictor, so it is rea
 Unstated: the two directions are averaged (Adam ignores the factor), or added (`sum_directions`) as
 in fedrlc's Eq. 3, where SGD does not; batch normalisation sees one view at a time, and in the
 target too uses the statistics of the batch, as in Grill et al.; Eqs. 10 and 11 move trained weights
-only, the target keeps running statistics of its own; dense layers before batch normalisation have
-no bias.
+only, the target keeps running statistics of its own.
 Evidence: `tests/methods/test_objectives.py` against torch.nn networks and plain loops over Eqs. 9
 to 11, and against lightly.
 """
@@ -19,16 +17,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ..nn.layers import Layer, Sequential, dense_layers
+from ..nn.layers import Layer, Sequential
 from ..state import State
 from ._memory import follow, target_of
-from .base import Learner, Objective
+from ._predicting import Predicting, PredictingLearner
 
 
 def distance(p: Tensor, z: Tensor) -> Tensor:
@@ -36,17 +33,11 @@ def distance(p: Tensor, z: Tensor) -> Tensor:
     return 2 - 2 * F.cosine_similarity(p, z, dim=2).mean(1)
 
 
-class BYOLLearner(Learner):
+class BYOLLearner(PredictingLearner):
     """Online encoder, projector and predictor; the target network is the memory."""
 
     def __init__(self, encoder: Layer, dim: int, options: BYOL) -> None:
-        widths = options.projector_widths
-        bottleneck = (options.predictor_width, widths[-1])
-        self.encoder = encoder
-        normalised = len(widths) - (not options.projector_output_norm)
-        self.projector = dense_layers("projector", dim, widths, normalised)
-        self.predictor = dense_layers("predictor", widths[-1], bottleneck, normalised=1)
-        self.networks: tuple[Layer, ...] = (self.encoder, self.projector, self.predictor)
+        super().__init__(encoder, dim, options)
         self.momentum, self.sum_directions = options.momentum, options.sum_directions
 
     def memory(self, state: State) -> State:
@@ -85,23 +76,12 @@ class BYOLLearner(Learner):
 
 
 @dataclass(frozen=True)
-class BYOL(Objective):
-    """Options of BYOL; `momentum` is β. The predictor's output is as wide as the projector's.
+class BYOL(Predicting):
+    """Options of the networks, and of BYOL; `momentum` is β.
 
-    projector_output_norm: whether the projector's last layer is batch-normalised, as CP-CFL says
-    of both layers. In the code of Grill et al. (deepmind-research, `byol/utils/networks.py`) and of
-    FedEMA (EasyFL, `applications/fedssl/model.py`) it is not.
     sum_directions: add the losses of the two directions instead of averaging them.
     """
 
-    positive_samples: ClassVar[bool] = True
-    projector: ClassVar[bool] = True
-    predictor: ClassVar[bool] = True
-    stop_gradient: ClassVar[bool] = True
-
-    projector_widths: tuple[int, ...] = (512, 512)
-    projector_output_norm: bool = True
-    predictor_width: int = 64
     momentum: float = 0.9
     sum_directions: bool = False
 

@@ -12,7 +12,7 @@ Evidence: `tests/methods/test_deep_clustering.py`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from torch import Tensor
@@ -20,13 +20,9 @@ from torch import Tensor
 from ..clusters.soft_assignment import CENTRES, student_t
 from ..nn.layers import Layer
 from ..state import State
-from ._counts import count, new_counts, take_share
 from ._soft_clusters import crossed_divergence
 from .byol import BYOL, BYOLLearner
 from .byol_dec import BYOLDECLearner
-
-SELECTED = "selected_pairs"
-"""Share of pairs of views whose hard labels agree, whether `data_selection` heeds it or not."""
 
 
 class CrossedKLLearner(BYOLDECLearner):
@@ -36,12 +32,6 @@ class CrossedKLLearner(BYOLDECLearner):
         super().__init__(encoder, dim, n_clusters, options)
         self.select = options.data_selection
 
-    def memory(self, state: State) -> State:
-        return {**super().memory(state), **new_counts(SELECTED, state[CENTRES])}
-
-    def counted(self, memory: State) -> Mapping[str, Tensor]:
-        return {SELECTED: take_share(memory, SELECTED)}
-
     def loss(
         self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
     ) -> Tensor:
@@ -49,8 +39,6 @@ class CrossedKLLearner(BYOLDECLearner):
         z = self.targets(memory, views)  # each models x batch x width
         q_a, q_b = (student_t(own, state[CENTRES]) for own in p)  # models x batch x clusters
         target_a, target_b = (student_t(own, state[CENTRES].detach()) for own in z)
-        for q, target in ((q_a, target_b), (q_b, target_a)):
-            count(memory, SELECTED, q.argmax(2) == target.argmax(2))
         crossed = crossed_divergence(q_a, q_b, target_a, target_b, self.select)
         return self.prediction_loss(p, z) + crossed  # models
 

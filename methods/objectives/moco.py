@@ -19,18 +19,11 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from ..nn.layers import Layer, dense_layers
+from ..nn.layers import Layer
 from ..state import State
-from ._memory import (
-    enqueue,
-    follow,
-    is_filled,
-    last_width,
-    new_queue,
-    target_of,
-    unit,
-)
-from .base import Learner, Objective
+from ._memory import enqueue, follow, is_filled, new_queue, target_of
+from ._projecting import ProjectingLearner
+from .base import Objective
 
 QUEUE = "queue"
 
@@ -50,26 +43,18 @@ def info_nce(
     return torch.cat([positive, others], dim=2).logsumexp(2) - positive.squeeze(2)
 
 
-class MoCoLearner(Learner):
+class MoCoLearner(ProjectingLearner):
     """Query encoder and projector are trained; those of the keys and the queue are the memory."""
 
     def __init__(self, encoder: Layer, dim: int, options: MoCo) -> None:
-        widths, normalised = options.projector_widths, options.normalised_layers
-        self.encoder = encoder
-        self.projector = dense_layers("projector", dim, widths, normalised)
-        self.networks = (self.encoder, self.projector)
-        self.width, self.options = last_width(widths, dim), options
+        super().__init__(encoder, dim, options.projector_widths, options.normalised_layers)
+        self.options = options
 
     def memory(self, state: State) -> State:
         """θ_k under the names of θ_q, as a copy of it, and an empty queue."""
         target = target_of(state)
         like = next(iter(target.values()))
         return {**target, **new_queue(QUEUE, self.options.queue_size, self.width, like)}
-
-    def project(self, state: State, x: Tensor, training: bool = True) -> Tensor:
-        """Features of length one, models x batch x width, by the weights in `state`."""
-        h = self.encoder(state, x, training)  # models x batch x dim
-        return unit(self.projector(state, h, training))  # models x batch x width
 
     def loss(
         self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None

@@ -16,7 +16,7 @@ Evidence: `tests/methods/test_past_negatives.py` (plain loops, a constructed bat
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -26,7 +26,6 @@ from torch import Tensor
 from ..clusters.soft_assignment import HEAD
 from ..nn.layers import Layer
 from ..state import State, n_models, part
-from ._counts import count, new_counts, take_share
 from ._soft_clusters import cluster_contrast
 from .contrastive_clustering import (
     ContrastiveClustering,
@@ -35,8 +34,6 @@ from .contrastive_clustering import (
 from .simclr import nt_xent
 
 PAST, KNOWN = "past", "past_known"
-EMPTY = "empty_pools"
-"""Share of anchors to whom Eq. 29 leaves no negative."""
 
 
 def similarity(u: Tensor, v: Tensor) -> Tensor:
@@ -45,25 +42,17 @@ def similarity(u: Tensor, v: Tensor) -> Tensor:
     return torch.exp(-squared / 2)
 
 
-def printed_pool(y_own: Tensor, y_other: Tensor, threshold: float) -> Tensor:
+def negative_pool(y_own: Tensor, y_other: Tensor, threshold: float) -> Tensor:
     """Eq. 29, models x batch x batch: whether image j is a negative of the anchor i.
 
     y_own, y_other: soft labels of the anchors' view, and of the other one. Both views of a negative
-    are less similar to the anchor than `threshold`; an anchor may be left with none.
+    are less similar to the anchor than `threshold`; of an anchor without such images all others are
+    negatives.
     """
     alike = torch.maximum(similarity(y_own, y_own), similarity(y_own, y_other)) >= threshold
-    return _others(y_own) & ~alike
-
-
-def negative_pool(y_own: Tensor, y_other: Tensor, threshold: float) -> Tensor:
-    """As `printed_pool`, but where that leaves none, all others are."""
-    pool = printed_pool(y_own, y_other, threshold)
-    return torch.where(pool.any(dim=2, keepdim=True), pool, _others(y_own))
-
-
-def _others(y: Tensor) -> Tensor:
-    """batch x batch: all but the anchor itself."""
-    return ~torch.eye(y.shape[1], dtype=torch.bool, device=y.device)
+    others = ~torch.eye(y_own.shape[1], dtype=torch.bool, device=y_own.device)
+    pool = others & ~alike
+    return torch.where(pool.any(dim=2, keepdim=True), pool, others)
 
 
 def pnp_contrast(
@@ -98,10 +87,7 @@ class PastNegativesLearner(ContrastiveClusteringLearner):
         known = torch.zeros(
             n_models(state), dtype=torch.bool, device=next(iter(state.values())).device
         )
-        return {**self.as_past(state), KNOWN: known, **new_counts(EMPTY, known.float())}
-
-    def counted(self, memory: State) -> Mapping[str, Tensor]:
-        return {EMPTY: take_share(memory, EMPTY)}
+        return {**self.as_past(state), KNOWN: known}
 
     def as_past(self, state: State) -> State:
         """What of trained weights labels images in the next round, under the memory's names."""
@@ -119,8 +105,6 @@ class PastNegativesLearner(ContrastiveClusteringLearner):
             return nt_xent(z_a, z_b, self.temperature) + clusters
         y_a, y_b = self._choosing(memory, views, (c_a.detach(), c_b.detach()))
         threshold = options.negative_threshold
-        for y_own, y_other in ((y_a, y_b), (y_b, y_a)):
-            count(memory, EMPTY, ~printed_pool(y_own, y_other, threshold).any(dim=2))
         return pnp_contrast(z_a, z_b, y_a, y_b, self.temperature, threshold) + clusters
 
     @torch.no_grad()

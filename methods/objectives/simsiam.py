@@ -3,8 +3,7 @@
 Paper: CP-CFL, Section 3.3.3, Eq. 12 (Chen and He 2021); projector and predictor as in BYOL
 (Section 4.1).
 Unstated: both directions are used and averaged, as in Chen and He ("can also be swapped" in the
-paper); batch normalisation sees one view at a time and learns scale and shift everywhere; dense
-layers before batch normalisation have no bias.
+paper); batch normalisation sees one view at a time and learns scale and shift everywhere.
 Evidence: `tests/methods/test_objectives.py` against torch.nn networks and a plain loop over Eq.
 12, and against lightly.
 """
@@ -18,9 +17,9 @@ from typing import ClassVar
 import torch.nn.functional as F
 from torch import Tensor
 
-from ..nn.layers import Layer, Sequential, dense_layers
+from ..nn.layers import Layer, Sequential
 from ..state import State
-from .base import Learner, Objective
+from ._predicting import Predicting, PredictingLearner
 
 
 def negative_similarity(p: Tensor, z: Tensor) -> Tensor:
@@ -28,17 +27,8 @@ def negative_similarity(p: Tensor, z: Tensor) -> Tensor:
     return -F.cosine_similarity(p, z.detach(), dim=2).mean(1)
 
 
-class SimSiamLearner(Learner):
+class SimSiamLearner(PredictingLearner):
     """Encoder, projector and predictor, all shared by the two views."""
-
-    def __init__(self, encoder: Layer, dim: int, options: SimSiam) -> None:
-        widths = options.projector_widths
-        bottleneck = (options.predictor_width, widths[-1])
-        self.encoder = encoder
-        normalised = len(widths) - (not options.projector_output_norm)
-        self.projector = dense_layers("projector", dim, widths, normalised)
-        self.predictor = dense_layers("predictor", widths[-1], bottleneck, normalised=1)
-        self.networks = (self.encoder, self.projector, self.predictor)
 
     def loss(
         self, state: State, memory: State, views: Sequence[Tensor], labels: Tensor | None
@@ -50,22 +40,10 @@ class SimSiamLearner(Learner):
 
 
 @dataclass(frozen=True)
-class SimSiam(Objective):
-    """Options of SimSiam. The predictor's output is as wide as the projector's.
+class SimSiam(Predicting):
+    """Options of the networks."""
 
-    projector_output_norm: whether the projector's last layer is batch-normalised, as in Chen and
-    He; in EasyFL (`applications/fedssl/model.py`) it is not.
-    """
-
-    positive_samples: ClassVar[bool] = True
     weight_sharing: ClassVar[bool] = True
-    projector: ClassVar[bool] = True
-    predictor: ClassVar[bool] = True
-    stop_gradient: ClassVar[bool] = True
-
-    projector_widths: tuple[int, ...] = (512, 512)
-    projector_output_norm: bool = True
-    predictor_width: int = 64
 
     def build(self, encoder: Layer, dim: int, n_classes: int) -> SimSiamLearner:
         return SimSiamLearner(encoder, dim, self)

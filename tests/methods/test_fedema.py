@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -81,6 +82,24 @@ def test_fedu_keeps_its_own_predictor_only_where_models_diverged(make_task: Make
     assert merged["predictor.0.weight"].flatten().tolist() == [0.0, 7.0]
     for name in ("encoder.a.weight", "projector.0.weight", "encoder.norm.running_mean"):
         assert torch.equal(merged[name], received[name])
+
+
+@pytest.mark.parametrize(
+    ("distance", "expected"),
+    [("norm", [5.0, 10.0]), ("layers", [3.5, 7.0]), ("convolutions", [3.0, 6.0])],
+)
+def test_the_first_scale_is_of_the_distance_that_is_asked_for(
+    make_task: MakeTask, distance: Any, expected: list[float]
+) -> None:
+    kernel = "encoder.a.weight"
+    received, own = (
+        {k: v.view(2, 1, 2, 1, 1) if k == kernel else v for k, v in each.items()}
+        for each in states()
+    )
+    method, task = FedEMA(autoscaler_tau=0.5, distance=distance), make_task((4, 4))
+    memory = method.new_memory(task)
+    method.merge(Round(task, 1, TWO), received, own, memory)
+    assert (0.5 / memory.scale).tolist() == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("method", [FedEMA(), FedU(divergence_threshold=0.0)], ids=["ema", "u"])

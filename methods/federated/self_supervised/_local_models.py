@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 import torch
@@ -28,21 +28,14 @@ from ...nn.layers import is_buffer
 from ...state import State, part, put, take
 from ..base import Memory, Message, Round, Task
 from ..client_memory import ClientStates
-from ._self_supervised import (
-    SelfSupervisedMemory,
-    WithTarget,
-)
+from ._self_supervised import SelfSupervisedMemory, WithTarget
 
 
 @dataclass
 class LocalModelMemory(SelfSupervisedMemory):
-    """online: the weights that each client trained last.
-
-    controls: by name, what decided each client's last mixture, (clients,).
-    """
+    """online: the weights that each client trained last."""
 
     online: ClientStates = field(kw_only=True)
-    controls: State = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -66,15 +59,8 @@ class KeepsLocalModel(WithTarget):
     def merge(self, now: Round, received: State, own: State, memory: Memory) -> State:
         """Where participants start, from the global model and their own of the last round.
 
-        Both are stacked over the participants. Calls `control` for each of `controllers`.
+        Both are stacked over the participants.
         """
-
-    def control(self, now: Round, memory: LocalModelMemory, name: str, value: Tensor) -> None:
-        """Notes what decided the participants' mixtures, (clients,), for the log."""
-        known = memory.controls.get(name)
-        if known is None:
-            known = torch.zeros(now.task.federation.n_clients, device=value.device)
-        memory.controls[name] = known.index_copy(0, now.clients.to(value.device), value.to(known))
 
     def begin(self, now: Round, download: Message, memory: LocalModelMemory) -> State:
         received = super().begin(now, download, memory)
@@ -86,15 +72,9 @@ class KeepsLocalModel(WithTarget):
         return received
 
     def local_update(self, now: Round, download: Message, memory: LocalModelMemory) -> Message:
-        newcomers = ~memory.online.has_trained[now.clients]
         upload = super().local_update(now, download, memory)
         memory.online.remember(now.clients, upload.each["weights"])
-        log = dict(upload.log)
-        for name, value in memory.controls.items():
-            log[name] = value[now.clients].cpu().masked_fill(newcomers, torch.nan)
-        for name in self.controllers:
-            log.setdefault(name, torch.full((len(now),), torch.nan))
-        return replace(upload, log=log)
+        return upload
 
 
 def encoder_distance(a: State, b: State) -> Tensor:

@@ -50,8 +50,6 @@ class SelfSupervised(FederatedMethod):
     """
 
     draws_views: ClassVar[bool] = True
-    controllers: ClassVar[tuple[str, ...]] = ()
-    """What is logged of every client and round because the method hangs on it."""
 
     drop_last: bool = False
 
@@ -100,10 +98,9 @@ class SelfSupervised(FederatedMethod):
         if self.keeps_memory:
             client_state = memory.objective.recall(now.clients, client_state)
         trained = self.train(now, self.local_loss(now), start, client_state)
-        counted = self.learner(now.task).counted(trained.client_state)
         if self.keeps_memory:
             memory.objective.remember(now.clients, trained.client_state)
-        return Message(each={"weights": trained.state}, log={"loss": trained.loss, **counted})
+        return Message(each={"weights": trained.state}, log={"loss": trained.loss})
 
     def global_model(self, task: Task, server: Server) -> State:
         return self.encoder(server)

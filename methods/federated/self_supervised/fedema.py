@@ -7,15 +7,13 @@ with γ = min(λ |global - own|, 1). λ is each client's own and is set once, wh
 of its own, such that γ = τ (the autoscaler). The target network stays on the client.
 Unstated: over which weights the norm goes (`distance`: one norm over encoder and projector, the
 'encoder' of both papers); running statistics are mixed as weights are.
-Seen: γ, logged for each client and round. Under Adam it stays at 1 on digits: the distance does not
-fall, and clients train alone.
-Evidence: `tests/methods/test_fedema.py`, `tests/methods/test_controllers.py` (by hand).
+Seen: under Adam γ stays at 1 on digits: the distance does not fall, and clients train alone.
+Evidence: `tests/methods/test_fedema.py` (by hand).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -23,12 +21,7 @@ from torch import Tensor
 from ...state import State
 from ..base import Round, Task
 from ..client_memory import ClientStates
-from ._local_models import (
-    KeepsLocalModel,
-    LocalModelMemory,
-    distance_of,
-    mixed,
-)
+from ._local_models import KeepsLocalModel, LocalModelMemory, distance_of, mixed
 
 
 @dataclass
@@ -42,8 +35,6 @@ class ScaledMemory(LocalModelMemory):
 class FedEMA(KeepsLocalModel):
     """autoscaler_tau: τ, the first share of a client's own model."""
 
-    controllers: ClassVar[tuple[str, ...]] = ("gamma",)
-
     autoscaler_tau: float = 0.7
 
     def new_memory(self, task: Task) -> ScaledMemory:
@@ -54,7 +45,6 @@ class FedEMA(KeepsLocalModel):
 
     def merge(self, now: Round, received: State, own: State, memory: ScaledMemory) -> State:
         share = self._share(distance_of(self, received, own), now.clients, memory)
-        self.control(now, memory, "gamma", share)
         return mixed(own, received, share)
 
     def _share(self, distance: Tensor, clients: Tensor, memory: ScaledMemory) -> Tensor:

@@ -11,22 +11,15 @@ Evidence: `tests/methods/test_fedrlc.py`.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import torch
 
-from ...objectives.past_negatives import EMPTY, KNOWN, PastNegativesLearner
+from ...objectives.past_negatives import KNOWN, PastNegativesLearner
 from ..base import Message, Round
-from ._self_supervised import (
-    SelfSupervised,
-    SelfSupervisedMemory,
-)
+from ._self_supervised import SelfSupervised, SelfSupervisedMemory
 
 
 class FedPNP(SelfSupervised):
     """Options of every method, and those of the objective."""
-
-    controllers: ClassVar[tuple[str, ...]] = (EMPTY,)
 
     @property
     def keeps_memory(self) -> bool:

@@ -22,14 +22,11 @@ Evidence: `tests/methods/test_fedrlc.py` (two clients by hand).
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import torch
 from torch import Tensor
 
 from ...clusters.soft_assignment import CENTRES, student_t
 from ...objectives._soft_clusters import CentredLearner, divergence
-from ...objectives.crossed_kl import SELECTED
 from ...state import State, take
 from ..base import Round, Server, Task
 from ._initial_centres import with_initial_centres
@@ -40,8 +37,6 @@ _BATCH = 500
 
 class FedRLC(FedEMA):
     """Options of FedEMA, and those of the objective."""
-
-    controllers: ClassVar[tuple[str, ...]] = ("gamma", "epsilon", SELECTED)
 
     def objective_name(self) -> str:
         return "crossed-kl"
@@ -59,7 +54,6 @@ class FedRLC(FedEMA):
                 for i in range(len(now))
             ]
         )
-        self.control(now, memory, "epsilon", epsilon)
         return {**networks, CENTRES: merged_centres(own[CENTRES], received[CENTRES], epsilon)}
 
     @torch.no_grad()

@@ -6,37 +6,30 @@ averaged. Divergence-aware predictor update: a client whose model is further tha
 one keeps its own predictor. The target network stays on the client.
 Unstated: how the divergence is measured (`distance` of `_local_models`; by default the mean over
 layers); μ = 0.4, the authors' setting (EasyFL, `applications/fedssl/main.py`).
-Evidence: `tests/methods/test_fedema.py`, `tests/methods/test_controllers.py` (by hand).
+Evidence: `tests/methods/test_fedema.py` (by hand).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import torch
 
 from ...state import State, part
 from ..base import Round
-from ._local_models import (
-    KeepsLocalModel,
-    LocalModelMemory,
-    distance_of,
-)
+from ._local_models import KeepsLocalModel, LocalModelMemory, distance_of
 
 
 @dataclass(frozen=True)
 class FedU(KeepsLocalModel):
     """divergence_threshold: μ."""
 
-    controllers: ClassVar[tuple[str, ...]] = ("own_predictor",)
-
     divergence_threshold: float = 0.4
     distance: Literal["norm", "layers", "convolutions"] = "layers"
 
     def merge(self, now: Round, received: State, own: State, memory: LocalModelMemory) -> State:
         far = distance_of(self, received, own) >= self.divergence_threshold
-        self.control(now, memory, "own_predictor", far)
         merged = dict(received)
         for name, value in part(received, "predictor").items():
             merged[name] = torch.where(far.reshape(-1, *[1] * (value.dim() - 1)), own[name], value)

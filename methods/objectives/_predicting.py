@@ -1,0 +1,48 @@
+"""The projector and the predictor that BYOL and SimSiam have in common.
+
+Paper: CP-CFL, Section 4.1: a projector of two batch-normalised layers of 512, ReLU on the first;
+predictor 64 (batch norm, ReLU), then 512.
+Unstated: dense layers before batch normalisation have no bias.
+Evidence: `tests/methods/test_objectives.py` against torch.nn networks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..nn.layers import Layer, dense_layers
+from .base import Learner, Objective
+
+
+@dataclass(frozen=True)
+class Predicting(Objective):
+    """Options of the networks. The predictor's output is as wide as the projector's.
+
+    projector_output_norm: whether the projector's last layer is batch-normalised, as CP-CFL says
+    of both layers and as Chen and He do for SimSiam. In the code of Grill et al. for BYOL
+    (deepmind-research, `byol/utils/networks.py`) and in that of FedEMA for both (EasyFL,
+    `applications/fedssl/model.py`) it is not.
+    """
+
+    positive_samples: ClassVar[bool] = True
+    projector: ClassVar[bool] = True
+    predictor: ClassVar[bool] = True
+    stop_gradient: ClassVar[bool] = True
+
+    projector_widths: tuple[int, ...] = (512, 512)
+    projector_output_norm: bool = True
+    predictor_width: int = 64
+
+
+class PredictingLearner(Learner):
+    """Encoder, projector and predictor."""
+
+    def __init__(self, encoder: Layer, dim: int, options: Predicting) -> None:
+        widths = options.projector_widths
+        bottleneck = (options.predictor_width, widths[-1])
+        self.encoder = encoder
+        normalised = len(widths) - (not options.projector_output_norm)
+        self.projector = dense_layers("projector", dim, widths, normalised)
+        self.predictor = dense_layers("predictor", widths[-1], bottleneck, normalised=1)
+        self.networks: tuple[Layer, ...] = (self.encoder, self.projector, self.predictor)
