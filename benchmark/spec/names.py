@@ -58,7 +58,7 @@ def known(what: str) -> frozenset[str]:
 
 def exists(what: str, name: Any) -> bool:
     """Whether a module implements `name`: one of ours, or one of another package by its path."""
-    return name in known(what) or (isinstance(name, str) and _own(what, name)[0] is not None)
+    return isinstance(name, str) and (name in known(what) or _own(what, name)[0] is not None)
 
 
 def is_of(kind: str, name: str) -> bool:

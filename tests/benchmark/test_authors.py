@@ -243,14 +243,6 @@ def test_all_files_of_the_suite_are_sound_and_one_without_a_module_is_found(lend
     ]
 
 
-def test_the_files_lie_beside_the_modules_of_their_names() -> None:
-    assert list(authors.check_all()) == []
-    assert authors.files("federated")["lg-fedavg"].name == "lg_fedavg.toml"
-    for kind in authors.KINDS:
-        for file in authors.files(kind).values():
-            assert file.with_suffix(".py").is_file()
-
-
 # Table 12 of MFCL, by hand: rounds, batch, optimiser, rate; epochs, optimiser and rate of phase 2.
 TABLE_12 = {
     "cifar10": (15, 64, "adam", 0.05, 150, "lars", 1.0, "cosine"),

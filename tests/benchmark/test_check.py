@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from fedrepro.benchmark.planning.check import check
-from fedrepro.benchmark.spec import names
 from fedrepro.benchmark.spec.load import load_papers
 from fedrepro.cli import main
 
@@ -89,15 +88,6 @@ def checked(root: Path, paper: str = PAPER, table: str = TABLE) -> tuple[list[st
     return [str(p).replace(f"{folder}/", "") for p in problems], list(unimplemented)
 
 
-def test_names_that_nothing_implements_are_listed_and_no_problem(tmp_path: Path) -> None:
-    problems, unimplemented = checked(tmp_path)
-    assert problems == []
-    assert unimplemented == [
-        "data set 'unheard-of-set' (made-up 3)",
-        "method 'fedsomething' (made-up 3)",
-    ]
-
-
 def test_a_name_that_nobody_declared_ends_the_check_with_1(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,11 +103,6 @@ def test_a_name_that_nobody_declared_ends_the_check_with_1(
     said = capsys.readouterr().out
     assert "declared, not implemented yet: method 'fedsomething'" in said
     assert "NOT IMPLEMENTED" not in said
-
-
-def test_metrics_that_nothing_measures_are_listed(tmp_path: Path) -> None:
-    table = TABLE.replace('metric = "accuracy"', 'metric = "loudness"')
-    assert "metric 'loudness' (made-up 3)" in checked(tmp_path, table=table)[1]
 
 
 def test_a_problem_is_one_line_even_where_a_label_is_not(tmp_path: Path) -> None:
@@ -196,10 +181,3 @@ def test_what_is_wrong_without_a_profile_is_told_of_each_one(tmp_path: Path) -> 
     first = [said.partition("rows[1]: ")[2] for said in problems if "rows[1]" in said]
     under = [said.partition("partition 'class-groups'")[0] for said in first]
     assert under == ["", "profile paper: ", "profile reduced: "]
-
-
-def test_known_names_are_modules_that_exist() -> None:
-    assert {"accuracy", "f1_macro", "auroc_ovo_weighted"} <= names.known("metric")
-    assert {"none", "simclr", "fedavg"} <= names.known("objective")
-    assert "class-groups" in names.known("partition")
-    assert "cnn" in names.known("encoder")

@@ -118,21 +118,6 @@ def test_elapsed_is_bound_by_workers_and_by_the_longest_chain(tiny_config: Make)
     assert elapsed([(later.start, 30.0), (later, 5.0), (other, 1.0)], 4) == 35.0
 
 
-def test_records_of_a_config_that_has_changed_its_shape_are_learned_from(tiny_config: Make) -> None:
-    """A store that an older version wrote holds keys that its configs no longer have."""
-    config = tiny_config()
-    older = dataclasses.replace(record(config, 8.0), run="0" * 16)
-    assert TrialTimes("here", [older]).seconds(config) == pytest.approx(8.0)
-
-
-@pytest.mark.parametrize("config", [{}, {"stage": "federated"}, {"start": 3}], ids=str)
-def test_a_record_of_a_config_that_nobody_can_build_ends_no_estimate(
-    tiny_config: Make, config: dict[str, Any]
-) -> None:
-    stranger = dataclasses.replace(record(tiny_config(), 8.0), run="0" * 16, config=config)
-    assert TrialTimes("here", [stranger]).seconds(tiny_config()) is None
-
-
 def test_short_trials_are_measured_of_each_unknown_kind_after_their_starts(
     tiny_config: Make,
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
 from pathlib import Path
 
 import pytest
@@ -12,11 +11,9 @@ from fedrepro.benchmark.planning.check import check
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.load import load_paper, load_papers
 from fedrepro.benchmark.spec.problems import InvalidSpecError
-from fedrepro.commands._judged import default_folder
 from tests.benchmark.small_papers import write_made_up
 from tests.benchmark.test_declared_looks import PAPER, TABLE
 
-FIRST, REST = TABLE.split("\n[", 1)
 LOCAL = """
 [[rows.profiles.reduced.overrides]]
 path  = "training.rounds"
@@ -91,13 +88,6 @@ def test_what_cannot_be_is_refused_with_line_and_reason(
     assert "paper.toml:" in str(refused.value)
 
 
-def test_a_table_says_what_it_changes_of_the_other_profile(tmp_path: Path) -> None:
-    own = '[[profiles.longer.overrides]]\npath = "training.rounds"\nvalue = 2\nwhy = "w"'
-    root = with_profile(tmp_path, 'like = "reduced"\nseries = 9', f"{FIRST}\n{own}\n\n[{REST}")
-    with pytest.raises(InvalidSpecError, match="it runs what 'reduced' runs; say it of that one"):
-        load_paper("made-up", root)
-
-
 def test_no_profile_takes_the_series_of_another_one_of_the_same_runs() -> None:
     paper = load_paper("fcl")
     for profile, series in (("reduced", 10), ("patient", 1)):
@@ -106,15 +96,6 @@ def test_no_profile_takes_the_series_of_another_one_of_the_same_runs() -> None:
         own = paper.profiles[profile].series
         assert make_plan(paper, profile, series=own).runs == make_plan(paper, profile).runs
     assert make_plan(paper, "smoke", series=10).profile.series == 10
-
-
-def test_the_report_of_another_series_lies_beside_that_of_the_profile() -> None:
-    paper, whole = load_paper("fcl"), Namespace(tables=None, rows=None)
-    names = [
-        default_folder(make_plan(paper, "patient", series=series), whole).name
-        for series in (None, 10, 0)
-    ]
-    assert names == ["fcl-patient", "fcl-patient", "fcl-patient-series-0"]
 
 
 def test_the_patient_profile_of_every_paper_is_the_reduced_one_with_declared_looks() -> None:

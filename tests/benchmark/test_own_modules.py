@@ -15,7 +15,6 @@ from fedrepro.benchmark.spec import authors, names, settings
 from fedrepro.benchmark.store import fingerprint
 from fedrepro.cli import main
 from fedrepro.methods import registry
-from tests.benchmark.small_papers import write_papers
 
 MODULE = '''"""Federated averaging that keeps a share of the old model."""
 
@@ -86,34 +85,6 @@ def test_a_module_is_found_where_one_stands_and_hides_nothing(package: Path) -> 
         assert not registry.is_module(name)
     with pytest.raises(registry.UnknownNameError, match=r"ownpackage\.nothing"):
         registry.module_of("federated", "ownpackage.nothing")
-
-
-def test_names_of_this_project_are_not_replaced_by_entry_points(
-    package: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Point:
-        module = NAME
-
-        def __init__(self, name: str) -> None:
-            self.name = name
-
-    asked = []
-
-    def points(*, group: str) -> list[Point]:
-        asked.append(group)
-        return [Point("kept"), Point("fedavg")]
-
-    monkeypatch.syspath_prepend(str(package.parent))  # where one stands counts for paths alone
-    monkeypatch.setattr(registry, "entry_points", points)
-    registry._installed.cache_clear()
-    try:
-        assert registry.modules("federated")["kept"] == NAME
-        assert registry.modules("federated")["fedavg"].startswith("fedrepro.methods.")
-        assert registry.find("federated", "kept").__name__ == "Kept"
-    finally:
-        registry._installed.cache_clear()
-    assert set(asked) == {"fedrepro.federated"}
-    assert registry.GROUPS["partition"] == "fedrepro.partitions"
 
 
 def test_a_broken_package_ends_no_command_and_is_named(
@@ -199,11 +170,3 @@ def test_its_sources_are_part_of_the_fingerprint(
     (package / "shares.py").write_text(HELPER.replace("1 - share", "1.0 - share"))
     forget()
     assert fingerprint.changed(before, fingerprint.source_of(config)) == ["ownpackage/shares.py"]
-
-
-def test_runs_of_our_own_methods_keep_their_fingerprint(
-    tiny_config: Callable[..., RunConfig], tmp_path: Path
-) -> None:
-    write_papers(tmp_path / "specs", ["other"])
-    found = fingerprint.source_of(tiny_config())
-    assert {name.partition("/")[0] for name in found} == {"methods", "benchmark"}

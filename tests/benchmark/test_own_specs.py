@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 import shutil
 import subprocess
@@ -12,13 +11,9 @@ from pathlib import Path
 import pytest
 
 from fedrepro.benchmark.spec.folders import HERE, paper_folders, searched, tables_root
-from fedrepro.cli import build_parser, main
+from fedrepro.cli import main
 from tests.benchmark.small_papers import write_papers
 
-READ_SPECS = {
-    "audit", "baselines", "check", "claims", "completion", "diff", "doctor", "list", "multiverse",
-    "new-table", "plan", "readings", "regress", "report", "run", "settings", "show", "tables",
-}  # fmt: skip
 Said = pytest.CaptureFixture[str]
 
 
@@ -29,16 +24,6 @@ def working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])  # modules of a new project are found there
     return tmp_path
-
-
-def test_every_command_that_reads_specs_takes_a_folder_of_ones_own() -> None:
-    verbs = next(
-        action.choices
-        for action in build_parser()._actions
-        if isinstance(action, argparse._SubParsersAction)
-    )
-    taking = {name for name, verb in verbs.items() if "--specs" in verb._option_string_actions}
-    assert taking >= READ_SPECS
 
 
 def test_by_default_the_folder_tables_where_one_stands_counts() -> None:
@@ -59,11 +44,6 @@ def test_the_variable_replaces_the_default_and_the_option_replaces_both(
     assert searched([folders[3]]) == (folders[3], tables_root())
 
 
-def test_the_specs_of_a_checkout_are_found_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tables_root().parent)
-    assert searched() == (Path("tables"),)
-
-
 @pytest.mark.parametrize(
     "line",
     [
@@ -80,14 +60,6 @@ def test_commands_find_a_paper_of_ones_own(line: list[str], capsys: Said) -> Non
     assert f"no paper 'mine' in {tables_root()}" in capsys.readouterr().err
     assert main([*line, "--specs", "specs"]) in (0, 2, 3)
     assert "no paper" not in capsys.readouterr().err
-
-
-def test_papers_of_ones_own_are_listed_and_completed_beside_the_others(capsys: Said) -> None:
-    write_papers(HERE, ["mine"])
-    for line in (["list", "--json"], ["completion", "bash"]):
-        assert main(line) == 0
-        told = capsys.readouterr().out
-        assert {"mine", "cpcfl"} <= set(re.findall(r"\w+", told))
 
 
 def test_a_report_names_the_command_that_finds_the_paper_again(capsys: Said) -> None:
@@ -121,20 +93,6 @@ def test_errors_name_the_folder(working_folder: Path, capsys: Said, monkeypatch:
     monkeypatch.setenv("FEDREPRO_TABLES", "elsewhere")
     assert main(["list"]) == 2
     assert capsys.readouterr().err == "fedrepro: FEDREPRO_TABLES: elsewhere is no folder\n"
-
-
-def test_the_list_tells_what_is_written_and_check_what_is_wrong_with_it(capsys: Said) -> None:
-    write_papers(HERE, ["mine"])
-    file = HERE / "mine" / "1.toml"
-    text = file.read_text(encoding="utf-8")
-    file.write_text(text.replace("[[rows]]", "[[rows]]\ntraining.runds = 3", 1), encoding="utf-8")
-    assert main(["list", "mine"]) == 0
-    assert "mine: " in capsys.readouterr().out
-    assert main(["check", "mine"]) == 2
-    assert "training.runds: unknown key" in capsys.readouterr().err
-    file.write_text(text.replace("title", "tittle", 1), encoding="utf-8")
-    assert main(["list", "mine"]) == 2
-    assert "tittle: unknown key" in capsys.readouterr().err
 
 
 def test_a_draft_is_written_where_one_stands_and_says_where(

@@ -55,11 +55,6 @@ def test_rows_without_a_finished_trial_are_left_out() -> None:
     assert drawn([*CELLS, *empty])["Q"].lines.keys() == {"A", "B"}
 
 
-def test_a_row_of_which_one_measure_has_no_run_is_left_out() -> None:
-    lacking = cell("C", ("Q", "mean"), 50.0, 40.0), cell("C", ("Q", "variance"))
-    assert drawn([*CELLS, *lacking])["Q"].lines.keys() == {"A", "B"}
-
-
 def test_a_panel_of_scaled_runs_says_so() -> None:
     scaled = [replace(one, departures=(0,)) for one in CELLS if one.column[0] == "Q"]
     assert drawn([*scaled, *CELLS[4:]]).keys() == {"Q (scaled)", "D"}

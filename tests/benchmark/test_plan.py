@@ -44,11 +44,6 @@ def test_a_shared_encoder_is_trained_once_and_others_once_a_trial(tiny_paper: Ma
     assert len(shared.trials_to_run()) == 4
 
 
-def test_trials_can_be_chosen(tiny_paper: MakePaper) -> None:
-    plan = make_plan(tiny_paper({"a": {}}), "smoke", trials=4)
-    assert plan.seeds(plan.runs[0]) == (0, 1, 2, 3)
-
-
 def with_more_trials(paper: Paper, row: str, trials: int) -> Paper:
     """A second table with only one of the rows, and more trials than the first."""
     (table,) = paper.tables
@@ -153,27 +148,11 @@ def test_wrong_choices_are_one_line_with_a_suggestion(
     assert "\n" not in str(raised.value)
 
 
-def test_a_missing_setting_is_one_line_that_names_the_cell(tiny_paper: MakePaper) -> None:
-    paper = tiny_paper({"a": {"clients": {"data": None}}})
-    with pytest.raises(SpecError, match=r"^table 1, a @ at final: clients.data is not given$"):
-        make_plan(paper, "smoke")
-
-
 def test_a_claim_without_a_cell_is_found_before_anything_is_trained(tiny_paper: MakePaper) -> None:
     paper = tiny_paper({"a": {}})
     lost = replace(paper.tables[0], claims=(Claim("c", "says", "'b' > 'a'"),))
     with pytest.raises(SpecError, match="'b' matches no row"):
         make_plan(replace(paper, tables=(lost,)), "smoke")
-
-
-def test_a_claim_of_numbers_alone_is_refused_before_anything_is_trained(
-    tiny_paper: MakePaper,
-) -> None:
-    paper = tiny_paper({"a": {}})
-    for holds in ("0 > 0", "'a' at 'at final' > 5 > 3"):
-        table = replace(paper.tables[0], claims=(Claim("c", "s", holds),))
-        with pytest.raises(SpecError, match="claim 'c': a comparison names no cell"):
-            make_plan(replace(paper, tables=(table,)), "smoke")
 
 
 def test_description_counts_runs_sharing_and_time(tiny_paper: MakePaper, tmp_path: Path) -> None:
@@ -196,12 +175,6 @@ def test_every_empirical_cell_of_cpcfl_has_a_run(profile: str) -> None:
     assert len(plan.runs) < len(plan.cells) / 3
     if profile == "paper":
         assert not any(planned.departures for planned in plan.cells)
-
-
-def test_as_many_trials_as_the_profile_are_fewer_than_the_table_has() -> None:
-    paper = load_paper("calibre")
-    assert not make_plan(paper, "reduced").has_other_trials
-    assert make_plan(paper, "reduced", trials=8).has_other_trials
 
 
 def test_a_setting_is_held_against_selected_tables_alone() -> None:

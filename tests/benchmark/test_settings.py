@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
 
@@ -63,11 +62,6 @@ def test_merging_is_associative(a: dict[str, Any], b: dict[str, Any], c: dict[st
     assert merge(a, b, c) == merge(merge(a, b), c)
 
 
-def test_a_path_that_leads_nowhere_gives_the_default() -> None:
-    assert get(CELL, "clients.part", "train") == "train"
-    assert get(CELL, "method.deeper") is None
-
-
 def test_leaves_are_dotted_in_order() -> None:
     assert [path for path, _ in settings.leaves(CELL)] == [
         "method",
@@ -120,11 +114,6 @@ def test_options_are_those_of_the_class_and_of_no_other() -> None:
     assert (made.widths, made.dim) == ((8, 16), 32)
 
 
-def test_option_errors_name_the_class_and_the_option() -> None:
-    with pytest.raises(SpecError, match="encoder 'cnn': dim must be a whole number, not 'wide'"):
-        settings.build("encoder", "cnn", {"dim": "wide"})
-
-
 def test_what_a_class_refuses_is_a_spec_error() -> None:
     with pytest.raises(SpecError, match="partition 'class-groups': count = 1"):
         settings.build("partition", "class-groups", {"count": 1})
@@ -161,15 +150,3 @@ def test_settings_are_told_apart_by_values_and_their_types() -> None:
     twice = [0.5]
     shared, apart = {"a": twice, "b": twice}, {"a": [0.5], "b": [0.5]}
     assert settings.key_of(shared) == settings.key_of(apart)
-
-
-def test_annotations_are_resolved_through_inheritance() -> None:
-    @dataclass(frozen=True)
-    class Below:
-        rounds: int = 1
-
-    @dataclass(frozen=True)
-    class Above(Below):
-        share: float = 0.5
-
-    assert settings.fields_of(Above) == {"rounds": int, "share": float}

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import tomllib
 from decimal import Decimal
 from pathlib import Path
@@ -82,221 +83,121 @@ def test_the_unchanged_spec_is_valid(tmp_path: Path) -> None:
         complaints(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        (
-            'pretraining.method = "simclr"',
-            'pretrainng.method = "simclr"',
-            "3.toml:21: rows[2].pretrainng: unknown key; did you mean 'pretraining'?",
-        ),
-        (
-            'pretraining.method = "simclr"',
-            "pretraining.epoch = 3",
-            "3.toml:21: rows[2].pretraining.epoch: unknown key; did you mean 'pretraining.epochs'?",
-        ),
-        (
-            'pretraining.method = "simclr"',
-            'training.rounds = "many"',
-            "3.toml:21: rows[2].training.rounds: must be a whole number, not 'many'",
-        ),
-        (
-            'method = "cpcfl"',
-            'method = "cpfcl"',
-            "3.toml:20: rows[2].method: unknown method 'cpfcl'; did you mean 'cpcfl'?",
-        ),
-        (
-            'pretraining.method = "simclr"',
-            'pretraining.method = "simcrl"',
-            "3.toml:21: rows[2].pretraining.method: unknown objective 'simcrl'; "
-            "did you mean 'simclr'?",
-        ),
-        (
-            'metric = "accuracy"',
-            'metric = "acuracy"',
-            "3.toml:5: metric: unknown metric 'acuracy'; did you mean 'accuracy'?",
-        ),
-        (
-            'kind = "empirical"',
-            'kind = "empiric"',
-            "3.toml:4: kind: unknown kind 'empiric'; did you mean 'empirical'?",
-        ),
-        (
-            'section = "4.2"',
-            'sektion = "4.2"',
-            "3.toml:1: 'section' is missing\n"
-            "3.toml:3: sektion: unknown key; did you mean 'section'?",
-        ),
-        ('section = "4.2"\n', "", "3.toml:1: 'section' is missing"),
-        ('section = "4.2"', "section = 4.2", "3.toml:3: section: must be text, not 4.2"),
-        (
-            "published = [41.2, 42.3]",
-            "published = [41.2]",
-            "3.toml:16: rows[1].published: has 1 value, the table has 2 columns",
-        ),
-        (
-            "published = [41.2, 42.3]",
-            "",
-            "3.toml:13: rows[1]: 'published' is missing (only figures have rows without values)",
-        ),
-        (
-            "  72.3,",
-            "  true,",
-            "3.toml:24: rows[2].published[2]: a published value is a number, text or "
-            "{ value = ... }, not true (write words and check marks as text)",
-        ),
-        (
-            "  72.3,",
-            "  2023-01-02,",
-            "3.toml:24: rows[2].published[2]: is a date, which no key takes; write it as text",
-        ),
-        (
-            "  72.3,",
-            '  "72,3",',
-            "3.toml:24: rows[2].published[2]: '72,3' is no number; "
-            "give the row or column another kind, or skip",
-        ),
-        (
-            "  72.3,",
-            "  { value = 72.3, low = 72.5, high = 73.0, why = 'w' },",
-            "3.toml:24: rows[2].published[2]: low 72.5 and high 73.0 must enclose the value 72.3",
-        ),
-        (
-            "  72.3,",
-            "  { value = 72.3, low = 72.0, high = 73.0 },",
-            "3.toml:24: rows[2].published[2]: an uncertain value needs 'why'",
-        ),
-        (
-            "  72.3,",
-            "  { value = 72.3, not = 'w' },",
-            "3.toml:24: rows[2].published[2]: not: unknown key; did you mean 'note'?",
-        ),
-        (
-            "  72.3,",
-            '  "72.3 ± 0.4",',
-            "3.toml:1: spreads are printed, but there is no [sd] with their ddof and runs",
-        ),
-        ("at = 25", "at = 125", "3.toml:9: columns[1].at: round 125 is beyond the last, 100"),
-        (
-            "at = 25",
-            "at = 0",
-            "3.toml:9: columns[1].at: must be a round counted from 1, 'final' or 'best', not 0",
-        ),
-        (
-            "at = 25",
-            'at = "last"',
-            "3.toml:9: columns[1].at: must be a round counted from 1, 'final' or 'best', "
-            "not 'last'",
-        ),
-        ('reason = "two SDs"', "", "3.toml:27: margin: 'reason' is missing"),
-        ("value = 2.0", "value = 0", "3.toml:28: margin.value: must be more than 0, not 0"),
-        (
-            '[margin]\nvalue = 2.0\nreason = "two SDs"\n',
-            "",
-            "3.toml:1: empirical values need a [margin] with value and reason",
-        ),
-        (
-            'metric = "accuracy"',
-            "",
-            "3.toml:13: rows[1]: no metric; give one in the row, the column or the table\n"
-            "3.toml:18: rows[2]: no metric; give one in the row, the column or the table",
-        ),
-        (
-            '["CP-CFL", "SimCLR"]',
-            '["FedAvg", "None"]',
-            "3.toml:19: rows[2].label: 'FedAvg|None' is taken by rows[1]",
-        ),
-        (
-            '"T = 100"',
-            '"T = 25"',
-            "3.toml:11: columns[2].label: 'T = 25' is taken by columns[1]",
-        ),
-        (
-            '"T = 100"',
-            '"T | 100"',
-            "3.toml:11: columns[2].label: must not contain | or ' "
-            "(claims name cells by labels): 'T | 100'",
-        ),
-        (
-            "[margin]",
-            '[[claims]]\nid = "better"\nsays = "s"\nholds = "h"\n[margin]',
-            "3.toml:36: claims[2].id: 'better' is taken by claims[1]",
-        ),
-        (
-            "[margin]",
-            "[profiles.redused]\n[margin]",
-            "3.toml:27: profiles.redused: unknown profile; did you mean 'reduced'?",
-        ),
-        (
-            "[margin]",
-            "[figure]\nplot = 'curve'\n[margin]",
-            "3.toml:28: figure.plot: unknown plot 'curve'; did you mean 'curves'?",
-        ),
-        ("value = 2.0", "value = ", "3.toml:28: not valid TOML: Invalid value"),
-        (
-            "value = 2.0",
-            "value = 2.0\nvalue = 3.0",
-            "3.toml:29: not valid TOML: Cannot overwrite a value",
-        ),
-    ],
-)
-def test_a_mistake_in_a_table_is_one_line_each(
-    tmp_path: Path, old: str, new: str, said: str
-) -> None:
-    assert old in TABLE
-    assert complaints(tmp_path, table=TABLE.replace(old, new)) == said.splitlines()
+IN_A_TABLE = r"""
+pretraining.method = "simclr" => pretrainng.method = "simclr"
+    21: rows[2].pretrainng: unknown key; did you mean 'pretraining'?
+pretraining.method = "simclr" => pretraining.epoch = 3
+    21: rows[2].pretraining.epoch: unknown key; did you mean 'pretraining.epochs'?
+pretraining.method = "simclr" => training.rounds = "many"
+    21: rows[2].training.rounds: must be a whole number, not 'many'
+method = "cpcfl" => method = "cpfcl"
+    20: rows[2].method: unknown method 'cpfcl'; did you mean 'cpcfl'?
+pretraining.method = "simclr" => pretraining.method = "simcrl"
+    21: rows[2].pretraining.method: unknown objective 'simcrl'; did you mean 'simclr'?
+metric = "accuracy" => metric = "acuracy"
+    5: metric: unknown metric 'acuracy'; did you mean 'accuracy'?
+kind = "empirical" => kind = "empiric"
+    4: kind: unknown kind 'empiric'; did you mean 'empirical'?
+section = "4.2" => sektion = "4.2"
+    1: 'section' is missing
+    3: sektion: unknown key; did you mean 'section'?
+section = "4.2"\n =>
+    1: 'section' is missing
+section = "4.2" => section = 4.2
+    3: section: must be text, not 4.2
+published = [41.2, 42.3] => published = [41.2]
+    16: rows[1].published: has 1 value, the table has 2 columns
+published = [41.2, 42.3] =>
+    13: rows[1]: 'published' is missing (only figures have rows without values)
+72.3, => true,
+    24: rows[2].published[2]: a published value is a number, text or { value = ... }, not true
+        (write words and check marks as text)
+72.3, => 2023-01-02,
+    24: rows[2].published[2]: is a date, which no key takes; write it as text
+72.3, => "72,3",
+    24: rows[2].published[2]: '72,3' is no number; give the row or column another kind, or skip
+72.3, => { value = 72.3, low = 72.5, high = 73.0, why = 'w' },
+    24: rows[2].published[2]: low 72.5 and high 73.0 must enclose the value 72.3
+72.3, => { value = 72.3, low = 72.0, high = 73.0 },
+    24: rows[2].published[2]: an uncertain value needs 'why'
+72.3, => { value = 72.3, not = 'w' },
+    24: rows[2].published[2]: not: unknown key; did you mean 'note'?
+72.3, => "72.3 ± 0.4",
+    1: spreads are printed, but there is no [sd] with their ddof and runs
+at = 25 => at = 125
+    9: columns[1].at: round 125 is beyond the last, 100
+at = 25 => at = 0
+    9: columns[1].at: must be a round counted from 1, 'final' or 'best', not 0
+at = 25 => at = "last"
+    9: columns[1].at: must be a round counted from 1, 'final' or 'best', not 'last'
+reason = "two SDs" =>
+    27: margin: 'reason' is missing
+value = 2.0 => value = 0
+    28: margin.value: must be more than 0, not 0
+[margin]\nvalue = 2.0\nreason = "two SDs"\n =>
+    1: empirical values need a [margin] with value and reason
+metric = "accuracy" =>
+    13: rows[1]: no metric; give one in the row, the column or the table
+    18: rows[2]: no metric; give one in the row, the column or the table
+["CP-CFL", "SimCLR"] => ["FedAvg", "None"]
+    19: rows[2].label: 'FedAvg|None' is taken by rows[1]
+"T = 100" => "T = 25"
+    11: columns[2].label: 'T = 25' is taken by columns[1]
+"T = 100" => "T | 100"
+    11: columns[2].label: must not contain | or ' (claims name cells by labels): 'T | 100'
+[margin] => [[claims]]\nid = "better"\nsays = "s"\nholds = "h"\n[margin]
+    36: claims[2].id: 'better' is taken by claims[1]
+[margin] => [profiles.redused]\n[margin]
+    27: profiles.redused: unknown profile; did you mean 'reduced'?
+[margin] => [figure]\nplot = 'curve'\n[margin]
+    28: figure.plot: unknown plot 'curve'; did you mean 'curves'?
+value = 2.0 => value =
+    28: not valid TOML: Invalid value
+value = 2.0 => value = 2.0\nvalue = 3.0
+    29: not valid TOML: Cannot overwrite a value
+"""
+IN_A_PAPER = r"""
+id = "made-up" => id = "other"
+    1: id: 'other' must be the name of the folder, 'made-up'
+trials = 2 => trials = 0
+    10: profiles.reduced.trials: must be at least 1, not 0
+trials = 2 => trails = 2
+    9: profiles.reduced: 'trials' is missing
+    10: profiles.reduced.trails: unknown key; did you mean 'trials'?
+"training.rounds" => "training.round"
+    12: profiles.reduced.overrides[1].path: unknown path 'training.round'; did you mean
+        'training.rounds'?
+divide = 5 => value = "few"
+    11: profiles.reduced.overrides[1]: training.rounds: must be a whole number, not 'few'
+divide = 5 => divide = 5\nvalue = 20
+    11: profiles.reduced.overrides[1]: give exactly one of value, divide and replace
+why = "time" =>
+    11: profiles.reduced.overrides[1]: 'why' is missing
+training.rounds = 100 => training.round = 100
+    7: experiment.training.round: unknown key; did you mean 'training.rounds'?
+"""
+
+
+def mistakes(text: str, **file: str) -> list[tuple[dict[str, str], list[str]]]:
+    """A changed file, and the lines of the error: what is replaced by what, and below it the lines.
+
+    A line of eight blanks goes on with the one above it.
+    """
+    ((name, sound),), found = file.items(), []
+    for block in re.split(r"\n(?=\S)", text.strip()):
+        change, *said = block.replace("\n        ", " ").split("\n    ")
+        old, _, new = change.replace("\\n", "\n").partition(" =>")
+        assert old in sound
+        found.append(({name: sound.replace(old, new.removeprefix(" "))}, said))
+    return found
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        (
-            'id = "made-up"',
-            'id = "other"',
-            "paper.toml:1: id: 'other' must be the name of the folder, 'made-up'",
-        ),
-        (
-            "trials = 2",
-            "trials = 0",
-            "paper.toml:10: profiles.reduced.trials: must be at least 1, not 0",
-        ),
-        (
-            "trials = 2",
-            "trails = 2",
-            "paper.toml:9: profiles.reduced: 'trials' is missing\n"
-            "paper.toml:10: profiles.reduced.trails: unknown key; did you mean 'trials'?",
-        ),
-        (
-            '"training.rounds"',
-            '"training.round"',
-            "paper.toml:12: profiles.reduced.overrides[1].path: unknown path 'training.round'; "
-            "did you mean 'training.rounds'?",
-        ),
-        (
-            "divide = 5",
-            'value = "few"',
-            "paper.toml:11: profiles.reduced.overrides[1]: training.rounds: "
-            "must be a whole number, not 'few'",
-        ),
-        (
-            "divide = 5",
-            "divide = 5\nvalue = 20",
-            "paper.toml:11: profiles.reduced.overrides[1]: "
-            "give exactly one of value, divide and replace",
-        ),
-        ('why = "time"', "", "paper.toml:11: profiles.reduced.overrides[1]: 'why' is missing"),
-        (
-            "training.rounds = 100",
-            "training.round = 100",
-            "paper.toml:7: experiment.training.round: unknown key; did you mean 'training.rounds'?",
-        ),
-    ],
+    ("files", "said"), mistakes(IN_A_TABLE, table=TABLE) + mistakes(IN_A_PAPER, paper=PAPER)
 )
-def test_a_mistake_in_the_paper_is_one_line_each(
-    tmp_path: Path, old: str, new: str, said: str
-) -> None:
-    assert old in PAPER
-    assert complaints(tmp_path, paper=PAPER.replace(old, new)) == said.splitlines()
+def test_a_mistake_is_one_line_each(tmp_path: Path, files: dict[str, str], said: list[str]) -> None:
+    file = "3.toml" if "table" in files else "paper.toml"
+    assert complaints(tmp_path, **files) == [f"{file}:{line}" for line in said]
 
 
 def test_all_mistakes_of_all_files_are_reported_at_once(tmp_path: Path) -> None:

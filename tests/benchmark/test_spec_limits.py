@@ -174,10 +174,6 @@ def test_set_refuses_what_a_spec_may_not_hold(text: str, said: str) -> None:
         parse_sets([f"training.threshold={text}"])
 
 
-def test_set_takes_what_is_no_toml_as_text() -> None:
-    assert parse_sets(["x=[[[[", "y=1\nz=2"]) == [("x", "[[[["), ("y", "1\nz=2")]
-
-
 def test_trials_of_the_command_line_have_the_limit_of_a_profile(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -203,12 +199,6 @@ def test_a_number_that_is_none_is_told_in_words_of_the_reader(
     with pytest.raises(SystemExit):
         main(["plan", "cpcfl", *words])
     assert f"argument {words[0].partition('=')[0]}: {said}" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("command", ["plan", "doctor"])
-def test_a_command_that_writes_no_report_takes_no_place_for_one(command: str) -> None:
-    with pytest.raises(SystemExit):
-        main([command, "--out", "here"])
 
 
 def test_the_unchanged_spec_passes(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.spec import lines
-from fedrepro.benchmark.spec.folders import tables_root
 from fedrepro.benchmark.spec.load import load_paper, load_papers, paper_ids
 from fedrepro.benchmark.spec.model import Cell, Override, Paper, Readout
 from fedrepro.benchmark.spec.settings import get
@@ -272,14 +271,6 @@ def test_rows_without_values_are_runs_to_draw(paper: Paper) -> None:
     assert {run.metric for run in table.figure.runs} == {"accuracy"}
 
 
-def test_columns_that_bind_nothing_multiply_no_drawing(tmp_path: Path) -> None:
-    words = FIGURE.replace("clients.count = 15\n", "").replace("clients.count = 30\n", "")
-    table = load_paper("made-up", write(tmp_path, paper=PAPER, f4=words)).table("figure-4")
-    assert table.figure is not None
-    assert [run.label for run in table.figure.runs] == [("IFCA",)]
-    assert len(table.cells) == 2
-
-
 def test_a_value_that_is_not_printed_is_still_measured_but_a_dash_is_not(paper: Paper) -> None:
     unprinted, dash = paper.table("figure-4").cells
     assert get(unprinted.experiment, "method") == "fedavg"
@@ -301,11 +292,6 @@ def test_papers_are_the_folders_with_a_paper_file(tmp_path: Path) -> None:
     assert [paper.id for paper in load_papers(tmp_path)] == ["made-up"]
     with pytest.raises(SpecError, match=r"no paper 'madeup' in .*; did you mean 'made-up'"):
         load_paper("madeup", tmp_path)
-
-
-def test_the_papers_of_this_project_load() -> None:
-    assert [paper.id for paper in load_papers()] == list(paper_ids())
-    assert "cpcfl" in paper_ids(tables_root())
 
 
 toml_keys = st.sampled_from(["a", "b c", "d.e", "f"])

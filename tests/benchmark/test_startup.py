@@ -52,15 +52,3 @@ def test_a_command_imports_no_other_one() -> None:
     script = SCRIPT.format(arguments=["list", "fcl"], heavy={*names, "numpy"})
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.stderr.split() == ["0", "fedrepro.commands.list"]
-
-
-def test_a_completion_script_knows_every_command() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "fedrepro", "completion", "bash"], capture_output=True, text=True
-    )
-    assert all(name in done.stdout for name in ("regress", "new_table", "cpcfl"))
-
-
-def test_a_completion_script_is_printed_without_torch() -> None:
-    """A shell asks for it whenever it starts."""
-    assert "torch" not in loaded_by("completion", "bash")

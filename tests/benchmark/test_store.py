@@ -16,7 +16,7 @@ import torch
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import FedreproError, StoreError
 from fedrepro.benchmark.judging.trials import Finished, Missing, find_trial
-from fedrepro.benchmark.store.files import path_segment, seal_of, sha256_of
+from fedrepro.benchmark.store.files import path_segment, seal_of
 from fedrepro.benchmark.store.record import SCHEMA
 from fedrepro.benchmark.store.store import Store, read_encoder
 from fedrepro.methods.outcome import Curve, Outcome
@@ -162,7 +162,9 @@ def test_a_damaged_trial_is_put_aside_and_counts_as_none(
     if damage == "gone":
         file.unlink()
     else:
-        file.write_bytes(content[:-9] if damage == "cut" else b"xxxx" + content[4:])
+        # A digit of a record, which is found by its checksum alone.
+        other = content.replace(b"0.25", b"0.75") if suffix == ".json" else b"xxxx" + content[4:]
+        file.write_bytes(content[:-9] if damage == "cut" else other)
     damaged = Store(store.root, store.source_of, warn=said.append)
     assert damaged.find(config, 0) is None
     assert record.exists()
@@ -263,24 +265,6 @@ def test_arrays_of_objects_are_refused(store: Store, tiny_config: Make, outcome:
         store.save(tiny_config(), 0, replace(outcome, arrays=arrays), {})
 
 
-def test_reading_an_empty_place_creates_nothing(tmp_path: Path, tiny_config: Make) -> None:
-    store = Store(tmp_path / "none")
-    assert store.find(tiny_config(), 0) is None
-    assert list(store.records()) == []
-    assert not (tmp_path / "none").exists()
-
-
-def test_a_changed_number_in_a_record_is_found_by_its_checksum(
-    store: Store, tiny_config: Make, outcome: Outcome
-) -> None:
-    config = tiny_config()
-    with store.writing():
-        store.save(config, 0, outcome, {})
-    file = next((store.root / "trials").glob("*/*.json"))
-    file.write_text(file.read_text().replace("0.25", "0.75"))
-    assert Store(store.root, store.source_of).find(config, 0) is None
-
-
 def test_a_record_in_another_trials_place_is_not_taken_for_it(
     store: Store, tiny_config: Make, outcome: Outcome
 ) -> None:
@@ -290,31 +274,6 @@ def test_a_record_in_another_trials_place_is_not_taken_for_it(
     file = next((store.root / "trials").glob("*/*.json"))
     file.rename(file.with_name(file.name.replace("seed0", "seed1")))
     assert Store(store.root, store.source_of).find(config, 1) is None
-
-
-@pytest.mark.parametrize("indent", [None, 1])
-def test_a_record_whose_json_is_laid_out_otherwise_is_the_same(
-    store: Store, tiny_config: Make, outcome: Outcome, indent: int | None
-) -> None:
-    config = tiny_config()
-    with store.writing():
-        saved = store.save(
-            config, 0, outcome, {"data": {"source": {"checksum": "made"}, "counts": {}}}
-        )
-    file = next((store.root / "trials").glob("*/*.json"))
-    assert Store(store.root, store.source_of).find(config, 0) == saved
-    file.write_text(json.dumps(json.loads(file.read_text()), indent=indent))
-    assert Store(store.root, store.source_of).find(config, 0) == saved
-
-
-@pytest.mark.parametrize("key", ["config", "counts", "sha256", "source"])
-def test_settings_may_have_the_names_of_a_records_own_parts(
-    store: Store, tiny_config: Make, outcome: Outcome, key: str
-) -> None:
-    config = replace(tiny_config(), options={"a": 1, key: {"b": "x"}})
-    with store.writing():
-        store.save(config, 0, outcome, {key: {}, "z": {}})
-    assert Store(store.root, store.source_of).find(config, 0) is not None
 
 
 @pytest.mark.parametrize(
@@ -408,49 +367,8 @@ def test_a_damaged_description_is_not_overwritten(store: Store) -> None:
     assert (store.root / "store.json").read_text() == "not ours"
 
 
-@pytest.mark.parametrize("left", [[], ["lock"], ["lock", "unfinished", "part"]])
-def test_a_store_that_was_only_begun_when_its_writer_was_killed_is_gone_on_with(
-    store: Store, left: list[str]
-) -> None:
-    store.root.mkdir()
-    for name in left:
-        if name == "part":
-            (store.root / "unfinished" / "store.json.0123abcd.part").write_bytes(b'{"sch')
-        elif name == "lock":
-            (store.root / name).touch()
-        else:
-            (store.root / name).mkdir()
-    with store.writing():
-        assert json.loads((store.root / "store.json").read_text()) == {"schema": SCHEMA}
-
-
-def test_a_record_names_no_arrays_but_its_own(
-    store: Store, tiny_config: Make, outcome: Outcome, tmp_path: Path
-) -> None:
-    config = tiny_config()
-    with store.writing():
-        saved = store.save(config, 0, outcome, {})
-    (tmp_path / "theirs.npz").write_bytes(b"secret")
-    elsewhere = {"file": "../../../theirs.npz", "sha256": sha256_of(b"secret")}
-    file = next((store.root / "trials").glob("*/*.json"))
-    file.write_bytes(replace(saved, arrays=elsewhere).as_file())
-    assert Store(store.root, store.source_of).find(config, 0) is None
-
-
 @pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/b", "/etc", "a\0", "n" * 256, "\ud800"])
 def test_a_name_that_would_lead_elsewhere_is_no_name_of_a_file(name: str) -> None:
     with pytest.raises(FedreproError, match="cannot be the name of a file"):
         path_segment(name)
     assert path_segment("paper-smoke") == "paper-smoke"
-
-
-def test_a_folder_in_a_records_place_ends_in_one_line(
-    store: Store, tiny_config: Make, outcome: Outcome
-) -> None:
-    with store.writing():
-        store.save(tiny_config(), 0, outcome, {})
-    file = next((store.root / "trials").glob("*/*.json"))
-    file.unlink()
-    file.mkdir()
-    with pytest.raises(StoreError, match="is a directory"):
-        store.find(tiny_config(), 0)

@@ -62,12 +62,6 @@ def test_images_and_classes_are_read_in_the_order_of_names_and_are_not_the_relea
     assert loaded.source == str(photos / "stl10" / "train")
 
 
-def test_an_unlabelled_folder_needs_no_classes(photos: Path) -> None:
-    portion = load("stl10", "unlabeled", data_dir=photos).portion
-    assert portion.labels is None
-    assert portion.images[:, 0, 5, 5].tolist() == [9, 7]
-
-
 def test_class_folders_that_are_numbers_are_ordered_as_numbers(tmp_path: Path) -> None:
     for label in range(100):
         save(tmp_path / "cifar100" / "train" / str(label) / "x.png", label)

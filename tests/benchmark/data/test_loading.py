@@ -61,11 +61,6 @@ def test_more_images_than_there_are_is_an_error(images: int, fashion: Path) -> N
         load("fashion-mnist", "train", data_dir=fashion, images=images)
 
 
-def test_an_unknown_part_lists_the_parts() -> None:
-    with pytest.raises(DataError, match="digits has no part 'valid'; parts are train, train-a"):
-        load("digits", "valid")
-
-
 def test_the_checksum_covers_images_and_labels() -> None:
     train = load("digits", "train")
     assert train.portion.labels is not None

@@ -22,7 +22,7 @@ from fedrepro.benchmark.data.sets.cifar10 import Cifar10
 from fedrepro.benchmark.data.sets.cifar100 import Cifar100
 from fedrepro.benchmark.data.sets.stl10 import Stl10
 from fedrepro.benchmark.errors import DataError
-from fedrepro.methods.registry import UnknownNameError, class_in
+from fedrepro.methods.registry import class_in
 from tests.whole_torchvision import ensure_torchvision
 from tools.excerpt import excerpt
 
@@ -44,27 +44,6 @@ def test_every_set_knows_its_name_and_where_its_files_are(
             assert found <= {m.removesuffix(".gz") for m in unpacked} | kept
         with pytest.raises(DataError, match=rf"^{name}: .*{tmp_path}.*--data-dir.*--download"):
             load(name, "test", data_dir=tmp_path)
-
-
-def test_tiny_imagenet_is_a_folder_of_two_hundred_classes(tmp_path: Path) -> None:
-    from PIL import Image
-
-    with pytest.raises(DataError, match=r"^tiny-imagenet: .*tiny-imagenet/test/<class>/"):
-        load("tiny-imagenet", "test", data_dir=tmp_path)
-    for label in range(200):
-        place = tmp_path / "tiny-imagenet" / "test" / f"n{label:08}"
-        place.mkdir(parents=True)
-        Image.new("RGB", (64, 64), (label, 0, 0)).save(place / "val_0.png")
-    loaded = load("tiny-imagenet", "test", data_dir=tmp_path)
-    assert loaded.portion.images.shape == (200, 3, 64, 64)
-    assert loaded.portion.labels is not None
-    assert loaded.portion.labels.equal(loaded.portion.images[:, 0, 0, 0].long())
-    assert not loaded.is_release
-
-
-def test_an_unknown_set_gets_a_suggestion() -> None:
-    with pytest.raises(UnknownNameError, match="did you mean 'cifar10'"):
-        load("cifar-10", "train")
 
 
 def test_digits_are_scikit_learns_stretched_to_bytes_in_disjoint_parts() -> None:

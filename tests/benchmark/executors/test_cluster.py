@@ -6,7 +6,6 @@ import io
 import multiprocessing
 import os
 import signal
-import stat
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -116,20 +115,6 @@ class Heard:
         )
 
 
-def test_while_no_node_has_come_it_is_said_once_what_the_batch_jobs_do(
-    tiny_config: Make, two_workers: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(parsl, "_SILENCE_S", 0.5)
-    with two_workers.open("a") as file:
-        file.write('[options]\nworker_init = "sleep 5"\n')
-    heard, job = Heard(), Job(tiny_config(), 0)
-    executor = parsl.ParslExecutor(ExecutorOptions(None, "cpu", None, two_workers))
-    executor.train(Dispatch(Queue([job]), heard.listener()))
-    assert isinstance(heard.results[job.name], Done)
-    assert len(heard.waits) == len(set(heard.waits)) >= 1
-    assert all(why.startswith("no node has come yet") for why in heard.waits)
-
-
 @pytest.mark.parametrize(
     ("broken", "said"),
     [
@@ -150,26 +135,6 @@ def test_a_cluster_that_does_not_start_says_so_and_ends(
     executor = parsl.ParslExecutor(ExecutorOptions(None, "cpu", None, two_workers))
     with pytest.raises(FedreproError, match=said):
         executor.train(Dispatch(Queue([Job(tiny_config(), 0)]), Heard().listener()))
-
-
-def test_workers_import_nothing_from_the_working_folder_and_nobody_else_reads_their_logs(
-    tiny_config: Make, two_workers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("benchmark", "fedrepro", "parsl", "random"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "__init__.py").write_text(
-            f"open({str(tmp_path / 'trace')!r}, 'a').write(__name__)\nraise SystemExit\n"
-        )
-    monkeypatch.chdir(tmp_path)
-    with two_workers.open("a") as file:
-        file.write('[options]\nworker_init = "export TOKEN=secret"\n')
-    heard, job = Heard(), Job(tiny_config(), 0)
-    executor = parsl.ParslExecutor(ExecutorOptions(None, "cpu", None, two_workers))
-    executor.train(Dispatch(Queue([job]), heard.listener()))
-    assert isinstance(heard.results[job.name], Done)
-    assert not (tmp_path / "trace").exists()
-    (run,) = (tmp_path / "cluster").iterdir()
-    assert stat.S_IMODE(run.stat().st_mode) == 0o700
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="finds workers in /proc")

@@ -55,19 +55,3 @@ def test_mistakes_are_named_in_one_line(tmp_path: Path, text: str, said: str) ->
     with pytest.raises(FedreproError, match=said) as raised:
         read_cluster(written(tmp_path, text))
     assert "\n" not in str(raised.value)
-
-
-def test_a_relative_folder_counts_with_the_folder_that_it_is_in(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "my work").mkdir()
-    file = written(tmp_path, 'provider = "local"\nworkers_per_node = 1\n')
-    assert read_cluster(file).folder == "results/cluster"
-    monkeypatch.chdir(tmp_path / "my work")
-    with pytest.raises(FedreproError, match="my work/results/cluster' is written into scripts"):
-        read_cluster(file)
-
-
-def test_a_file_that_is_not_there_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(FedreproError, match="No such file"):
-        read_cluster(tmp_path / "none.toml")

@@ -16,8 +16,8 @@ import torch
 from rich.console import Console
 
 from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.errors import FedreproError, is_out_of_memory
-from fedrepro.benchmark.execution.executors import _pool, find
+from fedrepro.benchmark.errors import is_out_of_memory
+from fedrepro.benchmark.execution.executors import _pool
 from fedrepro.benchmark.execution.executors.base import ExecutorOptions
 from fedrepro.benchmark.execution.executors.local import LocalExecutor
 from fedrepro.benchmark.execution.jobs import (
@@ -33,7 +33,6 @@ from fedrepro.benchmark.execution.jobs import (
 from fedrepro.benchmark.execution.progress import Progress
 from fedrepro.benchmark.execution.run import Execution, _limit, execute
 from fedrepro.benchmark.planning.plan import make_plan
-from fedrepro.benchmark.planning.summary import duration
 from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.store.store import Store
 
@@ -231,19 +230,6 @@ def test_progress_off_a_terminal_is_clean_lines_with_the_time_left() -> None:
     assert "\x1b" not in out.getvalue()
 
 
-def test_no_ten_seconds_are_silent_at_first_and_later_lines_are_rare() -> None:
-    now, spoke = [0.0], list[float]()
-    progress = Progress(Console(file=io.StringIO(), width=200), clock=lambda: now[0])
-    progress.say = lambda sentence: spoke.append(now[0])  # type: ignore[method-assign]
-    progress.begin(1, 100.0)
-    progress.started(("k", 0), "fedavg on digits, trial 0", 100.0)
-    for second in range(1, 101):
-        now[0] = float(second)
-        progress.advanced(("k", 0), second, 100)
-    assert spoke[:5] == [0, 1, 3, 7, 15]
-    assert all(later - earlier == 10 for earlier, later in itertools.pairwise(spoke[4:]))
-
-
 @pytest.mark.parametrize("factor", [0.25, 1.0, 4.0])
 def test_a_wrong_estimate_shows_itself_step_by_step(factor: float) -> None:
     now, total, workers = [0.0], 480.0, 2
@@ -262,43 +248,6 @@ def test_a_wrong_estimate_shows_itself_step_by_step(factor: float) -> None:
     steps = [abs(after - before) for before, after in itertools.pairwise(said)]
     assert max(steps) <= 0.1 * max(*said, *true)
     assert all(abs(a - b) <= 0.3 * b for a, b in zip(said[96:216], true[96:216], strict=True))
-
-
-def test_before_anything_is_measured_no_time_is_said() -> None:
-    now = [0.0]
-    progress = Progress(Console(file=io.StringIO(), width=200), clock=lambda: now[0])
-    progress.begin(2, 1e-9, workers=1, is_measured=False)
-    progress.started(("k", 0), "fedavg on digits", 5e-10)
-    assert progress.seconds_left() is None
-    for rounds in (1, 2):
-        now[0] += 3.0
-        progress.advanced(("k", 0), rounds, 4)
-    assert progress.seconds_left() == pytest.approx(3.0 * 6)
-
-
-def test_of_hundreds_of_trials_a_few_are_named_and_the_others_counted() -> None:
-    terminal = Console(file=io.StringIO(), width=200, height=100, force_terminal=True)
-    progress = Progress(terminal)
-    with progress:
-        progress.begin(300, 300.0, workers=200)
-        for seed in range(200):
-            progress.started(("k", seed), f"fedavg on digits, trial {seed}", 1.0)
-        line = progress.line()
-    assert line.count("fedavg") == 4
-    assert "trial 3 0/? · 196 more · about" in line
-    assert isinstance(terminal.file, io.StringIO)
-    drawn = terminal.file.getvalue()
-    assert "184 more in training" in drawn
-    assert "trial 15" in drawn
-    assert "trial 16" not in drawn
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(8, "8 s"), (59.6, "1 min"), (420, "7 min"), (9000, "2.5 h"), (86400 * 3, "3 days")],
-)
-def test_durations_are_said_as_people_do(seconds: float, text: str) -> None:
-    assert duration(seconds) == text
 
 
 def test_a_hung_trial_is_ended_at_its_limit_and_the_next_goes_on(tiny_config: Make) -> None:
@@ -336,15 +285,6 @@ def _closes_its_pipe_and_ends_with_three(pipe: Connection, *rest: object) -> Non
 
 def pool(jobs: list[Job], heard: Listener, data_dir: Path | None = None) -> None:
     LocalExecutor(ExecutorOptions(data_dir, "cpu", 1)).train(Dispatch(Queue(jobs), heard))
-
-
-def test_a_limit_beyond_what_a_poll_can_wait_is_kept(
-    tiny_config: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(_pool, "_work", _answers_half_a_second_later)
-    heard, job = Listening(), Job(tiny_config(), 0, limit_s=3_000_000.0)
-    pool([job], heard.listener())
-    assert heard.results[job.name] == ANSWER
 
 
 def test_the_exit_code_of_a_worker_that_ended_by_itself_is_said(
@@ -418,9 +358,3 @@ def test_limits_follow_the_longest_trial_of_a_kind_unless_they_are_given() -> No
     assert _limit(3600.0, 5.0) == 5.0
     assert _limit(3600.0, 0.0) is None
     assert _limit(1e300, None) == _limit(1.0, 1e300) == 1e8
-
-
-def test_an_unknown_executor_is_one_line_with_the_known_ones() -> None:
-    with pytest.raises(FedreproError, match=r"executor 'locl' is not implemented; did you mean"):
-        find("locl")
-    assert find("local") is LocalExecutor
