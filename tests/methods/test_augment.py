@@ -193,13 +193,6 @@ def test_one_image_repeated_gives_different_views_within_and_between() -> None:
     assert len(torch.unique(both, dim=0)) == 40
 
 
-def test_the_generator_decides_the_views() -> None:
-    x = images(5, 3, 16)
-    first, again, other = (Augmentation().views(x, 1, generator(s))[0] for s in (1, 1, 2))
-    assert torch.equal(first, again)
-    assert not torch.equal(first, other)
-
-
 def uniform(sample: Tensor, low: float, high: float) -> float:
     """p value of a Kolmogorov-Smirnov test."""
     return float(stats.kstest(sample.numpy(), stats.uniform(low, high - low).cdf).pvalue)

@@ -13,7 +13,6 @@ from fedrepro.methods.federated.clustered._clustered import Clusters
 from fedrepro.methods.federated.clustered.cpcfl import CPCFL
 from fedrepro.methods.federated.loop import run
 from fedrepro.methods.nn.classifier import ENCODER, HEAD
-from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State, n_bytes, part
 from fedrepro.methods.training.evaluate import client_losses
 
@@ -68,18 +67,6 @@ def test_a_frozen_encoder_never_changes(make_task: MakeTask) -> None:
         assert not equal(part(before.pool, HEAD), part(after.pool, HEAD))
 
 
-def test_fewer_encoder_epochs_train_another_encoder(make_task: MakeTask) -> None:
-    task = pretrained(make_task())
-    method = replace(METHOD, head_rounds=0, rounds=1)
-    never, once, thrice, every = (
-        part(servers(replace(method, encoder_epochs=epochs), task)[-1].pool, ENCODER)
-        for epochs in (0, 1, 3, None)
-    )
-    assert equal(thrice, every)
-    assert not equal(once, every)
-    assert not equal(once, never)
-
-
 def test_the_last_epochs_may_train_the_encoder_instead_of_the_first(make_task: MakeTask) -> None:
     task = pretrained(make_task())
     method = replace(METHOD, encoder_epochs=1, encoder_last=True)
@@ -118,16 +105,6 @@ def test_head_rounds_choose_at_random_then_the_lowest_loss_decides(make_task: Ma
     np.testing.assert_array_equal(logged[2], losses.argmin(1).numpy())
     before = client_losses(task.model, states[0].pool, task.federation, torch.arange(30))
     assert not np.array_equal(random[0], before.argmin(1).numpy())
-
-
-def test_random_choices_depend_on_trial_round_and_client_alone(make_task: MakeTask) -> None:
-    task = make_task(sizes=[4] * 12)
-    pool = METHOD.start(task, 0).pool
-    everyone = METHOD.choose(Round(task, 0, torch.arange(12)), pool)
-    some = torch.tensor([9, 2, 5])
-    assert torch.equal(METHOD.choose(Round(task, 0, some), pool), everyone[some])
-    other = METHOD.choose(Round(replace(task, seeds=Seeds(1)), 0, torch.arange(12)), pool)
-    assert not torch.equal(everyone, other)
 
 
 def test_a_shared_encoder_is_the_average_of_all_clients_and_heads_stay_apart(

@@ -10,7 +10,6 @@ import torch.nn.functional as F
 
 from fedrepro.methods.data.federation import to_float
 from fedrepro.methods.federated.base import Round
-from fedrepro.methods.federated.loop import run
 from fedrepro.methods.federated.personalized.fedpac import Aligned, FedPAC
 from fedrepro.methods.state import part
 from fedrepro.methods.training.local_loss import Batch
@@ -98,9 +97,3 @@ def test_the_global_model_has_the_classifiers_averaged_by_size(make_task: MakeTa
         expected = np.average(value.numpy(), axis=0, weights=[4, 9, 7])
         np.testing.assert_allclose(pool[name][0].numpy(), expected, rtol=1e-5, atol=1e-6)
     assert all(torch.equal(pool[name], value) for name, value in server.encoder.items())
-
-
-def test_it_trains_to_the_end(make_task: MakeTask) -> None:
-    outcome = run(METHOD, make_task())
-    assert outcome.metrics["accuracy"].rounds == (1, 2)
-    assert outcome.counts["downloaded_bytes.centroids"] == 3 * 3 * 5 * 4

@@ -15,7 +15,6 @@ from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.federated import loop
 from fedrepro.methods.federated.base import Round, Task
 from fedrepro.methods.federated.reference.centralized_byol import CentralizedBYOL
-from fedrepro.methods.federated.reference.single_training import SingleTraining
 from fedrepro.methods.federated.self_supervised._initial_centres import with_initial_centres
 from fedrepro.methods.federated.self_supervised.fedema import FedEMA
 from fedrepro.methods.federated.self_supervised.fedpnp import FedPNP
@@ -24,7 +23,7 @@ from fedrepro.methods.objectives._soft_clusters import divergence, student_t
 from fedrepro.methods.objectives.crossed_kl import CrossedKL, CrossedKLLearner
 from fedrepro.methods.objectives.past_negatives import KNOWN
 from fedrepro.methods.registry import find
-from fedrepro.methods.state import State, n_models, take
+from fedrepro.methods.state import State, take
 
 MakeTask = Callable[..., Task]
 TWO = torch.tensor([0, 1])
@@ -40,10 +39,6 @@ NETWORKS: dict[str, Any] = {
     "predictor_width": 5,
     "negative_threshold": 0.9,
 }
-METHODS = [
-    "fedc-c", "fedc-nc", "fednc-c", "fednc-nc", "fedu", "fedema", "fedrlc", "fedpnp",
-    "single-training", "centralized-byol",
-]  # fmt: skip
 
 
 def task_of(task: Task, method: Any) -> Task:
@@ -51,25 +46,6 @@ def task_of(task: Task, method: Any) -> Task:
     own = {name: value for name, value in NETWORKS.items() if name in cls.__dataclass_fields__}
     augmentation = Augmentation(crop_scale=(0.5, 1.0))
     return replace(task, objective=cls(**own), augmentation=augmentation)
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_every_method_of_the_paper_trains_and_leaves_an_encoder(
-    make_task: MakeTask, name: str
-) -> None:
-    method = find("federated", name)(**OPTIONS)
-    task = task_of(make_task((10, 7, 5)), method)
-    outcome = loop.run(method, task)
-    start = method.start(task, 0)
-    assert outcome.encoder is not None
-    assert n_models(outcome.encoder) == (3 if name == "single-training" else 1)
-    moved = "encoder.conv0.weight" if "encoder.conv0.weight" in start else next(iter(start))
-    assert not torch.equal(outcome.encoder[moved][:1], start[moved])
-    assert len(outcome.metrics["representation_std"].values) == 2
-    clusters = name.endswith(("-c", "-nc", "rlc", "pnp"))
-    assert ("occupied_clusters" in outcome.metrics) == clusters
-    alone = name in ("single-training", "centralized-byol")
-    assert (outcome.counts["uploaded_bytes"] == 0) == alone
 
 
 def test_centres_keep_more_of_their_own_the_more_labels_diverge() -> None:
@@ -169,24 +145,6 @@ def test_fedpnp_labels_by_what_the_client_had_after_its_last_round(make_task: Ma
     kept = memory.objective.state["past.cluster_head.0.weight"][1]
     assert torch.equal(kept, upload.each["weights"]["cluster_head.0.weight"][0])
     assert not torch.equal(kept, server["cluster_head.0.weight"][0])
-
-
-def test_single_training_is_untouched_by_other_clients(make_task: MakeTask) -> None:
-    method = SingleTraining(**OPTIONS)
-    task = task_of(make_task((10, 7)), method)
-    both = loop.run(method, task).encoder
-    federation = task.federation
-    first = replace(
-        federation,
-        train_of=federation.train_of[:1],
-        test_of=federation.test_of[:1],
-        group=federation.group[:1],
-    )
-    alone = loop.run(method, replace(task, federation=first)).encoder
-    assert both is not None
-    assert alone is not None
-    for name, value in alone.items():
-        torch.testing.assert_close(both[name][:1], value, rtol=1e-4, atol=1e-5)
 
 
 def test_centralised_training_pools_all_images(make_task: MakeTask) -> None:

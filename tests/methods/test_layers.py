@@ -241,20 +241,6 @@ def test_convolution_does_not_depend_on_how_many_models_are_taken_at_once(
         torch.testing.assert_close(other, results[0])
 
 
-def test_a_stacked_model_equals_the_same_model_alone() -> None:
-    net = layers.Sequential(
-        layers.Conv2d("a", 1, 4, 3, 2, 1), layers.BatchNorm("b", 4), layers.ReLU(),
-        layers.MaxPool2d(3, 2, 1), layers.Conv2d("c", 4, 5, 3, 1, 1), layers.Flatten(),
-        layers.Linear("d", 20, 3),
-    )  # fmt: skip
-    state = randomised(net, 4)
-    x = torch.rand(4, BATCH, 1, 8, 8)
-    together = net(state, x)
-    for m in range(4):
-        alone = net({name: value[m : m + 1] for name, value in state.items()}, x[m : m + 1])
-        torch.testing.assert_close(together[m], alone[0])
-
-
 @pytest.mark.parametrize("models", [1, 3])
 @pytest.mark.parametrize("training", [True, False])
 @pytest.mark.parametrize("affine", [True, False])
@@ -314,13 +300,6 @@ def test_fresh_weights_keep_to_glorots_bound_and_fill_it() -> None:
     bound = (6 / (8 * 9 + 16 * 9)) ** 0.5
     assert 0.98 * bound < float(weight.abs().max()) <= bound
     assert abs(float(weight.std()) - bound / 3**0.5) < 0.03 * bound
-
-
-def test_fresh_weights_depend_on_the_generator_alone() -> None:
-    layer = layers.Sequential(layers.Linear("a", 3, 3), layers.Linear("b", 3, 3))
-    first, again = (layer.new(torch.Generator().manual_seed(5)) for _ in range(2))
-    assert all(torch.equal(first[name], again[name]) for name in first)
-    assert not torch.equal(first["a.weight"], first["b.weight"])
 
 
 @pytest.mark.parametrize("channels", [1, 3])

@@ -20,12 +20,10 @@ from fedrepro.methods.nn.layers import (
     ReLU,
     Sequential,
 )
-from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State, concatenate, part, repeat, take
 from fedrepro.methods.training.evaluate import client_losses, features, probabilities
 from fedrepro.methods.training.local import train_clients
 from fedrepro.methods.training.local_loss import LocalOptions
-from fedrepro.methods.training.steps import Grouping
 
 MakeTask = Callable[..., Task]
 OPTIONS: dict[str, Any] = {
@@ -47,12 +45,6 @@ def train(task: Task, pool: State, choice: Tensor, clients: Tensor, **changes: A
         }
     )
     return train_clients(task.model, pool, choice, task.federation, clients, local, **options)
-
-
-def assert_close(left: State, right: State) -> None:
-    assert left.keys() == right.keys()
-    for name in left:
-        torch.testing.assert_close(left[name], right[name], rtol=1e-4, atol=1e-6, msg=name)
 
 
 def as_module(state: State) -> nn.Sequential:
@@ -126,58 +118,6 @@ def test_batched_training_equals_plain_torch(
         alone = as_module(take(trained, [client]))
         for ours, theirs in zip(alone.parameters(), module.parameters(), strict=True):
             torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-6)
-
-
-@pytest.mark.parametrize("encoder_epochs", [None, 1, 0])
-@pytest.mark.parametrize("clients_at_once", [2, 3, None])
-def test_clients_at_once_do_not_change_the_result(
-    make_task: MakeTask, clients_at_once: int | None, encoder_epochs: int | None
-) -> None:
-    task = make_task(sizes=(10, 7, 10, 10, 7))
-    pool, choice = new_pool(task, 2), torch.tensor([0, 1, 1, 0, 0])
-    alone, together = (
-        train(
-            task,
-            pool,
-            choice,
-            torch.arange(5),
-            encoder_epochs=encoder_epochs,
-            grouping=Grouping(at_once),
-        )
-        for at_once in (1, clients_at_once)
-    )
-    assert_close(alone, together)
-
-
-def test_a_clients_training_does_not_depend_on_who_else_takes_part(make_task: MakeTask) -> None:
-    task = make_task(sizes=(10, 10, 10, 10))
-    pool = new_pool(task)
-    everyone = train(task, pool, torch.zeros(4).long(), torch.arange(4))
-    some = train(task, pool, torch.zeros(2).long(), torch.tensor([3, 1]))
-    assert_close(take(everyone, [3, 1]), some)
-
-
-def test_the_order_of_batches_changes_with_round_and_trial(make_task: MakeTask) -> None:
-    task = make_task(sizes=(10,))
-    pool, one = new_pool(task), torch.zeros(1).long()
-    trained = [
-        train(task, pool, one, one, t=t, seeds=Seeds(trial))
-        for t, trial in [(0, 0), (1, 0), (0, 1)]
-    ]
-    name = "head.0.weight"
-    for left, right in [(0, 1), (0, 2), (1, 2)]:
-        assert not torch.allclose(trained[left][name], trained[right][name])
-
-
-def test_training_leaves_the_pool_as_it_was(make_task: MakeTask) -> None:
-    task = make_task()
-    pool = new_pool(task)
-    before = {name: value.clone() for name, value in pool.items()}
-    trained = train(task, pool, torch.zeros(3).long(), torch.arange(3), encoder_epochs=1)
-    for name, value in pool.items():
-        assert torch.equal(value, before[name])
-        assert not value.requires_grad
-        assert not trained[name].requires_grad
 
 
 class Counting(Layer):

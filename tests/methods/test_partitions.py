@@ -11,7 +11,6 @@ from torch import Tensor
 from fedrepro.methods.data.federation import Federation, ImageSet
 from fedrepro.methods.data.partitions._dealing import proportional
 from fedrepro.methods.data.partitions.class_groups import ClassGroups
-from fedrepro.methods.registry import find
 from fedrepro.methods.seeds import Seeds
 
 
@@ -36,10 +35,6 @@ def uses(indices: tuple[Tensor, ...], n: int) -> Tensor:
         for image in set(index.tolist()):
             counts[image] += 1
     return counts
-
-
-def test_it_is_registered_under_the_name_that_specs_use() -> None:
-    assert find("partition", "class-groups") is ClassGroups
 
 
 def test_every_client_has_two_classes_with_twenty_images_and_two_with_five() -> None:

@@ -58,21 +58,6 @@ def trained(m: FedAvg | Personalized, task: Task) -> tuple[State, Memory]:
     return server, memory
 
 
-def test_all_of_calibres_supervised_baselines_are_there() -> None:
-    assert set(PERSONALIZED) == {
-        "apfl",
-        "ditto",
-        "fedavg-ft",
-        "fedbabu",
-        "fedper",
-        "fedrep",
-        "lg-fedavg",
-        "local-only",
-        "perfedavg",
-        "scaffold-ft",
-    }
-
-
 # What they share
 
 

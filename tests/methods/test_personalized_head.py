@@ -14,7 +14,6 @@ from fedrepro.methods.nn.classifier import dense_head
 from fedrepro.methods.nn.layers import Layer
 from fedrepro.methods.protocols.base import Subject
 from fedrepro.methods.protocols.personalized_head import PersonalizedHead
-from fedrepro.methods.registry import find
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State
 
@@ -69,10 +68,6 @@ def subject(scale: float = 1.0) -> Subject:
         source=lambda: train,
         federation=federation,
     )
-
-
-def test_it_is_registered_under_the_name_that_specs_use() -> None:
-    assert find("protocol", "personalized-head") is PersonalizedHead
 
 
 def test_every_client_learns_its_own_rule() -> None:

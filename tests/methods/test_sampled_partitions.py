@@ -13,7 +13,6 @@ from fedrepro.methods.data.partitions.dirichlet_samples import DirichletSamples
 from fedrepro.methods.data.partitions.quantity import Quantity
 from fedrepro.methods.federated.base import Task
 from fedrepro.methods.federated.supervised.fedavg import FedAvg
-from fedrepro.methods.registry import find
 from fedrepro.methods.seeds import Seeds
 
 BOTH: list[Sampled] = [
@@ -35,11 +34,6 @@ def deal(partition: Sampled, train: int = 60, test: int = 50, trial: int = 0) ->
 def counts(labels: Tensor | None, index: Tensor) -> Tensor:
     assert labels is not None
     return torch.bincount(labels[index], minlength=10)
-
-
-def test_they_are_registered_under_the_names_that_specs_use() -> None:
-    assert find("partition", "quantity") is Quantity
-    assert find("partition", "dirichlet-samples") is DirichletSamples
 
 
 @pytest.mark.parametrize("partition", BOTH, ids=["quantity", "dirichlet"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pytest
 import torch
 from torch import Tensor
 
@@ -102,10 +101,3 @@ def test_batches_that_are_too_small_are_left_out() -> None:
     _, memory, loss = run([torch.arange(1), torch.arange(4)], LocalOptions(1, 3, 0.1), work)
     assert memory["steps"].tolist() == [0, 1]
     assert loss.isnan().tolist() == [True, False]
-
-
-@pytest.mark.parametrize("at_once", [1, 2, 5])
-def test_grouping_changes_nothing(at_once: int) -> None:
-    own_of = [*OWN, torch.arange(6), torch.arange(3, 7)]
-    one, grouped = (run(own_of, LocalOptions(3, 2, 0.1), at_once=k)[0] for k in (1, at_once))
-    torch.testing.assert_close(one["w"], grouped["w"])

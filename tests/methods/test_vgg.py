@@ -8,7 +8,6 @@ from torch import nn
 
 from fedrepro.methods.encoders.vgg import VGG
 from fedrepro.methods.nn.layers import is_buffer
-from fedrepro.methods.registry import find
 from fedrepro.methods.state import State, concatenate, take
 from tests.whole_torchvision import ensure_torchvision
 
@@ -45,10 +44,6 @@ def convolutions(name: str) -> nn.Module:
     holder = nn.Module()
     holder.features = features
     return holder
-
-
-def test_it_is_found_by_name() -> None:
-    assert find("encoder", "vgg") is VGG
 
 
 def test_vgg16_equals_torchvisions_convolutions_in_evaluation(as_state: AsState) -> None:
