@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
@@ -323,10 +322,8 @@ def _matches(pattern: str, label: Sequence[str]) -> bool:
 def _check_set(path: str, value: Any) -> None:
     if path == "at":
         return
-    try:
-        settings.check_key(path, value)
-    except SpecError as error:
-        raise SpecError(f"--set {path}: {error}") from error
+    if said := settings.problem(path, value):
+        raise SpecError(f"--set {path}: {said}")
     what = names.PATHS.get(path)
     if what is not None and not names.exists(what, str(value)):
         hint = suggestion(str(value), names.known(what))
@@ -336,6 +333,4 @@ def _check_set(path: str, value: Any) -> None:
 def _one_of(what: str, name: str, known: Mapping[str, Any], where: str) -> Any:
     if name in known:
         return known[name]
-    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
-    hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(known) or 'none'}"
-    raise SpecError(f"{where}: unknown {what} '{name}'; {hint}")
+    raise SpecError(f"{where}: unknown {what} '{name}'{suggestion(name, known)}")

@@ -8,15 +8,16 @@ trains it. They are the lowest layer of an experiment, so a paper overrides what
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import Field
 
 from ...methods import registry
 from ..errors import SpecError
-from . import limits, names, toml_file
+from . import names, toml_file
 from .fields import Name, Settings, Text
 from .layers import Layer
 from .model import Experiment, Origin
@@ -30,10 +31,10 @@ from .problems import (
 from .schema import Raw
 from .settings import (
     build,
-    check_key,
     fields_of,
     get,
     merge,
+    problem,
 )
 
 KINDS = ("federated", "objective")
@@ -83,12 +84,13 @@ def layers(stated: Experiment) -> list[Layer]:
     method, pretrained = get(stated, "method"), get(stated, "pretraining.method")
     own = [(one.source, one.settings) for one in _blocks("federated", method, data)]
     training = merge(*(one.get("training", {}) for _, one in own), stated.get("training") or {})
-    decided = _decided(method, training)
-    if not decided.draws_views or pretrained not in (None, names.NO_PRETRAINING):
+    made = _decided(method, training)
+    objective = None if made is None else made.objective_name()
+    if made is None or not made.draws_views or pretrained not in (None, names.NO_PRETRAINING):
         own = [(source, {"training": one.get("training", {})}) for source, one in own]
     given = [
         *_placed(_blocks("objective", pretrained, central), "pretraining"),
-        *_placed(_blocks("objective", decided.objective, data), "training"),
+        *_placed(_blocks("objective", objective, data), "training"),
         *own,
     ]
     return [(Origin("authors", source), one) for source, one in given]
@@ -96,25 +98,16 @@ def layers(stated: Experiment) -> list[Layer]:
 
 def objective_of(experiment: Experiment) -> str | None:
     """The objective that the clients of a whole experiment minimise, None if they have labels."""
-    return _decided(get(experiment, "method"), experiment.get("training") or {}).objective
+    made = _decided(get(experiment, "method"), experiment.get("training") or {})
+    return None if made is None else made.objective_name()
 
 
-class Decided(NamedTuple):
-    """What a method decides: its clients' objective, None for labels, and whether they augment."""
-
-    objective: str | None = None
-    draws_views: bool = False
-
-
-def _decided(method: Any, training: Mapping[str, Any]) -> Decided:
-    """As the method's options say; planning says later why options are refused."""
-    if not names.exists("method", method):
-        return Decided()
-    try:
-        made = build("federated", method, training)
-    except SpecError:
-        return Decided()
-    return Decided(made.objective_name(), bool(made.draws_views))
+def _decided(method: Any, training: Mapping[str, Any]) -> Any:
+    """A method with its options; None where it refuses them, of which planning says why."""
+    with suppress(SpecError):
+        if names.exists("method", method):
+            return build("federated", method, training)
+    return None
 
 
 def _blocks(kind: str, name: Any, data: Any) -> list[RawAuthors]:
@@ -160,9 +153,8 @@ def _check(kind: str, name: str, block: RawAuthors, report: Reporter, i: int) ->
             report.add(here, f"settings of authors stand under {' and '.join(sections)}")
             continue
         for option, value in options.items():
-            problem = limits.setting_problem(value) or _problem(kind, name, section, option, value)
-            if problem is not None:
-                report.add((*here, option), problem)
+            if said := _problem(kind, name, section, option, value):
+                report.add((*here, option), said)
 
 
 def _problem(kind: str, name: str, section: str, option: str, value: Any) -> str | None:
@@ -170,11 +162,7 @@ def _problem(kind: str, name: str, section: str, option: str, value: Any) -> str
     within = "training" if kind == "objective" else section
     if within == "training" and option not in _options(kind, name):
         return f"no option of {name}{suggestion(option, _options(kind, name))}"
-    try:
-        check_key(f"{within}.{option}", value)
-    except SpecError as error:
-        return str(error)
-    return None
+    return problem(f"{within}.{option}", value)
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, cast
@@ -24,12 +25,13 @@ from .model import (
     Table,
 )
 from .schema import (
-    RawBinding,
+    Raw,
     RawColumn,
     RawFigure,
     RawPaper,
     RawProfile,
     RawRow,
+    RawSd,
     RawTable,
 )
 from .settings import merge
@@ -37,63 +39,56 @@ from .settings import merge
 
 def expand_paper(raw: RawPaper, tables: tuple[Table, ...], file: Path) -> Paper:
     """The paper with its expanded tables."""
-    return Paper(
-        id=raw.id,
-        title=raw.title,
-        authors=raw.authors,
-        year=raw.year,
-        tables=tables,
-        profiles={name: _profile(name, raw.profiles) for name in raw.profiles},
-        unstated=tuple(raw.unstated),
-        file=file,
-        venue=raw.venue,
-        address=raw.address,
-    )
+    profiles = {name: _profile(name, raw.profiles) for name in raw.profiles}
+    own = {**_shared(raw, Paper), "profiles": profiles}
+    return Paper(**own, tables=tables, file=file)
 
 
 def _profile(name: str, profiles: Mapping[str, RawProfile]) -> Profile:
-    profile = profiles[name]
-    runs = profile if profile.like is None else profiles[profile.like]
+    """A profile, which runs what the one does that it is like."""
+    own = profiles[name]
     return Profile(
         name,
-        profile.trials,
-        tuple(runs.overrides),
-        {data_set: tuple(changes) for data_set, changes in runs.on.items()},
-        tuple(runs.omit),
-        tuple(profile.looks or ()),
-        profile.series,
-        profile.like,
+        **{
+            **dict(profiles[own.like or name]),
+            "trials": own.trials,
+            "looks": own.looks,
+            "series": own.series,
+            "like": own.like,
+        },
     )
 
 
 def expand_table(raw: RawTable, paper: RawPaper, file: Path) -> Table:
     """The table with its cells in print order, row by row."""
     defaults = [(Origin("paper"), paper.experiment), (Origin("table"), raw.experiment)]
+    figure, sd = raw.figure, raw.sd or RawSd()
+    more = {
+        name: MoreTrials(one.trials, one.why)
+        for name, one in raw.profiles.items()
+        if one.trials and one.why
+    }
+    own = {
+        **_shared(raw, Table),
+        "figure": None if figure is None else _figure(raw, figure, defaults),
+    }
     return Table(
+        **own,
         paper=paper.id,
         id=raw.table,
-        title=raw.title,
-        section=raw.section,
-        kind=cast(Kind, raw.kind),
-        metric=raw.metric,
-        unit=raw.unit,
         cells=tuple(_cells(raw, paper.id, defaults)),
-        claims=tuple(raw.claims),
-        margin=raw.margin,
-        sd_ddof=None if raw.sd is None else raw.sd.ddof,
-        sd_runs=None if raw.sd is None else raw.sd.runs,
-        unstated=tuple(raw.unstated),
-        notes=tuple(raw.notes),
-        figure=None if raw.figure is None else _figure(raw, raw.figure, defaults),
+        sd_ddof=sd.ddof,
+        sd_runs=sd.runs,
+        sd_from=sd.lenders,
         file=file,
-        relations=tuple(raw.relations),
-        sd_from=() if raw.sd is None else tuple(raw.sd.lenders),
-        more_trials={
-            name: MoreTrials(profile.trials, profile.why)
-            for name, profile in raw.profiles.items()
-            if profile.trials is not None and profile.why is not None
-        },
+        more_trials=more,
     )
+
+
+def _shared(raw: Raw, cls: type[Paper | Table]) -> dict[str, Any]:
+    """What a file and the class that is made of it both have, by the name of the field."""
+    own = {one.name for one in fields(cls)}
+    return {name: value for name, value in raw if name in own}
 
 
 Stated = tuple[Origin, Experiment]
@@ -150,7 +145,7 @@ def _figure(raw: RawTable, figure: RawFigure, defaults: Sequence[Stated]) -> Fig
             continue
         columns: list[RawColumn | None] = [one for one in raw.columns if one.binds] or [None]
         for column in columns:
-            bindings: tuple[RawBinding, ...] = (row,) if column is None else (column, row)
+            bindings: tuple[RawColumn, ...] = (row,) if column is None else (column, row)
             whole = _whole(defaults, row, column)
             runs.append(
                 DrawnRun(
@@ -165,7 +160,7 @@ def _figure(raw: RawTable, figure: RawFigure, defaults: Sequence[Stated]) -> Fig
     return Figure(figure.plot, options, tuple(runs))
 
 
-def _read(*bindings: RawBinding) -> Readout:
+def _read(*bindings: RawColumn) -> Readout:
     return Readout(_first(*(binding.at for binding in bindings), "final"))
 
 
@@ -173,10 +168,10 @@ def _first(*values: Any) -> Any:
     return next((value for value in values if value is not None), None)
 
 
-def _changes(*places: RawTable | RawBinding) -> Changes:
+def _changes(*places: RawTable | RawColumn) -> Changes:
     """By profile, the overrides of all places in order."""
     joined: dict[str, tuple[Override, ...]] = {}
     for place in places:
         for name, profile in place.profiles.items():
-            joined[name] = joined.get(name, ()) + tuple(profile.overrides)
+            joined[name] = joined.get(name, ()) + profile.overrides
     return joined

@@ -74,13 +74,9 @@ def outline(id: str, root: Folders = None) -> Outline:
     Raises as `load_paper`, but for the shape of the files and the paper's name alone.
     """
     paper, tables = _files(id, root)
-    rules.check_id(paper.data or {}, id, paper.report)
-    raws = [one.raw for one in tables if one.raw is not None]
-    reports = [paper.report, *(one.report for one in tables)]
-    problems = [problem for report in reports for problem in report.problems]
-    if problems or paper.raw is None:
-        raise InvalidSpecError(problems)
-    return Outline(paper.raw, tuple(sorted(raws, key=lambda raw: _print_order(raw.table))))
+    rules.check_id(paper.data, id, paper.report)
+    raw, raws = _sound(paper, tables)
+    return Outline(raw, tuple(table for _, table in raws))
 
 
 def load_paper(id: str, root: Folders = None) -> Paper:
@@ -93,48 +89,48 @@ def load_paper(id: str, root: Folders = None) -> Paper:
     and `SpecError` if there is no such paper.
     """
     paper, files = _files(id, root)
-    raw, data = paper.raw, paper.data or {}
-    for content in (paper.data, *(one.data for one in files)):
-        names.import_named(content or {})
-    if paper.data is not None:
-        rules.check_paper(data, id, paper.report)
-    admitted = rules.vocabulary(data)
-    problems = list(paper.report.problems)
-    tables: dict[str, tuple[Path, RawTable]] = {}
-    for read in files:
-        report, table = read.report, read.raw
-        if read.data is not None:
-            rules.check_table(read.data, data, admitted, report)
-        if table is not None:
-            if table.table in tables:
-                other = tables[table.table][0].name
-                report.add(("table",), f"'{table.table}' is also the table of {other}")
-            tables.setdefault(table.table, (report.file, table))
-        problems += report.problems
-    if problems or raw is None:
-        raise InvalidSpecError(problems)
-    file = paper.report.file
-    raws = [(file, raw.unstated), *((path, one.unstated) for path, one in tables.values())]
-    problems = rules.readings_named_twice(raws) + rules.unknown_lenders(tables.values())
-    if problems:
-        raise InvalidSpecError(problems)
-    in_order = sorted(tables.values(), key=lambda found: _print_order(found[1].table))
-    expanded = tuple(expand_table(table, raw, path) for path, table in in_order)
-    return expand_paper(raw, expanded, file)
+    both: tuple[_File[Any], ...] = (paper, *files)
+    for one in both:
+        names.import_named(one.data)
+    rules.check_paper(paper.data, id, paper.report)
+    admitted = rules.vocabulary(paper.data)
+    for table in files:
+        rules.check_table(table.data, paper.data, admitted, table.report)
+    raws = [(one.report, one.raw) for one in both if one.raw is not None]
+    if len(raws) == len(both):
+        rules.check_across(raws)
+    raw, tables = _sound(paper, files)
+    expanded = tuple(expand_table(table, raw, file) for file, table in tables)
+    return expand_paper(raw, expanded, paper.report.file)
 
 
 class _File(NamedTuple, Generic[Model]):
-    """A file as it was read: None for what is no TOML, and for what has not its shape."""
+    """A file as it was read: empty data for what is no TOML, None for what has not its shape."""
 
     report: Reporter
-    data: dict[str, Any] | None
+    data: dict[str, Any]
     raw: Model | None
 
 
 def _read(file: Path, model: type[Model]) -> _File[Model]:
     report = toml_file.read(file)
     data = toml_file.parse(report)
-    return _File(report, data, None if data is None else validate(model, data, report))
+    return _File(report, data or {}, None if data is None else validate(model, data, report))
+
+
+def _sound(
+    paper: _File[RawPaper], tables: Sequence[_File[RawTable]]
+) -> tuple[RawPaper, list[tuple[Path, RawTable]]]:
+    """A paper, and its tables in print order with their files.
+
+    Raises `InvalidSpecError` if anything was said of them.
+    """
+    reports = [paper.report, *(one.report for one in tables)]
+    problems = [problem for report in reports for problem in report.problems]
+    if problems or paper.raw is None:
+        raise InvalidSpecError(problems)
+    raws = [(one.report.file, one.raw) for one in tables if one.raw is not None]
+    return paper.raw, sorted(raws, key=lambda one: _print_order(one[1].table))
 
 
 def _files(id: str, root: Folders) -> tuple[_File[RawPaper], list[_File[RawTable]]]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import importlib
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from typing import Any
 
 from ...methods import registry
+from . import limits
 from .problems import nearest
 from .settings import SECTIONS, fields_of, get, registered
 
@@ -76,9 +77,19 @@ def options(what: str, name: str) -> Iterator[str]:
         yield from (f"{at}.{one}" for at, kinds in SECTIONS.items() if kind in kinds for one in own)
 
 
-def unusable(what: str, name: str) -> str | None:
-    """Why a module of another package that is there cannot stand for a name; None if it can."""
-    return None if name in known(what) else _own(what, name)[1]
+def problem(what: str, name: str, admitted: Collection[str] = ()) -> str | None:
+    """Why no spec may use a name, or None: it looks like a slip, or names an unusable module.
+
+    Another name that nothing implements may belong to a method to be written, as do `admitted`.
+    """
+    said = limits.name_problem(name)
+    if said is not None or name in known(what):
+        return said
+    kind, why = _own(what, name)
+    near = nearest(name, known(what), cutoff=MISSPELT)
+    if kind is None and near is not None and name not in admitted:
+        return f"unknown {what} '{name}'; did you mean '{near}'?"
+    return None if why is None else f"{what} '{name}' cannot be used: {why}"
 
 
 @cache
@@ -114,11 +125,6 @@ def import_named(data: Mapping[str, Any]) -> None:
         for kind in _KINDS.get(what, (what,)) if what in _REGISTERED else ():
             if name in registered(kind):
                 registry.find(kind, name)
-
-
-def slip(what: str, name: str) -> str | None:
-    """The name that was meant, if `name` is none that exists but resembles one; else None."""
-    return None if exists(what, name) else nearest(name, known(what), cutoff=MISSPELT)
 
 
 def _metrics() -> Iterator[str]:

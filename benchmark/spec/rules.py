@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path as PathOf
 from typing import Any
 
-from ..errors import SpecError
 from . import limits, names, settings
 from .choices import Unstated
 from .lines import Path
 from .printed import Printed
-from .problems import Problem, Reporter, suggestion
-from .schema import RawColumn, RawRow, RawTable, read_published
-from .trial_rules import check_like, check_looks, check_more_trials
+from .problems import Reporter, suggestion
+from .schema import RawColumn, RawPaper, RawRow, RawTable, read_published
 
 Toml = Mapping[str, Any]
 Placed = Sequence[tuple[Path, Toml]]
@@ -29,18 +26,13 @@ SECTIONS = frozenset({path.split(".")[0] for path in settings.FIXED} | {"trainin
 def check_paper(data: Toml, folder: str, report: Reporter) -> None:
     """Rules of paper.toml, in a folder of that name."""
     check_id(data, folder, report)
-    rules = _Rules.of(data, vocabulary(data), report)
+    rules = _Rules(vocabulary(data), _table(data.get("profiles")), report)
     rules.experiment(_table(data.get("experiment")), ("experiment",))
     rules.choices(data)
-    for name, profile in _table(data.get("profiles")).items():
+    for name, profile in rules.known.items():
         here = ("profiles", name)
         rules.overrides(_table(profile), here)
-        check_looks(_table(profile), here, report)
-        check_like(name, _table(data["profiles"]), report)
-        for place, omission in _tables(_table(profile), "omit", here):
-            if isinstance(omission.get("path"), str):
-                value = [omission["value"]] if "value" in omission else []
-                rules.override(omission["path"], value, place)
+        rules.like(name, here)
         for data_set in _table(_table(profile).get("on")):
             rules.name("data set", data_set, (*here, "on", data_set))
 
@@ -56,18 +48,16 @@ def vocabulary(paper: Toml) -> frozenset[str]:
 
     Tables share it, and it takes a walk through all of the file.
     """
-    words = paper.get("vocabulary")
-    words = [word for word in words if isinstance(word, str)] if isinstance(words, list) else []
-    return frozenset([*words, *_own_options(paper)])
+    own = (path for what, name in names.used_within(paper) for path in names.options(what, name))
+    return frozenset([*(word for _, word in _items(paper, "vocabulary", of=str)), *own])
 
 
 def check_table(data: Toml, paper: Toml, admitted: frozenset[str], report: Reporter) -> None:
     """Rules of a table's file; `paper` is the raw paper.toml, `admitted` its `vocabulary`."""
-    rules = _Rules.of(paper, admitted.union(_own_options(data)), report)
-    rows, columns = list(_tables(data, "rows")), list(_tables(data, "columns"))
+    rules = _Rules(admitted | vocabulary(data), _table(paper.get("profiles")), report)
+    rows, columns = list(_items(data, "rows")), list(_items(data, "columns"))
     rules.experiment(_table(data.get("experiment")), ("experiment",))
     rules.profiles(data, ())
-    check_more_trials(_table(data.get("profiles")), rules.known, report)
     for model, bindings in ((RawRow, rows), (RawColumn, columns)):
         fields = frozenset(model.model_fields)
         for path, binding in bindings:
@@ -77,34 +67,42 @@ def check_table(data: Toml, paper: Toml, admitted: frozenset[str], report: Repor
         _check_unique([(path, _label(b)) for path, b in bindings], "label", report)
     rules.metric(data, ())
     rules.choices(data)
-    claims = list(_tables(data, "claims"))
-    stated = [*claims, *_tables(data, "relations")]
+    claims = list(_items(data, "claims"))
+    stated = [*claims, *_items(data, "relations")]
     _check_unique([(path, claim.get("id")) for path, claim in stated], "id", report)
     _check_readings(claims, report)
     _check_published(data, rows, columns, report)
-    _check_lenders(_table(data.get("sd")), report)
     _check_rounds([_table(one.get("experiment")) for one in (paper, data)], rows, columns, report)
 
 
-def readings_named_twice(files: Iterable[tuple[PathOf, Sequence[Unstated]]]) -> list[Problem]:
-    """Names that two choices, or two alternatives, of one paper share; files with their choices."""
-    problems: list[Problem] = []
-    seen: dict[str, PathOf] = {}
-    for file, choices in files:
-        for choice in choices:
-            own = [*filter(None, [choice.name]), *(other.name for other in choice.alternatives)]
-            for name in own:
-                if name in seen:
-                    said = f"the reading '{name}' is also one of {seen[name].name}"
-                    problems.append(Problem(file, None, said))
-                seen.setdefault(name, file)
-    return problems
+def check_across(files: Sequence[tuple[Reporter, RawPaper | RawTable]]) -> None:
+    """What the files of a paper share or borrow: ids of tables, names of readings, spreads."""
+    raws = [raw for _, raw in files if isinstance(raw, RawTable)]
+    lending = {raw.table for raw in raws if raw.sd is not None and raw.sd.runs is not None}
+    tables: dict[str, str] = {}
+    readings: dict[str, str] = {}
+    for report, raw in files:
+        for at, name in _reading_names(raw.unstated):
+            if name in readings:
+                report.add(at, f"the reading '{name}' is also one of {readings[name]}")
+            readings.setdefault(name, report.file.name)
+        if isinstance(raw, RawPaper):
+            continue
+        if raw.table in tables:
+            report.add(("table",), f"'{raw.table}' is also the table of {tables[raw.table]}")
+        tables.setdefault(raw.table, report.file.name)
+        for name in raw.sd.lenders if raw.sd is not None else ():
+            if name not in lending - {raw.table}:
+                said = f"no table '{name}' with spreads{suggestion(name, lending)}"
+                report.add(("sd", "from"), said)
 
 
-def _own_options(data: Toml) -> Iterator[str]:
-    """Options of modules of one's own that are named anywhere in a file, as paths."""
-    for what, name in names.used_within(data):
-        yield from names.options(what, name)
+def _reading_names(choices: Iterable[Unstated]) -> Iterator[tuple[Path, str]]:
+    for i, choice in enumerate(choices):
+        if choice.name is not None:
+            yield ("unstated", i, "name"), choice.name
+        for j, other in enumerate(choice.alternatives):
+            yield ("unstated", i, "alternatives", j, "name"), other.name
 
 
 @dataclass(frozen=True)
@@ -119,11 +117,6 @@ class _Rules:
     known: Toml
     report: Reporter
 
-    @classmethod
-    def of(cls, paper: Toml, admitted: frozenset[str], report: Reporter) -> _Rules:
-        """The rules of a raw paper.toml, where also `admitted` names may stand."""
-        return cls(admitted, _table(paper.get("profiles")), report)
-
     def binding(self, binding: Toml, at: Path, fields: frozenset[str]) -> None:
         valid = fields | SECTIONS | {word.split(".")[0] for word in self.vocabulary}
         keys = {}
@@ -134,77 +127,55 @@ class _Rules:
                 keys[key] = value
         self.experiment(keys, at)
 
-    def experiment(self, layer: Toml, at: Path) -> None:
-        self._plain_keys(layer, at)
-        for path, value in settings.leaves(layer):
-            problem = self._setting_problem(path, value)
-            if problem is not None:
-                self.report.add((*at, *path.split(".")), problem)
+    def experiment(self, layer: Toml, at: Path, prefix: str = "") -> None:
+        for key, value in layer.items():
+            here, path = (*at, key), f"{prefix}{key}"
+            if "." in key:
+                self.report.add(here, "has a dot inside its quotes; leave the quotes out")
+            elif isinstance(value, dict):
+                self.experiment(value, here, f"{path}.")
+            elif problem := self._setting_problem(path, value):
+                self.report.add(here, problem)
 
     def choices(self, data: Toml) -> None:
         """Settings, methods and metrics that readings name; all of them must exist."""
-        for at, choice in _tables(data, "unstated"):
-            settled = choice.get("settings")
-            paths = [one for one in settled or () if isinstance(one, str)]
-            for i, path in enumerate(paths):
-                self.path(path, (*at, "settings", i))
-            self._known_names(choice, ("methods",), at)
-            for here, other in _tables(choice, "alternatives", at):
+        for at, choice in _items(data, "unstated"):
+            paths = dict(_items(choice, "settings", at, of=str))
+            for here, path in paths.items():
+                self.path(path, here)
+            self._existing("method", choice, at)
+            for here, other in _items(choice, "alternatives", at):
                 change = _table(other.get("set"))
                 self.experiment(change, (*here, "set"))
                 for path, _ in settings.leaves(change) if paths else ():
-                    if not any(path == one or path.startswith(f"{one}.") for one in paths):
+                    if not any(path == one or path.startswith(f"{one}.") for one in paths.values()):
                         said = f"sets {path}, which is not among the 'settings' of the choice"
                         self.report.add((*here, "set"), said)
-                self._known_names(other, ("methods", "objectives"), here)
+                self._existing("method", other, here)
+                self._existing("objective", other, here)
                 for metric, read in _table(other.get("metrics")).items():
                     for name in (metric, read):
-                        self._known_name("metric", name, (*here, "metrics", metric))
+                        self._exists("metric", name, (*here, "metrics", metric))
 
-    def _known_names(self, data: Toml, keys: Sequence[str], at: Path) -> None:
-        for key in keys:
-            given = data.get(key)
-            for i, name in enumerate(given if isinstance(given, list) else []):
-                self._known_name(key.removesuffix("s"), name, (*at, key, i))
+    def _existing(self, what: str, data: Toml, at: Path) -> None:
+        for here, name in _items(data, f"{what}s", at, of=str):
+            self._exists(what, name, here)
 
-    def _known_name(self, what: str, name: Any, at: Path) -> None:
+    def _exists(self, what: str, name: Any, at: Path) -> None:
         if isinstance(name, str) and not names.exists(what, name):
             self.report.add(at, f"unknown {what} '{name}'{suggestion(name, names.known(what))}")
 
     def _setting_problem(self, path: str, value: Any) -> str | None:
         """What is wrong with a value at a path of an experiment."""
-        problem = limits.setting_problem(value)
-        if problem is not None:
-            return problem
-        try:
-            settings.check_key(path, value, self.vocabulary)
-        except SpecError as error:
-            return str(error)
-        if path in names.PATHS and isinstance(value, str):
-            return self._name_problem(names.PATHS[path], value)
-        return None
-
-    def _name_problem(self, what: str, name: str) -> str | None:
-        """Refuses what looks like a slip; another name may belong to a method to be written."""
-        problem = limits.name_problem(name)
-        near = None if name in self.vocabulary else names.slip(what, name)
-        if problem is None and near is not None:
-            return f"unknown {what} '{name}'; did you mean '{near}'?"
-        why = names.unusable(what, name) if problem is None else None
-        return problem if why is None else f"{what} '{name}' cannot be used: {why}"
-
-    def _plain_keys(self, layer: Toml, at: Path) -> None:
-        """Refuses `"training.rounds" = 3`, a key that no run would read."""
-        for key, value in layer.items():
-            if "." in key:
-                self.report.add((*at, key), "has a dot inside its quotes; leave the quotes out")
-            elif isinstance(value, dict):
-                self._plain_keys(value, (*at, key))
+        said = settings.problem(path, value, self.vocabulary)
+        if said is None and path in names.PATHS and isinstance(value, str):
+            return names.problem(names.PATHS[path], value, self.vocabulary)
+        return said
 
     def name(self, what: str, name: Any, at: Path) -> None:
-        problem = self._name_problem(what, name) if isinstance(name, str) else None
-        if problem is not None:
-            self.report.add(at, problem)
+        said = names.problem(what, name, self.vocabulary) if isinstance(name, str) else None
+        if said is not None:
+            self.report.add(at, said)
 
     def metric(self, data: Toml, at: Path) -> None:
         if "metric" in data and data.get("kind", "empirical") == "empirical":
@@ -219,24 +190,49 @@ class _Rules:
                 said = f"it runs what '{self.known[name]['like']}' runs; say it of that one"
                 self.report.add((*here, "overrides"), said)
             self.overrides(_table(profile), here)
+            self._more_trials(_table(profile).get("trials"), _table(self.known.get(name)), here)
+
+    def _more_trials(self, trials: Any, profile: Toml, at: Path) -> None:
+        """A table has more trials than its profile's others, and one look at them."""
+        others = profile.get("trials")
+        if trials is not None and "looks" in profile:
+            self.report.add((*at, "trials"), "the profile's `looks` say how many there are")
+        if type(trials) is int and type(others) is int and trials <= others:
+            said = f"{trials} is not more than the profile's {others}"
+            self.report.add((*at, "trials"), said)
+
+    def like(self, name: str, at: Path) -> None:
+        """A profile like another one runs all that it runs, and shares no trial with it."""
+        profile = _table(self.known[name])
+        like = profile.get("like")
+        if not isinstance(like, str):
+            return
+        if like not in self.known:
+            near = suggestion(like, sorted(set(self.known) - {name}))
+            self.report.add((*at, "like"), f"unknown profile '{like}'{near}")
+        elif "like" in _table(self.known[like]):
+            self.report.add((*at, "like"), f"'{like}' is itself like another; name that one")
+        for other, raw in self.known.items():
+            same = isinstance(raw, dict) and like in (other, raw.get("like"))
+            if same and other != name and raw.get("series", 0) == profile.get("series", 0):
+                said = f"it has the series of '{other}', so that trials would be looked at twice"
+                self.report.add(at, f"{said}; give it another `series`")
+        for own in {"overrides", "on", "omit"} & profile.keys():
+            self.report.add((*at, own), f"a profile like another runs what '{like}' runs")
 
     def overrides(self, profile: Toml, at: Path) -> None:
-        places = list(_tables(profile, "overrides", at))
+        places = [*_items(profile, "overrides", at), *_items(profile, "omit", at)]
         for data_set in _table(profile.get("on")):
-            places += _tables(profile["on"], data_set, (*at, "on"))
+            places += _items(profile["on"], data_set, (*at, "on"))
         for here, override in places:
+            path = override.get("path")
             values = [override["value"]] if "value" in override else []
             values += _table(override.get("replace")).values()
-            if isinstance(override.get("path"), str):
-                self.override(override["path"], values, here)
-
-    def override(self, path: str, values: list[Any], at: Path) -> None:
-        if path == "at" or not self.path(path, (*at, "path")):
-            return
-        for value in values:
-            problem = self._setting_problem(path, value)
-            if problem is not None:
-                self.report.add(at, f"{path}: {problem}")
+            if not isinstance(path, str) or path == "at" or not self.path(path, (*here, "path")):
+                continue
+            for value in values:
+                if problem := self._setting_problem(path, value):
+                    self.report.add(here, f"{path}: {problem}")
 
     def path(self, path: str, at: Path) -> bool:
         """Whether an experiment may have a value at `path`."""
@@ -251,10 +247,11 @@ def _table(value: Any) -> Toml:
     return value if isinstance(value, dict) else {}
 
 
-def _tables(data: Toml, key: str, at: Path = ()) -> Iterator[tuple[Path, Toml]]:
+def _items(data: Toml, key: str, at: Path = (), of: type = dict) -> Iterator[tuple[Path, Any]]:
+    """The entries of a list that are of a type, with their paths."""
     items = data.get(key)
     for i, item in enumerate(items if isinstance(items, list) else []):
-        if isinstance(item, dict):
+        if isinstance(item, of):
             yield (*at, key, i), item
 
 
@@ -332,27 +329,6 @@ def _check_published(data: Toml, rows: Placed, columns: Placed, report: Reporter
         report.add((), "spreads are printed, but there is no [sd] with their ddof and runs")
     if needs_margin and "margin" not in data:
         report.add((), "empirical values need a [margin] with value and reason")
-
-
-def _check_lenders(sd: Toml, report: Reporter) -> None:
-    """A spread is borrowed with a reason; `unknown_lenders` looks for the table."""
-    if "from" in sd and "why" not in sd:
-        report.add(("sd",), "a spread taken 'from' another table needs 'why'")
-    if "why" in sd and "from" not in sd:
-        report.add(("sd", "why"), "is the reason for 'from', which is missing")
-
-
-def unknown_lenders(files: Iterable[tuple[PathOf, RawTable]]) -> list[Problem]:
-    """Tables that lend their spreads but do not exist in the paper, or print none."""
-    tables = list(files)
-    lending = {one.table for _, one in tables if one.sd is not None and one.sd.runs is not None}
-    return [
-        Problem(file, None, f"sd.from: no table '{name}' with spreads{suggestion(name, lending)}")
-        for file, table in tables
-        if table.sd is not None
-        for name in table.sd.lenders
-        if name not in lending - {table.table}
-    ]
 
 
 def _count(n: int, what: str) -> str:

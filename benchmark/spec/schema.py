@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from decimal import Decimal
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from itertools import pairwise
+from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
 
 from . import limits
 from .choices import Unstated
@@ -27,6 +38,10 @@ from .fields import (
 from .model import Claim, Margin, Omission, Override, Relation
 from .printed import Printed
 from .problems import describe, dotted, message
+
+Item = TypeVar("Item")
+Many = Annotated[tuple[Item, ...], Field(strict=False)]
+"""A list of the file."""
 
 
 class Raw(BaseModel):
@@ -96,10 +111,22 @@ def read_published(value: Any) -> tuple[Printed, str | None]:
 Published = Annotated[tuple[Printed, str | None], PlainValidator(read_published)]
 
 
-class RawLocalProfile(Raw):
-    """What a table, row or column adds to a profile."""
+def _read_looks(looks: tuple[int, ...], info: ValidationInfo) -> tuple[int, ...]:
+    """Looks rise, there is more than one, and what is trained by default is one of them."""
+    trials, shown = info.data.get("trials"), list(looks)
+    if len(looks) < 2:
+        raise wrong("one look needs no declaration; give two or more, or none")
+    if any(later <= one for one, later in pairwise(looks)):
+        raise wrong(f"{shown} does not rise: a look adds trials to the one before")
+    if trials is not None and trials not in looks:
+        raise wrong(f"trials = {trials} is none of {shown}: a run would end between two looks")
+    return looks
 
-    overrides: list[Override] = Field(default_factory=list)
+
+class RawLocalProfile(Raw):
+    """What a row or column adds to a profile."""
+
+    overrides: Many[Override] = ()
 
 
 class RawTableProfile(RawLocalProfile):
@@ -108,20 +135,28 @@ class RawTableProfile(RawLocalProfile):
     trials: Annotated[int, Field(ge=1, le=limits.TRIALS)] | None = None
     why: Text | None = None
 
+    @model_validator(mode="after")
+    def _has_a_reason(self) -> Self:
+        if (self.trials is None) != (self.why is None):
+            raise wrong("`trials` and `why` go together")
+        return self
+
 
 class RawProfile(RawLocalProfile):
     """A profile of a paper; `like` another one it runs the same, in trials of its own."""
 
     like: Name | None = None
     trials: Annotated[int, Field(ge=1, le=limits.TRIALS)]
-    looks: list[Annotated[int, Field(ge=2, le=limits.TRIALS)]] | None = None
+    looks: Annotated[
+        Many[Annotated[int, Field(ge=2, le=limits.TRIALS)]], AfterValidator(_read_looks)
+    ] = ()
     series: Annotated[int, Field(ge=0, le=limits.TRIALS)] = 0
-    omit: list[Omission] = Field(default_factory=list)
-    on: dict[Name, list[Override]] = Field(default_factory=dict)
+    omit: Many[Omission] = ()
+    on: dict[Name, Many[Override]] = Field(default_factory=dict)
 
 
-class RawBinding(Raw):
-    """What rows and columns share; keys that are not listed are experiment keys."""
+class RawColumn(Raw):
+    """One column; keys that are not listed are experiment keys."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -149,12 +184,8 @@ class RawBinding(Raw):
         return bool(self.experiment) or self.at is not None or self.metric is not None
 
 
-class RawColumn(RawBinding):
-    """One column."""
-
-
-class RawRow(RawBinding):
-    """One row; `published` has one entry per column."""
+class RawRow(RawColumn):
+    """One row, as a column; `published` has one entry per column."""
 
     published: list[Published] | None = None
 
@@ -164,8 +195,16 @@ class RawSd(Raw):
 
     ddof: Literal[0, 1] | None = None
     runs: Annotated[int, Field(ge=2)] | None = None
-    lenders: list[Name] = Field(default_factory=list, alias="from")
+    lenders: Many[Name] = Field(default=(), alias="from")
     why: Text | None = None
+
+    @model_validator(mode="after")
+    def _has_a_reason(self) -> Self:
+        if self.lenders and self.why is None:
+            raise wrong("a spread taken 'from' another table needs 'why'")
+        if self.why is not None and not self.lenders:
+            raise wrong("'why' is the reason for 'from', which is missing")
+        return self
 
 
 class RawFigure(Raw):
@@ -189,15 +228,15 @@ class RawTable(Raw):
     kind: KindName
     metric: Name | None = None
     unit: str | None = None
-    notes: list[Text] = Field(default_factory=list)
+    notes: Many[Text] = ()
     sd: RawSd | None = None
     experiment: Settings = Field(default_factory=dict)
-    columns: list[RawColumn] = Field(default_factory=list)
-    rows: Annotated[list[RawRow], Field(min_length=1)]
+    columns: Many[RawColumn] = ()
+    rows: Annotated[Many[RawRow], Field(min_length=1)]
     margin: Margin | None = None
-    claims: list[Claim] = Field(default_factory=list)
-    relations: list[Relation] = Field(default_factory=list)
-    unstated: list[Unstated] = Field(default_factory=list)
+    claims: Many[Claim] = ()
+    relations: Many[Relation] = ()
+    unstated: Many[Unstated] = ()
     figure: RawFigure | None = None
     profiles: dict[str, RawTableProfile] = Field(default_factory=dict)
 
@@ -211,7 +250,7 @@ class RawPaper(Raw):
     year: Annotated[int, Field(ge=1900)]
     venue: Text | None = None
     address: Address | None = None
-    vocabulary: list[Text] = Field(default_factory=list)
+    vocabulary: Many[Text] = ()
     experiment: Settings = Field(default_factory=dict)
     profiles: dict[Name, RawProfile]
-    unstated: list[Unstated] = Field(default_factory=list)
+    unstated: Many[Unstated] = ()

@@ -7,7 +7,6 @@ the fields of their registered classes, so this module names no method and no op
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import json
 import marshal
 import typing
@@ -20,8 +19,9 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from ...methods import registry
 from ..errors import SpecError
+from . import limits
 from .model import Experiment
-from .problems import mistakes
+from .problems import mistakes, suggestion
 
 FIXED: Mapping[str, Any] = {
     "method": str,
@@ -173,20 +173,22 @@ def is_known(path: str) -> bool:
     return any(True for _ in _hints(path))
 
 
-def check_key(path: str, value: Any, vocabulary: Collection[str] = ()) -> None:
-    """Whether an experiment may hold `value` at `path`; `vocabulary` holds further paths.
+def problem(path: str, value: Any, vocabulary: Collection[str] = ()) -> str | None:
+    """Why no experiment may hold `value` at `path`, or None; `vocabulary` holds further paths.
 
-    Raises `SpecError` for an unknown path, with the nearest one that exists, and for a value that
-    no option of that name takes.
+    An unknown path is told with the nearest one that exists. A value must be of the type of some
+    option of that name, within `spec.limits`.
     """
-    if not is_known(path):
+    said = limits.setting_problem(value)
+    if said is None and not is_known(path):
         if path not in vocabulary:
-            raise SpecError(f"unknown key{_hint(path, known_paths().union(vocabulary))}")
-        return
-    hints = _hints(path)
-    said = misfit(value, next(hints))
-    if said is not None and all(misfit(value, hint) is not None for hint in hints):
-        raise SpecError(said)
+            return f"unknown key{_hint(path, known_paths().union(vocabulary))}"
+    elif said is None:
+        hints = _hints(path)
+        said = misfit(value, next(hints))
+        if said is not None and any(misfit(value, hint) is None for hint in hints):
+            return None
+    return said
 
 
 def misfit(value: Any, hint: Any) -> str | None:
@@ -237,11 +239,10 @@ def registered(kind: str) -> tuple[str, ...]:
 
 
 def _hint(path: str, known: Collection[str]) -> str:
-    if any(name.startswith(path + ".") for name in known):
-        within = sorted(name for name in known if name.startswith(path + "."))
+    within = sorted(name for name in known if name.startswith(f"{path}."))
+    if within:
         return f": '{path}' is a group of keys ({', '.join(within[:8])}, ...)"
-    near = difflib.get_close_matches(path, sorted(known), n=1)
-    return f"; did you mean '{near[0]}'?" if near else ""
+    return suggestion(path, known)
 
 
 @cache

@@ -131,16 +131,14 @@ def test_every_option_of_every_class_is_a_known_key(kind: str) -> None:
 
 
 def test_known_options_are_checked_with_their_types() -> None:
-    settings.check_key("training.rounds", 5)
-    settings.check_key("training.later", 5, vocabulary=["training.later"])
+    assert settings.problem("training.rounds", 5) is None
+    assert settings.problem("training.later", 5, vocabulary=["training.later"]) is None
     for path, value, said in [
         ("training.round", 5, "did you mean 'training.rounds'?"),
         ("training.rounds", "5", "must be a whole number, not '5'"),
         ("encoder", "cnn", "'encoder' is a group of keys"),
     ]:
-        with pytest.raises(SpecError) as caught:
-            settings.check_key(path, value)
-        assert said in str(caught.value)
+        assert said in str(settings.problem(path, value))
 
 
 def test_settings_are_told_apart_by_values_and_their_types() -> None:
