@@ -152,17 +152,15 @@ def _check(kind: str, name: str, block: RawAuthors, report: Reporter, i: int) ->
         if section not in sections or not isinstance(options, dict):
             report.add(here, f"settings of authors stand under {' and '.join(sections)}")
             continue
+        within, known = section, None
+        if section in ("training", OPTIONS):
+            within, known = "training", _options(kind, name)
         for option, value in options.items():
-            if said := _problem(kind, name, section, option, value):
+            said = problem(f"{within}.{option}", value)
+            if known is not None and option not in known:
+                said = f"no option of {name}{suggestion(option, known)}"
+            if said is not None:
                 report.add((*here, option), said)
-
-
-def _problem(kind: str, name: str, section: str, option: str, value: Any) -> str | None:
-    """What is wrong with a setting in the file of a registered name."""
-    within = "training" if kind == "objective" else section
-    if within == "training" and option not in _options(kind, name):
-        return f"no option of {name}{suggestion(option, _options(kind, name))}"
-    return problem(f"{within}.{option}", value)
 
 
 @cache

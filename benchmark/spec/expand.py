@@ -101,7 +101,8 @@ Changes = Mapping[str, tuple[Override, ...]]
 def _cells(raw: RawTable, paper: str, defaults: Sequence[Stated]) -> Iterator[Cell]:
     for row in raw.rows:
         plain = cache(partial(_whole, defaults, row))  # columns that set nothing share it
-        for column, (printed, note) in zip(raw.columns, row.published or [], strict=False):
+        for column, published in zip(raw.columns, row.published or [], strict=False):
+            printed, notes = published.printed, (published.why, published.note)
             kind = cast(Kind, row.kind or column.kind or raw.kind)
             skip = row.skip or column.skip
             whole = NOTHING
@@ -122,7 +123,7 @@ def _cells(raw: RawTable, paper: str, defaults: Sequence[Stated]) -> Iterator[Ce
                 overrides=_changes(raw, column, row) if runs else {},
                 trial=_first(row.trial, column.trial),
                 formula=row.formula or column.formula,
-                note="; ".join(filter(None, (row.note, column.note, note))) or None,
+                note="; ".join(filter(None, (row.note, column.note, *notes))) or None,
                 skip=skip,
                 margin=row.margin or column.margin,
                 origin=whole.origin,

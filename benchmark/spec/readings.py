@@ -16,7 +16,7 @@ from ..errors import SpecError
 from .authors import objective_of
 from .choices import Alternative, Unstated
 from .layers import Layered, layered
-from .model import Cell, DrawnRun, Experiment, Figure, Origin, Paper, Readout, Table
+from .model import Cell, DrawnRun, Experiment, Origin, Paper, Readout, Table
 from .problems import suggestion
 from .settings import get
 
@@ -106,13 +106,9 @@ def _table(table: Table, readings: Sequence[Reading]) -> Table:
     cells = tuple(_bound(cell, table.id, readings) for cell in table.cells)
     figure = table.figure
     if figure is not None:
-        figure = _figure(figure, table.id, readings)
+        runs = tuple(_bound(run, table.id, readings) for run in figure.runs)
+        figure = dataclasses.replace(figure, runs=runs)
     return dataclasses.replace(table, cells=cells, figure=figure)
-
-
-def _figure(figure: Figure, table: str, readings: Sequence[Reading]) -> Figure:
-    runs = tuple(_bound(run, table, readings) for run in figure.runs)
-    return dataclasses.replace(figure, runs=runs)
 
 
 def _bound(bound: Bound, table: str, readings: Sequence[Reading]) -> Bound:

@@ -15,7 +15,7 @@ from .choices import Unstated
 from .lines import Path
 from .printed import Printed
 from .problems import Reporter, suggestion
-from .schema import RawColumn, RawPaper, RawRow, RawTable, read_published
+from .schema import RawColumn, RawPaper, RawRow, RawTable, read_printed
 
 Toml = Mapping[str, Any]
 Placed = Sequence[tuple[Path, Toml]]
@@ -336,8 +336,9 @@ def _count(n: int, what: str) -> str:
 
 
 def _printed(value: Any) -> Printed | None:
+    """What stands in a cell; None for what the schema refuses."""
     try:
-        return read_published(value)[0]
+        return read_printed(value.get("value") if isinstance(value, dict) else value)
     except ValueError:
         return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
@@ -13,8 +14,6 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    PlainValidator,
-    ValidationError,
     ValidationInfo,
     model_validator,
 )
@@ -37,7 +36,7 @@ from .fields import (
 )
 from .model import Claim, Margin, Omission, Override, Relation
 from .printed import Printed
-from .problems import describe, dotted, message
+from .problems import describe
 
 Item = TypeVar("Item")
 Many = Annotated[tuple[Item, ...], Field(strict=False)]
@@ -55,17 +54,8 @@ class Raw(BaseModel):
     )
 
 
-class RawPrinted(Raw):
-    """A published value with a note or with the range in which it lies."""
-
-    value: Annotated[Printed, BeforeValidator(lambda value: _printed(value))]
-    low: Number | None = None
-    high: Number | None = None
-    why: Text | None = None
-    note: Text | None = None
-
-
-def _printed(value: Any) -> Printed:
+def read_printed(value: Any) -> Printed:
+    """A number or text as it is printed; raises `PydanticCustomError` for everything else."""
     if isinstance(value, Printed):
         return value
     if not isinstance(value, str):
@@ -77,38 +67,45 @@ def _printed(value: Any) -> Printed:
     return printed
 
 
-def read_published(value: Any) -> tuple[Printed, str | None]:
-    """A published entry as what is printed and the note attached to it."""
-    if not isinstance(value, dict):
-        if isinstance(value, (str, int, Decimal)) and not isinstance(value, bool):
-            return _printed(value), None
-        raise wrong(
-            "a published value is a number, text or { value = ... }, "
-            f"not {describe(value)} (write words and check marks as text)"
-        )
-    try:
-        raw = RawPrinted.model_validate(value)
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = "" if first["type"] == "missing" else f"{dotted(first['loc'])}: "
-        raise wrong(name + message(first, RawPrinted)) from None
-    low, high = raw.low, raw.high
-    if (low is None) != (high is None):
-        raise wrong("an uncertain value needs both low and high")
-    printed = raw.value
-    if low is not None and high is not None:
-        if raw.why is None:
-            raise wrong("an uncertain value needs 'why'")
-        if printed.value is None or not low <= printed.value <= high:
-            raise wrong(f"low {low} and high {high} must enclose the value {printed.text}")
-        printed = Printed(
-            printed.text, printed.value, printed.sd, printed.approximate, low=low, high=high
-        )
-    notes = [note for note in (raw.why, raw.note) if note]
-    return printed, "; ".join(notes) or None
+class RawPrinted(Raw):
+    """A published value with a note or with the range in which it lies."""
+
+    value: Annotated[Printed, BeforeValidator(read_printed)]
+    low: Number | None = None
+    high: Number | None = None
+    why: Text | None = None
+    note: Text | None = None
+
+    @model_validator(mode="after")
+    def _has_a_whole_range(self) -> Self:
+        low, high, value = self.low, self.high, self.value.value
+        if (low is None) != (high is None):
+            raise wrong("an uncertain value needs both low and high")
+        if low is not None and high is not None:
+            if self.why is None:
+                raise wrong("an uncertain value needs 'why'")
+            if value is None or not low <= value <= high:
+                raise wrong(f"low {low} and high {high} must enclose the value {self.value.text}")
+        return self
+
+    @property
+    def printed(self) -> Printed:
+        """The value with its range."""
+        return replace(self.value, low=self.low, high=self.high)
 
 
-Published = Annotated[tuple[Printed, str | None], PlainValidator(read_published)]
+def _with_keys(value: Any) -> Any:
+    if isinstance(value, dict):
+        return value
+    if isinstance(value, (str, int, Decimal)) and not isinstance(value, bool):
+        return {"value": read_printed(value)}
+    raise wrong(
+        "a published value is a number, text or { value = ... }, "
+        f"not {describe(value)} (write words and check marks as text)"
+    )
+
+
+Published = Annotated[RawPrinted, BeforeValidator(_with_keys)]
 
 
 def _read_looks(looks: tuple[int, ...], info: ValidationInfo) -> tuple[int, ...]:

@@ -156,15 +156,9 @@ def fields_of(cls: type) -> Mapping[str, Any]:
 
 def known_paths() -> frozenset[str]:
     """Every dotted path that an experiment may hold."""
-    found = set(FIXED)
-    for section, kinds in SECTIONS.items():
-        for kind in kinds:
-            own = [fields_of(registry.find(kind, name)) for name in registered(kind)]
-            options = {*fields_of(registry.base(kind))}.union(*own)
-            found |= {f"{section}.{option}" for option in options}
-    for section, cls in section_classes().items():
-        found |= {f"{section}.{option}" for option in fields_of(cls)}
-    return frozenset(found)
+    classes = [(one, cls) for one in {*SECTIONS, *section_classes()} for cls in _classes(one)]
+    options = (f"{section}.{option}" for section, cls in classes for option in fields_of(cls))
+    return frozenset([*FIXED, *options])
 
 
 @cache
@@ -213,23 +207,24 @@ def _reader(hint: Any) -> TypeAdapter[Any]:
 
 
 def _hints(path: str) -> Iterator[Any]:
-    """The types that a path has somewhere. Of classes, those that a spec has named come first."""
+    """The types that a path has somewhere."""
     section, _, option = path.partition(".")
     if path in FIXED:
         yield FIXED[path]
+    for cls in _classes(section):
+        if option in fields_of(cls):
+            yield fields_of(cls)[option]
+
+
+def _classes(section: str) -> Iterator[type]:
+    """The classes with options in a section; registered ones that a spec has named come first."""
     if section in section_classes():
-        yield from _hint_in(section_classes()[section], option)
+        yield section_classes()[section]
     kinds = SECTIONS.get(section, ())
-    for kind in kinds:
-        yield from _hint_in(registry.base(kind), option)
-    classes = [(kind, name) for kind in kinds for name in registered(kind)]
-    for kind, name in sorted(classes, key=lambda one: not registry.is_imported(*one)):
-        yield from _hint_in(registry.find(kind, name), option)
-
-
-def _hint_in(cls: type, option: str) -> list[Any]:
-    own = fields_of(cls)
-    return [own[option]] if option in own else []
+    yield from map(registry.base, kinds)
+    named = [(kind, name) for kind in kinds for name in registered(kind)]
+    for kind, name in sorted(named, key=lambda one: not registry.is_imported(*one)):
+        yield registry.find(kind, name)
 
 
 @cache

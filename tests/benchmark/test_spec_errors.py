@@ -121,7 +121,7 @@ published = [41.2, 42.3] =>
 72.3, => { value = 72.3, low = 72.0, high = 73.0 },
     24: rows[2].published[2]: an uncertain value needs 'why'
 72.3, => { value = 72.3, not = 'w' },
-    24: rows[2].published[2]: not: unknown key; did you mean 'note'?
+    24: rows[2].published[2].not: unknown key; did you mean 'note'?
 72.3, => "72.3 ± 0.4",
     1: spreads are printed, but there is no [sd] with their ddof and runs
 at = 25 => at = 125
