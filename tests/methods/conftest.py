@@ -12,7 +12,7 @@ from fedrepro.methods.data.federation import Federation, ImageSet
 from fedrepro.methods.encoders.cnn import CNN
 from fedrepro.methods.federated.base import Task
 from fedrepro.methods.nn.classifier import Classifier, dense_head
-from fedrepro.methods.nn.layers import Flatten, Linear, ReLU, Sequential
+from fedrepro.methods.nn.layers import Flatten, Layer, Linear, ReLU, Sequential
 from fedrepro.methods.objectives.base import Learner
 from fedrepro.methods.registry import find
 from fedrepro.methods.seeds import Seeds
@@ -105,6 +105,16 @@ def small_learner() -> MakeLearner:
         return learner, state, list(torch.stack(drawn, dim=1))
 
     return make
+
+
+class Pixels(Layer):
+    """The encoder whose representation is the image; its weight scales it."""
+
+    def new(self, generator: torch.Generator) -> State:
+        return {"encoder.scale": torch.ones(1, 1)}
+
+    def __call__(self, state: State, x: Tensor, training: bool = False) -> Tensor:
+        return x.flatten(2) * state["encoder.scale"].unsqueeze(2)
 
 
 AsState = Callable[[nn.Module], State]

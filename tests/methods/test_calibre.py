@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -22,12 +21,10 @@ from fedrepro.methods.federated.self_supervised.calibre import (
 )
 from fedrepro.methods.federated.self_supervised.pfl_ssl import PFLSSL
 from fedrepro.methods.objectives._prototypes import clusters, prototype_contrast, prototype_meta
-from fedrepro.methods.objectives.base import Learner
 from fedrepro.methods.objectives.simclr import SimCLR, nt_xent
-from fedrepro.methods.state import State, clone
+from fedrepro.methods.state import clone
+from tests.methods.conftest import MakeLearner, MakeTask
 
-MakeTask = Callable[..., Task]
-MakeLearner = Callable[..., tuple[Learner, State, list[Tensor]]]
 OBJECTIVES = ["simclr", "byol", "simsiam", "moco", "swav", "smog"]
 OPTIONS: dict[str, Any] = {"rounds": 2, "local_epochs": 2, "batch_size": 5, "learning_rate": 0.01}
 BOTH = Calibre(n_prototypes=3)

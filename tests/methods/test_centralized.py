@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import torch
@@ -12,8 +11,8 @@ from fedrepro.methods.federated.reference.centralized import Centralized
 from fedrepro.methods.state import State
 from fedrepro.methods.training.local import train_clients
 from fedrepro.methods.training.local_loss import LocalOptions
+from tests.methods.conftest import MakeTask
 
-MakeTask = Callable[..., Task]
 METHOD = Centralized(rounds=2, local_epochs=2, batch_size=4, learning_rate=0.01)
 
 

@@ -6,27 +6,16 @@ from dataclasses import replace
 
 import pytest
 import torch
-from torch import Tensor
 
 from fedrepro.benchmark.training.stages.measurement import measure
 from fedrepro.methods.data.federation import ImageSet
 from fedrepro.methods.metrics.cluster_agreement import agreement, silhouette
-from fedrepro.methods.nn.layers import Layer
 from fedrepro.methods.protocols.base import Subject
 from fedrepro.methods.protocols.clustering import Clustering
 from fedrepro.methods.protocols.silhouette import Silhouette
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State, repeat
-
-
-class Pixels(Layer):
-    """The encoder whose representation is the image."""
-
-    def new(self, generator: torch.Generator) -> State:
-        return {"encoder.scale": torch.ones(1, 1)}
-
-    def __call__(self, state: State, x: Tensor, training: bool = False) -> Tensor:
-        return x.flatten(2) * state["encoder.scale"].unsqueeze(2)
+from tests.methods.conftest import Pixels
 
 
 def corners(n: int, spread: float) -> ImageSet:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -15,8 +14,8 @@ from fedrepro.methods.federated.loop import run
 from fedrepro.methods.nn.classifier import ENCODER, HEAD
 from fedrepro.methods.state import State, n_bytes, part
 from fedrepro.methods.training.evaluate import client_losses
+from tests.methods.conftest import MakeTask
 
-MakeTask = Callable[..., Task]
 METHOD = CPCFL(
     rounds=4, local_epochs=3, batch_size=4, learning_rate=0.01, n_clusters=3, head_rounds=2
 )

@@ -8,25 +8,13 @@ import numpy as np
 import pytest
 import torch
 from sklearn.neighbors import NearestNeighbors
-from torch import Tensor
 
 from fedrepro.methods.data.federation import Federation, ImageSet
-from fedrepro.methods.nn.layers import Layer
 from fedrepro.methods.protocols.base import Subject
 from fedrepro.methods.protocols.embedding import Embedding, tsne
 from fedrepro.methods.seeds import Seeds
-from fedrepro.methods.state import State
 from fedrepro.methods.training.pretraining import encode
-
-
-class Pixels(Layer):
-    """The encoder whose representation is the image."""
-
-    def new(self, generator: torch.Generator) -> State:
-        return {"encoder.scale": torch.ones(1, 1)}
-
-    def __call__(self, state: State, x: Tensor, training: bool = False) -> Tensor:
-        return x.flatten(2) * state["encoder.scale"].unsqueeze(2)
+from tests.methods.conftest import Pixels
 
 
 def three_classes(n: int) -> ImageSet:

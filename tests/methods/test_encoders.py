@@ -14,9 +14,8 @@ from fedrepro.methods.encoders.cnn import CNN
 from fedrepro.methods.encoders.resnet import ResNet
 from fedrepro.methods.nn.layers import is_buffer
 from fedrepro.methods.state import State, concatenate, take
+from tests.methods.conftest import AsState
 from tests.whole_torchvision import ensure_torchvision
-
-AsState = Callable[[nn.Module], State]
 
 
 def fresh(layer_seed: int, encoder: CNN | ResNet, channels: int, size: int) -> State:

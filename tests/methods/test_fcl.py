@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -22,8 +21,8 @@ from fedrepro.methods.objectives.moco import MoCo, MoCoLearner, info_nce
 from fedrepro.methods.privacy.instahide import instahide
 from fedrepro.methods.state import State, clone, take
 from fedrepro.methods.training.local_loss import Batch
+from tests.methods.conftest import MakeTask
 
-MakeTask = Callable[..., Task]
 OPTIONS: dict[str, Any] = {
     "rounds": 3,
     "local_epochs": 1,

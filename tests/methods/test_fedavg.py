@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -13,8 +12,8 @@ from fedrepro.methods.nn.classifier import ENCODER
 from fedrepro.methods.state import State, part, take
 from fedrepro.methods.training.local import train_clients
 from fedrepro.methods.training.local_loss import LocalOptions
+from tests.methods.conftest import MakeTask
 
-MakeTask = Callable[..., Task]
 METHOD = FedAvg(rounds=3, local_epochs=2, batch_size=4, learning_rate=0.01)
 
 

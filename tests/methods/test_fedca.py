@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -23,8 +22,8 @@ from fedrepro.methods.objectives._memory import unit
 from fedrepro.methods.objectives.simclr import SimCLR, nt_xent
 from fedrepro.methods.state import part
 from fedrepro.methods.training.pretraining import encode
+from tests.methods.conftest import MakeTask
 
-MakeTask = Callable[..., Task]
 NETWORK: dict[str, Any] = {"projector_widths": (6, 4), "temperature": 0.3}
 OPTIONS: dict[str, Any] = {"local_epochs": 1, "batch_size": 4, "learning_rate": 0.01}
 METHOD = FedCA(rounds=3, queue_size=6, **OPTIONS, **NETWORK)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -16,8 +15,8 @@ from fedrepro.methods.federated.self_supervised.feddc import ClusterLoss, FedDC
 from fedrepro.methods.objectives._deepcluster import CENTROIDS, DeepCluster, DeepClusterLearner
 from fedrepro.methods.state import take
 from fedrepro.methods.training.pretraining import encode
+from tests.methods.conftest import MakeTask
 
-MakeTask = Callable[..., Task]
 METHOD = FedDC(rounds=2, local_epochs=2, batch_size=4, projector_widths=(6, 4), prototypes=3)
 
 

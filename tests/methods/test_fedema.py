@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 import torch
 
 from fedrepro.methods.data.views.augment import Augmentation
-from fedrepro.methods.federated.base import Round, Task
+from fedrepro.methods.federated.base import Round
 from fedrepro.methods.federated.self_supervised._local_models import (
     KeepsLocalModel,
     encoder_distance,
@@ -21,8 +20,8 @@ from fedrepro.methods.federated.self_supervised.fedema import FedEMA
 from fedrepro.methods.federated.self_supervised.fedu import FedU
 from fedrepro.methods.objectives.byol import BYOL
 from fedrepro.methods.state import State, repeat, take
+from tests.methods.conftest import MakeTask
 
-MakeTask = Callable[..., Task]
 TWO = torch.tensor([0, 1])
 
 

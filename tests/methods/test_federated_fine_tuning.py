@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -19,8 +18,8 @@ from fedrepro.methods.protocols.federated_fine_tuning import (
 )
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State
+from tests.methods.conftest import MakeTask
 
-MakeTask = Callable[..., Task]
 OPTIONS = {"rounds": 3, "local_epochs": 2, "batch_size": 4}
 
 

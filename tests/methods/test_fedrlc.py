@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -24,8 +23,8 @@ from fedrepro.methods.objectives.crossed_kl import CrossedKL, CrossedKLLearner
 from fedrepro.methods.objectives.past_negatives import KNOWN
 from fedrepro.methods.registry import find
 from fedrepro.methods.state import State, take
+from tests.methods.conftest import MakeTask
 
-MakeTask = Callable[..., Task]
 TWO = torch.tensor([0, 1])
 OPTIONS: dict[str, Any] = {
     "rounds": 2,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 
@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from fedrepro.methods.federated.base import Task
 from fedrepro.methods.federated.supervised.fedprox import Proximal
 from fedrepro.methods.nn.classifier import Classifier, dense_head
 from fedrepro.methods.nn.layers import BatchNorm, Conv2d, GlobalAveragePool, Sequential
@@ -20,8 +19,8 @@ from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State, repeat
 from fedrepro.methods.training.local_loss import Batch, LocalLoss, LocalOptions, Trained
 from fedrepro.methods.training.steps import Grouping, equal_chunks, padded_chunks, train_steps
+from tests.methods.conftest import MakeTask
 
-MakeTask = Callable[..., Task]
 TARGETS = torch.randn(200, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
 OPTIMIZERS = {
     "adam": LocalOptions(3, 4, 0.05),

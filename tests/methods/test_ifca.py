@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -8,15 +7,15 @@ import torch
 import torch.nn.functional as F
 
 from fedrepro.methods.data.federation import to_float
-from fedrepro.methods.federated.base import Message, Round, Task
+from fedrepro.methods.federated.base import Message, Round
 from fedrepro.methods.federated.client_memory import ClientMemory
 from fedrepro.methods.federated.clustered._clustered import Clusters
 from fedrepro.methods.federated.clustered.ifca import IFCA
 from fedrepro.methods.federated.loop import run
 from fedrepro.methods.nn.classifier import ENCODER, HEAD
 from fedrepro.methods.state import n_bytes, part, take
+from tests.methods.conftest import MakeTask
 
-MakeTask = Callable[..., Task]
 METHOD = IFCA(rounds=12, local_epochs=2, batch_size=8, learning_rate=0.02, n_clusters=2)
 
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
@@ -24,8 +23,8 @@ from fedrepro.methods.state import State, concatenate, part, repeat, take
 from fedrepro.methods.training.evaluate import client_losses, features, probabilities
 from fedrepro.methods.training.local import train_clients
 from fedrepro.methods.training.local_loss import LocalOptions
+from tests.methods.conftest import MakeTask
 
-MakeTask = Callable[..., Task]
 OPTIONS: dict[str, Any] = {
     "epochs": 3, "batch_size": 4, "learning_rate": 0.01, "optimizer": "adam", "t": 2,
 }  # fmt: skip

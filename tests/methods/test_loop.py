@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,8 +14,7 @@ from fedrepro.methods.federated.supervised.fedavg import FedAvg
 from fedrepro.methods.metrics import Evaluation
 from fedrepro.methods.outcome import DivergedError
 from fedrepro.methods.state import State
-
-MakeTask = Callable[..., Task]
+from tests.methods.conftest import MakeTask
 
 
 @dataclass

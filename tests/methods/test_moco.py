@@ -1,18 +1,15 @@
 import math
 from collections import deque
-from collections.abc import Callable
 
 import pytest
 import torch
 from torch import Tensor
 
 from fedrepro.methods.objectives._memory import enqueue, is_filled, new_queue, unit
-from fedrepro.methods.objectives.base import Learner
 from fedrepro.methods.objectives.moco import info_nce
 from fedrepro.methods.state import State, clone, take
+from tests.methods.conftest import MakeLearner
 from tests.whole_torchvision import ensure_torchvision
-
-MakeLearner = Callable[..., tuple[Learner, State, list[Tensor]]]
 
 
 def vectors(*shape: int) -> Tensor:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import torch
@@ -11,8 +10,8 @@ from fedrepro.methods.federated.base import Round, Task
 from fedrepro.methods.federated.reference.centralized_moco import CentralizedMoCo
 from fedrepro.methods.objectives.moco import MoCo
 from fedrepro.methods.state import State
+from tests.methods.conftest import MakeTask
 
-MakeTask = Callable[..., Task]
 METHOD = CentralizedMoCo(rounds=3, local_epochs=2, batch_size=5, learning_rate=0.01)
 OBJECTIVE = MoCo(projector_widths=(6, 4), queue_size=8, target_momentum=0.9)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -22,8 +21,8 @@ from fedrepro.methods.nn.layers import is_buffer
 from fedrepro.methods.registry import find, names
 from fedrepro.methods.state import State, part, repeat, take
 from fedrepro.methods.training.local_loss import Batch
+from tests.methods.conftest import MakeTask
 
-MakeTask = Callable[..., Task]
 OPTIONS: dict[str, Any] = {
     "rounds": 2,
     "local_epochs": 3,

@@ -7,27 +7,16 @@ from dataclasses import replace
 import pytest
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import nn
 
 from fedrepro.methods.data.federation import Federation, ImageSet
 from fedrepro.methods.nn.classifier import dense_head
-from fedrepro.methods.nn.layers import Layer
 from fedrepro.methods.protocols.base import Subject
 from fedrepro.methods.protocols.personalized_head import PersonalizedHead
 from fedrepro.methods.seeds import Seeds
-from fedrepro.methods.state import State
+from tests.methods.conftest import Pixels
 
 PROTOCOL = PersonalizedHead(epochs=20, batch_size=5, learning_rate=0.5)
-
-
-class Pixels(Layer):
-    """The encoder whose representation is the image; its weight scales it."""
-
-    def new(self, generator: torch.Generator) -> State:
-        return {"encoder.scale": torch.ones(1, 1)}
-
-    def __call__(self, state: State, x: Tensor, training: bool = False) -> Tensor:
-        return x.flatten(2) * state["encoder.scale"].unsqueeze(2)
 
 
 def portion(n: int, seed: int) -> ImageSet:

@@ -25,8 +25,8 @@ from fedrepro.methods.training.local_loss import Batch, LocalLoss, LocalOptions
 from fedrepro.methods.training.plain import train_client
 from fedrepro.methods.training.self_supervised import SelfSupervisedLoss
 from fedrepro.methods.training.steps import Grouping, train_steps
+from tests.methods.conftest import MakeTask
 
-MakeTask = Callable[..., Task]
 T = 3
 
 

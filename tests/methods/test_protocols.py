@@ -7,24 +7,12 @@ from dataclasses import replace
 import pytest
 import torch
 from sklearn.linear_model import LogisticRegression
-from torch import Tensor
 
 from fedrepro.methods.data.federation import ImageSet
-from fedrepro.methods.nn.layers import Layer
 from fedrepro.methods.protocols.base import Subject
 from fedrepro.methods.protocols.linear_probe import LinearProbe
 from fedrepro.methods.seeds import Seeds
-from fedrepro.methods.state import State
-
-
-class Pixels(Layer):
-    """The encoder whose representation is the image; its weight scales it."""
-
-    def new(self, generator: torch.Generator) -> State:
-        return {"encoder.scale": torch.ones(1, 1)}
-
-    def __call__(self, state: State, x: Tensor, training: bool = False) -> Tensor:
-        return x.flatten(2) * state["encoder.scale"].unsqueeze(2)
+from tests.methods.conftest import Pixels
 
 
 def noisy(n: int, seed: int) -> ImageSet:

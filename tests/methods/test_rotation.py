@@ -1,16 +1,11 @@
 import math
-from collections.abc import Callable
 
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
 
-from fedrepro.methods.objectives.base import Learner
 from fedrepro.methods.objectives.rotation import rotations
-from fedrepro.methods.state import State
-
-MakeLearner = Callable[..., tuple[Learner, State, list[Tensor]]]
+from tests.methods.conftest import MakeLearner
 
 
 def test_rotations_are_numpys_quarter_turns_with_their_number() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import pytest
@@ -17,8 +16,8 @@ from fedrepro.methods.federated.personalized.scaffold_ft import (
 )
 from fedrepro.methods.state import State, repeat
 from fedrepro.methods.training.local_loss import Batch, LocalLoss, LocalOptions, Trained
+from tests.methods.conftest import MakeTask
 
-MakeTask = Callable[..., Task]
 CURVATURE, MINIMUM = torch.tensor([1.0, 3.0]), torch.tensor([2.0, -1.0])
 """f_i(y) = a_i (y - b_i)² / 2; their mean has its minimum at (1·2 + 3·(-1)) / 4 = -0.25."""
 

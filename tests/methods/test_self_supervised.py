@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -22,8 +21,8 @@ from fedrepro.methods.objectives.rotation import Rotation
 from fedrepro.methods.objectives.simclr import SimCLR
 from fedrepro.methods.objectives.swav import SwAV
 from fedrepro.methods.state import State, n_models
+from tests.methods.conftest import MakeTask
 
-MakeTask = Callable[..., Task]
 OPTIONS: dict[str, Any] = {"rounds": 2, "local_epochs": 2, "batch_size": 4, "learning_rate": 0.01}
 METHODS = [
     (FedSimCLR(**OPTIONS), SimCLR(projector_widths=(6, 4))),

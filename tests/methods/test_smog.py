@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,12 +10,10 @@ from torch import Tensor
 
 from fedrepro.methods.clusters.kmeans import group_means
 from fedrepro.methods.nn.layers import is_buffer
-from fedrepro.methods.objectives.base import Learner
 from fedrepro.methods.objectives.smog import GROUPS, moved, similarities
 from fedrepro.methods.state import State, clone
+from tests.methods.conftest import MakeLearner
 from tests.whole_torchvision import ensure_torchvision
-
-MakeLearner = Callable[..., tuple[Learner, State, list[Tensor]]]
 
 
 def projected(learner: Any, state: State, x: Tensor) -> Tensor:

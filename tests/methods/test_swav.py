@@ -1,5 +1,4 @@
 import math
-from collections.abc import Callable
 
 import pytest
 import torch
@@ -7,12 +6,9 @@ from torch import Tensor
 
 from fedrepro.methods.clusters.balanced_clustering import sinkhorn
 from fedrepro.methods.objectives._memory import unit
-from fedrepro.methods.objectives.base import Learner
 from fedrepro.methods.objectives.swav import PROTOTYPES, swapped_prediction
-from fedrepro.methods.state import State
+from tests.methods.conftest import MakeLearner
 from tests.whole_torchvision import ensure_torchvision
-
-MakeLearner = Callable[..., tuple[Learner, State, list[Tensor]]]
 
 
 def test_the_swapped_prediction_equals_a_plain_loop_over_equation_2() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 import torch
 import torch.nn.functional as F
@@ -16,8 +14,8 @@ from fedrepro.methods.federated.personalized.ditto import Ditto, squared_distanc
 from fedrepro.methods.federated.supervised.fedavg import FedAvg
 from fedrepro.methods.state import State, concatenate, repeat
 from fedrepro.methods.training.local_loss import Batch
+from tests.methods.conftest import MakeTask
 
-MakeTask = Callable[..., Task]
 OPTIONS = {"rounds": 2, "local_epochs": 2, "batch_size": 4, "learning_rate": 0.1}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import torch
@@ -10,13 +9,12 @@ import torch
 from fedrepro.methods.data.federation import UNLABELED, Federation
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.federated import loop
-from fedrepro.methods.federated.base import Round, Task
+from fedrepro.methods.federated.base import Round
 from fedrepro.methods.federated.personalized.fedavg_ft import FedAvgFT
 from fedrepro.methods.federated.self_supervised.pfl_ssl import PFLSSL
 from fedrepro.methods.objectives.simclr import SimCLR
 from fedrepro.methods.seeds import Seeds
-
-MakeTask = Callable[..., Task]
+from tests.methods.conftest import MakeTask
 
 
 def federation(make_task: MakeTask, novel: int = 1) -> tuple[Federation, Federation]:

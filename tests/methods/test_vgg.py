@@ -1,17 +1,14 @@
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 import torch
 from torch import nn
 
 from fedrepro.methods.encoders.vgg import VGG
 from fedrepro.methods.nn.layers import is_buffer
-from fedrepro.methods.state import State, concatenate, take
+from fedrepro.methods.state import concatenate, take
+from tests.methods.conftest import AsState
 from tests.whole_torchvision import ensure_torchvision
-
-AsState = Callable[[nn.Module], State]
 
 
 def torchvision_vgg(name: str, **options: object) -> nn.Module:

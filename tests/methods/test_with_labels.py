@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
@@ -21,8 +21,8 @@ from fedrepro.methods.federated.split.fsl import FSL
 from fedrepro.methods.federated.supervised.fedavg import FedAvg
 from fedrepro.methods.nn.classifier import Classifier, dense_head
 from fedrepro.methods.state import State, repeat
+from tests.methods.conftest import MakeTask
 
-MakeTask = Callable[..., Task]
 MIRROR = Augmentation(
     crop_scale=(1.0, 1.0),
     flip_probability=1.0,
