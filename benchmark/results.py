@@ -9,44 +9,73 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
+from .claims.answer import AnswerWord, ClaimAnswer
+from .judging.first_lines import FirstLines
+from .judging.leads import Lead
+from .judging.table_answer import TableAnswer
+from .judging.table_answer import TableWord as TableWord
 from .open_choices import ChoiceResult
+from .stats.intervals import Interval
 
 VerdictWord = Literal[
+    "REPRODUCED", "DISCREPANT", "INCONCLUSIVE", "NOT COMPARED", "NOT RUN", "FAILED",
+]  # fmt: skip
+Detail = Literal[
     "REPRODUCED", "DISCREPANT", "COMPATIBLE", "SHIFTED", "INCONCLUSIVE",
     "EXACT", "MISPRINT?", "SCALED", "NOT RUN", "ERROR", "DESCRIPTIVE",
 ]  # fmt: skip
-ClaimWord = Literal[
-    "HOLDS", "PARTLY", "REVERSED", "OPPOSITE HERE", "UNRESOLVED", "NOT JUDGED", "NOT RUN",
-]  # fmt: skip
+ClaimWord = AnswerWord
 SupportWord = Literal["supported", "contradicted", "undecidable", "not printed"]
 Protocol = Literal["full", "scaled"]
 
 
+_WORDS: Mapping[Detail, VerdictWord] = {
+    "EXACT": "REPRODUCED",
+    "MISPRINT?": "DISCREPANT",
+    "COMPATIBLE": "INCONCLUSIVE",
+    "SHIFTED": "INCONCLUSIVE",
+    "SCALED": "NOT COMPARED",
+    "DESCRIPTIVE": "NOT COMPARED",
+    "ERROR": "FAILED",
+}
+
+
+def word_of(detail: Detail) -> VerdictWord:
+    """The word that a report shows for a finer one."""
+    return _WORDS.get(detail) or cast(VerdictWord, detail)
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What may be said about a cell: the word, one sentence of reason, and its numbers.
+    """What may be said about a cell.
 
     Attributes:
+        detail: the finer word (`EXACT` is a counted `REPRODUCED`).
+        reason: one sentence.
         difference: reproduced mean minus printed value, in the table's unit.
         interval: the 90 % interval of the difference (two one-sided tests at 5 %).
-        trials_needed: how many trials would decide, None if none would or the question does not
-            arise.
+        trials_needed: how many trials would decide; None if none would.
         working: lines of arithmetic for analytic cells.
-        if_noisier: of a number that is printed without a spread, here and elsewhere, the word if
-            the paper's spread were so many times ours.
+        if_noisier: of a number that is printed without a spread: the finer word if the paper's
+            spread were so many times ours.
         stands_to: where REPRODUCED, the largest such ratio up to which it stands.
+        word: what a report shows, from `detail`.
     """
 
-    word: VerdictWord
+    detail: Detail
     reason: str
     difference: float | None = None
     interval: tuple[float, float] | None = None
     trials_needed: int | None = None
     working: tuple[str, ...] = ()
-    if_noisier: tuple[tuple[float, VerdictWord], ...] = ()
+    if_noisier: tuple[tuple[float, Detail], ...] = ()
     stands_to: float | None = None
+    word: VerdictWord = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "word", word_of(self.detail))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,85 +130,55 @@ class Comparison:
     """One elementary comparison of a claim: 'left op right' in the trials.
 
     Attributes:
-        differences: left - right by seed.
-        interval: 95 % confidence interval of their mean.
-        p: one-sided p-value that the comparison holds.
-        p_reversed: one-sided p-value that its opposite holds.
-        relation: the sign between left and right (`>`, `<`, `~`, `=`, ...).
-        superiority: share of the paired trials that go the stated way, a tie counting half.
-        p_t, p_sign: what Student's t and the sign test alone say; `p` is what decides.
-        exact: whether both sides are counted or computed, so that it is decided without a test:
-            then `p` is 0 where it holds and 1 where it does not.
+        text: with the labels of its cells.
+        published_left: with printed numbers in their place.
+        published_right: likewise.
+        relation: the sign between left and right (`>`, `<`, `~`, `=`).
+        differences: left less right by seed.
+        interval: of their mean; None without trials.
     """
 
     text: str
     published_left: str
     published_right: str
+    relation: str
     differences: tuple[float, ...]
-    mean: float | None
-    interval: tuple[float, float] | None
-    p: float | None
-    p_reversed: float | None
-    relation: str = ">"
-    superiority: float | None = None
-    p_t: float | None = None
-    p_sign: float | None = None
-    exact: bool = False
+    interval: Interval | None
 
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """A claim of the text: what the printed table says of it, and what the trials say.
+    """A claim of the text.
 
     Attributes:
-        p, p_reversed: of all its comparisons together, and that one of them is opposite.
-        p_adjusted: `p` corrected over the claims of the paper that this report tests.
-        shown, opposite: how many of its comparisons are shown, and how many the other way.
-        looks: with how many of the first paired trials it is judged, rising.
-        declared: the trials that were declared beforehand, over which 5 % are spent.
-        trials_needed: of an open claim, how many trials would decide at the differences and spreads
-            seen; None where none would.
+        id: of the spec.
+        says: in our words.
+        holds: as an expression.
+        headline: of a claim of abstract or conclusion, what it says as a clause.
+        unit: of its differences, None for bare ratios.
+        support: what the printed numbers say of it, with their rounding.
+        support_reason: one sentence.
+        answer: what the trials say of it.
+        comparisons: that it makes.
     """
 
     id: str
     says: str
     holds: str
+    headline: str | None
+    unit: str | None
     support: SupportWord
     support_reason: str
-    word: ClaimWord
-    reason: str
-    p_adjusted: float | None
+    answer: ClaimAnswer
     comparisons: tuple[Comparison, ...]
-    p: float | None = None
-    p_reversed: float | None = None
-    shown: int = 0
-    opposite: int = 0
-    looks: tuple[int, ...] = ()
-    declared: int | None = None
-    trials_needed: int | None = None
 
     @property
-    def decisive(self) -> Comparison | None:
-        """The comparison that the word hangs on; None where nothing was compared.
+    def word(self) -> ClaimWord:
+        return self.answer.word
 
-        That is the one least clearly shown, or of a claim that comes out the other way, the one
-        least clearly opposite. Of `PARTLY` it is the one most clearly opposite.
-        """
-        compared = [one for one in self.comparisons if one.mean is not None]
-        if self.word in ("REVERSED", "OPPOSITE HERE"):
-            return max(compared, key=_p_reversed, default=None)
-        if self.word == "PARTLY":
-            return min(compared, key=_p_reversed, default=None)
-        return max(compared, key=_p, default=None)
-
-
-def _p(one: Comparison) -> float:
-    """Of what is decided without a test: 0 where it is as stated, 1 where it is not."""
-    return one.p if one.p is not None else 1.0 - (one.superiority or 0.0)
-
-
-def _p_reversed(one: Comparison) -> float:
-    return one.p_reversed if one.p_reversed is not None else one.superiority or 0.0
+    @property
+    def reason(self) -> str:
+        return self.answer.reason
 
 
 @dataclass(frozen=True)
@@ -234,7 +233,15 @@ class Series:
 
 @dataclass(frozen=True)
 class TableResult:
-    """One table or figure, judged."""
+    """One table or figure, judged.
+
+    Attributes:
+        run_on: data, clients, rounds and trials, here and in the paper.
+        word: of the table, by its first metric.
+        reason: one sentence.
+        answers: by metric, the first decides.
+        leads: of the paper's own methods, by that metric.
+    """
 
     id: str
     title: str
@@ -252,6 +259,11 @@ class TableResult:
     panels: tuple[Series, ...]
     command: str
     findings: tuple[AuditFinding, ...] = ()
+    run_on: str = ""
+    word: TableWord = "NOT RUN"
+    reason: str = ""
+    answers: tuple[TableAnswer, ...] = ()
+    leads: tuple[Lead, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,16 +271,16 @@ class ClaimUnder:
     """What a claim comes to under some readings.
 
     Attributes:
-        difference, interval: of its weakest comparison, signed so that above zero means that the
-            claim is right; None where nothing was compared.
+        ours: the mean of its comparisons, above zero where the claim is right; None where nothing
+            was compared.
+        printed: the same mean of published values.
     """
 
     table: str
     id: str
     word: ClaimWord
-    difference: float | None
-    interval: tuple[float, float] | None
-    p: float | None
+    ours: Interval | None
+    printed: float | None
 
 
 @dataclass(frozen=True)
@@ -350,6 +362,7 @@ class Report:
         series: which independent series of trials it shows.
         edited: files that were edited since its trials were made; only a report that was asked to
             show stale trials has any.
+        first: its first lines.
         protected: whether the profile declares the number of trials; else claims may be wrong in
             more than 5 % of cases, since a number can be chosen by what was seen.
     """
@@ -368,11 +381,12 @@ class Report:
     choices: tuple[ChoiceResult, ...] = ()
     universes: tuple[Universe, ...] = ()
     address: str | None = None
-    schema: int = 1
+    schema: int = 2
     external: External | None = None
     series: int = 0
     edited: tuple[str, ...] = ()
     protected: bool = True
+    first: FirstLines = field(default_factory=FirstLines)
 
     def seeded(self, cell: CellResult) -> list[tuple[int, float]]:
         """The trials of a cell that are there, each with its seed."""

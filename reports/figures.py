@@ -42,7 +42,7 @@ _STYLE: dict[Any, Any] = {
 _WIDTH = 5.4
 _HEIGHTS = {"curves": 3.5, "scatter": 3.8, "points": 4.0, "choices": 3.1, "counts": 3.1}
 """Inches."""
-_SHAPES = {"o": "●", "s": "■", "^": "▲"}
+SHAPES = {"o": "●", "s": "■", "^": "▲"}
 """Markers, and how a legend shows them; for more series than there are colours."""
 _ACROSS = 4
 """Pictures in a line of a grid."""
@@ -64,7 +64,7 @@ def legend(series: Series) -> list[Mark]:
         return [Mark(colour(i), "■", f"model {i + 1}") for i in range(models)]
     shapes = {"curves": "▬", "points": "●"}
     return [
-        Mark(colour(i), shapes.get(series.kind) or _SHAPES[marker(i)], name)
+        Mark(colour(i), shapes.get(series.kind) or SHAPES[marker(i)], name)
         for i, (name, trials) in enumerate(series.lines.items())
         if trials
     ]
@@ -77,17 +77,22 @@ def colour(i: int) -> str:
 
 def marker(i: int) -> str:
     """Of the series at position i; the next one each time that the colours are used up."""
-    return list(_SHAPES)[i // len(PALETTE) % len(_SHAPES)]
+    return list(SHAPES)[i // len(PALETTE) % len(SHAPES)]
 
 
 def svg(series: Series) -> str:
     """An SVG document of one panel."""
+    return drawn(lambda: _pictures(series) if series.kind == "pictures" else _plot(series)).decode()
+
+
+def drawn(draw: Callable[[], Figure], form: str = "svg") -> bytes:
+    """A drawing as a document (svg, png or pdf), the same bytes for the same drawing."""
+    metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form)
     # A letter that the font lacks is measured as a box; the page draws it in a font of its own.
     with rc_context(_STYLE), warnings.catch_warnings(action="ignore", category=UserWarning):
-        figure = _pictures(series) if series.kind == "pictures" else _plot(series)
-        document = io.StringIO()
-        figure.savefig(document, format="svg", transparent=True, metadata={"Date": None})
-    return document.getvalue()
+        written = io.BytesIO()
+        draw().savefig(written, format=form, transparent=form == "svg", metadata=metadata, dpi=150)
+    return written.getvalue()
 
 
 def _plot(series: Series) -> Figure:

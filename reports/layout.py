@@ -15,35 +15,38 @@ from ..benchmark.results import (
     Report,
     SupportWord,
     TableResult,
+    TableWord,
 )
 
 VERDICTS: dict[str, str] = {
-    "REPRODUCED": "the means agree within the margin (two one-sided tests at 5 %)",
-    "EXACT": "recomputed to the printed precision",
-    "COMPATIBLE": "inside the prediction interval of a replication; not a success",
-    "SHIFTED": "outside the prediction interval, but not shown to be beyond the margin",
-    "DISCREPANT": "beyond the margin (one-sided test at 5 %, corrected over the table)",
-    "MISPRINT?": "recomputed to another value; the working is shown",
-    "INCONCLUSIVE": "these trials, or a formula that is not the paper's, cannot decide",
-    "SCALED": "protocol or data differ from the paper's: shown beside it, never judged",
+    "REPRODUCED": "the mean agrees within the margin; of counted numbers, to the printed precision",
+    "DISCREPANT": "the mean is beyond the margin; of counted numbers, another value comes out",
+    "INCONCLUSIVE": "these trials cannot tell",
+    "NOT COMPARED": "shown and not judged: other data, a shorter protocol, or words",
     "NOT RUN": "nothing was trained for this cell; the reason is given",
-    "ERROR": "training failed; the reason is given",
-    "DESCRIPTIVE": "words or facts about hardware: shown, not measured",
+    "FAILED": "all trials failed; the reason is given",
 }
 """Every verdict in the order of a scoreboard, with its meaning."""
 
 CLAIMS: dict[ClaimWord, str] = {
-    "HOLDS": "every comparison that it makes is shown by the paired trials",
-    "PARTLY": "the opposite of some of its comparisons is shown, but not of all; which is said",
-    "REVERSED": "at the published protocol, the opposite of every comparison is shown",
-    "OPPOSITE HERE": "on other data or a shorter protocol the opposite was seen, which does not "
-    "refute the paper",
-    "UNRESOLVED": "tested and open: neither it nor its opposite is shown yet",
-    "NOT JUDGED": "nothing that a test could decide here, such as a stated size on other data; "
-    "counted apart",
-    "NOT RUN": "its cells were not run; the reason is given",
+    "HOLDS": "at least half of the printed difference is seen, in every comparison",
+    "SAME DIRECTION": "the difference has the stated sign; its size or one comparison is open",
+    "OPPOSITE": "the difference has the other sign",
+    "ABSENT": "at most a quarter of the printed difference is there",
+    "OPEN": "these trials cannot tell",
+    "NOT COMPARED": "a stated size on other data, or a divisor that is zero in some trial",
+    "NOT RUN": "nothing was trained for it; the reason is given",
 }
 """Every word on a claim in the order of a scoreboard, with its meaning."""
+
+TABLES: dict[TableWord, str] = {
+    "PASS": "at least half of the printed differences are seen, whichever part is left out",
+    "FAIL": "they are not, whichever part is left out",
+    "OPEN": "these trials cannot tell, or the table rests on one part",
+    "NOT COMPARED": "it prints nothing that trials could be held against",
+    "NOT RUN": "nothing was trained for it; the reason is given",
+}
+"""Every word on a table in the order of a scoreboard, with its meaning."""
 
 FINDINGS = {
     "inconsistent": "no values that print like the published ones satisfy the statement",
@@ -231,12 +234,18 @@ def has_more(table: TableResult, cell: CellResult) -> bool:
     """Whether there is more to say of a cell than its print and its verdict."""
     verdict = cell.verdict
     told = cell.mean is not None or cell.command or cell.note or verdict.working
-    return bool(told or verdict.word == "ERROR" or findings_of(table, cell))
+    return bool(told or verdict.word == "FAILED" or findings_of(table, cell))
 
 
 def title(table: TableResult) -> str:
     """'Table 3', 'Figure 4', or 'Text of 3.5' for numbers of the running text ("text-3.5")."""
     return named(table.id)
+
+
+def short(table: TableResult) -> str:
+    """'3', 'fig. 4', 'text 3.5'."""
+    kind, _, rest = table.id.partition("-")
+    return {"figure": f"fig. {rest}", "text": f"text {rest}"}.get(kind, table.id)
 
 
 def named(table: str) -> str:
@@ -255,6 +264,11 @@ def section(table: TableResult) -> str:
 def anchor(report: Report, table: TableResult) -> str:
     """The identifier of a table's section in a document of several papers."""
     return f"{report.paper}-{title(table)}".lower().replace(".", "-").replace(" ", "-")
+
+
+def badge(report: Report, word: str) -> str:
+    """A word with its scope: `PASS · reduced`."""
+    return f"{word} · {report.profile}"
 
 
 def plural(count: int, noun: str) -> str:

@@ -101,6 +101,7 @@ def _without_places(value: Any, may_name: bool = False) -> Any:
         fields = {
             field.name: _without_places(getattr(value, field.name), field.name in _MAY_NAME_FILES)
             for field in dataclasses.fields(value)
+            if field.init
             if field.name not in ("panels", "config", "source")
         }
         return dataclasses.replace(value, **fields)

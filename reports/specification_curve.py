@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from ..benchmark.judging.scoreboard import JUDGED
 from ..benchmark.results import ClaimResult, ClaimUnder, ClaimWord, Report, TableResult
-from . import layout
+from . import evidence, layout
 
 HEIGHT = 56
 _STEP = 26
@@ -37,7 +36,7 @@ class ClaimCurve:
     @property
     def was_judged(self) -> bool:
         """Whether it was tested at all."""
-        return any(one.word in JUDGED for one in self.under)
+        return any(one.ours is not None for one in self.under)
 
     @property
     def is_stable(self) -> bool:
@@ -74,18 +73,17 @@ def names(report: Report) -> list[str]:
 
 def said(under: ClaimUnder) -> str:
     """'HOLDS: +2.5 [1.0, 4.0]'."""
-    if under.difference is None:
+    if under.ours is None:
         return under.word
-    difference = layout.number(under.difference, sign=True)
-    return f"{under.word}: {difference} {layout.span(under.interval, sign=True)}".strip()
+    return f"{under.word}: {evidence.span(under.ours, sign=True)}"
 
 
 def draw(under: Sequence[ClaimUnder]) -> Markup:
     """One claim by universe: differences and intervals on the line of no difference."""
     ends = [0.0]
     for one in under:
-        if one.difference is not None:
-            ends += [one.difference, *(one.interval or ())]
+        if one.ours is not None:
+            ends += [end for end in (one.ours.mean, one.ours.low, one.ours.high) if end is not None]
     low, high = min(ends), max(ends)
     width = _EDGE * 2 + _STEP * len(under)
 
@@ -95,13 +93,14 @@ def draw(under: Sequence[ClaimUnder]) -> Markup:
 
     shapes = [f'<path class="zero" d="M0 {y(0.0)}H{width}"/>']
     for i, one in enumerate(under):
-        if one.difference is None:
+        if one.ours is None:
             continue
         x = _EDGE + _STEP * i + _STEP // 2
-        bottom, top = one.interval or (one.difference, one.difference)
-        shapes.append(f'<path class="bar" d="M{x} {y(bottom)}V{y(top)}"/>')
+        if one.ours.low is not None and one.ours.high is not None:
+            ends_y = y(one.ours.low), y(one.ours.high)
+            shapes.append(f'<path class="bar" d="M{x} {ends_y[0]}V{ends_y[1]}"/>')
         word = one.word.lower().replace(" ", "-")
-        shapes.append(f'<path class="dot {word}" d="M{x} {y(one.difference)}h0"/>')
+        shapes.append(f'<path class="dot {word}" d="M{x} {y(one.ours.mean)}h0"/>')
     drawn = "".join(shapes)
     return Markup(
         f'<svg class="curve" width="{width}" height="{HEIGHT}" viewBox="0 0 {width} {HEIGHT}" '

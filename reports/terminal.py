@@ -20,7 +20,11 @@ def render(report: Report, paint: Paint) -> str:
 def _table(report: Report, table: TableResult, paint: Paint) -> str:
     head = f"{report.paper}, {layout.title(table)}: {table.title} (profile {report.profile})"
     unit = f", {table.metric} in {table.unit}" if table.unit else ""
-    lines = [one_line(head), one_line(f"{layout.section(table)}{unit}; printed | here"), ""]
+    lines = [one_line(head), one_line(f"{layout.section(table)}{unit}; printed | here")]
+    if table.run_on:
+        lines.append(one_line(f"run on {table.run_on}"))
+    answered = "; ".join((table.reason, *evidence.of_table(table)))
+    lines += [f"{paint(layout.badge(report, table.word), table.word)}: {one_line(answered)}", ""]
     lines += _grid(layout.grid(table), paint) if table.cells else []
     said = [
         *dict.fromkeys(("", c.verdict.word, c.verdict.reason) for c in table.cells),
@@ -57,5 +61,8 @@ def _grid(laid: layout.Grid, paint: Paint) -> list[str]:
 def _text(cell: CellResult | None) -> str:
     if cell is None:
         return ""
-    here = "" if cell.mean is None else f" | {layout.number(cell.mean, layout.places(cell))}"
-    return f"{one_line(layout.published(cell)) or '.'}{here} {cell.verdict.word}"
+    printed, word = one_line(layout.published(cell)) or ".", cell.verdict.word
+    if cell.mean is None:
+        return f"{printed} {word}"
+    here = f"{printed} | {layout.number(cell.mean, layout.places(cell))}"
+    return here if word == "NOT COMPARED" else f"{here} {word}"

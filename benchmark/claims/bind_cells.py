@@ -56,6 +56,8 @@ def bind(claim: Claim, table: Table, paper: Paper) -> tuple[Elementary, ...]:
 def _bound(claim: Claim, table: Table, paper: Paper) -> tuple[Elementary, ...]:
     try:
         found = _Resolver(table, paper).chain(parse(claim.holds))
+        if len({"order" if one.relation in "<>" else one.relation for one in found}) > 1:
+            raise SpecError("orders, '=' and '~' cannot stand in one claim: make it several")
         if claim.every_trial and any(one.relation in "=~" for one in found):
             raise SpecError("what is said of every trial is '>' or '<'")
         return found

@@ -12,9 +12,9 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ..claims.answer import is_trained
 from ..claims.bind_cells import bind
-from ..claims.compare import is_scaled_size
-from ..claims.nodes import key_of
+from ..claims.nodes import CellKey, Elementary, key_of
 from ..config import RunConfig
 from ..judging.judge import judge
 from ..judging.trials import load_trials
@@ -100,9 +100,16 @@ def runs_of_claims(plan: Plan) -> Mapping[ClaimName, tuple[RunConfig, ...]]:
             cells = [planned.get(leaf.key) for one in bound for leaf in one.leaves]
             runs = dict.fromkeys(one.config for one in cells if one is not None and one.config)
             able = all(one and (one.config or one.cell.kind == "analytic") for one in cells)
-            if runs and able and not any(is_scaled_size(one, scaled) for one in bound):
+            if runs and able and not _states_scaled_size(bound, scaled):
                 found[table.id, claim.id] = tuple(runs)
     return found
+
+
+def _states_scaled_size(bound: Sequence[Elementary], scaled: Collection[CellKey]) -> bool:
+    return any(
+        one.relation == "=" and any(leaf.key in scaled and is_trained(leaf) for leaf in one.leaves)
+        for one in bound
+    )
 
 
 def _undecided(plan: Plan, store: Store, not_run: Mapping[str, str]) -> list[ClaimName]:
@@ -112,7 +119,7 @@ def _undecided(plan: Plan, store: Store, not_run: Mapping[str, str]) -> list[Cla
         (table.id, claim.id)
         for table in report.tables
         for claim in table.claims
-        if claim.word == "UNRESOLVED" and claim.p is not None
+        if claim.word == "OPEN"
     ]
 
 

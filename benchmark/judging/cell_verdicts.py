@@ -7,13 +7,14 @@ from dataclasses import replace
 
 from ..analytic import judge_analytic
 from ..claims.nodes import CellKey, key_of
-from ..claims.words import TOO_FEW
 from ..planning.plan import PlannedCell
 from ..results import Verdict
 from ..spec.model import Cell, Table
 from .evidence import Evidence
 from .published_value import published_values_of
 from .verdicts import JudgedCell, judge_table
+
+TOO_FEW = "Fewer trials than planned decide nothing."
 
 
 def cell_verdicts(

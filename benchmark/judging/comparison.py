@@ -20,7 +20,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from dataclasses import dataclass as plain_dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -41,11 +41,13 @@ Values = Sequence[float] | NDArray[np.float64]
 Sources = Mapping[str, Mapping[str, str]]
 Read = TypeVar("Read")
 SCHEMA = 2
+REPORTS = 2
+"""The schemas of baselines and of reports."""
 LEVEL = 0.01
 ABSENT = "absent"
 _EXACT = 1e-9
-_GOOD = ("REPRODUCED", "COMPATIBLE", "EXACT")
-_OPPOSITE = ("PARTLY", "REVERSED", "OPPOSITE HERE")
+_RANKS = {"HOLDS": 3, "SAME DIRECTION": 2, "OPPOSITE": 0}
+"""Of claims; a lower rank is worse. All other words are between."""
 _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 """For what is read back: no type is guessed, and no number is infinite or none."""
 
@@ -184,7 +186,8 @@ def compare(before: Recorded, after: Recorded, source: Sources | None = None) ->
             code = (source or {}).get("" if new is None else new.run or "", {})
             edited = [file for file, now in code.items() if now not in before.sources.get(file, ())]
             found += _moved(place, old, new, tuple(sorted(edited)) if before.sources else ())
-    for place in dict.fromkeys((*before.claims, *after.claims)):
+    # A baseline of older rules has no words.
+    for place in dict.fromkeys((*before.claims, *after.claims) if before.claims else ()):
         a, b = (side.claims.get(place, ABSENT) for side in (before, after))
         if _table(place) in shared and a != b:
             found.append(Movement("claim", place, a, b, regression=_is_worse_claim(a, b)))
@@ -252,16 +255,24 @@ def save(path: Path, baseline: Recorded) -> None:
 
 
 def load(path: Path) -> Recorded:
-    """A recorded baseline; files of schema 1 are read too.
+    """A recorded baseline; one of an older schema is compared by its values alone.
 
     Raises `FedreproError` if there is none, it is damaged, or a newer version wrote it.
     """
     found = _read(TypeAdapter(Recorded), path, "baseline")
+    if found.schema < SCHEMA:
+        found = _values_alone(found)
     if found.schema > SCHEMA:
         raise FedreproError(
             f"the baseline {path} has schema {found.schema}, this version reads up to {SCHEMA}"
         )
     return found
+
+
+def _values_alone(older: Recorded) -> Recorded:
+    """A baseline without its words, which older rules gave."""
+    cells = {place: replace(cell, verdict="") for place, cell in older.cells.items()}
+    return replace(older, cells=cells, claims={})
 
 
 def read_reports(path: Path) -> list[Recorded]:
@@ -270,8 +281,15 @@ def read_reports(path: Path) -> list[Recorded]:
     Raises `FedreproError` if it cannot be read or is no report.
     """
     found = _read(TypeAdapter(list[dict[str, Any]] | dict[str, Any]), path, "fedrepro report")
+    reports = found if isinstance(found, list) else [found]
+    for one in reports:
+        if one.get("schema", REPORTS) != REPORTS:
+            raise FedreproError(
+                f"{path} has schema {one['schema']} of reports, this version reads {REPORTS}: "
+                "make it again with `fedrepro report`"
+            )
     try:
-        return [_recorded(one) for one in (found if isinstance(found, list) else [found])]
+        return [_recorded(one) for one in reports]
     except ValidationError as error:
         raise _problem(error, path, "fedrepro report") from None
     except (KeyError, TypeError) as error:
@@ -318,7 +336,7 @@ def _recorded(report: Mapping[str, Any]) -> Recorded:
             for cell in table["cells"]
         },
         "claims": {
-            f"{table['id']}: {claim['id']}": claim["word"]
+            f"{table['id']}: {claim['id']}": claim["answer"]["word"]
             for table in report["tables"]
             for claim in table["claims"]
         },
@@ -341,9 +359,9 @@ def _moved(
     """What moved of a cell: its word, and its mean."""
     a, b = (ABSENT if side is None else side.verdict for side in (old, new))
     before, after = ({} if side is None else side.by_seed for side in (old, new))
-    if a != b:
-        is_lost = bool(before) and not after
-        is_worse = old is not None and ((a in _GOOD and b not in _GOOD) or b == "DISCREPANT")
+    is_lost = bool(before) and not after
+    if is_lost or (a != b and a):  # a baseline of older rules has no words
+        is_worse = old is not None and (a == "REPRODUCED" or b == "DISCREPANT")
         yield Movement("verdict", place, a, b, regression=is_lost or is_worse, files=files)
     seeds = sorted(before.keys() & after.keys())
     x, y = np.array([[side[seed] for seed in seeds] for side in (before, after)])
@@ -357,11 +375,7 @@ def _moved(
 
 
 def _is_worse_claim(before: str, after: str) -> bool:
-    """Whether a claim's word is worse: no longer shown, or the opposite of more is shown.
-
-    Older baselines say REVERSED for what is now OPPOSITE HERE or PARTLY, and UNRESOLVED for what is
-    NOT JUDGED.
-    """
-    if before == "HOLDS" or after not in _OPPOSITE or before == ABSENT:
+    """Whether a claim is answered less well; what only one side has is told, and is not worse."""
+    if ABSENT in (before, after):
         return before == "HOLDS"
-    return before not in _OPPOSITE or (before == "PARTLY" and after != "PARTLY")
+    return _RANKS.get(after, 1) < _RANKS.get(before, 1)

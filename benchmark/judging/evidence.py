@@ -51,12 +51,14 @@ class Evidence:
         trials: of its runs.
         given: by cell, values that were made elsewhere, in the place of trials.
         declared: how runs of which nothing is known depart from the paper, as is said of them.
+        made: what they were run on, as is said of them.
     """
 
     plan: Plan
     trials: Trials
     given: Mapping[CellKey, CellTrials] | None = None
     declared: Departure | None = None
+    made: str = ""
 
     def trial(self, config: RunConfig, seed: int) -> Finished | Missing:
         """A trial, or why there is none."""

@@ -1,7 +1,7 @@
 """Judges numbers that were made elsewhere, as they are declared by who gives them.
 
 fedrepro knows nothing of how they were made. Only what is declared to follow the published protocol
-is held against the print; all else is SCALED.
+is held against the print; all else is not compared.
 """
 
 from __future__ import annotations
@@ -65,6 +65,8 @@ def judge_external(
         declared=None
         if protocol == "full"
         else Departure("protocol", "the published protocol", here, _WHY),
+        made="results of others, "
+        + ("declared to follow the published protocol" if protocol == "full" else here),
     )
     report = judge_evidence(evidence, command=command, audit=audit)
     known = "not known to fedrepro"

@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from ..analytic import recomputed
 from ..audit.findings import Finding, findings_for
+from ..claims.answer import Known, is_trained
 from ..claims.bind_cells import bind
-from ..claims.context import ClaimContext
-from ..claims.nodes import CellKey, key_of
-from ..claims.trials import Claims, judge_together
+from ..claims.judged import judged as judge_claim
+from ..claims.nodes import CellKey, Elementary, key_of
 from ..config import RunConfig
+from ..metrics import within_bounds
 from ..planning.looks_reached import as_far_as_reached
 from ..planning.plan import Plan, PlannedCell
 from ..results import (
@@ -27,12 +28,15 @@ from ..results import (
     Verdict,
 )
 from ..spec.folders import option_for
-from ..spec.model import Table
+from ..spec.model import Claim, Table
 from ..spec.settings import PRECISION
-from ..stats.samples import mean_interval
+from ..stats.samples import describe, mean_interval
+from .answers import Answered, answer, observed, pooled
 from .cell_verdicts import cell_verdicts
 from .evidence import Evidence
 from .figure_data import panels
+from .first_lines import FirstLines, Headline, TableLine, evidence, sentence, totals
+from .observed import Observed
 from .other_readings import (
     choices,
     read_otherwise,
@@ -40,6 +44,7 @@ from .other_readings import (
     with_other_readings,
 )
 from .provenance import provenance, run_summaries
+from .run_on import run_on
 from .trials import Finished, Trials
 
 
@@ -90,7 +95,8 @@ def judge_evidence(
     """
     plan = evidence.plan
     found = findings_for(plan.paper, plan.tables) if audit else ()
-    judged, taken = _Judging(plan, evidence, found).tables(), plan.paper.readings
+    judging, taken = _Judging(plan, evidence, found), plan.paper.readings
+    judged = judging.tables()
     read = {
         name: _Judging(other.plan, other, ()).tables() for name, other in (others or {}).items()
     }
@@ -114,6 +120,7 @@ def judge_evidence(
         series=plan.profile.series,
         edited=tuple(sorted(evidence.edited)),
         protected=evidence.given is not None or plan.is_protected,
+        first=judging.first_lines(judged),
     )
 
 
@@ -124,32 +131,49 @@ class _Judging:
     audit: tuple[Finding, ...]
 
     @cached_property
-    def claims_context(self) -> ClaimContext:
-        """What is known of all cells of the paper; without margin and unit, of tables."""
+    def values(self) -> Mapping[CellKey, Mapping[int, float]]:
+        """By cell and seed, what was trained or counted."""
+        found = {key: one.by_seed for key, one in self.evidence.cells.items()}
+        return {key: trials for key, trials in found.items() if trials}
+
+    @cached_property
+    def recomputed(self) -> Mapping[CellKey, Mapping[int, float]]:
+        """Of counted cells that claims name, what their formula gives."""
+        named = {
+            leaf.key
+            for claims in self.bound.values()
+            for _, comparisons in claims
+            for one in comparisons
+            for leaf in one.leaves
+        }
+        return {
+            key_of(one.cell): {0: value}
+            for one in self.plan.cells
+            if key_of(one.cell) in named and (value := recomputed(one.cell)) is not None
+        }
+
+    @cached_property
+    def missing(self) -> Mapping[CellKey, str]:
+        """Why cells of the paper have no trial."""
         trials = self.evidence.cells
-        values = {key: one.by_seed for key, one in trials.items()}
-        return ClaimContext(
-            values=values,
-            margin=None,
-            unit=None,
-            scaled=frozenset(
-                key_of(one.cell) for one in self.plan.cells if self.evidence.departures(one)
-            ),
-            reasons={
-                key_of(cell): trials[key_of(cell)].missing or "no trial"
-                if key_of(cell) in trials
-                else f"table {table.id} or this row was not selected"
-                for table in self.plan.paper.tables
-                for cell in table.cells
-            },
-            incomplete={key: one.incomplete for key, one in trials.items() if one.incomplete},
-            recomputed={
-                key_of(one.cell): value
-                for one in self.plan.cells
-                if key_of(one.cell) in self.named and (value := recomputed(one.cell)) is not None
-            },
-            looks=self.plan.profile.looks if self.plan.looks else (),
-        )
+        return {
+            key_of(cell): trials[key_of(cell)].missing or "no trial"
+            if key_of(cell) in trials
+            else f"table {table.id} or this row was not selected"
+            for table in self.plan.paper.tables
+            for cell in table.cells
+        }
+
+    @property
+    def looks(self) -> tuple[int, ...]:
+        """At how many trials is looked, rising."""
+        return self.plan.profile.looks if self.plan.looks else ()
+
+    @cached_property
+    def scaled(self) -> frozenset[CellKey]:
+        """The cells whose runs depart from the published protocol."""
+        planned = (one for one in self.plan.cells if self.evidence.departures(one))
+        return frozenset(key_of(one.cell) for one in planned)
 
     @cached_property
     def shown(self) -> tuple[Table, ...]:
@@ -157,32 +181,49 @@ class _Judging:
         return tuple(one for one in self.plan.paper.tables if one.id in self.plan.tables)
 
     @cached_property
-    def bound(self) -> Mapping[str, Claims]:
-        """By table that is shown, its claims with the cells that they compare."""
+    def bound(self) -> Mapping[str, Sequence[tuple[Claim, Sequence[Elementary]]]]:
+        """By table that is shown, its claims with the comparisons that they make."""
         paper = self.plan.paper
         return {
             one.id: [(claim, bind(claim, one, paper)) for claim in one.claims] for one in self.shown
         }
 
-    @cached_property
-    def named(self) -> frozenset[CellKey]:
-        """The cells that these claims compare."""
-        claims = (comparisons for table in self.bound.values() for _, comparisons in table)
-        return frozenset(leaf.key for all_of in claims for one in all_of for leaf in one.leaves)
+    def claims(self, table: Table) -> tuple[ClaimResult, ...]:
+        """The claims of a table with their answers."""
+        return tuple(
+            judge_claim(claim, comparisons, self.known(table, comparisons))
+            for claim, comparisons in self.bound[table.id]
+        )
 
-    @cached_property
-    def claims(self) -> Mapping[str, tuple[ClaimResult, ...]]:
-        """By table, its claims, judged together with those of all others."""
-        contexts = [
-            replace(
-                self.claims_context,
-                margin=None if table.margin is None else table.margin.value,
-                unit=table.unit,
-            )
-            for table in self.shown
-        ]
-        judged = judge_together(list(zip(self.bound.values(), contexts, strict=True)))
-        return dict(zip(self.bound, judged, strict=True))
+    def known(self, table: Table, comparisons: Sequence[Elementary]) -> Known:
+        """What is known of the cells of a claim.
+
+        Counted cells have what was counted if all of them do, else what their formulas give.
+        """
+        counted = {leaf.key for one in comparisons for leaf in one.leaves if not is_trained(leaf)}
+        values = self.values
+        if not all(key in values for key in counted):
+            found = {key: self.recomputed[key] for key in counted if key in self.recomputed}
+            rest = {key: trials for key, trials in values.items() if key not in counted}
+            values = {**rest, **found}
+        cells = self.evidence.cells.items()
+        return Known(
+            values,
+            missing=self.missing,
+            incomplete={key: one.incomplete for key, one in cells if one.incomplete},
+            margin=lambda one: self.margin(table, one),
+            looks=self.looks,
+        )
+
+    def margin(self, table: Table, one: Elementary) -> float | None:
+        """How close to a stated size is close enough; None where it is not compared."""
+        if any(leaf.key in self.scaled for leaf in one.leaves):
+            return None
+        own = [leaf.cell.margin.value for leaf in one.leaves if leaf.cell.margin is not None]
+        if own:
+            return float(min(own))
+        fits = table.margin is not None and one.unit == (table.unit or "")
+        return float(table.margin.value) if table.margin is not None and fits else None
 
     def tables(self) -> tuple[TableResult, ...]:
         """Every table of the plan, in the paper's order."""
@@ -195,7 +236,7 @@ class _Judging:
         departures = tuple(dict.fromkeys(departure for own in shown for departure in own))
         verdicts = cell_verdicts(table, cells, self.evidence)
         commands = {row: self.command(table.id, row) for row in table.rows}
-        figure = table.figure
+        figure, answered = table.figure, self.answered[table.id]
         judged = tuple(
             self.cell(
                 one,
@@ -215,7 +256,7 @@ class _Judging:
             margin=None if table.margin is None else table.margin.value,
             margin_reason=None if table.margin is None else table.margin.reason,
             cells=judged,
-            claims=self.claims[table.id],
+            claims=self.claims(table),
             departures=departures,
             unstated=tuple(
                 Departure(one.setting, "not stated", one.taken, one.why)
@@ -229,6 +270,79 @@ class _Judging:
             ),
             command=self.command(table.id),
             findings=self.findings(table),
+            run_on=self.run_on(cells),
+            word=answered.word,
+            reason=answered.reason,
+            answers=answered.answers,
+            leads=answered.leads,
+        )
+
+    @cached_property
+    def observed(self) -> Mapping[str, Sequence[Observed]]:
+        """By table that is shown, its printed cells that have trials."""
+        return {
+            table.id: observed(
+                [one for one in self.plan.cells if one.cell.table == table.id], self.values
+            )
+            for table in self.shown
+        }
+
+    @cached_property
+    def answered(self) -> Mapping[str, Answered]:
+        """By table that is shown, how much of it is seen."""
+        trials = self.evidence.cells
+        lacking = {key: one.incomplete or one.missing or "" for key, one in trials.items()}
+        lacking = {key: why for key, why in lacking.items() if why}
+        return {
+            table.id: answer(table, self.plan.paper, self.observed[table.id], lacking, self.looks)
+            for table in self.shown
+        }
+
+    @property
+    def marks_headlines(self) -> bool:
+        """Whether any claim of the paper is a headline, shown or not."""
+        return any(one.headline for table in self.plan.paper.tables for one in table.claims)
+
+    def run_on(self, cells: Sequence[PlannedCell]) -> str:
+        """What cells were run on, as far as fedrepro knows."""
+        return self.evidence.made or run_on(self.plan, cells)
+
+    def first_lines(self, tables: Sequence[TableResult]) -> FirstLines:
+        """What the report says first."""
+        headlines = [
+            Headline(table.id, claim.headline, claim.answer, claim.unit == "%")
+            for table in tables
+            for claim in table.claims
+            if claim.headline is not None
+        ]
+        lines = [
+            TableLine(
+                table.id,
+                table.word,
+                table.answers[0] if table.answers else None,
+                table.leads,
+                table.unit == "%",
+            )
+            for table in tables
+        ]
+        claims = [claim.answer for table in tables for claim in table.claims]
+        named = {one.table for one in headlines}
+        shown = [one.run_on for one in tables if one.run_on]
+        first = [one.run_on for one in tables if one.run_on and one.id in named] or shown
+        wrong = {one.id for one in self.audit if one.status == "inconsistent"}
+        return FirstLines(
+            sentence=sentence(self.plan.paper.name, headlines, self.marks_headlines),
+            run_on=": ".join((self.plan.profile.name, *first[:1])),
+            evidence=tuple(evidence(headlines, lines)),
+            totals=tuple(
+                totals(
+                    lines,
+                    claims,
+                    len(wrong) if self.audit else None,
+                    pooled(self.observed),
+                    sum(len(one.failed) for one in self.evidence.cells.values()),
+                )
+            ),
         )
 
     def findings(self, table: Table) -> tuple[AuditFinding, ...]:
@@ -255,7 +369,12 @@ class _Judging:
         command: str | None,
     ) -> CellResult:
         cell, trials = planned.cell, self.evidence.cells[key_of(planned.cell)]
-        sample = self.evidence.samples[key_of(cell)]
+        values = trials.values
+        if (
+            cell.trial is not None and self.evidence.given is None
+        ):  # one printed trial: ours of that seed stands beside it
+            values = tuple(v if seed == cell.trial - 1 else None for seed, v in enumerate(values))
+        sample = describe([value for value in values if value is not None])
         margin = self.plan.paper.table(cell.table).margin_of(cell)
         own = cell.margin and f"margin here: ±{cell.margin.value:g} ({cell.margin.reason})"
         notes = [note for note in (cell.note, own) if note]
@@ -267,10 +386,10 @@ class _Judging:
             unit=cell.unit,
             published=cell.printed.text,
             published_sd=None if cell.printed.sd is None else str(cell.printed.sd),
-            trials=trials.values,
+            trials=values,
             mean=None if sample is None else sample.mean,
             sd=None if sample is None or sample.n < 2 else sample.sd,
-            interval=mean_interval(sample),
+            interval=within_bounds(mean_interval(sample), cell.metric, cell.unit),
             verdict=verdict,
             run=None if planned.config is None else planned.config.key,
             command=command,

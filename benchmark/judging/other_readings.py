@@ -14,7 +14,6 @@ from ..results import (
     CellUnder,
     ClaimResult,
     ClaimUnder,
-    Comparison,
     TableResult,
     Universe,
 )
@@ -25,8 +24,6 @@ _PRECISIONS = {
     "optimisers, statistics of normalisation, losses and averages in float32",
     "tf32": "convolutions and dense layers in TF32, all else in float32",
 }
-_FALLS = ("<", "<=")
-"""Relations that hold where left minus right is below zero."""
 
 
 def choices(plan: Plan) -> tuple[ChoiceResult, ...]:
@@ -155,18 +152,6 @@ def universes(judged: Mapping[tuple[str, ...], Sequence[TableResult]]) -> tuple[
 
 
 def claim_under(table: str, claim: ClaimResult) -> ClaimUnder:
-    """A claim in one word and by its weakest comparison, the one with the largest p-value."""
-    tested = [one for one in claim.comparisons if one.p is not None and one.mean is not None]
-    weakest = max(tested, key=lambda one: one.p or 0.0, default=None)
-    if weakest is None or claim.word == "NOT RUN":
-        return ClaimUnder(table, claim.id, claim.word, None, None, None)
-    difference, interval = _signed(weakest)
-    return ClaimUnder(table, claim.id, claim.word, difference, interval, weakest.p)
-
-
-def _signed(comparison: Comparison) -> tuple[float | None, tuple[float, float] | None]:
-    """Difference and interval, above zero where the comparison is right; `~` keeps its sign."""
-    mean, interval = comparison.mean, comparison.interval
-    if mean is None or comparison.relation not in _FALLS:
-        return mean, interval
-    return -mean, None if interval is None else (-interval[1], -interval[0])
+    """A claim in one word, with the mean behind it."""
+    answer = claim.answer
+    return ClaimUnder(table, claim.id, claim.word, answer.ours, answer.printed)

@@ -4,25 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from ..results import ClaimWord, Report, TableResult
+from ..results import Report, TableResult
+from .first_lines import FirstLines
 
-JUDGED: tuple[ClaimWord, ...] = (
-    "HOLDS", "PARTLY", "REVERSED", "OPPOSITE HERE", "UNRESOLVED",
-)  # fmt: skip
-"""Words of claims that the trials could decide, whether or not they have."""
-_SAID: dict[ClaimWord, str] = {
-    "PARTLY": "opposite in part",
-    "REVERSED": "reversed",
-    "OPPOSITE HERE": "opposite here",
-    "UNRESOLVED": "open",
-}
 UNPROTECTED = (
     "Not protected: the profile declares no look at this number of trials, and who chooses it by "
     "what was seen is wrong in more than 5 % of claims."
 )
-_MEASURED = ("REPRODUCED", "COMPATIBLE", "SHIFTED", "DISCREPANT")
 _COMPUTED = ("EXACT", "MISPRINT?", "INCONCLUSIVE")
 
 
@@ -30,11 +20,13 @@ _COMPUTED = ("EXACT", "MISPRINT?", "INCONCLUSIVE")
 class Scoreboard:
     """One paper in counts.
 
-    verdicts, claims: how many cells and claims carry each word.
+    verdicts, claims, tables: how many cells, claims and tables carry each word.
     findings: how many audit findings have each status; one that concerns two tables counts once.
     reasons: why cells were not run, with how many each, the commonest first.
     has_results: whether anything of ours is shown.
     recomputed: how many printed numbers were computed again and held against the print.
+    discrepant: how many cells and tables at the published protocol say that the print is not met.
+    first: the first lines of the report.
     waiting: how many cells would show a result if their run had a finished trial.
     external: what must be said of numbers that were made elsewhere, empty where fedrepro made them.
     earlier: what must be said of numbers that earlier code made, empty where there are none.
@@ -49,11 +41,14 @@ class Scoreboard:
     scaled: bool
     verdicts: Mapping[str, int]
     claims: Mapping[str, int]
+    tables: Mapping[str, int]
     findings: Mapping[str, int]
     reasons: Mapping[str, int]
     has_results: bool
     failed: tuple[str, ...] = ()
     recomputed: int = 0
+    discrepant: int = 0
+    first: FirstLines = field(default_factory=FirstLines)
     waiting: int = 0
     external: str = ""
     earlier: str = ""
@@ -73,11 +68,15 @@ def scoreboard(report: Report) -> Scoreboard:
         scaled=report.scaled,
         verdicts=report.count_verdicts(),
         claims=report.count_claims(),
+        tables=Counter(one.word for one in report.tables),
+        discrepant=sum(one.verdict.detail == "DISCREPANT" for one in cells)
+        + sum(one.word == "FAIL" and not one.departures for one in report.tables),
+        first=report.first,
         findings=Counter(findings.values()),
         reasons=dict(why_not_run(report.tables)),
         has_results=drawn or any(cell.mean is not None for cell in cells),
         failed=tuple(f"{run.description}, {error}" for run in report.runs for error in run.errors),
-        recomputed=sum(one.kind == "analytic" and one.verdict.word in _COMPUTED for one in cells),
+        recomputed=sum(one.kind == "analytic" and one.verdict.detail in _COMPUTED for one in cells),
         waiting=sum(one.run is not None and one.mean is None for one in cells),
         external="" if report.external is None else report.external.statement,
         earlier=of_earlier_code(report.edited),
@@ -96,57 +95,6 @@ def of_earlier_code(edited: Sequence[str]) -> str:
     )
 
 
-def answer(boards: Sequence[Scoreboard]) -> str:
-    """What was found, in one sentence that counts over all of `boards`.
-
-    Such as '20 of 39 claims that can be judged hold, 7 are opposite here, 12 open; 5 of 6
-    recomputed numbers exact; 4 contradictions among printed numbers.'
-    """
-    verdicts, claims, findings = Counter[str](), Counter[str](), Counter[str]()
-    for board in boards:
-        verdicts.update(board.verdicts)
-        claims.update(board.claims)
-        findings.update(board.findings)
-    recomputed = sum(board.recomputed for board in boards)
-    parts = [_of_claims(claims), _of_measured_cells(verdicts)]
-    if recomputed:
-        noun = "number" if recomputed == 1 else "numbers"
-        parts.append(f"{verdicts['EXACT']} of {recomputed} recomputed {noun} exact")
-    if findings:  # none at all: nothing was audited
-        wrong = findings["inconsistent"]
-        noun = "contradiction" if wrong == 1 else "contradictions"
-        parts.append(f"{wrong or 'no'} {noun} among printed numbers")
-    return f"{'; '.join(filter(None, parts)) or 'Nothing was judged'}."
-
-
-def _of_claims(claims: Counter[str]) -> str:
-    if not claims:
-        return ""
-    judged = sum(claims[word] for word in JUDGED)
-    others = ", ".join(
-        f"{claims[word]} {word.lower()}" for word in ("NOT JUDGED", "NOT RUN") if claims[word]
-    )
-    if not judged:
-        return f"no claim could be judged ({others})"
-    noun = "claim that can be judged holds" if judged == 1 else "claims that can be judged hold"
-    parts = [f"{claims['HOLDS']} of {judged} {noun}"]
-    for word, said in _SAID.items():
-        if claims[word]:
-            verb = "" if word == "UNRESOLVED" else "is " if claims[word] == 1 else "are "
-            parts.append(f"{claims[word]} {verb}{said}")
-    return ", ".join(parts) + (f" ({others})" if others else "")
-
-
-def _of_measured_cells(verdicts: Counter[str]) -> str:
-    """Of cells whose mean was held against the print; on a scaled run there are none."""
-    judged = sum(verdicts[word] for word in _MEASURED)
-    if not judged:
-        return ""
-    discrepant = f", {verdicts['DISCREPANT']} discrepant" if verdicts["DISCREPANT"] else ""
-    noun = "cell" if judged == 1 else "cells"
-    return f"{verdicts['REPRODUCED']} of {judged} measured {noun} reproduced{discrepant}"
-
-
 def why_not_run(tables: Iterable[TableResult]) -> list[tuple[str, int]]:
     """Why cells were not run, with how many each, the commonest first."""
     verdicts = (cell.verdict for table in tables for cell in table.cells)
@@ -160,12 +108,11 @@ def exit_code(boards: Sequence[Scoreboard]) -> int:
     result only where nothing waits for a run.
     """
     words = {word for board in boards for word in board.verdicts}
-    if "ERROR" in words:
+    if "FAILED" in words:
         return 2
-    if "DISCREPANT" in words or any(board.failed for board in boards):
+    if any(board.failed or board.discrepant for board in boards):
         return 1
     if any(board.has_results for board in boards):
         return 0
-    # Of cells without a result of ours, those with these words were recomputed.
-    recomputed = words & {"EXACT", "MISPRINT?", "INCONCLUSIVE"}
+    recomputed = any(board.recomputed for board in boards)
     return 0 if recomputed and not any(board.waiting for board in boards) else 3

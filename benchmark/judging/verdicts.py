@@ -27,7 +27,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..results import Verdict, VerdictWord
+from ..results import Detail, Verdict, word_of
 from ..stats.samples import Sample, describe
 from ..stats.spread import (
     MOST_TRIALS,
@@ -146,7 +146,7 @@ def _assessed(
     return assessed, [1.0 if one is None else next(adjusted) for one in assessed]
 
 
-def _words(cells: Sequence[JudgedCell], ratio: float) -> list[VerdictWord]:
+def _words(cells: Sequence[JudgedCell], ratio: float) -> list[Detail]:
     """The words if the paper spread `ratio` times as far as our trials wherever it prints none."""
     return [
         "INCONCLUSIVE" if one is None else _word(cell.margin, one, p)
@@ -154,7 +154,7 @@ def _words(cells: Sequence[JudgedCell], ratio: float) -> list[VerdictWord]:
     ]
 
 
-def _word(margin: float, one: Assessment, p_discrepant: float) -> VerdictWord:
+def _word(margin: float, one: Assessment, p_discrepant: float) -> Detail:
     # Half the width of the interval in which a replication's mean falls with 95 % probability.
     replication = one.half_width(0.975)
     rounding = one.farthest - abs(one.difference)
@@ -225,24 +225,22 @@ def _verdict(
     return Verdict(word, reason, one.difference, interval, needed)
 
 
-def _under(
-    verdict: Verdict, cell: JudgedCell, one: Assessment, words: Sequence[VerdictWord]
-) -> Verdict:
+def _under(verdict: Verdict, cell: JudgedCell, one: Assessment, words: Sequence[Detail]) -> Verdict:
     """A verdict that says how it hangs on a spread which the paper does not print."""
     known = replace(verdict, if_noisier=tuple(zip(RATIOS, words, strict=True)))
-    if verdict.word == "REPRODUCED":
+    if verdict.detail == "REPRODUCED":
         most = _stands_to(cell.margin, one)
         more = (
             "This stands as long as the paper's spread, which it does not print, is at most "
             f"{_floor(most)} times ours."
         )
         return replace(known, reason=f"{verdict.reason} {more}", stands_to=most)
-    if all(word == verdict.word for word in words):
+    if all(word_of(word) == verdict.word for word in words):
         return known
     changed = [
-        f"{word} if it is {ratio:g} times ours"
+        f"{word_of(word)} if it is {ratio:g} times ours"
         for ratio, word in zip(RATIOS, words, strict=True)
-        if word != verdict.word
+        if word_of(word) != verdict.word
     ]
     more = f"The paper's spread is not printed and taken to be ours; {', '.join(changed)}."
     return replace(known, reason=f"{verdict.reason} {more}")

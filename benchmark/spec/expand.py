@@ -40,7 +40,7 @@ from .settings import merge
 def expand_paper(raw: RawPaper, tables: tuple[Table, ...], file: Path) -> Paper:
     """The paper with its expanded tables."""
     profiles = {name: _profile(name, raw.profiles) for name in raw.profiles}
-    own = {**_shared(raw, Paper), "profiles": profiles}
+    own = {**_shared(raw, Paper), "profiles": profiles, "name": raw.name or raw.id}
     return Paper(**own, tables=tables, file=file)
 
 

@@ -154,6 +154,7 @@ class Claim:
     vague: the words of the text that have no sharp bound, where the expression gives them one.
     reading_of: the claim, of the same table, whose sentence this one reads in another way.
     every_trial: whether the text says it of each single trial, not of their mean.
+    headline: of a claim of abstract or conclusion, what it says as a clause (`it beats FedAvg`).
     """
 
     __pydantic_config__ = CLOSED
@@ -166,6 +167,7 @@ class Claim:
     vague: Text | None = None
     reading_of: Text | None = None
     every_trial: bool = False
+    headline: Text | None = None
 
 
 @dataclass(frozen=True)
@@ -341,6 +343,9 @@ class Paper:
     """A paper: its tables, profiles and the choices that hold for all of them.
 
     address: where it can be read, `https://doi.org/...` where it has a DOI.
+    name: as it calls its method, in short.
+    own, baselines: patterns of the rows of methods that it proposes, and of those that it compares
+    them with; leads are taken between the two.
     readings: the alternatives under which its cells are bound (`benchmark.spec.readings`).
     as_taken: the paper without these; None where there are none.
     """
@@ -355,8 +360,21 @@ class Paper:
     file: Path
     venue: str | None = None
     address: str | None = None
+    name: str = ""
+    own: tuple[str, ...] = ()
+    baselines: tuple[str, ...] = ()
     readings: tuple[str, ...] = ()
     as_taken: Paper | None = None
+
+    def is_baseline(self, row: str) -> bool:
+        """Whether a row, as `A|B`, is one of the methods that the paper compares its own with."""
+        parts = row.split("|")
+        patterns = (pattern.split("|") for pattern in self.baselines)
+        return any(
+            len(pattern) == len(parts)
+            and all(want in ("*", part) for want, part in zip(pattern, parts, strict=True))
+            for pattern in patterns
+        )
 
     def table(self, id: str) -> Table:
         """The table called `id` ("3", "B.14", "figure-4").

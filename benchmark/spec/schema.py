@@ -247,6 +247,9 @@ class RawPaper(Raw):
     year: Annotated[int, Field(ge=1900)]
     venue: Text | None = None
     address: Address | None = None
+    name: Text | None = None
+    own: Many[Text] = ()
+    baselines: Many[Text] = ()
     vocabulary: Many[Text] = ()
     experiment: Settings = Field(default_factory=dict)
     profiles: dict[Name, RawProfile]

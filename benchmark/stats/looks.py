@@ -12,20 +12,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-
-@dataclass(frozen=True)
-class Looks:
-    """When a claim was looked at.
-
-    Attributes:
-        counts: of paired trials at each look, rising; the last is this one.
-        declared: the number of trials that was declared before the first look.
-    """
-
-    counts: tuple[int, ...]
-    declared: int
+from .t_tests import LEVEL
 
 
 def shares(counts: Sequence[int], declared: int) -> list[float]:
@@ -46,11 +34,13 @@ def shares(counts: Sequence[int], declared: int) -> list[float]:
     return found
 
 
-def sequential_p(p_values: Sequence[float], shares: Sequence[float]) -> float:
-    """One p-value of all looks: the smallest p_k / share_k, at most 1.
+def reached(looks: Sequence[int], trials: int) -> tuple[int, float]:
+    """How many of some paired trials count, and the level of their intervals.
 
-    A look without a share counts as p = 1. Under the null hypothesis it is at most alpha with
-    probability at most the sum of alpha * share_k <= alpha.
+    looks: declared numbers of trials, rising. None declared, or none reached, counts all trials at
+    the whole level.
     """
-    spent = [p / share for p, share in zip(p_values, shares, strict=True) if share > 0]
-    return min(1.0, *spent) if spent else 1.0
+    found = [look for look in looks if look <= trials]
+    if not found:
+        return trials, 1 - LEVEL
+    return found[-1], 1 - LEVEL * shares(found, looks[-1])[-1]

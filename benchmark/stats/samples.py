@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .t_tests import t_quantile
 
-_EQUAL = 1e-9
+_EQUAL = 2e-7
 """Values that differ by less, in units of the largest or of one, differ by rounding alone."""
 
 

@@ -121,25 +121,24 @@ function filter() {
     paper.hidden = Boolean(words.length || narrowed) && !all("section.table:not([hidden])", paper).length;
   }
   form.found.textContent = words.length || narrowed ? `${shown} tables, ${cells} cells, ${found} claims` : "";
-  sort(form.order.value);
+  const kept = new URLSearchParams(new FormData(form)).toString();
+  const asked = words.length || narrowed;
+  if (asked || location.hash.startsWith("#find?")) history.replaceState(null, "", asked ? "#find?" + kept : location.pathname + location.search);
   document.documentElement.classList.toggle("everything", form.everything.checked);
 }
 
-// Words in the order of the list that they are chosen from; what has no number comes last.
-const ranks = all("option", form.word).map((one) => one.value);
-const orders = {
-  word: (row) => ranks.indexOf("claim " + row.className),
-  p: (row) => (row.dataset.p ? Number(row.dataset.p) : 2),
-  share: (row) => (row.dataset.share ? -Number(row.dataset.share) : 1),
-};
-function sort(order) {
-  const key = orders[order] ?? ((row) => row.position);
-  for (const list of all(".claims")) {
-    const rows = [...list.children];
-    rows.forEach((row, i) => { row.position ??= i; });
-    rows.sort((a, b) => key(a) - key(b) || a.position - b.position);
-    if (rows.some((row, i) => row !== list.children[i])) list.append(...rows);
-  }
+// A column is sorted by what stands here, or by what is printed where nothing does.
+const valueOf = (cell) => parseFloat((cell.querySelector(".here") ?? cell).textContent.replace("−", "-").replace(/[^0-9.eE+-]/g, ""));
+for (const head of all(".grid thead tr:last-child th")) {
+  head.classList.add("sortable");
+  head.addEventListener("click", () => {
+    const body = head.closest("table").tBodies[0], rows = [...body.rows];
+    const cells = [...head.parentElement.children], back = cells.length - cells.indexOf(head);
+    const key = (row) => { const value = valueOf(row.cells[row.cells.length - back]); return Number.isNaN(value) ? -Infinity : value; };
+    const down = head.dataset.sorted !== "down";
+    head.dataset.sorted = down ? "down" : "up";
+    body.append(...rows.sort((a, b) => (down ? 1 : -1) * (key(b) - key(a))));
+  });
 }
 form.addEventListener("input", filter);
 form.addEventListener("submit", (event) => { event.preventDefault(); filter(); });
@@ -151,6 +150,11 @@ addEventListener("keydown", (event) => {
   }
 });
 // A browser may keep what was typed when the page is loaded again.
-if (form.words.value || form.word.value || form.order.value || form.flagged.checked || form.everything.checked) filter();
+if (location.hash.startsWith("#find?")) {
+  for (const [name, value] of new URLSearchParams(location.hash.slice(6))) {
+    if (form[name].type === "checkbox") form[name].checked = true; else form[name].value = value;
+  }
+}
+if (form.words.value || form.word.value || form.flagged.checked || form.everything.checked) filter();
 // Not before: until then a browser goes to the place in the address by itself, and takes the focus.
 addEventListener("load", reveal);

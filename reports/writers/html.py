@@ -11,11 +11,11 @@ from jinja2 import Template
 from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup, escape
 
-from ...benchmark.judging.scoreboard import answer, scoreboard, why_not_run
+from ...benchmark.judging.scoreboard import scoreboard, why_not_run
 from ...benchmark.printable import printable
-from ...benchmark.results import Report, RunSummary, Series
+from ...benchmark.results import Report, RunSummary, Series, TableResult
 from ...benchmark.spec.fields import ADDRESS
-from .. import evidence, figures, layout, overview, specification_curve, strips
+from .. import answer_pictures, evidence, figures, layout, overview, specification_curve, strips
 from ..pages import page
 
 FILE = "report.html"
@@ -29,7 +29,6 @@ def render(reports: Sequence[Report]) -> str:
 @cache
 def _template() -> Template:
     names = {
-        "answer": answer,
         "layout": layout,
         "overview": overview,
         "specification_curve": specification_curve,
@@ -42,6 +41,11 @@ def _template() -> Template:
 def _word(word: str) -> Markup:
     """A verdict, the word on a claim or the status of a finding, as it looks everywhere."""
     return Markup('<span class="word {}">{}</span>').format(_css_class(word), word)
+
+
+def _badge(text: str, word: str) -> Markup:
+    """A word with its scope, as the word looks everywhere."""
+    return Markup('<span class="word {}">{}</span>').format(_css_class(word), text)
 
 
 def _css_class(word: str) -> str:
@@ -71,8 +75,24 @@ def _settings(run: RunSummary) -> Markup:
 
 def _picture(series: Series) -> str:
     """The address of a figure panel: the drawing itself."""
-    drawing = base64.b64encode(figures.svg(series).encode()).decode()
-    return f"data:image/svg+xml;base64,{drawing}"
+    return _address_of(figures.svg(series).encode())
+
+
+def _against(table: TableResult) -> str:
+    """The address of a table's picture, printed against ours; empty where it has none."""
+    return _address_of(answer_pictures.printed_against_ours(table))
+
+
+def _ratios(report: Report) -> str:
+    """The address of the picture of all claims; empty where none has a ratio."""
+    return _address_of(answer_pictures.claim_ratios(report))
+
+
+def _address_of(drawing: bytes) -> str:
+    """The drawing itself as an address; empty where there is none."""
+    if not drawing:
+        return ""
+    return f"data:image/svg+xml;base64,{base64.b64encode(drawing).decode()}"
 
 
 _FILTERS: dict[str, Callable[..., object]] = {
@@ -87,8 +107,12 @@ _FILTERS: dict[str, Callable[..., object]] = {
     "plural": layout.plural,
     "said": specification_curve.said,
     "settings": _settings,
-    "share_shown": evidence.share_shown,
-    "sort_p": evidence.p_shown,
+    "told": evidence.of_table,
+    "range": evidence.span,
+    "against": _against,
+    "marks": answer_pictures.marks,
+    "ratios": _ratios,
+    "badge": _badge,
     "word": _word,
 }
 _OF_LAYOUT = (

@@ -1,8 +1,8 @@
 """The report as JUnit XML, which CI systems show: one test case a cell and a claim.
 
-DISCREPANT is a failure and ERROR an error. So is a claim of which the opposite is shown, in whole
-or in part, at the published protocol. On a scaled run, which refutes nothing, it is skipped with
-its reason, as is all that decides nothing.
+DISCREPANT is a failure and FAILED an error. At the published protocol so are a table that says FAIL
+and a claim that says OPPOSITE. On a scaled run, which refutes nothing, these are skipped
+with their reason, as is all that decides nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .. import evidence, junit_xml, layout
 
 FILE = "report.junit.xml"
 
-_PASSED = ("REPRODUCED", "EXACT", "COMPATIBLE", "HOLDS")
+_PASSED = ("REPRODUCED", "HOLDS", "PASS")
 
 
 def render(reports: Sequence[Report]) -> str:
@@ -39,16 +39,21 @@ def _suite(report: Report, table: TableResult) -> ElementTree.Element:
                 ElementTree.SubElement(said, "property", name=what, value=printable(statement))
     for cell in table.cells:
         word = cell.verdict.word
-        _add(suite, layout.cell_name(cell), word, _reason(cell), word == "DISCREPANT")
+        refuted = cell.verdict.detail == "DISCREPANT"
+        _add(suite, layout.cell_name(cell), word, _reason(cell), refuted)
+    if table.cells:
+        failed = table.word == "FAIL" and not table.departures
+        why = "; ".join((table.reason, *evidence.of_table(table)))
+        _add(suite, "table", table.word, why, failed)
     for claim in table.claims:
-        refuted = claim.word in ("REVERSED", "PARTLY") and not table.departures
+        refuted = claim.word == "OPPOSITE" and not table.departures
         why = " ".join(filter(None, (claim.says, claim.reason, evidence.line(claim))))
         _add(suite, f"claim {claim.id}", claim.word, why, refuted)
     return suite
 
 
 def _add(suite: ElementTree.Element, name: str, word: str, why: str, failed: bool) -> None:
-    tag: junit_xml.Tag = "failure" if failed else "error" if word == "ERROR" else "skipped"
+    tag: junit_xml.Tag = "failure" if failed else "error" if word == "FAILED" else "skipped"
     junit_xml.add_case(suite, name, None if word in _PASSED else tag, f"{word}: {why}", word)
 
 

@@ -26,6 +26,15 @@ _SIGNS = {
     "[": "{[}", "]": "{]}", "*": "{*}", '"': r"\symbol{34}", "`": r"\symbol{96}",
     "\ufffd": "?",
 }  # fmt: skip
+_GREEK = {
+    "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "varepsilon", "ζ": "zeta",
+    "η": "eta", "θ": "theta", "κ": "kappa", "λ": "lambda", "μ": "mu", "ν": "nu", "ξ": "xi",
+    "π": "pi", "ρ": "rho", "σ": "sigma", "τ": "tau", "φ": "varphi", "χ": "chi", "ψ": "psi",
+    "ω": "omega", "Γ": "Gamma", "Δ": "Delta", "Θ": "Theta", "Λ": "Lambda", "Ξ": "Xi", "Π": "Pi",
+    "Σ": "Sigma", "Φ": "Phi", "Ψ": "Psi", "Ω": "Omega", "ℓ": "ell", "∞": "infty", "≤": "le",
+    "≥": "ge", "≠": "ne",
+}  # fmt: skip
+_SIGNS |= {letter: rf"$\{name}$" for letter, name in _GREEK.items()}
 
 
 def render(reports: Sequence[Report]) -> str:
@@ -97,7 +106,8 @@ def _printed(cell: CellResult | None) -> str:
 def _here(cell: CellResult | None) -> str:
     if cell is None:
         return ""
-    word = rf"{{\scriptsize {escape(cell.verdict.word)}}}"
+    compared = cell.verdict.word != "NOT COMPARED" or cell.mean is None
+    word = rf"{{\scriptsize {escape(cell.verdict.word)}}}" if compared else ""
     if cell.mean is None:
         return word
     return f"{escape(layout.number(cell.mean, layout.places(cell)))} {word}"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from ...benchmark.judging.scoreboard import Scoreboard, answer, scoreboard
+from ...benchmark.judging.scoreboard import Scoreboard, scoreboard
 from ...benchmark.results import CellResult, ClaimResult, Report, TableResult
-from .. import layout, overview, specification_curve
+from .. import evidence, layout, overview, specification_curve
 from .. import markdown_text as md
 from ..evidence import line
 
@@ -43,24 +43,25 @@ def _document(reports: Sequence[Report], depth: str) -> str:
 def _overview(boards: Sequence[Scoreboard]) -> list[str]:
     rows = []
     for one in boards:
-        told = [_counted(one, what) or "none" for what in ("verdicts", "claims", "findings")]
+        told = [
+            _counted(one, what) or "none" for what in ("tables", "claims", "verdicts", "findings")
+        ]
         rows.append([md.code(one.paper), one.profile, *told])
-    table = md.table(["paper", "profile", "cells", "claims", "audit"], rows)
+    table = md.table(["paper", "profile", "tables", "claims", "cells", "audit"], rows)
     return [
         "# fedrepro",
-        f"> **{md.escape(answer(boards))}**",
-        md.escape(overview.headline(boards)),
         _answers(boards),
+        md.escape(overview.caution(boards)),
         table,
     ]
 
 
 def _answers(boards: Sequence[Scoreboard]) -> str:
     """One sentence a paper."""
-    return "\n".join(f"- {md.code(board.paper)}: {md.escape(answer([board]))}" for board in boards)
+    return "\n".join(f"- **{md.escape(board.first.sentence)}**" for board in boards)
 
 
-def _counted(board: Scoreboard, what: Literal["verdicts", "claims", "findings"]) -> str:
+def _counted(board: Scoreboard, what: Literal["verdicts", "claims", "tables", "findings"]) -> str:
     return ", ".join(f"{n} {word}" for word, n in overview.counts([board], what).items())
 
 
@@ -68,17 +69,16 @@ def _paper(report: Report, depth: str) -> list[str]:
     board = scoreboard(report)
     blocks = [
         f"# {md.escape(report.title)}",
-        f"> **{md.escape(answer([board]))}**",
         f"{md.escape(report.authors)} ({report.year}) · "
         + (f"{md.address(report.address)} · " if report.address else "")
         + f"{md.code(report.paper)} · profile {md.code(report.profile)}"
         + (f" on {md.code(report.on)}" if report.on else "")
         + (f", series {report.series}" if report.series else ""),
-        md.escape(overview.headline([board])),
+        *_first(board),
     ]
     if depth == "overview":
         return [*blocks, _scoreboard(board)]
-    blocks += [_claims_overview(report, board), _scoreboard(board)]
+    blocks += [_tables(report), _scoreboard(board)]
     blocks += [_readings(report), _curves(report)]
     blocks += [_section(table, depth == "whole") for table in report.tables]
     blocks += [
@@ -89,6 +89,18 @@ def _paper(report: Report, depth: str) -> list[str]:
     return blocks
 
 
+def _first(board: Scoreboard) -> list[str]:
+    """The first lines of a report."""
+    first = board.first
+    lines = [f"- {md.escape(one)}" for one in (*first.evidence, *first.totals)]
+    run_on = f" {md.escape(f'({first.run_on})')}" if first.run_on else ""
+    return [
+        f"> **{md.escape(first.sentence)}**{run_on}",
+        "\n".join(lines),
+        md.escape(overview.caution([board])),
+    ]
+
+
 def _scoreboard(board: Scoreboard) -> str:
     counts = overview.counts([board], "verdicts")
     rows = [[word, str(count), layout.VERDICTS[word]] for word, count in counts.items()]
@@ -96,19 +108,18 @@ def _scoreboard(board: Scoreboard) -> str:
     return "## Scoreboard\n\n" + md.table(["verdict", "cells", "meaning"], rows)
 
 
-def _claims_overview(report: Report, board: Scoreboard) -> str:
-    claims = layout.all_claims(report)
-    if not claims:
-        return ""
+def _tables(report: Report) -> str:
+    """Every table with its word."""
     rows = [
-        [md.strong(claim.word), claim.says, line(claim), layout.title(table), claim.support]
-        for table, claim in claims
+        [
+            layout.title(one),
+            md.strong(layout.badge(report, one.word)),
+            "—" if not one.answers else layout.number(one.answers[0].retention.mean),
+            one.reason,
+        ]
+        for one in report.tables
     ]
-    header = ["by the trials", "claim", "evidence", "about", "by the printed numbers"]
-    counts = overview.counts([board], "claims")
-    words = [[word, layout.CLAIMS[word]] for word in layout.CLAIMS if word in counts]
-    meanings = md.details("What the words say", md.table(["word", "meaning"], words))
-    return f"## Claims: {_counted(board, 'claims')}\n\n{md.table(header, rows)}\n\n{meanings}"
+    return "## Tables\n\n" + md.table(["table", "word", "differences / printed", "why"], rows)
 
 
 def _readings(report: Report) -> str:
@@ -150,6 +161,10 @@ def _section(table: TableResult, with_trials: bool) -> str:
         f"## {md.escape(layout.title(table))}: {md.escape(table.title)}",
         f"{md.escape(layout.section(table))}.",
     ]
+    said = [f"{table.word}: {table.reason}", *evidence.of_table(table)]
+    if table.run_on:
+        said.append(f"run on {table.run_on}")
+    parts.append("\n".join(f"- {md.escape(one)}" for one in said))
     parts += [f"*{md.escape(note)}*" for note in table.notes]
     if table.cells:
         parts.append(_grid(table))
@@ -182,10 +197,12 @@ def _short(cell: CellResult | None) -> str:
     """Published value, reproduced mean, verdict."""
     if cell is None:
         return ""
+    word = cell.verdict.word
     if cell.mean is None:
-        return f"{layout.published(cell)} · {cell.verdict.word}"
+        return f"{layout.published(cell)} · {word}"
     mean = layout.number(cell.mean, layout.places(cell))
-    return f"{layout.published(cell)} → {mean} · {cell.verdict.word}"
+    shown = "" if word == "NOT COMPARED" else f" · {word}"
+    return f"{layout.published(cell)} → {mean}{shown}"
 
 
 def _cells(table: TableResult) -> str:
@@ -213,6 +230,8 @@ def _evidence(claims: tuple[ClaimResult, ...]) -> str:
         [
             md.code(claim.id),
             md.strong(claim.word),
+            claim.says,
+            line(claim),
             claim.reason,
             f"{claim.support}: {claim.support_reason}",
         ]
@@ -223,15 +242,13 @@ def _evidence(claims: tuple[ClaimResult, ...]) -> str:
             md.code(claim.id),
             comparison.text,
             f"{comparison.published_left} / {comparison.published_right}",
-            layout.number(comparison.mean, sign=True),
-            layout.span(comparison.interval, sign=True),
-            layout.p_value(comparison.p),
+            "—" if comparison.interval is None else evidence.span(comparison.interval, sign=True),
         ]
         for claim in claims
         for comparison in claim.comparisons
     ]
-    header = ["claim", "comparison", "published", "mean difference", "95 % interval", "p"]
-    whole = md.table(["claim", "word", "by the trials", "by the printed numbers"], said)
+    header = ["claim", "comparison", "published", "mean difference"]
+    whole = md.table(["claim", "word", "says", "trials", "why", "printed numbers"], said)
     return f"{whole}\n\n{md.table(header, rows)}"
 
 

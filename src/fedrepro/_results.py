@@ -9,7 +9,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fedrepro.benchmark.judging.scoreboard import answer, scoreboard
 from fedrepro.benchmark.results import CellResult, ClaimResult, Report, TableResult
 from fedrepro.benchmark.spec.printed import Printed
 
@@ -54,10 +53,28 @@ class Results:
         ]
         return _frame(rows)
 
+    @cached_property
+    def picture(self) -> pd.DataFrame:
+        """A row for each cell that is printed and measured: both, with our 95 % interval."""
+        cells = self.cells
+        return cells[cells["published"].notna() & cells["mean"].notna()][
+            ["paper", "table", "row", "column", "published", "mean", "low_95", "high_95"]
+        ]
+
+    def plot(self, table: str, form: str = "svg") -> bytes:
+        """A table's picture, published against here, as svg, png or pdf.
+
+        Raises `KeyError` for a table that is not in the report.
+        """
+        from fedrepro.reports.answer_pictures import printed_against_ours
+
+        by_id = {one.id: one for one in self.report.tables}
+        return printed_against_ours(by_id[table], form)
+
     @property
     def answer(self) -> str:
         """What was found, in one sentence."""
-        return answer([scoreboard(self.report)])
+        return self.report.first.sentence
 
     def write(self, out: Path | str) -> Path:
         """Writes the report in every format to a folder, and gives the path of its HTML.
@@ -121,22 +138,26 @@ def _cell_row(cell: CellResult) -> dict[str, Any]:
 
 
 def _claim_row(claim: ClaimResult) -> dict[str, Any]:
-    decisive = claim.decisive
-    low, high = (decisive.interval if decisive is not None else None) or (None, None)
+    answer = claim.answer
+    ours, ratio = answer.ours, answer.ratio
     return {
         "claim": claim.id,
         "says": claim.says,
         "holds": claim.holds,
+        "headline": claim.headline is not None,
         "printed": claim.support,
         "word": claim.word,
         "reason": claim.reason,
-        "p": claim.p,
-        "p_adjusted": claim.p_adjusted,
-        "comparisons": len(claim.comparisons),
-        "shown": claim.shown,
-        "opposite": claim.opposite,
-        "difference": None if decisive is None else decisive.mean,
-        "low_95": low,
-        "high_95": high,
-        "trials_needed": claim.trials_needed,
+        "comparisons": answer.comparisons,
+        "shown": answer.shown,
+        "opposite": answer.opposite,
+        "difference": None if ours is None else ours.mean,
+        "low_95": None if ours is None else ours.low,
+        "high_95": None if ours is None else ours.high,
+        "printed_difference": answer.printed,
+        "ratio": None if ratio is None else ratio.mean,
+        "ratio_low": None if ratio is None else ratio.low,
+        "ratio_high": None if ratio is None else ratio.high,
+        "trials": answer.trials,
+        "trials_as_stated": answer.trials_ahead,
     }

@@ -47,14 +47,14 @@ def test_flops_are_twice_the_multiply_adds_and_exact() -> None:
 @pytest.mark.parametrize(("depth", "printed"), [(18, "0.67"), (50, "1.42")])
 def test_flops_of_table_e22s_resnets_print_as_published(depth: int, printed: str) -> None:
     verdict = judge_analytic(cell(printed, "flops", resnet(depth), "G"))
-    assert verdict.word == "EXACT"
+    assert verdict.detail == "EXACT"
     assert verdict.working
 
 
 def test_flops_of_the_default_cnn_do_not_print_as_published_biases_counted_or_not() -> None:
     """Its strides were inferred from this very number, so that it is not convicted by them."""
     verdict = judge_analytic(cell("0.17", "flops", CNN, "G"))
-    assert verdict.word == "INCONCLUSIVE"
+    assert verdict.detail == "INCONCLUSIVE"
     assert "inferred" in verdict.reason
     assert verdict.difference == pytest.approx(0.164560256 - 0.17)
     assert "prints as 0.16, not 0.17" in verdict.reason
@@ -64,10 +64,10 @@ def test_flops_of_the_default_cnn_do_not_print_as_published_biases_counted_or_no
 
 def test_parameters_of_the_default_cnn_are_the_printed_2_4_million() -> None:
     assert recompute(cell("2.4", "parameters", CNN, "M")).value == Decimal("2.378304")
-    assert judge_analytic(cell("2.4", "parameters", CNN, "M")).word == "EXACT"
-    assert judge_analytic(cell("2378304", "parameters", CNN)).word == "EXACT"
-    assert judge_analytic(cell("2378305", "parameters", CNN)).word == "INCONCLUSIVE"
-    assert judge_analytic(cell("11176511", "parameters", resnet(18))).word == "MISPRINT?"
+    assert judge_analytic(cell("2.4", "parameters", CNN, "M")).detail == "EXACT"
+    assert judge_analytic(cell("2378304", "parameters", CNN)).detail == "EXACT"
+    assert judge_analytic(cell("2378305", "parameters", CNN)).detail == "INCONCLUSIVE"
+    assert judge_analytic(cell("11176511", "parameters", resnet(18))).detail == "MISPRINT?"
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,8 @@ def test_parameters_of_the_default_cnn_are_the_printed_2_4_million() -> None:
 )
 def test_communication_counted_from_messages_is_table_2s(method: str, published: str) -> None:
     verdict = judge_analytic(cell(published, "communication", federated(method)))
-    assert verdict.word == "EXACT", verdict
-    assert judge_analytic(cell("3ST", "communication", federated(method))).word == "MISPRINT?"
+    assert verdict.detail == "EXACT", verdict
+    assert judge_analytic(cell("3ST", "communication", federated(method))).detail == "MISPRINT?"
 
 
 def test_communication_of_clustered_methods_is_half_of_n_plus_one_times_fedavgs() -> None:
@@ -92,9 +92,9 @@ def test_communication_of_clustered_methods_is_half_of_n_plus_one_times_fedavgs(
 def test_communication_as_a_number_is_its_multiple_of_st(method: str, n: int, printed: str) -> None:
     experiment = federated(method, n_clusters=n)
     verdict = judge_analytic(cell(printed, "communication", experiment, ""))
-    assert verdict.word == "EXACT", verdict
+    assert verdict.detail == "EXACT", verdict
     assert f"for N = {n}: {printed} ST" in verdict.working
-    assert judge_analytic(cell("3", "communication", experiment, "")).word == "MISPRINT?"
+    assert judge_analytic(cell("3", "communication", experiment, "")).detail == "MISPRINT?"
 
 
 def test_communication_of_a_shared_encoder_is_cheaper_than_n_plus_one() -> None:
@@ -104,20 +104,20 @@ def test_communication_of_a_shared_encoder_is_cheaper_than_n_plus_one() -> None:
     slope, constant = text.removeprefix("(").removesuffix(")ST").split("N+")
     assert float(slope) < 1 < float(constant) < 2
     assert float(slope) + float(constant) == pytest.approx(2, abs=0.02)
-    assert judge_analytic(shared).word == "MISPRINT?"
+    assert judge_analytic(shared).detail == "MISPRINT?"
 
 
 def test_a_cell_that_cannot_be_recomputed_says_why() -> None:
-    assert judge_analytic(cell("≈ 23", None, CNN)).word == "NOT RUN"
-    assert judge_analytic(cell("—", "flops", {})).word == "NOT RUN"
+    assert judge_analytic(cell("≈ 23", None, CNN)).detail == "NOT RUN"
+    assert judge_analytic(cell("—", "flops", {})).detail == "NOT RUN"
     lacking = judge_analytic(cell("0.17", "flops", {}, "G"))
-    assert lacking.word == "ERROR"
+    assert lacking.detail == "ERROR"
     assert "encoder.name" in lacking.reason
     unknown = judge_analytic(cell("1", "flops", {**CNN, "encoder": {"name": "vit"}}))
-    assert unknown.word == "NOT RUN"
+    assert unknown.detail == "NOT RUN"
     assert "'vit' is not implemented" in unknown.reason
     words = judge_analytic(cell("few", "flops", CNN, "G"))
-    assert words.word == "ERROR"
+    assert words.detail == "ERROR"
 
 
 def test_an_unknown_formula_names_the_nearest() -> None:

@@ -50,9 +50,9 @@ def test_every_bound_cell_is_recomputed_or_says_why_not() -> None:
     for (table, row, _), cell in CELLS.items():
         verdict = judge_analytic(cell)
         foreign = table == "4" and row != "MFCL(TN)"
-        assert (verdict.word == "NOT RUN") == foreign, (cell.label, verdict.reason)
+        assert (verdict.detail == "NOT RUN") == foreign, (cell.label, verdict.reason)
         words = ("EXACT", "MISPRINT?", "INCONCLUSIVE", "NOT RUN")
-        assert verdict.word in words, (cell.label, verdict.reason)
+        assert verdict.detail in words, (cell.label, verdict.reason)
         assert not foreign or "Section 5.2" in verdict.reason
 
 
@@ -63,7 +63,7 @@ def test_a_count_is_told_and_judges_nothing(row: str) -> None:
     assert cell.printed.value is not None
     for count in (1e3, float(cell.printed.value)):
         beside = judge_analytic(cell, count)
-        assert beside.word == alone.word
+        assert beside.detail == alone.detail
         assert beside.reason.startswith(alone.reason + "; counted while")
         assert any(line.startswith("counted while") for line in beside.working)
 
@@ -71,7 +71,7 @@ def test_a_count_is_told_and_judges_nothing(row: str) -> None:
 @pytest.mark.parametrize("cell", CELLS.values(), ids=lambda cell: f"{cell.table}-{cell.label}")
 def test_no_reading_is_hidden_and_the_verdict_is_what_they_say(cell: Cell) -> None:
     verdict = judge_analytic(cell)
-    if verdict.word == "NOT RUN" or cell.printed.value is None:
+    if verdict.detail == "NOT RUN" or cell.printed.value is None:
         return
     found = recompute(cell)
     low, high = cell.printed.bounds
@@ -81,7 +81,7 @@ def test_no_reading_is_hidden_and_the_verdict_is_what_they_say(cell: Cell) -> No
         start = f"{'fits' if reading.fits else 'does not fit'}: {reading.name}"
         assert any(line.startswith(start) for line in verdict.working), reading.name
     fits = [reading.fits for reading in found.readings]
-    assert (verdict.word == "EXACT") == any(fits)
+    assert (verdict.detail == "EXACT") == any(fits)
     assert verdict.reason.startswith("under the reading '") == (any(fits) and not fits[0])
 
 
@@ -105,13 +105,13 @@ def test_end_to_end_bits_fit_when_divided_by_the_rate_and_not_as_eq_4_is_printed
     assert value_of(cell, "Eq. 4 divided by R") == weights * 2 * 32 * 3
     as_printed = Fraction(recompute(cell).readings[0].value)
     assert abs(as_printed - Fraction(weights * 2 * 32, 3)) < Fraction(1, 1000)
-    assert judge_analytic(cell).word == "EXACT"
+    assert judge_analytic(cell).detail == "EXACT"
     assert [r.fits for r in recompute(cell).readings] == [False, True]
 
 
 def test_of_the_end_to_end_totals_only_fedemas_on_resnet_50_fits_no_reading() -> None:
     words = {
-        (row, method): judge_analytic(find("3", f"{row}|{method}", "α (bits)")).word
+        (row, method): judge_analytic(find("3", f"{row}|{method}", "α (bits)")).detail
         for row in ("ResNet-18", "ResNet-50")
         for method in ("FedEMA", "FedSimCLR")
     }
@@ -124,9 +124,9 @@ def test_of_the_end_to_end_totals_only_fedemas_on_resnet_50_fits_no_reading() ->
 def test_bits_of_phase_1_of_resnet_18_do_not_fit_with_the_decoder_both_ways() -> None:
     cell = find("3", "ResNet-18|MFCL", "#bits (p1)")
     assert [r.value for r in recompute(cell).readings][1:] == [2 * 77_853 * 96]
-    assert judge_analytic(cell).word == "MISPRINT?"
+    assert judge_analytic(cell).detail == "MISPRINT?"
     one_way = (77_853 + 38_976) * 96
-    assert judge_analytic(reprinted(cell, f"{one_way}")).word == "MISPRINT?"
+    assert judge_analytic(reprinted(cell, f"{one_way}")).detail == "MISPRINT?"
 
 
 def test_bits_of_phase_1_fit_resnet_50s_own_first_layers_counted_with_torch() -> None:
@@ -140,7 +140,7 @@ def test_bits_of_phase_1_fit_resnet_50s_own_first_layers_counted_with_torch() ->
     weights = sum(v.numel() for layer in layers for v in layer.parameters())
     cell = find("3", "ResNet-50|MFCL", "#bits (p1)")
     assert value_of(cell, "Eq. 4 divided by R, network's own first layers") == weights * 2 * 96
-    assert judge_analytic(cell).word == "EXACT"
+    assert judge_analytic(cell).detail == "EXACT"
     assert "network's own first layers'" in judge_analytic(cell).reason
 
 
@@ -149,11 +149,11 @@ def test_representations_are_counted_before_the_pooling_and_differ_by_ten_on_res
     assert recompute(first).value == 32 * 32 * 64 * 5000 * 8
     assert judge_analytic(first).reason.startswith("recomputed as 2621440000")
     second = find("3", "ResNet-50|MFCL", "Rep. size")
-    assert judge_analytic(second).word == "MISPRINT?"
-    assert judge_analytic(reprinted(second, "52e7")).word == "EXACT"
+    assert judge_analytic(second).detail == "MISPRINT?"
+    assert judge_analytic(reprinted(second, "52e7")).detail == "EXACT"
     bits = find("3", "ResNet-50|MFCL", "#bits (p2)")
-    assert judge_analytic(bits).word == "EXACT"
-    assert judge_analytic(reprinted(bits, "50e10")).word == "MISPRINT?"
+    assert judge_analytic(bits).detail == "EXACT"
+    assert judge_analytic(reprinted(bits, "50e10")).detail == "MISPRINT?"
 
 
 @pytest.mark.parametrize("network", ["ResNet-18", "ResNet-50"])
@@ -169,7 +169,7 @@ def test_totals_of_mfcl_are_the_sum_of_both_phases(network: str) -> None:
 def test_traffic_on_vgg_counts_the_imagenet_networks_dense_layers() -> None:
     cell = find("15", "FedSimCLR", "α (bits)")
     assert value_of(cell, "Eqs. 4 and 5 divided by R") == 138_365_992 * 2 * 32 * 3 * 800
-    assert judge_analytic(cell).word == "EXACT"
+    assert judge_analytic(cell).detail == "EXACT"
 
 
 # --- memory and flops -------------------------------------------------------------------------
@@ -180,7 +180,7 @@ def test_memory_of_resnet_18s_client_module_is_eq_6_without_the_decoder() -> Non
         table: judge_analytic(find(table, row, "γ (Byte)"))
         for table, row in (("3", "ResNet-18|MFCL"), ("4", "MFCL(TN)"), ("15", "MFCL(TN)"))
     }
-    assert {verdict.word for verdict in verdicts.values()} == {"EXACT"}
+    assert {verdict.detail for verdict in verdicts.values()} == {"EXACT"}
     assert len({verdict.reason for verdict in verdicts.values()}) == 1
     by_hand = (2 * 38_976 + 2 * 32 * 32 * 64) * 128 * 4
     assert f"recomputed as {by_hand}," in verdicts["3"].reason
@@ -189,10 +189,10 @@ def test_memory_of_resnet_18s_client_module_is_eq_6_without_the_decoder() -> Non
 def test_flops_fit_nowhere_and_convict_no_print() -> None:
     cells = [cell for (_, _, column), cell in CELLS.items() if column == "β (FLOPs)"]
     verdicts = [judge_analytic(cell) for cell in cells]
-    judged = [verdict for verdict in verdicts if verdict.word != "NOT RUN"]
+    judged = [verdict for verdict in verdicts if verdict.detail != "NOT RUN"]
     assert len(judged) == 9
     for verdict in judged:
-        assert verdict.word == "INCONCLUSIVE"  # The paper has no formula for β.
+        assert verdict.detail == "INCONCLUSIVE"  # The paper has no formula for β.
         assert "no formula for β" in verdict.reason
 
 
@@ -281,7 +281,7 @@ def test_every_row_of_the_modules_follows_from_the_rule(
 ) -> None:
     cells = [cell for (of, _, _), cell in CELLS.items() if of == table]
     assert len(cells) == rows
-    assert {judge_analytic(cell).word for cell in cells} == {"EXACT"}
+    assert {judge_analytic(cell).detail for cell in cells} == {"EXACT"}
     assert f"{weights:,} weights" in judge_analytic(cells[-1]).working[1]
 
 
@@ -292,10 +292,10 @@ def test_a_missing_setting_and_a_method_without_equation_are_named() -> None:
     cell = find("3", "ResNet-18|MFCL", "γ (Byte)")
     without = {**cell.experiment, "costs": {}}
     lacking = judge_analytic(dataclasses.replace(cell, experiment=without))
-    assert lacking.word == "ERROR"
+    assert lacking.detail == "ERROR"
     assert "costs.images" in lacking.reason
     other = dataclasses.replace(cell, experiment=merge(cell.experiment, {"method": "heterofl"}))
-    assert judge_analytic(other).word == "NOT RUN"
+    assert judge_analytic(other).detail == "NOT RUN"
 
 
 ANY = find("3", "ResNet-18|MFCL", "Rep. size")
@@ -317,4 +317,4 @@ def test_a_verdict_is_exact_if_and_only_if_a_reading_prints_so(
     assert [r.value for r in found.readings] == [Decimal(value) for value in values]
     assert [r.fits for r in found.readings] == [low <= 2 * value <= high for value in values]
     exact = any(reading.fits for reading in found.readings)
-    assert (_judge_number(cell, found).word == "EXACT") == exact
+    assert (_judge_number(cell, found).detail == "EXACT") == exact

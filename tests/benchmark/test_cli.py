@@ -125,10 +125,10 @@ def test_a_terminal_shows_colours_and_no_other_sequence(monkeypatch: pytest.Monk
             return True
 
     for stream, shown in (
-        (Terminal(), "\x1b[31mERROR\x1b[0m"),
-        (io.StringIO(), "\ufffd[31mERROR\ufffd[0m"),
+        (Terminal(), "\x1b[31mFAILED\x1b[0m"),
+        (io.StringIO(), "\ufffd[31mFAILED\ufffd[0m"),
     ):
-        Output(stream).write("\x1b[31mERROR\x1b[0m \x1b[2J\x07\u202e\x9b")
+        Output(stream).write("\x1b[31mFAILED\x1b[0m \x1b[2J\x07\u202e\x9b")
         assert stream.getvalue() == f"{shown} \ufffd[2J\ufffd\ufffd\ufffd"
 
 
@@ -225,7 +225,7 @@ def test_recomputed_numbers_are_no_result_where_others_wait_for_a_run(
 ) -> None:
     places = ["--store", str(tmp_path / "store"), "--out", str(tmp_path / "out")]
     assert main(["report", "cpcfl", "--tables", "text-3.5,3", *places]) == 3
-    assert "EXACT" in capsys.readouterr().out
+    assert "REPRODUCED" in capsys.readouterr().out
     assert main(["report", "cpcfl", "--tables", "text-3.5", *places]) == 0
 
 
@@ -240,16 +240,17 @@ def test_what_is_stored_is_found_under_whichever_profile_it_was_run(
     for papers in (["cpcfl"], ["cpcfl", "fcl"], ["cpcfl", *chosen]):
         assert main(["report", *papers, *store, *out]) == 0
         shown = capsys.readouterr()
-        assert "cpcfl, profile smoke" in shown.out
+        assert "(smoke: digits, " in shown.out
         assert said in shown.err
     assert main(["show", "cpcfl", "3", *store]) == 0
     shown = capsys.readouterr()
-    assert "SCALED" in shown.out
+    assert " · smoke: " in shown.out
+    assert "\nrun on digits, " in shown.out
     assert said in shown.err
     for asked in (["cpcfl", "--profile", "reduced"], ["fcl"]):
         assert main(["report", *asked, *store, *out]) == 3
         shown = capsys.readouterr()
-        assert "profile reduced" in shown.out
+        assert "nothing was run that its headline claims are about" in shown.out
         assert said not in shown.err
 
 
@@ -261,7 +262,7 @@ def test_the_smoke_profile_goes_from_tables_to_a_report_and_is_never_called_repr
     assert main(arguments) == 0
     first = json.loads((tmp_path / "out" / "report.json").read_text())
     words = {cell["verdict"]["word"] for table in first["tables"] for cell in table["cells"]}
-    assert words == {"SCALED"}
+    assert words == {"NOT COMPARED"}
     assert all(len(cell["trials"]) == 2 for cell in first["tables"][0]["cells"])
 
     assert main(arguments) == 0

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from fedrepro.benchmark.claims.answer import ClaimAnswer
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.judging import comparison
 from fedrepro.benchmark.judging.comparison import Movement
@@ -25,6 +26,7 @@ from fedrepro.benchmark.results import (
 from fedrepro.cli import main
 from fedrepro.reports.regressions import lines
 
+FAILED = Verdict("ERROR", "r")
 OLD = (70.0, 71.0, 69.0, 70.5, 69.5)
 
 
@@ -48,7 +50,8 @@ def report(trials=OLD, *, word="SCALED", claim="HOLDS", source="1", rows=("A",),
         )
         for row in rows
     )
-    claims = (ClaimResult("c", "s", "h", "supported", "r", claim, "r", None, ()),)
+    answer = ClaimAnswer(claim, "r", "ratio", 1)
+    claims = (ClaimResult("c", "s", "h", None, "%", "supported", "r", answer, ()),)
     table = TableResult(
         "3", "t", "1", "empirical", "accuracy", "%", 2.0, "m", cells, claims, (), (), (), (), "cmd"
     )
@@ -83,7 +86,7 @@ def test_regressions_are_told_last_and_edited_files_once():
     movements = (
         Movement("value", "3: A @ x", "50", "40", -10.0, True, 2.0, ("a.py", "b.py")),
         Movement("value", "3: B @ x", "50", "51", 1.0, False, 2.0, ("b.py",)),
-        Movement("claim", "3: c", "HOLDS", "UNRESOLVED", regression=True),
+        Movement("claim", "3: c", "HOLDS", "OPEN", regression=True),
     )
     found = replace(comparison.check(comparison.recorded(report()), report()), movements=movements)
     told = list(lines(found, str.lower))
@@ -128,8 +131,8 @@ def test_only_seeds_of_both_are_compared():
 
 
 def test_a_lost_cell_is_a_regression_and_a_new_one_is_told():
-    (found,) = moved(report([None] * 5, word="ERROR", rows=("A",)))
-    assert (found.what, found.regression, found.after) == ("verdict", True, "ERROR")
+    (found,) = moved(report([None] * 5, word="ERROR"))
+    assert (found.what, found.regression, found.after) == ("verdict", True, "FAILED")
     both = report(rows=("A", "B"))
     (found,) = moved(report(), old=both)
     assert (found.where, found.after, found.regression) == ("3: B @ x", "absent", True)
@@ -140,18 +143,16 @@ def test_a_lost_cell_is_a_regression_and_a_new_one_is_told():
 @pytest.mark.parametrize(
     ("before", "after", "regression"),
     [
-        ("HOLDS", "UNRESOLVED", True),
-        ("UNRESOLVED", "REVERSED", True),
-        ("UNRESOLVED", "HOLDS", False),
-        ("UNRESOLVED", "PARTLY", True),
-        ("UNRESOLVED", "OPPOSITE HERE", True),
-        ("HOLDS", "NOT JUDGED", True),
-        ("PARTLY", "REVERSED", True),
-        ("PARTLY", "UNRESOLVED", False),
-        ("REVERSED", "PARTLY", False),
-        ("REVERSED", "OPPOSITE HERE", False),
-        ("OPPOSITE HERE", "REVERSED", False),
-        ("UNRESOLVED", "NOT JUDGED", False),
+        ("HOLDS", "SAME DIRECTION", True),
+        ("HOLDS", "NOT RUN", True),
+        ("SAME DIRECTION", "OPEN", True),
+        ("SAME DIRECTION", "HOLDS", False),
+        ("OPEN", "OPPOSITE", True),
+        ("ABSENT", "OPPOSITE", True),
+        ("OPEN", "HOLDS", False),
+        ("OPEN", "ABSENT", False),
+        ("OPEN", "NOT COMPARED", False),
+        ("OPPOSITE", "OPEN", False),
     ],
 )
 def test_a_claim_that_gets_worse_is_a_regression(before, after, regression):
@@ -209,7 +210,7 @@ def test_a_baseline_lies_in_its_folder_whatever_the_profile_is_called(tmp_path, 
         ("3", "no baseline"),
         (PLAIN | {"cells": []}, "no baseline: cells: "),
         (PLAIN | {"cells": {"3: A": 5}}, "no baseline: cells.3: A: "),
-        (PLAIN | {"cells": {"3: A": {"trials": "x", "verdict": "SCALED", "run": None}}}, "trials"),
+        (PLAIN | {"cells": {"3: A": {"trials": "x", "verdict": "OPEN", "run": None}}}, "trials"),
         (PLAIN | {"cells": {"3: A": {"trials": [1e999], "verdict": "E", "run": None}}}, "finite"),
         (PLAIN | {"sources": {"run": {"a.py": 5}}}, "no baseline: sources.a.py.0: "),
         ("[" * 100_000, "recursion limit"),
@@ -239,8 +240,41 @@ def test_a_baseline_with_sources_by_run_is_read(tmp_path):
     read = comparison.load(tmp_path / "b.json")
     assert read.sources == {"methods/a.py": ["1", "2"], "methods/b.py": ["0"]}
     for source, edited in (("1", ()), ("2", ()), ("3", ("methods/a.py",))):
-        (found,) = comparison.check(read, report([v - 3 for v in OLD], source=source)).movements
+        moves = comparison.check(read, report([v - 3 for v in OLD], source=source)).movements
+        (found,) = (one for one in moves if one.what == "value")
         assert found.files == edited
+
+
+def test_words_of_the_first_schema_are_not_held_against_those_of_now(tmp_path):
+    """It had other rules for them: its values are compared alone."""
+    cells = {place: cell | {"verdict": "SCALED"} for place, cell in PLAIN["cells"].items()}
+    old = PLAIN | {"schema": 1, "cells": cells, "claims": {"3: c": "PARTLY"}}
+    (tmp_path / "b.json").write_text(json.dumps(old))
+    read = comparison.load(tmp_path / "b.json")
+    assert comparison.check(read, report()).movements == ()
+    (found,) = comparison.check(read, report([v - 3 for v in OLD])).movements
+    assert (found.what, found.regression) == ("value", True)
+
+
+def test_a_cell_that_the_first_schema_had_and_that_is_lost_is_a_regression(tmp_path):
+    (tmp_path / "b.json").write_text(json.dumps(PLAIN | {"schema": 1}))
+    read = comparison.load(tmp_path / "b.json")
+    both = report(rows=("A", "B"))
+    lost = both.tables[0].cells[0], replace(both.tables[0].cells[1], trials=(), verdict=FAILED)
+    old = replace(read, cells={**read.cells, "3: B @ x": read.cells["3: A @ x"]})
+    for cells in (lost, lost[:1]):
+        now = replace(both, tables=(replace(both.tables[0], cells=cells),))
+        assert [one.where for one in comparison.check(old, now).regressions] == ["3: B @ x"]
+
+
+def test_a_report_of_the_first_schema_is_refused_in_a_line(tmp_path):
+    old = copy.deepcopy(REPORT)
+    claim = old["tables"][0]["claims"][0]
+    claim |= {"word": claim.pop("answer")["word"]}
+    (tmp_path / "report.json").write_text(json.dumps(old | {"schema": 1}))
+    with pytest.raises(FedreproError, match="schema 1") as caught:
+        comparison.read_reports(tmp_path / "report.json")
+    assert len(str(caught.value).splitlines()) == 1
 
 
 REPORT = json.loads(json.dumps(as_plain(report())))
@@ -270,7 +304,7 @@ def test_reports_differ_in_values_that_left_their_tolerance(tmp_path, capsys, tr
 
 
 def test_words_cells_and_claims_that_differ_are_told(tmp_path, capsys):
-    after = changed(verdict={"word": "ERROR"}, trials=[])
+    after = changed(verdict={"word": "FAILED"}, trials=[])
     after["tables"][0]["claims"][0]["id"] = "d"
     after["tables"][0]["cells"].append(REPORT["tables"][0]["cells"][0] | {"row": ["B"]})
     assert differing(tmp_path, REPORT, after) == 1
@@ -278,8 +312,8 @@ def test_words_cells_and_claims_that_differ_are_told(tmp_path, capsys):
         [one[name] for name in ("what", "where", "before", "after")]
         for one in json.loads(capsys.readouterr().out)
     ] == [
-        ["verdict", "p reduced 3: A @ x", "SCALED", "ERROR"],
-        ["verdict", "p reduced 3: B @ x", "absent", "SCALED"],
+        ["verdict", "p reduced 3: A @ x", "NOT COMPARED", "FAILED"],
+        ["verdict", "p reduced 3: B @ x", "absent", "NOT COMPARED"],
         ["claim", "p reduced 3: c", "HOLDS", "absent"],
         ["claim", "p reduced 3: d", "absent", "HOLDS"],
     ]

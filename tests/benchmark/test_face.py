@@ -68,7 +68,7 @@ def test_frames_are_long_and_can_be_judged_again(tmp_path: Path) -> None:
         for seed, value in enumerate([76.0, 77.0, float("nan"), 75.5])
     )
     found = fedrepro.judge("cpcfl", mine, protocol="full", note="n", audit=False)
-    assert len(found.trials) == 3 * 6  # single trials and their mean share them
+    assert len(found.trials) == 3 + 3  # of the mean, and of the printed trials of these seeds
     of_mean = found.trials[found.trials["column"] == "Mean ± SD"]
     assert dict(zip(of_mean["seed"], of_mean["value"], strict=True)) == {0: 76.0, 1: 77.0, 3: 75.5}
     cell = found.cells.set_index(["row", "column"]).loc["CP-CFL|SimCLR", "Mean ± SD"]

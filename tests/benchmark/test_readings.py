@@ -12,10 +12,8 @@ import pytest
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.judging.judge import judge
-from fedrepro.benchmark.judging.other_readings import claim_under
 from fedrepro.benchmark.judging.trials import load_trials
 from fedrepro.benchmark.planning.plan import Plan, make_plan
-from fedrepro.benchmark.results import ClaimResult, Comparison
 from fedrepro.benchmark.spec.choices import Alternative, Unstated
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.model import Claim, Margin, Paper, Readout
@@ -168,8 +166,8 @@ def test_a_reading_that_only_evaluates_is_judged_from_the_same_trials(
     assert (best.reading, best.mean) == ("best-round", pytest.approx(51.0))
     taken, other = report.universes
     assert (taken.readings, other.readings) == ((), ("best-round",))
-    assert taken.claims[0].difference == pytest.approx(22.5 - 32.5)
-    assert other.claims[0].difference == pytest.approx(51.0 - 40.5)
+    assert taken.claims[0].ours.mean == pytest.approx(22.5 - 32.5)
+    assert other.claims[0].ours.mean == pytest.approx(51.0 - 40.5)
 
 
 def test_a_report_says_which_readings_it_is_under(paper: Paper, stored: Store) -> None:
@@ -197,27 +195,6 @@ def test_a_reading_over_which_a_setting_wins_is_said_to_have_no_effect(
 
     assert effect()
     assert not effect(local_epochs=3)
-
-
-def test_a_claim_that_was_not_run_shows_no_difference_of_the_half_that_was() -> None:
-    half = Comparison("w", "", "", (3.0,), 3.0, (1.0, 5.0), 0.2, 0.8)
-    claim = ClaimResult("c", "says", "holds", "supported", "", "NOT RUN", "", None, (half,))
-    assert claim_under("3", claim).difference is None
-
-
-@pytest.mark.parametrize(
-    ("relation", "signed"), [(">", (3.0, (1.0, 5.0))), ("<", (-3.0, (-5.0, -1.0)))]
-)
-def test_a_claim_shows_its_weakest_comparison_above_zero_where_it_is_right(
-    relation: str, signed: tuple[float, tuple[float, float]]
-) -> None:
-    weak = Comparison("w", "", "", (3.0,), 3.0, (1.0, 5.0), 0.2, 0.8, relation)
-    strong = replace(weak, mean=9.0, p=0.01)
-    claim = ClaimResult(
-        "c", "says", "holds", "supported", "", "UNRESOLVED", "", 0.2, (strong, weak)
-    )
-    shown = claim_under("3", claim)
-    assert (shown.difference, shown.interval, shown.p) == (*signed, 0.2)
 
 
 HEAD = """

@@ -7,6 +7,10 @@ from typing import get_args
 
 import pytest
 
+from fedrepro.benchmark.claims.answer import ClaimAnswer
+from fedrepro.benchmark.judging.first_lines import FirstLines
+from fedrepro.benchmark.judging.leads import Lead
+from fedrepro.benchmark.judging.table_answer import TableAnswer
 from fedrepro.benchmark.open_choices import ChoiceResult, ReadingResult
 from fedrepro.benchmark.results import (
     AuditFinding,
@@ -16,6 +20,7 @@ from fedrepro.benchmark.results import (
     ClaimWord,
     Comparison,
     Departure,
+    Detail,
     Provenance,
     Report,
     RunSummary,
@@ -23,8 +28,8 @@ from fedrepro.benchmark.results import (
     TableResult,
     Universe,
     Verdict,
-    VerdictWord,
 )
+from fedrepro.benchmark.stats.intervals import Interval
 
 CHOICES = (
     ChoiceResult(
@@ -46,7 +51,7 @@ def cell(
     row: tuple[str, ...],
     column: tuple[str, ...],
     published: str,
-    word: VerdictWord,
+    detail: Detail,
     trials: tuple[float | None, ...] = (),
 ) -> CellResult:
     values = [value for value in trials if value is not None]
@@ -63,45 +68,50 @@ def cell(
         mean=mean,
         sd=1.0 if values else None,
         interval=None if mean is None else (mean - 2.0, mean + 2.0),
-        verdict=Verdict(word, f"because of {word.lower()}", difference=mean),
+        verdict=Verdict(detail, f"because of {detail.lower()}", difference=mean),
         run="abcdef0123456789" if values else None,
         command="fedrepro run toy --tables 3",
     )
 
 
+ANSWER = ClaimAnswer(
+    "HOLDS", "2 of 3 comparisons ahead, 1 behind.", "ratio", 3, shown=1, behind=1, opposite=1,
+    ours=Interval(3.0, 1.0, 5.0), printed=2.0, ratio=Interval(1.5, 0.5, 2.5), trials=2,
+    trials_ahead=1,
+)  # fmt: skip
+COMPARISONS = (
+    Comparison("A > B", "3", "1", ">", (2.0, 4.0), Interval(3.0, 1.0, 5.0)),
+    Comparison("A > C", "3", "2", ">", (1.0, -0.5), Interval(0.25, -2.0, 2.5)),
+    Comparison("A > D", "3", "2.5", ">", (-2.0, -4.0), Interval(-3.0, -5.0, -1.0)),
+)
+SEEN = TableAnswer(
+    "accuracy", "PASS", "seen", rows=4, columns=2, trials=2, retention=Interval(1.2, 0.9, 1.5),
+    correlation=0.95, reliability=0.8, spread_ratio=1.1, pairs=12, orderings=0.75,
+    orderings_in_a_trial=Interval(0.7, 0.6, 0.8), clear_pairs=6, clear_orderings=1.0,
+    relabelling_p=0.0417, rests_on="row FedAvg", without_it=0.6, least=0.6, most=1.3,
+    shown_in_80=3.0, joined=(("15|T = 40", "15|Best"),),
+)  # fmt: skip
+LEAD = Lead(
+    "CP-CFL", ("IFCA",), 2, printed=4.6, ours=Interval(-0.9, -9.0, 7.2), ahead=1, trials=2,
+    shown_in_80=11.0, baselines_ahead=("IFCA",),
+)  # fmt: skip
+
+
 def claim_that(word: ClaimWord) -> ClaimResult:
-    """A claim of three comparisons with everything that an engine may fill in."""
+    """A claim of three comparisons; without a value of ours where it was not run."""
+    reason = f"because of {word.lower()}"
+    answer = replace(ANSWER, word=word, reason=reason)
     return ClaimResult(
         id=word.lower().replace(" ", "-"),
         says=f"this claim is {word.lower()}",
         holds="'CP-CFL|*' > 'FedAvg|*'",
+        headline=None,
+        unit="%",
         support="supported",
         support_reason="by 32.67",
-        word=word,
-        reason=f"because of {word.lower()}",
-        p_adjusted=0.021,
-        comparisons=(
-            Comparison(
-                "A > B", "3", "1", (2.0, 4.0), 3.0, (1.0, 5.0), 0.004, 0.996,
-                superiority=1.0, p_t=0.003, p_sign=0.25,
-            ),
-            Comparison(
-                "A > C", "3", "2", (1.0, -0.5), 0.25, (-2.0, 2.5), 0.2, 0.8,
-                superiority=0.75, p_t=0.19, p_sign=0.5,
-            ),
-            Comparison(
-                "A > D", "3", "2.5", (-2.0, -4.0), -3.0, (-5.0, -1.0), 0.99, 0.01,
-                superiority=0.0, p_t=0.99, p_sign=0.99,
-            ),
-        ),
-        p=0.99,
-        p_reversed=0.03,
-        shown=1,
-        opposite=1,
-        looks=(5, 10),
-        declared=40,
-        trials_needed=24,
-    )  # fmt: skip
+        answer=ClaimAnswer(word, reason, "", 3) if word == "NOT RUN" else answer,
+        comparisons=COMPARISONS,
+    )
 
 
 @pytest.fixture(scope="session")
@@ -119,12 +129,9 @@ def report() -> Report:
         cell(("CP-CFL", "SimCLR"), ("15", "Best"), "77.10", "NOT RUN"),
         cell(("FedAvg", "<script>alert(1)</script>"), ("15", "T = 40"), "44.13", "ERROR"),
     )
-    comparison = Comparison(
-        "CP-CFL > FedAvg", "76.80", "44.13", (30.0, 31.5), 30.75, (25.0, 36.0), 0.0004, 0.9996
-    )
     claim = ClaimResult(
-        "beats", "CP-CFL beats FedAvg", "'CP-CFL|*' > 'FedAvg|*'", "supported", "by 32.67",
-        "HOLDS", "shown in 2 trials", 0.0004, (comparison,),
+        "beats", "CP-CFL beats FedAvg", "'CP-CFL|*' > 'FedAvg|*'", "it beats FedAvg", "%",
+        "supported", "by 32.67", ANSWER, COMPARISONS[:1],
     )  # fmt: skip
     curve = Series(
         "curves", "accuracy by round", "round", "accuracy (%)",
@@ -148,10 +155,12 @@ def report() -> Report:
             unit="%", margin=2.0, margin_reason="two SDs", cells=cells, claims=(claim,),
             departures=departures, unstated=(SHARED,), notes=("a note",), panels=panels,
             command=f"fedrepro run toy --tables {name}", findings=(finding,),
+            run_on="digits, 2 trials (paper: stl10)", word=word, answers=answers, leads=leads,
+            reason=f"because of {word.lower()}",
         )
-        for name, departures, panels in (
-            ("3", (SHARED, own), ()),
-            ("figure-4", (SHARED,), (curve, choices, counts, points, grid)),
+        for name, departures, panels, word, answers, leads in (
+            ("3", (SHARED, own), (), "PASS", (SEEN,), (LEAD,)),
+            ("figure-4", (SHARED,), (curve, choices, counts, points, grid), "NOT RUN", (), ()),
         )
     )  # fmt: skip
     run = RunSummary(
@@ -163,12 +172,16 @@ def report() -> Report:
     )  # fmt: skip
     title = "A toy & its paper"
     universes = (
-        Universe((), (ClaimUnder("3", "beats", "HOLDS", 30.75, (25.0, 36.0), 0.0004),)),
-        Universe(("best",), (ClaimUnder("3", "beats", "UNRESOLVED", 1.5, (-2.0, 5.0), 0.2),)),
-        Universe(("fresh",), (ClaimUnder("3", "beats", "NOT RUN", None, None, None),)),
+        Universe((), (ClaimUnder("3", "beats", "HOLDS", Interval(3.0, 1.0, 5.0), 2.0),)),
+        Universe(("best",), (ClaimUnder("3", "beats", "OPEN", Interval(1.5, -2.0, 5.0), 2.0),)),
+        Universe(("fresh",), (ClaimUnder("3", "beats", "NOT RUN", None, None),)),
     )
     return Report(
         "toy", title, "A. Author", 2023, "reduced", None, True, tables, (run,), provenance,
         choices=CHOICES, universes=universes,
         address="https://doi.org/10.1000/182",
+        first=FirstLines(
+            "Toy: it beats FedAvg, as printed.", "reduced: digits, 2 trials (paper: stl10)",
+            ("it beats FedAvg (table 3): yes",), ("tables: 1 pass", "of 2 claims 2 hold"),
+        ),
     )  # fmt: skip

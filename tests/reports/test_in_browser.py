@@ -38,15 +38,15 @@ def seen(page: Path, fragment: str) -> str:
 
 
 def test_a_link_to_a_claim_opens_it(page: Path) -> None:
-    document = seen(page, "#toy-table-3-opposite-here")
+    document = seen(page, "#toy-table-3-opposite")
     opened = re.findall(r'<details class="claim [^>]*id="([^"]*)"[^>]*open', document)
-    assert opened == ["toy-table-3-opposite-here"]
+    assert opened == ["toy-table-3-opposite"]
 
 
 def test_a_link_to_a_cell_opens_it_and_explains_its_verdict(page: Path) -> None:
     document = seen(page, "#toy-table-3-c1-1")
     assert re.findall(r'popovertarget="([^"]*)" class="shown"', document) == ["toy-table-3-c1-1"]
-    assert f"SCALED: {layout.VERDICTS['SCALED']}." in document
+    assert f"NOT COMPARED: {layout.VERDICTS['NOT COMPARED']}." in document
 
 
 def test_paper_shows_a_part_unless_everything_is_asked_for(page: Path, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ DROP = Movement(
     "value", CELL, "95.5", "71.2", -24.3, regression=True, tolerance=1.2, files=("methods/a.py",)
 )
 WITHIN = Movement("value", OTHER, "70", "70.1", 0.1, tolerance=1.0)
-LOST = Movement("claim", CLAIM, "HOLDS", "UNRESOLVED", regression=True)
+LOST = Movement("claim", CLAIM, "HOLDS", "OPEN", regression=True)
 THEN = Recorded("cpcfl", "reduced", None, "2026-11-01T10:00:00+00:00", "abc", "cpu", {}, {}, {})
 FOUND = BaselineCheck(THEN, (CELL, OTHER, CLAIM), (WITHIN, DROP, LOST), ())
 SOUND = replace(FOUND, movements=(WITHIN,))
@@ -42,7 +42,7 @@ def test_what_regressed_is_a_failure_with_its_sentence_and_the_rest_passes() -> 
     assert said.endswith("again: fedrepro regress cpcfl")
     assert found["cpcfl.reduced.regress.3 B @ T = 100"] == []
     (claim,) = found["cpcfl.reduced.regress.4-1 claim beats"]
-    assert claim.get("message", "").startswith("4.1: beats: claim HOLDS -> UNRESOLVED")
+    assert claim.get("message", "").startswith("4.1: beats: claim HOLDS -> OPEN")
 
 
 def test_suites_count_their_failures() -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from fedrepro.benchmark.results import ClaimUnder, Report, Universe
+from fedrepro.benchmark.stats.intervals import Interval
 from fedrepro.reports.specification_curve import HEIGHT, curves, draw, names, said
 from fedrepro.reports.writers import html, markdown
 
@@ -21,9 +22,9 @@ def marks(drawing: str) -> list[float]:
 
 def test_a_claim_is_above_the_line_where_it_is_right() -> None:
     under = [
-        ClaimUnder("3", "c", "HOLDS", 4.0, (1.0, 7.0), 0.01),
-        ClaimUnder("3", "c", "REVERSED", -2.0, (-3.0, -1.0), 0.99),
-        ClaimUnder("3", "c", "NOT RUN", None, None, None),
+        ClaimUnder("3", "c", "HOLDS", Interval(4.0, 1.0, 7.0), 5.0),
+        ClaimUnder("3", "c", "OPPOSITE", Interval(-2.0, -3.0, -1.0), 5.0),
+        ClaimUnder("3", "c", "NOT RUN", None, None),
     ]
     up, down = marks(str(draw(under)))
     assert up > 0 > down
@@ -34,7 +35,7 @@ def test_a_claim_is_above_the_line_where_it_is_right() -> None:
 
 def test_claims_that_hang_on_a_reading_come_first(report: Report) -> None:
     (one,) = curves(report)
-    assert one.words == {"HOLDS": "1", "UNRESOLVED": "2", "NOT RUN": "3"}
+    assert one.words == {"HOLDS": "1", "OPEN": "2", "NOT RUN": "3"}
     assert not one.is_stable
     same = tuple(Universe(u.readings, report.universes[0].claims) for u in report.universes)
     assert curves(replace(report, universes=same))[0].is_stable
@@ -46,7 +47,7 @@ def test_universes_are_named_by_their_readings(report: Report) -> None:
 
 def test_a_claim_that_was_not_compared_has_a_word_alone(report: Report) -> None:
     first, _, last = (universe.claims[0] for universe in report.universes)
-    assert said(first) == "HOLDS: +30.75 [+25.00, +36.00]"
+    assert said(first) == "HOLDS: +3.00 [+1.00, +5.00]"
     assert said(last) == "NOT RUN"
 
 

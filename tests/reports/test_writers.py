@@ -5,13 +5,14 @@ import re
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
+from typing import get_args
 from xml.etree import ElementTree
 
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from fedrepro.benchmark.judging.scoreboard import scoreboard, why_not_run
-from fedrepro.benchmark.results import Report, VerdictWord
+from fedrepro.benchmark.judging.scoreboard import exit_code, scoreboard, why_not_run
+from fedrepro.benchmark.results import ClaimWord, Detail, Report, TableWord
 from fedrepro.methods.registry import names_in
 from fedrepro.reports import overview
 from fedrepro.reports.writers import csv as csv_format
@@ -21,10 +22,10 @@ from fedrepro.reports.writers import junit, latex, trials
 ROOT = Path(__file__).parents[2]
 
 
-def with_words(report: Report, words: tuple[VerdictWord, ...]) -> Report:
+def with_words(report: Report, words: tuple[Detail, ...]) -> Report:
     cell = report.tables[0].cells[0]
     cells = tuple(
-        replace(cell, row=(word,), verdict=replace(cell.verdict, word=word)) for word in words
+        replace(cell, row=(word,), verdict=replace(cell.verdict, detail=word)) for word in words
     )
     return replace(report, tables=(replace(report.tables[0], cells=cells),))
 
@@ -65,14 +66,42 @@ def test_a_line_of_csv_says_how_many_files_were_edited_since(
 
 
 def test_junit_fails_what_is_discrepant_and_skips_what_decides_nothing(report: Report) -> None:
-    words: tuple[VerdictWord, ...] = (
-        "REPRODUCED", "EXACT", "COMPATIBLE", "DISCREPANT", "ERROR", "SCALED", "NOT RUN",
-        "INCONCLUSIVE", "SHIFTED",
+    words: tuple[Detail, ...] = (
+        "REPRODUCED", "EXACT", "DISCREPANT", "MISPRINT?", "ERROR", "SCALED", "DESCRIPTIVE",
+        "NOT RUN", "INCONCLUSIVE", "COMPATIBLE", "SHIFTED",
     )  # fmt: skip
     found = outcomes(with_words(report, words))
     assert [found[f"{word} · 15 T = 40"] for word in words] == [
-        *["passed"] * 3, "failure", "error", *["skipped"] * 4,
+        *["passed"] * 2, *["failure"] * 2, "error", *["skipped"] * 6,
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("scaled", [True, False])
+def test_junit_fails_what_is_not_seen_at_the_published_protocol_alone(
+    worded: Report, scaled: bool
+) -> None:
+    table = replace(worded.tables[0], departures=worded.tables[0].departures if scaled else ())
+    refuting = "skipped" if scaled else "failure"
+    words: dict[TableWord, str] = {"PASS": "passed", "OPEN": "skipped", "FAIL": refuting}
+    for word, expected in words.items():
+        shown = replace(worded, tables=(replace(table, word=word),))
+        assert outcomes(shown)["table"] == expected, word
+        if expected != "passed":
+            assert f"{word}: because of pass; differences 1.2" in junit.render([shown])
+    claims: tuple[ClaimWord, ...] = get_args(ClaimWord)
+    found = outcomes(replace(worded, tables=(table,)))
+    expected_of = {"HOLDS": "passed", "OPPOSITE": refuting, "ABSENT": refuting}
+    for claim in claims:
+        name = f"claim {claim.lower().replace(' ', '-')}"
+        assert found[name] == expected_of.get(claim, "skipped"), claim
+
+
+def test_a_failed_table_fails_the_command_at_the_published_protocol_alone(report: Report) -> None:
+    fails = replace(report, tables=(replace(report.tables[0], word="FAIL", cells=()),))
+    has = replace(scoreboard(report), verdicts={}, failed=())
+    for scaled, code in ((True, 0), (False, 1)):
+        board = scoreboard(replace(fails, scaled=scaled))
+        assert exit_code([replace(has, discrepant=board.discrepant)]) == code
 
 
 def test_junit_counts_what_it_holds(report: Report) -> None:
@@ -120,10 +149,32 @@ def test_the_published_schema_is_that_of_the_results() -> None:
     assert published == json_format.schema(), "run python -m fedrepro.reports.writers.json"
 
 
+def test_a_report_in_json_has_the_numbers_of_every_answer(report: Report) -> None:
+    document = json.loads(json_format.render([report]))
+    assert document["schema"] == 2
+    assert document["first"]["sentence"] == report.first.sentence
+    table = document["tables"][0]
+    (answer,), (lead,) = table["answers"], table["leads"]
+    assert table["run_on"] == "digits, 2 trials (paper: stl10)"
+    assert answer["retention"] == {"mean": 1.2, "low": 0.9, "high": 1.5}
+    assert (answer["orderings"], answer["relabelling_p"]) == (0.75, 0.0417)
+    assert lead["ours"] == {"mean": -0.9, "low": -9.0, "high": 7.2}
+    (claim,) = table["claims"]
+    assert claim["answer"]["ratio"] == {"mean": 1.5, "low": 0.5, "high": 2.5}
+
+
 def test_the_schema_holds_the_report_and_refuses_another_word(report: Report) -> None:
     kind = TypeAdapter(Report)
     document = json.loads(json_format.render([report]))
     assert kind.validate_json(json.dumps(document)) == report
-    document["tables"][0]["cells"][0]["verdict"]["word"] = "MAYBE"
-    with pytest.raises(ValidationError):
-        kind.validate_json(json.dumps(document))
+    for spoilt in ("table", "cell", "claim"):
+        document = json.loads(json_format.render([report]))
+        table = document["tables"][0]
+        if spoilt == "table":
+            table["word"] = "MAYBE"
+        elif spoilt == "cell":
+            table["cells"][0]["verdict"]["detail"] = "MAYBE"
+        else:
+            table["claims"][0]["answer"]["word"] = "MAYBE"
+        with pytest.raises(ValidationError):
+            kind.validate_json(json.dumps(document))

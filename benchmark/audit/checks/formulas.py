@@ -75,7 +75,7 @@ def check(paper: Paper) -> Iterator[Finding]:
         working = verdict.working[-2:] if many else verdict.working
         # A fit under another reading than the stated one shows only that the print is possible.
         off, half = verdict.difference, float(cell.printed.half_unit)
-        fits = verdict.word == "EXACT" and off is not None and abs(off) <= half
+        fits = verdict.detail == "EXACT" and off is not None and abs(off) <= half
         elsewhere = ""
         recomputed = found[key_of(cell)]
         fitting = [one for one in recomputed.readings if one.fits]

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from textwrap import shorten
 
-from fedrepro.benchmark.judging.scoreboard import Scoreboard, answer, exit_code, scoreboard
+from fedrepro.benchmark.judging.scoreboard import Scoreboard, exit_code, scoreboard
 from fedrepro.benchmark.planning.plan import Plan
 from fedrepro.benchmark.results import Report
 from fedrepro.benchmark.spec.settings import PRECISION
@@ -17,6 +17,7 @@ from fedrepro.benchmark.store.files import path_segment
 from fedrepro.benchmark.store.store import Store
 from fedrepro.commands._options import execution_options
 from fedrepro.commands._terminal import complain, folded, paint
+from fedrepro.reports import overview
 
 _REASONS = 5
 _SENTENCE = 300
@@ -84,25 +85,24 @@ def folder_of_all(profile: str) -> Path:
 
 
 def _print_scoreboard(board: Scoreboard) -> None:
-    """The answer, counts by word, why cells were not run, and what a scaled run cannot say."""
-    print(f"{board.paper}, profile {board.profile}" + (f" on {board.on}" if board.on else ""))
-    print(folded(f"  {answer([board])}", 4))
-    for said in filter(None, (board.external, board.earlier, board.unprotected)):
+    """The first lines, why cells were not run, and which trials failed."""
+    first = board.first
+    print(folded(first.sentence + (f" ({first.run_on})" if first.run_on else ""), 2))
+    for said in (*first.evidence, *first.totals):
         print(folded(f"  {said}", 4))
-    print(folded("  cells:  " + _counted(board.verdicts), 10))
-    print(folded("  claims: " + (_counted(board.claims) or "none"), 10))
+    print(folded("  cells: " + _counted(board.verdicts), 4))
     for reason, n in list(board.reasons.items())[:_REASONS]:
-        print(
-            folded(f"  NOT RUN, {n} cell{'' if n == 1 else 's'}: {shorten(reason, _SENTENCE)}", 4)
-        )
+        cells = f"{n} cell{'' if n == 1 else 's'}"
+        print(folded(f"  NOT RUN, {cells}: {shorten(reason, _SENTENCE)}", 4))
     if len(board.reasons) > _REASONS:
-        print(folded(f"  NOT RUN, {len(board.reasons) - _REASONS} more reasons: see the report", 4))
+        print(f"  NOT RUN, {len(board.reasons) - _REASONS} more reasons: see the report")
     for failed in board.failed[:_REASONS]:
         print(folded(f"  FAILED, {shorten(failed, _SENTENCE)}", 4))
     if len(board.failed) > _REASONS:
-        print(folded(f"  FAILED, {len(board.failed) - _REASONS} more trials: see the report", 4))
-    if board.scaled and not board.external:
-        print(folded("  scaled numbers are shown for comparison and never count as reproduced", 4))
+        print(f"  FAILED, {len(board.failed) - _REASONS} more trials: see the report")
+    caution = overview.caution([board])
+    if caution:
+        print(folded(f"  {caution}", 4))
 
 
 def _counted(words: Mapping[str, int]) -> str:

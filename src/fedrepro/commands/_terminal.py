@@ -16,11 +16,10 @@ from fedrepro.benchmark.printable import printable
 from fedrepro.methods import registry
 
 _COLOURS = {
-    "REPRODUCED": 32, "EXACT": 32, "HOLDS": 32, "supported": 32, "consistent": 32,
-    "DISCREPANT": 31, "ERROR": 31, "REVERSED": 31, "REGRESSED": 31, "contradicted": 31,
-    "inconsistent": 31, "missing": 31, "damaged": 31,
-    "SHIFTED": 33, "MISPRINT?": 33, "INCONCLUSIVE": 33, "UNRESOLVED": 33, "undecidable": 33,
-    "PARTLY": 33, "OPPOSITE HERE": 36,
+    "REPRODUCED": 32, "HOLDS": 32, "PASS": 32, "supported": 32, "consistent": 32,
+    "DISCREPANT": 31, "OPPOSITE": 31, "FAIL": 31, "FAILED": 31, "REGRESSED": 31,
+    "contradicted": 31, "inconsistent": 31, "missing": 31, "damaged": 31,
+    "INCONCLUSIVE": 33, "OPEN": 33, "ABSENT": 33, "undecidable": 33, "SAME DIRECTION": 36,
 }  # fmt: skip
 _OWN = re.compile("(\x1b\\[(?:0|31|32|33|36)m)")
 """The only sequences that `paint` writes."""

@@ -22,7 +22,7 @@ from fedrepro.commands._options import (
     folder,
     specs,
 )
-from fedrepro.commands._terminal import paint
+from fedrepro.commands._terminal import complain, paint
 from fedrepro.reports import regressions
 
 HELP = "run a profile and compare it with the recorded baseline"
@@ -115,6 +115,8 @@ def _one(
 
     clock, path = perf_counter(), _place(paper, given)
     baseline = None if given.record else comparison.load(path)
+    if baseline is not None and baseline.schema < comparison.SCHEMA:
+        complain(f"{path} is of older rules: values are compared, not words; record it again")
     plan = make_plan(paper, given.profile, on=given.on)
     store = store_at(given.store)
     trials = load_trials(plan, store, trained(plan, store, given))

@@ -1,0 +1,195 @@
+"""Tables and leads of a plan, from the trials of its cells."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..claims.nodes import CellKey, key_of
+from ..metrics import metric as facts_of
+from ..planning.plan import PlannedCell
+from ..spec.model import Cell, Paper, Table
+from ..stats.looks import reached
+from .leads import Lead, lead
+from .observed import (
+    Column,
+    Observed,
+    columns_of,
+    distinct,
+    first_trials,
+    is_compared,
+    once,
+    paired_seeds,
+    pattern_of,
+)
+from .table_answer import TableAnswer, TableWord, answer_table
+
+Trials = Mapping[CellKey, Mapping[int, float]]
+"""By cell and seed."""
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What trials say of a table.
+
+    Attributes:
+        word: by the table's first metric that is compared.
+        reason: one sentence.
+        answers: by metric, the first decides.
+        leads: of the own methods, by that metric.
+    """
+
+    word: TableWord
+    reason: str
+    answers: tuple[TableAnswer, ...] = ()
+    leads: tuple[Lead, ...] = ()
+
+
+def observed(cells: Sequence[PlannedCell], trials: Trials) -> list[Observed]:
+    """The printed cells that have trials; cells with equal trials read the same runs."""
+    return [
+        Observed(one.cell, found, _source(found), float(one.cell.printed.value))
+        for one in cells
+        if (found := trials.get(key_of(one.cell))) and one.cell.printed.value is not None
+    ]
+
+
+def _source(trials: Mapping[int, float]) -> Hashable:
+    return tuple((seed, round(trials[seed], 6)) for seed in sorted(trials))
+
+
+def answer(
+    table: Table,
+    paper: Paper,
+    cells: Sequence[Observed],
+    lacking: Mapping[CellKey, str],
+    looks: Sequence[int] = (),
+) -> Answered:
+    """What trials say of a table.
+
+    Args:
+        table: of the paper.
+        paper: names own methods and baselines.
+        cells: of the table, those that have trials.
+        lacking: by cell of the table without all of its trials, why.
+        looks: declared numbers of trials.
+    """
+    printed = [one for one in table.cells if is_compared(one)]
+    if not printed:
+        return Answered("NOT COMPARED", "It prints no numbers that trials could be held against.")
+    if not any(is_compared(one.cell) for one in cells):
+        whys = dict.fromkeys(lacking[key_of(one)] for one in printed if key_of(one) in lacking)
+        return Answered("NOT RUN", next(iter(whys), "Nothing of it was selected."))
+    found: list[tuple[TableAnswer, tuple[Lead, ...]]] = []
+    metrics = dict.fromkeys(one.metric for one in printed)
+    for name in sorted(metrics, key=lambda one: one != table.metric):
+        own = [one for one in cells if one.cell.metric == name]
+        whole = _answered(name, own, table, paper, looks)
+        if whole is not None:
+            found.append(whole)
+        elif not found:
+            return Answered("OPEN", f"Of its first metric, {name}, no two rows have paired trials.")
+    first, leads = found[0]
+    word, reason = first.word, first.reason
+    incomplete = _incomplete(printed, cells, first, lacking)
+    if incomplete:
+        word, reason = "OPEN", incomplete
+    elif any(one.ours.lies_below(0.0) for one in leads):
+        reason += " The own method is shown behind the best baseline."
+    return Answered(word, reason, tuple(one for one, _ in found), leads)
+
+
+def _incomplete(
+    printed: Sequence[Cell],
+    cells: Sequence[Observed],
+    first: TableAnswer,
+    lacking: Mapping[CellKey, str],
+) -> str | None:
+    """Why a table is not answered as a whole: rows without trials, or trials that failed.
+
+    Columns of which nothing was run are left out of the table.
+    """
+    there = {key_of(one.cell) for one in cells}
+    shown = {one.cell.column for one in cells if is_compared(one.cell)}
+    wanted = [one for one in printed if one.metric == first.metric and one.column in shown]
+    rows = {one.row for one in wanted}
+    absent = {one.row for one in wanted if key_of(one) not in there}
+    if absent:
+        return f"{len(rows) - len(absent)} of {len(rows)} rows have all their trials."
+    for one in wanted:
+        if key_of(one) in lacking:
+            return f"Fewer trials than planned: {one.label}: {lacking[key_of(one)].rstrip('.')}."
+    return None
+
+
+def _answered(
+    name: str | None,
+    cells: Sequence[Observed],
+    table: Table,
+    paper: Paper,
+    looks: Sequence[int],
+) -> tuple[TableAnswer, tuple[Lead, ...]] | None:
+    """The answer by one metric with the leads; None where nothing can be compared."""
+    columns = once(list(columns_of(cells).items()))
+    every = [one for column in columns.cells.values() for one in column.values()]
+    seeds = paired_seeds(every) if every else []
+    n, level = reached(looks, len(seeds))
+    if n < 2:
+        return None
+    kept = {label: first_trials(one, seeds[:n]) for label, one in columns.cells.items()}
+    found = answer_table(
+        name or "",
+        pattern_of(kept),
+        margin=0.0 if table.margin is None else float(table.margin.value),
+        printed_variance=printed_variance(table, paper, name),
+        level=level,
+        joined=columns.joined,
+    )
+    led = list((kept if looks else columns.cells).values())
+    return None if found is None else (found, _leads(name, led, paper, level))
+
+
+def pooled(tables: Mapping[str, Sequence[Observed]]) -> TableAnswer | None:
+    """All tables of the metric that most cells have, together; None without any."""
+    every = [one.cell.metric for cells in tables.values() for one in cells]
+    if not every:
+        return None
+    name = max(dict.fromkeys(every), key=every.count)
+    columns = distinct(
+        {
+            table: columns_of([one for one in cells if one.cell.metric == name])
+            for table, cells in tables.items()
+        }
+    )
+    if not columns.cells:
+        return None
+    pattern = pattern_of(columns.cells)
+    return answer_table(name or "", pattern) if pattern.n > 1 else None
+
+
+def _leads(
+    name: str | None, columns: Sequence[Column], paper: Paper, level: float
+) -> tuple[Lead, ...]:
+    """The own methods' leads; none by a metric of which nobody said whether more is better."""
+    metric = facts_of(name)
+    if metric is None:
+        return ()
+    found = (
+        lead(columns, own, paper.is_baseline, lower_is_better=metric.lower_is_better, level=level)
+        for own in paper.own
+    )
+    return tuple(one for one in found if one is not None)
+
+
+def printed_variance(table: Table, paper: Paper, metric: str | None) -> float | None:
+    """The variance of one printed number: of the table's spreads, or of those that it borrows."""
+    for other in (table, *map(paper.table, table.sd_from)):
+        spreads = [
+            float(cell.printed.sd) ** 2
+            for cell in other.cells
+            if cell.printed.sd is not None and cell.metric == metric
+        ]
+        if spreads:
+            runs = (other.sd_runs or 1) if other is table else 1
+            return sum(spreads) / len(spreads) / runs
+    return None

@@ -1,0 +1,106 @@
+"""The paper's own method against the best printed baseline of each column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..stats.intervals import TIE, Interval, detectable, t_interval
+from .observed import Column, paired_seeds
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Lead:
+    """How far the own method is ahead; above zero is better.
+
+    Attributes:
+        own: label of the own method's row.
+        against: labels of the baselines that are printed best in some column.
+        columns: how many are averaged.
+        printed: mean printed lead.
+        ours: mean lead over trials.
+        ahead: in how many trials the own method is ahead.
+        trials: how many there are.
+        shown_in_80: the lead that this many trials show in 80 %.
+        baselines_ahead: baselines that are shown ahead of the own method here.
+    """
+
+    own: str
+    against: tuple[str, ...]
+    columns: int
+    printed: float
+    ours: Interval
+    ahead: int
+    trials: int
+    shown_in_80: float | None
+    baselines_ahead: tuple[str, ...]
+
+
+def lead(
+    columns: Sequence[Column],
+    own: str,
+    is_baseline: Callable[[str], bool],
+    *,
+    lower_is_better: bool = False,
+    level: float = 0.95,
+) -> Lead | None:
+    """The lead over all columns that have the own method and a baseline; None without any.
+
+    Args:
+        columns: those of the same runs once.
+        own: label of a row.
+        is_baseline: whether a label is that of a baseline.
+        lower_is_better: turns differences round.
+        level: of the intervals.
+    """
+    sign = -1.0 if lower_is_better else 1.0
+    both = [
+        (column, [row for row in column if row != own and is_baseline(row)]) for column in columns
+    ]
+    compared = [(column, rivals) for column, rivals in both if own in column and rivals]
+    if not compared:
+        return None
+    best = [max(rivals, key=lambda row: sign * column[row].printed) for column, rivals in compared]
+    used = [column for column, _ in compared]
+    values = _differences(used, own, best, sign)
+    if values is None:
+        return None
+    every = dict.fromkeys(row for _, rivals in compared for row in rivals)
+    ahead = []
+    for rival in every:
+        others = [column for column in used if rival in column]
+        found = _differences(others, own, [rival] * len(others), sign)
+        if found is not None and t_interval(found, level).lies_below(0.0):
+            ahead.append(rival)
+    printed = [
+        sign * (column[own].printed - column[row].printed)
+        for column, row in zip(used, best, strict=True)
+    ]
+    return Lead(
+        own=own,
+        against=tuple(sorted(set(best))),
+        columns=len(used),
+        printed=float(np.mean(printed)),
+        ours=t_interval(values, level),
+        ahead=int((values > TIE).sum()),
+        trials=len(values),
+        shown_in_80=detectable(float(values.std(ddof=1)), len(values), level=level),
+        baselines_ahead=tuple(ahead),
+    )
+
+
+def _differences(
+    columns: Sequence[Column], own: str, rivals: Sequence[str], sign: float
+) -> Floats | None:
+    """Own minus rival averaged over columns, by trial; None below two paired trials."""
+    pairs = [(column[own], column[row]) for column, row in zip(columns, rivals, strict=True)]
+    seeds = paired_seeds([cell for pair in pairs for cell in pair])
+    if len(seeds) < 2:
+        return None
+    found = [[a.trials[seed] - b.trials[seed] for seed in seeds] for a, b in pairs]
+    return np.asarray(sign * np.mean(found, axis=0))

@@ -1,0 +1,159 @@
+"""Printed cells with their paired trials, as columns that can be compared.
+
+- Cells that are counted, quoted, blank or without two trials are left out.
+- A table with one row is read sideways: its columns are compared.
+- Columns of single printed trials are left out, since ours has one set of trials for all of them.
+- Columns that read the same runs are one column, against the mean of their printed values: a
+  reduced run may let one data set stand for several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..spec.model import Cell
+from ..stats.pattern import Pattern
+
+
+@dataclass(frozen=True)
+class Observed:
+    """A printed cell and its trials.
+
+    Attributes:
+        cell: of the spec.
+        trials: by seed, in the unit of the table.
+        source: tells apart what is read (run, metric and round); cells of one source are the same
+            trials.
+        printed: the printed value, a mean where columns were joined.
+    """
+
+    cell: Cell
+    trials: Mapping[int, float]
+    source: Hashable
+    printed: float
+
+    @property
+    def half(self) -> float:
+        """How far a value that prints so may lie from the printed one."""
+        (low, high), value = self.cell.bounds, self.cell.printed.value
+        assert value is not None
+        return float(max(high - value, value - low))
+
+
+Column = Mapping[str, Observed]
+"""The cells of a column by the label of their row."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Columns of one metric.
+
+    Attributes:
+        cells: by the label of the column.
+        joined: for each label that stands for several printed columns, all of these.
+    """
+
+    cells: Mapping[str, Column]
+    joined: Mapping[str, tuple[str, ...]]
+
+
+def is_compared(cell: Cell) -> bool:
+    """Whether a cell prints a number that trials can be held against."""
+    return (
+        cell.kind == "empirical"
+        and cell.skip is None
+        and cell.trial is None
+        and cell.printed.value is not None
+    )
+
+
+def columns_of(cells: Iterable[Observed]) -> dict[str, dict[str, Observed]]:
+    """The cells of one table and metric by column and row, each column with two rows or more."""
+    kept = [one for one in cells if is_compared(one.cell) and len(one.trials) > 1]
+    sideways = len({one.cell.row for one in kept}) == 1
+    found: dict[str, dict[str, Observed]] = {}
+    for one in kept:
+        row, column = "|".join(one.cell.row), "|".join(one.cell.column)
+        if sideways:
+            row, column = column, row
+        found.setdefault(column, {})[row] = one
+    return {label: column for label, column in found.items() if len(column) > 1}
+
+
+def once(columns: Sequence[tuple[str, Column]]) -> Columns:
+    """Columns, those joined that read the same runs, or some of an earlier column's."""
+    groups: list[tuple[set[Hashable], list[tuple[str, Column]]]] = []
+    for label, column in columns:
+        sources = {one.source for one in column.values()}
+        for known, group in groups:
+            if len(sources) > 1 and sources <= known:
+                group.append((label, column))
+                break
+        else:
+            groups.append((sources, [(label, column)]))
+    return Columns(
+        {group[0][0]: _mean([column for _, column in group]) for _, group in groups},
+        {group[0][0]: tuple(label for label, _ in group) for _, group in groups if len(group) > 1},
+    )
+
+
+def distinct(tables: Mapping[str, Mapping[str, Column]]) -> Columns:
+    """The columns of several tables as one table, those that read the same runs once.
+
+    A column whose cells are all one run compares nothing, and is left out.
+    """
+    return once(
+        [
+            (f"{table}: {label}", column)
+            for table, columns in tables.items()
+            for label, column in columns.items()
+            if len({one.source for one in column.values()}) > 1
+        ]
+    )
+
+
+def _mean(group: Sequence[Column]) -> Column:
+    if len(group) == 1:
+        return group[0]
+    prints = [{one.source: one.printed for one in column.values()} for column in group]
+    return {
+        row: replace(
+            one, printed=float(np.mean([by[one.source] for by in prints if one.source in by]))
+        )
+        for row, one in group[0].items()
+    }
+
+
+def pattern_of(columns: Mapping[str, Column]) -> Pattern:
+    """The columns as arrays, with the seeds that all their cells have."""
+    rows = tuple(dict.fromkeys(row for column in columns.values() for row in column))
+    every = [one for column in columns.values() for one in column.values()]
+    seeds = paired_seeds(every)
+    shape = len(rows), len(columns)
+    printed, half = np.full(shape, np.nan), np.zeros(shape)
+    trials = np.full((*shape, len(seeds)), np.nan)
+    methods: dict[str, str | None] = {}
+    for c, column in enumerate(columns.values()):
+        for row, one in column.items():
+            at = rows.index(row), c
+            printed[at], half[at] = one.printed, one.half
+            trials[at] = [one.trials[seed] for seed in seeds]
+            methods.setdefault(row, one.cell.experiment.get("method"))
+    return Pattern(printed, half, trials, rows, tuple(columns), tuple(methods[row] for row in rows))
+
+
+def first_trials(column: Column, seeds: Sequence[int]) -> Column:
+    """A column with the trials of some seeds alone."""
+    return {
+        row: replace(one, trials={seed: one.trials[seed] for seed in seeds})
+        for row, one in column.items()
+    }
+
+
+def paired_seeds(cells: Sequence[Observed]) -> list[int]:
+    """The seeds that all cells have, rising."""
+    first, *others = (one.trials.keys() for one in cells)
+    return sorted(set(first).intersection(*others))

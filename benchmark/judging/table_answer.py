@@ -1,0 +1,189 @@
+"""How much of a table is seen here: PASS, FAIL or OPEN, with the numbers behind it.
+
+- PASS: four rows or more, retention above 1/2 with its interval, relabelling p at most 5 %, and
+  retention above 1/2 without any one row, column or method.
+- FAIL: four rows or more, the interval below half of the reliability, p above 5 %, and retention
+  below 1/2 whatever is left out.
+- OPEN: anything else, with the reason.
+
+Two or three rows cannot reach p = 5 %: they have two or six orders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from ..stats.intervals import Interval, detectable, t_interval
+from ..stats.pattern import (
+    Pattern,
+    centred,
+    correlation,
+    differences_sd,
+    distinct_rows,
+    left_out,
+    orderings,
+    relabelling_p,
+    reliability,
+    retention,
+    sole,
+)
+
+TableWord = Literal["PASS", "FAIL", "OPEN", "NOT COMPARED", "NOT RUN"]
+FEWEST_ROWS = 4
+SEEN = 0.5
+"""The retention above which a printed pattern counts as seen."""
+LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class TableAnswer:
+    """What trials say of one table and metric.
+
+    Attributes:
+        metric: name.
+        word: of the table by this metric.
+        reason: one sentence.
+        rows: how many are compared.
+        columns: how many are compared, those of the same runs once.
+        trials: how many are paired.
+        retention: slope on the printed values, mean over trials.
+        correlation: of our means with the printed values.
+        reliability: the slope that a perfect repetition has on average.
+        spread_ratio: of our means to the printed values.
+        pairs: how many are printed apart beyond rounding.
+        orderings: the share of these that our means order alike.
+        orderings_in_a_trial: the mean share within one trial.
+        clear_pairs: how many are printed apart by more than the margin.
+        clear_orderings: the share of these that our means order alike.
+        relabelling_p: of a permutation test over the labels of rows.
+        rests_on: the row, column or method without which retention changes most.
+        without_it: retention without that.
+        least, most: of the retentions without one part.
+        shown_in_80: the difference of two rows that this many trials show in 80 %.
+        joined: printed columns that stand for the same runs here.
+    """
+
+    metric: str
+    word: TableWord
+    reason: str
+    rows: int
+    columns: int
+    trials: int
+    retention: Interval
+    correlation: float
+    reliability: float
+    spread_ratio: float
+    pairs: int
+    orderings: float | None
+    orderings_in_a_trial: Interval | None
+    clear_pairs: int
+    clear_orderings: float | None
+    relabelling_p: float
+    rests_on: str | None
+    without_it: float
+    least: float
+    most: float
+    shown_in_80: float | None
+    joined: tuple[tuple[str, ...], ...] = ()
+
+
+def answer_table(
+    metric: str,
+    pattern: Pattern,
+    *,
+    margin: float = 0.0,
+    printed_variance: float | None = None,
+    level: float = 0.95,
+    joined: Mapping[str, tuple[str, ...]] | None = None,
+) -> TableAnswer | None:
+    """What trials say of a pattern; None where its printed values do not differ.
+
+    Args:
+        metric: name.
+        pattern: at least two paired trials.
+        margin: pairs printed further apart are counted a second time.
+        printed_variance: of one printed number, where the paper tells it.
+        level: of the intervals.
+        joined: printed columns of the same runs.
+    """
+    slopes = retention(pattern)
+    if slopes is None:
+        return None
+    slope, without = t_interval(slopes, level), left_out(pattern)
+    rests_on = max(without, key=lambda name: abs(without[name] - slope.mean), default=None)
+    within, means = orderings(pattern), pattern.means[..., None]
+    whole = replace(pattern, trials=means)
+    alike, clear = orderings(whole), orderings(whole, margin)
+    p = relabelling_p(pattern.printed, pattern.means)
+    true_slope = reliability(pattern, printed_variance)
+    parts = list(without.values()) or [slope.mean]
+    word, reason = _word(slope, p, true_slope, distinct_rows(pattern), without, sole(pattern))
+    x, y, sd = centred(pattern.printed), centred(pattern.means), differences_sd(pattern)
+    return TableAnswer(
+        metric=metric,
+        word=word,
+        reason=reason,
+        rows=len(pattern.rows),
+        columns=len(pattern.columns),
+        trials=pattern.n,
+        retention=slope,
+        correlation=correlation(pattern.printed, pattern.means),
+        reliability=true_slope,
+        spread_ratio=float(np.sqrt((y * y).sum() / (x * x).sum())),
+        pairs=len(alike),
+        orderings=float(alike.mean()) if len(alike) else None,
+        orderings_in_a_trial=t_interval(within.mean(axis=0), level) if len(within) else None,
+        clear_pairs=len(clear),
+        clear_orderings=float(clear.mean()) if len(clear) else None,
+        relabelling_p=p,
+        rests_on=rests_on,
+        without_it=slope.mean if rests_on is None else without[rests_on],
+        least=min(parts),
+        most=max(parts),
+        shown_in_80=None if sd is None else detectable(sd, pattern.n, level=level),
+        joined=tuple((joined or {}).values()),
+    )
+
+
+def _word(
+    slope: Interval,
+    p: float,
+    true_slope: float,
+    rows: int,
+    without: Mapping[str, float],
+    alone: Sequence[str],
+) -> tuple[TableWord, str]:
+    """The word of a table, and why. alone: parts without which the print does not differ."""
+    if slope.low is None or slope.high is None:
+        return "OPEN", "All trials are equal, which tells nothing of their spread."
+    if rows < FEWEST_ROWS:
+        return "OPEN", f"{rows} rows of different runs have too few orders for a relabelling test."
+    if slope.low > SEEN and p <= LEVEL:
+        if alone:
+            return "OPEN", f"All printed differences are those of {_part(alone[0])}."
+        falls = [name for name, value in without.items() if value <= SEEN]
+        if not falls:
+            return "PASS", "The printed differences are seen, whichever part is left out."
+        return "OPEN", f"It rests on {_part(min(falls, key=lambda name: without[name]))} alone."
+    if slope.high < SEEN:
+        if p <= LEVEL:
+            return "OPEN", "Same order, smaller differences."
+        rises = [name for name, value in without.items() if value >= SEEN]
+        if rises:
+            kept = _part(max(rises, key=lambda name: without[name]))
+            return "OPEN", f"Without {kept} at least half of the printed differences are seen."
+        if slope.high < true_slope / 2:
+            return "FAIL", "The printed differences are not seen, whichever part is left out."
+        return "OPEN", "The printed differences are hardly larger than the noise of one run."
+    if slope.low > SEEN:
+        return "OPEN", f"Other orders of the rows fit as well (relabelling p = {p:.2g})."
+    return "OPEN", "The interval of the retention includes one half."
+
+
+def _part(name: str) -> str:
+    """A part that was left out, by its label alone where that says enough."""
+    return name.removeprefix("row ").removeprefix("method ")

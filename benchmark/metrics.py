@@ -1,0 +1,73 @@
+"""What values a metric can have, and whether less of it is better."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A metric, as fractions where a table prints percentages.
+
+    Attributes:
+        low: the smallest value there is, None without one.
+        high: the largest value there is, None without one.
+        lower_is_better: whether less is better.
+    """
+
+    low: float | None = None
+    high: float | None = None
+    lower_is_better: bool = False
+
+    def bounds(self, unit: str | None) -> tuple[float, float]:
+        """The smallest and the largest value in a unit; infinite where there is none."""
+        scale = 100.0 if unit == "%" else 1.0
+        low = -math.inf if self.low is None else self.low * scale
+        return low, math.inf if self.high is None else self.high * scale
+
+
+_SHARE = Metric(0.0, 1.0)
+_INDEX = Metric(-1.0, 1.0)
+_COST = Metric(0.0, lower_is_better=True)
+_METRICS = {
+    "accuracy": _SHARE,
+    "accuracy_sd": Metric(0.0, 0.5, lower_is_better=True),
+    "accuracy_variance": Metric(0.0, 0.25, lower_is_better=True),
+    "ari": _INDEX,
+    "auroc_ovo_macro": _SHARE,
+    "auroc_ovo_weighted": _SHARE,
+    "auroc_ovr_macro": _SHARE,
+    "auroc_ovr_weighted": _SHARE,
+    "bits": _COST,
+    "bytes": _COST,
+    "cluster_recovery": _SHARE,
+    "clustering_accuracy": _SHARE,
+    "f1_macro": _SHARE,
+    "f1_weighted": _SHARE,
+    "false_negative_ratio": Metric(0.0, 1.0, lower_is_better=True),
+    "flops": _COST,
+    "image_error": _COST,
+    "nmi": _SHARE,
+    "novel_accuracy": _SHARE,
+    "novel_accuracy_variance": Metric(0.0, 0.25, lower_is_better=True),
+    "rare_share": _SHARE,
+    "silhouette": _INDEX,
+    "view_error": _COST,
+}
+
+
+def metric(name: str | None) -> Metric | None:
+    """What is known of a metric; None of one that is not listed."""
+    return _METRICS.get(name or "")
+
+
+def within_bounds(
+    interval: tuple[float, float] | None, name: str | None, unit: str | None
+) -> tuple[float, float] | None:
+    """An interval cut at the values that a metric can have."""
+    known = metric(name)
+    if interval is None or known is None:
+        return interval
+    low, high = known.bounds(unit)
+    return max(interval[0], low), min(interval[1], high)

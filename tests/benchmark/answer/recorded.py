@@ -1,0 +1,44 @@
+"""A recorded baseline as trials by cell."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from fedrepro.benchmark.claims.nodes import CellKey, key_of
+from fedrepro.benchmark.judging.observed import Observed
+from fedrepro.benchmark.spec.model import Paper
+
+BASELINES = Path(__file__).parents[3] / "results" / "baselines"
+
+
+def baseline(paper: str) -> dict:
+    return json.loads((BASELINES / f"{paper}-reduced.json").read_text("utf-8"))
+
+
+def values(paper: Paper) -> Mapping[CellKey, Mapping[int, float]]:
+    """By cell and seed."""
+    cells = baseline(paper.id)["cells"]
+    return {
+        key_of(cell): {s: v for s, v in enumerate(found["trials"]) if v is not None}
+        for table in paper.tables
+        for cell in table.cells
+        if (found := cells.get(f"{table.id}: {cell.label}"))
+    }
+
+
+def observed(paper: Paper) -> dict[CellKey, Observed]:
+    """The printed cells that have trials."""
+    cells, trials = baseline(paper.id)["cells"], values(paper)
+    return {
+        key_of(cell): Observed(
+            cell,
+            trials[key_of(cell)],
+            (cells[f"{table.id}: {cell.label}"]["run"], cell.metric, cell.read.at),
+            float(cell.printed.value),
+        )
+        for table in paper.tables
+        for cell in table.cells
+        if key_of(cell) in trials and cell.printed.value is not None
+    }

@@ -1,0 +1,111 @@
+"""The answers to the recorded baselines beside those of an independent implementation.
+
+`reference.json` holds what `shared/tools/answer.py` says of the same files, by paper:
+table and metric, lead, claim. It is made again whenever a baseline is recorded.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fedrepro.benchmark.claims.answer import Known, answer_claim
+from fedrepro.benchmark.claims.bind_cells import bind
+from fedrepro.benchmark.judging.answers import printed_variance
+from fedrepro.benchmark.judging.leads import lead
+from fedrepro.benchmark.judging.observed import columns_of, once, pattern_of
+from fedrepro.benchmark.judging.table_answer import answer_table
+from fedrepro.benchmark.metrics import metric as facts_of
+from fedrepro.benchmark.spec.load import load_paper
+from tests.benchmark.answer.recorded import baseline, observed, values
+
+pytestmark = pytest.mark.slow
+REFERENCE = json.loads(Path(__file__).with_name("reference.json").read_text("utf-8"))
+DRAWN = 0.01
+"""Of a relabelling p of more than eight rows: both sides draw their permutations."""
+
+
+@pytest.fixture(params=REFERENCE)
+def paper(request):
+    assert baseline(request.param)["created"] == REFERENCE[request.param]["created"]
+    return load_paper(request.param)
+
+
+def same(ours, theirs):
+    """Within 1e-6, and blank where the other is."""
+    blank = [one is None for one in ours] == [one is None for one in theirs]
+    numbers = ([one for one in side if one is not None] for side in (ours, theirs))
+    mine, others = numbers
+    return blank and mine == pytest.approx(others, abs=1e-6, rel=1e-6)
+
+
+def by_metric(paper):
+    """Each table and metric with its columns, as named in the reference."""
+    cells = observed(paper)
+    for table in paper.tables:
+        for metric in dict.fromkeys(one.metric for one in table.cells):
+            own = (
+                one
+                for key, one in cells.items()
+                if key[0] == table.id and one.cell.metric == metric
+            )
+            columns = once(list(columns_of(own).items()))
+            if columns.cells:
+                yield f"{table.id} {metric}", table, metric, columns
+
+
+def test_tables_and_leads_agree(paper):
+    expected, seen = REFERENCE[paper.id], set()
+    for name, table, metric, columns in by_metric(paper):
+        found = answer_table(
+            metric,
+            pattern_of(columns.cells),
+            margin=0.0 if table.margin is None else float(table.margin.value),
+            printed_variance=printed_variance(table, paper, metric),
+        )
+        assert (found is None) == (name not in expected["tables"])
+        if found is None:
+            continue
+        seen.add(name)
+        word, *numbers = expected["tables"][name]
+        numbers[-1] = numbers[-1] or None  # equal trials show nothing, not every difference
+        kept, p = found.retention, found.relabelling_p
+        assert found.word == word, name
+        assert p == pytest.approx(numbers[5], abs=DRAWN if found.rows > 8 else 1e-6), name
+        ours = [kept.mean, kept.low, kept.high, found.reliability, found.correlation, numbers[5]]
+        ours += [found.orderings, found.clear_orderings, found.shown_in_80]
+        assert same(ours, numbers), name
+        facts = facts_of(metric)
+        for own in paper.own:
+            ahead = lead(
+                list(columns.cells.values()),
+                own,
+                paper.is_baseline,
+                lower_is_better=facts is not None and facts.lower_is_better,
+            )
+            other = expected["leads"].get(f"{name} {own}")
+            assert (ahead is None) == (other is None)
+            if ahead is not None:
+                *sizes, rivals = other
+                mine = [ahead.ours.mean, ahead.ours.low, ahead.ours.high]
+                mine += [ahead.printed, ahead.ahead, ahead.shown_in_80]
+                assert same(mine, sizes), name
+                assert ",".join(ahead.baselines_ahead) == rivals
+    assert seen == {name for name in expected["tables"] if not name.startswith("all ")}
+
+
+def test_claims_agree(paper):
+    """Claims on counted numbers are told apart from the reference's: these are its EXACT."""
+    trials, compared = values(paper), 0
+    for table in paper.tables:
+        for claim in table.claims:
+            expected = REFERENCE[paper.id]["claims"].get(f"{table.id}: {claim.id}")
+            if expected is None or expected[0] == "EXACT":
+                continue
+            found = answer_claim(claim, bind(claim, table, paper), Known(trials))
+            assert found.word == expected[0], claim.id
+            if expected[1] is not None and not claim.every_trial:
+                ratio = [found.ratio.mean, found.ratio.low, found.ratio.high]
+                assert ratio == pytest.approx(expected[1:], rel=1e-6, abs=1e-6), claim.id
+            compared += 1
+    assert compared >= 25
