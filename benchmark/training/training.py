@@ -86,7 +86,7 @@ def train_trial(
 
     def noted(done: int, total: int) -> None:
         nonlocal reached
-        reached = f"{unit} {done + 1} of {total}"
+        reached = f"{unit} {min(done + 1, total)} of {total}"
         progress(done, total)
 
     def write(state: Mapping[str, Any]) -> None:

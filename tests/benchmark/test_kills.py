@@ -1,16 +1,17 @@
 """A whole run that is killed 40 times, refused by the disk, or met by a second driver.
 
-Each test runs two tables of CP-CFL's smoke profile by the command line. In the end its store holds
-what that of an undisturbed run holds, to the last bit.
+Each test trains CP-CFL's smoke profile. In the end its store holds what that of an undisturbed run
+holds, to the last bit. Drivers and their workers are forked from this process, because importing
+torch takes longer than a trial; real workers are spawned (`test_resume.py`, `test_local.py`).
 """
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import random
 import resource
 import signal
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -19,154 +20,183 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from rich.console import Console
 
+from fedrepro.benchmark.errors import StoreError
+from fedrepro.benchmark.execution.progress import Progress
+from fedrepro.benchmark.execution.run import execute
+from fedrepro.benchmark.planning.plan import Plan, make_plan
+from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.store.store import Store
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(sys.platform != "linux", reason="reads processes from /proc"),
+    pytest.mark.skipif(sys.platform != "linux", reason="forks, and reads /proc"),
 ]
+FORK = multiprocessing.get_context("fork")
 KILLS = 40
-LONGEST_S = 4.0
-"""From the first line of training, or from one kill, to the next."""
+LONGEST_S = 0.5
+"""From something that was written to a kill."""
 
 
-def start(store: Path, *, limit: Callable[[], None] | None = None) -> subprocess.Popen[str]:
-    """A driver with two workers, whose trials save themselves before each round."""
-    given = ["--profile", "smoke", "--tables", "3,7", "--jobs", "2", "--checkpoint-every", "0.001"]
-    places = ["--store", str(store), "--out", str(store.parent / f"{store.name}-report")]
-    return subprocess.Popen(
-        [sys.executable, "-m", "fedrepro", "run", "cpcfl", *given, *places],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        preexec_fn=limit,
-    )
+def start(plan: Plan, root: Path, prepare: Callable[[], None] = lambda: None) -> Any:
+    """A driver with two workers, whose trials save themselves; it ends with 2 after an error."""
+    driver = FORK.Process(target=_drive, args=(plan, root, prepare))
+    driver.start()
+    return driver
 
 
-def finish(store: Path) -> str:
-    """Trains what is missing; what was said."""
-    driver = start(store)
-    said = driver.communicate()[1]
-    assert driver.returncode == 0, said
-    return said
+def _drive(plan: Plan, root: Path, prepare: Callable[[], None]) -> None:
+    multiprocessing.get_context = lambda method=None: FORK  # type: ignore[assignment]
+    torch.set_num_threads(1)
+    with said(root).open("a", buffering=1) as file:
+        prepare()
+        progress = Progress(Console(file=file, width=300))
+        options: dict[str, Any] = {"device": "cpu", "jobs": 2, "checkpoint_every": 0.001}
+        try:
+            execute(plan, Store(root, warn=progress.say), progress=progress, **options)
+        except StoreError as error:
+            os.write(2, str(error).encode())
+            os._exit(1 if "\n" in str(error) else 2)
+    os._exit(0)
+
+
+def said(root: Path) -> Path:
+    """What drivers of a store have said."""
+    return root.with_name(f"{root.name}.said")
+
+
+def finish(plan: Plan, root: Path) -> None:
+    """Trains what is missing."""
+    driver = start(plan, root)
+    driver.join()
+    assert driver.exitcode == 0
 
 
 def numbers(root: Path) -> dict[tuple[str, int], Any]:
     """All that the trials of a store gave, and checksums of their arrays; not when and how long."""
     damage: list[str] = []
-    store = Store(root, warn=damage.append)
     found = {
         (record.run, record.seed): (record.metrics, record.counts, record.arrays, record.encoder)
-        for record in store.records()
+        for record in Store(root, warn=damage.append).records()
     }
     assert damage == []
     return found
 
 
 def records(root: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in root.glob("trials/*/*.json")}
+    return {str(path): path.read_bytes() for path in root.glob("trials/*/*.json")}
+
+
+def last_written(root: Path) -> float:
+    """When a record or a checkpoint was last written or removed; 0 before the first."""
+    folders = (root / "checkpoints", *root.glob("trials/*"))
+    return max((folder.stat().st_mtime for folder in folders if folder.is_dir()), default=0.0)
 
 
 def workers_of(driver: int) -> list[int]:
-    children = Path(f"/proc/{driver}/task/{driver}/children").read_text().split()
-    return [pid for pid in map(int, children) if b"spawn_main" in _command(pid)]
-
-
-def _command(pid: int) -> bytes:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return b""
+    """Processes that a driver has started and that have not ended."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, parent, *_ = stat.read_text().rpartition(")")[2].split()
+        except (OSError, ValueError):
+            continue
+        if int(parent) == driver and state not in "ZX":
+            found.append(int(stat.parent.name))
+    return found
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, int], Any]:
+def plan() -> Plan:
+    return make_plan(load_paper("cpcfl"), "smoke")
+
+
+@pytest.fixture(scope="module")
+def undisturbed(plan: Plan, tmp_path_factory: pytest.TempPathFactory) -> dict[Any, Any]:
     """What a run gives that nobody disturbs."""
-    store = tmp_path_factory.mktemp("undisturbed") / "store"
-    finish(store)
-    return numbers(store)
+    root = tmp_path_factory.mktemp("undisturbed") / "store"
+    finish(plan, root)
+    return numbers(root)
 
 
-def kill(store: Path, draw: random.Random, most: int) -> tuple[list[str], str]:
-    """Kills workers of one driver at random moments, and at last the driver; all that was said.
-
-    most: kills.
-    """
-    driver, killed = start(store), list[str]()
-    assert driver.stderr is not None
-    first = driver.stderr.readline()
-    assert "trials to train" in first, driver.communicate()
+def kill(plan: Plan, root: Path, draw: random.Random, most: int) -> list[str]:
+    """Kills workers of one driver at random moments, and at last the driver; at most so many."""
+    driver, killed = start(plan, root), list[str]()
+    workers: list[int] = []
     while len(killed) < most and killed[-1:] != ["driver"]:
+        seen = last_written(root)
+        while driver.is_alive() and last_written(root) == seen:
+            time.sleep(0.002)
         time.sleep(draw.uniform(0.0, LONGEST_S))
-        if driver.poll() is not None:
-            break
         workers = workers_of(driver.pid)
+        if not driver.is_alive():
+            break
         if workers and draw.random() < 0.5:
             os.kill(draw.choice(workers), signal.SIGKILL)
             killed.append("worker")
         else:
             driver.kill()
             killed.append("driver")
-    return killed, first + driver.communicate()[1]
+    driver.join()
+    # Workers that were forked hold the store's lock, and end within seconds of their driver.
+    while any(Path(f"/proc/{worker}").exists() for worker in workers):
+        time.sleep(0.05)
+    return killed
 
 
 def test_forty_kills_leave_no_trace(
-    undisturbed: dict[tuple[str, int], Any],
+    plan: Plan,
+    undisturbed: dict[Any, Any],
     tmp_path: Path,
     record_property: Callable[[str, object], None],
 ) -> None:
-    draw, kills, went_on, stores = random.Random(0), Counter[str](), 0, 0
+    draw, kills, went_on = random.Random(0), Counter[str](), 0
     while kills.total() < KILLS:
-        store, kept = tmp_path / str(stores), dict[str, bytes]()
-        stores += 1
+        root, kept = tmp_path / f"after-{kills.total()}", dict[str, bytes]()
         while kills.total() < KILLS and len(kept) < len(undisturbed):
-            killed, said = kill(store, draw, KILLS - kills.total())
-            assert not {"Traceback", "damaged", "ERROR"} & set(said.replace(":", " ").split())
-            kills.update(killed)
-            went_on += said.count("goes on from")
-            now = records(store)
+            kills.update(kill(plan, root, draw, KILLS - kills.total()))
+            now = records(root)
             assert {name: now.get(name) for name in kept} == kept  # nothing finished is lost
             kept = now
-        went_on += finish(store).count("goes on from")
-        assert numbers(store) == undisturbed
-        assert list((store / "checkpoints").glob("*.checkpoint")) == []
-        assert f"{len(undisturbed)} reused" in finish(store)
+        finish(plan, root)
+        assert numbers(root) == undisturbed
+        assert list((root / "checkpoints").glob("*.checkpoint")) == []
+        went_on += said(root).read_text().count("goes on from")
+        assert "damaged" not in said(root).read_text()
+    assert min(kills["driver"], kills["worker"], went_on) > 0
     record_property("kills", dict(kills))
-    record_property("stores", stores)
     record_property("trials that went on from a checkpoint", went_on)
 
 
 def test_a_full_disk_is_one_line_and_damages_nothing(
-    undisturbed: dict[tuple[str, int], Any], tmp_path: Path
+    plan: Plan, undisturbed: dict[Any, Any], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     def small_files() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 
-    driver = start(tmp_path / "store", limit=small_files)
-    said = driver.communicate()[1]
-    assert driver.returncode == 2
-    errors = [line for line in said.splitlines() if "file too large" in line]
-    assert [line for line in errors if line.startswith("fedrepro")] == errors[-1:]
-    assert "finished trials are kept" in errors[-1]
-    assert "Traceback" not in said
+    driver = start(plan, tmp_path / "store", small_files)
+    driver.join()
+    assert driver.exitcode == 2
+    assert "file too large; finished trials are kept" in capfd.readouterr().err
     held = numbers(tmp_path / "store")
     assert {name: undisturbed[name] for name in held} == held
-    finish(tmp_path / "store")
+    finish(plan, tmp_path / "store")
     assert numbers(tmp_path / "store") == undisturbed
 
 
 def test_a_second_driver_is_turned_away_and_nothing_is_lost(
-    undisturbed: dict[tuple[str, int], Any], tmp_path: Path
+    plan: Plan, undisturbed: dict[Any, Any], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    first = start(tmp_path / "store")
-    assert first.stderr is not None
-    assert "trials to train" in first.stderr.readline()
-    second = start(tmp_path / "store")
-    said = second.communicate()[1]
-    assert second.returncode == 2
-    assert said.count("another fedrepro is writing") == len(said.splitlines()) == 1
-    first.communicate()
-    assert first.returncode == 0
-    assert numbers(tmp_path / "store") == undisturbed
+    root = tmp_path / "store"
+    first = start(plan, root)
+    while not last_written(root):
+        time.sleep(0.01)
+    second = start(plan, root)
+    second.join()
+    assert second.exitcode == 2
+    assert "another fedrepro is writing" in capfd.readouterr().err
+    first.join()
+    assert first.exitcode == 0
+    assert numbers(root) == undisturbed

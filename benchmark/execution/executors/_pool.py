@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -174,17 +173,15 @@ def _work(
     """The loop of a worker: receives a trial, trains it, sends back what came of it."""
     end_with(driver)
     torch.set_num_threads(1)
-    pipe.send(("ready", None))
     report = Reporter(lambda done, total: pipe.send(("progress", (done, total))))
 
     def say(sentence: str) -> None:
         pipe.send(("said", sentence))
 
-    while True:
-        try:
+    with suppress(EOFError, BrokenPipeError):  # the driver is gone
+        pipe.send(("ready", None))
+        while True:
             plain, seed, encoder = pipe.recv()
-        except EOFError:
-            sys.exit(0)
-        job = Job(RunConfig.from_dict(plain), seed)
-        result = perform(job, encoder, data_dir, device, report, saving, say)
-        pipe.send(("result", as_numpy(result)))
+            job = Job(RunConfig.from_dict(plain), seed)
+            result = perform(job, encoder, data_dir, device, report, saving, say)
+            pipe.send(("result", as_numpy(result)))
