@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ..benchmark.printable import one_line
 from ..benchmark.results import Report, TableResult
 from ..benchmark.stats.intervals import Interval
 from .figures import SHAPES, Mark, colour, drawn, marker
@@ -75,7 +76,7 @@ def printed_against_ours(table: TableResult, form: str = "svg") -> bytes:
 def _against(found: Sequence[Point], unit: str | None, with_legend: bool) -> Figure:
     figure = Figure(figsize=(5.4, 3.8))
     axes = figure.add_axes((0.13, 0.14, 0.85, 0.83))
-    shown = f" ({unit})" if unit else ""
+    shown = f" ({one_line(unit)})" if unit else ""
     axes.set(xlabel=f"published{shown}", ylabel=f"here{shown}")
     axes.grid()
     for i, name in enumerate(dict.fromkeys(one.method for one in found)):
@@ -91,7 +92,7 @@ def _against(found: Sequence[Point], unit: str | None, with_legend: bool) -> Fig
             ms=5,
             color=colour(i),
             elinewidth=1,
-            label=name,
+            label=one_line(name),
         )
     _line_of_equals(axes)
     if with_legend:
@@ -113,7 +114,7 @@ def claim_ratios(report: Report) -> bytes:
     An SVG document; empty where no claim has a ratio.
     """
     lines = [
-        (f"{table.id}: {claim.id}", claim.word, ratio)
+        (one_line(f"{table.id}: {claim.id}"), claim.word, ratio)
         for table in report.tables
         for claim in table.claims
         if (ratio := claim.answer.ratio) is not None

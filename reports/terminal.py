@@ -24,7 +24,10 @@ def _table(report: Report, table: TableResult, paint: Paint) -> str:
     if table.run_on:
         lines.append(one_line(f"run on {table.run_on}"))
     answered = "; ".join((table.reason, *evidence.of_table(table)))
-    lines += [f"{paint(layout.badge(report, table.word), table.word)}: {one_line(answered)}", ""]
+    lines += [
+        f"{paint(one_line(layout.badge(report, table.word)), table.word)}: {one_line(answered)}",
+        "",
+    ]
     lines += _grid(layout.grid(table), paint) if table.cells else []
     said = [
         *dict.fromkeys(("", c.verdict.word, c.verdict.reason) for c in table.cells),
@@ -34,7 +37,10 @@ def _table(report: Report, table: TableResult, paint: Paint) -> str:
         ),
         *(("audit ", one.status, f"{one.statement} {one.computed}") for one in table.findings),
     ]
-    lines += ["", *(f"{what}{paint(word)}: {one_line(text)}" for what, word, text in said)]
+    lines += [
+        "",
+        *(f"{what}{paint(one_line(word))}: {one_line(text)}" for what, word, text in said),
+    ]
     return "\n".join([*lines, "", one_line(f"again: {table.command}"), ""])
 
 
@@ -61,7 +67,7 @@ def _grid(laid: layout.Grid, paint: Paint) -> list[str]:
 def _text(cell: CellResult | None) -> str:
     if cell is None:
         return ""
-    printed, word = one_line(layout.published(cell)) or ".", cell.verdict.word
+    printed, word = one_line(layout.published(cell)) or ".", one_line(cell.verdict.word)
     if cell.mean is None:
         return f"{printed} {word}"
     here = f"{printed} | {layout.number(cell.mean, layout.places(cell))}"

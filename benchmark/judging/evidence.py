@@ -52,6 +52,7 @@ class Evidence:
         given: by cell, values that were made elsewhere, in the place of trials.
         declared: how runs of which nothing is known depart from the paper, as is said of them.
         made: what they were run on, as is said of them.
+        seeds: of what was given, by position.
     """
 
     plan: Plan
@@ -59,6 +60,7 @@ class Evidence:
     given: Mapping[CellKey, CellTrials] | None = None
     declared: Departure | None = None
     made: str = ""
+    seeds: tuple[int, ...] = ()
 
     def trial(self, config: RunConfig, seed: int) -> Finished | Missing:
         """A trial, or why there is none."""

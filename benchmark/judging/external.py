@@ -65,6 +65,7 @@ def judge_external(
         declared=None
         if protocol == "full"
         else Departure("protocol", "the published protocol", here, _WHY),
+        seeds=tuple(given.seeds),
         made="results of others, "
         + ("declared to follow the published protocol" if protocol == "full" else here),
     )

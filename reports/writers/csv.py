@@ -53,5 +53,5 @@ def _line(report: Report, table: TableResult, cell: CellResult) -> tuple[object,
     return (
         *map(escape, (*names, *printed)),
         cell.mean, cell.sd, low, high, trials, cell.verdict.difference, cell.margin,
-        cell.verdict.word, escape(cell.verdict.reason), len(report.edited),
+        escape(cell.verdict.word), escape(cell.verdict.reason), len(report.edited),
     )  # fmt: skip

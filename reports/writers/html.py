@@ -40,12 +40,12 @@ def _template() -> Template:
 
 def _word(word: str) -> Markup:
     """A verdict, the word on a claim or the status of a finding, as it looks everywhere."""
-    return Markup('<span class="word {}">{}</span>').format(_css_class(word), word)
+    return _badge(word, word)
 
 
 def _badge(text: str, word: str) -> Markup:
     """A word with its scope, as the word looks everywhere."""
-    return Markup('<span class="word {}">{}</span>').format(_css_class(word), text)
+    return Markup('<span class="word {}">{}</span>').format(_css_class(word), printable(text))
 
 
 def _css_class(word: str) -> str:

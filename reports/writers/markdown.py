@@ -113,7 +113,7 @@ def _tables(report: Report) -> str:
     rows = [
         [
             layout.title(one),
-            md.strong(layout.badge(report, one.word)),
+            md.Written(f"{md.strong(one.word)} · {md.escape(report.profile)}"),
             "—" if not one.answers else layout.number(one.answers[0].retention.mean),
             one.reason,
         ]

@@ -250,7 +250,7 @@ def test_what_is_stored_is_found_under_whichever_profile_it_was_run(
     for asked in (["cpcfl", "--profile", "reduced"], ["fcl"]):
         assert main(["report", *asked, *store, *out]) == 3
         shown = capsys.readouterr()
-        assert "nothing was run that its headline claims are about" in shown.out
+        assert "not all was run that its headline claims need" in shown.out
         assert said not in shown.err
 
 
@@ -375,7 +375,7 @@ def test_a_multiverse_is_a_run_under_each_reading_and_says_the_time_first(
     assert claims
     for found in universes.values():
         assert {one["id"] for one in found} == claims
-    differences = [[one["difference"] for one in found] for found in universes.values()]
+    differences = [[one["ours"] for one in found] for found in universes.values()]
     assert differences[0] != differences[1]
     capsys.readouterr()
     together = ["--readings", "no-change,another-batch+no-change", "--dry-run"]

@@ -24,11 +24,10 @@ import pytest
 import torch
 
 from fedrepro.benchmark.audit.findings import findings_for
+from fedrepro.benchmark.claims.answer import Known, answer_claim
 from fedrepro.benchmark.claims.bind_cells import bind
-from fedrepro.benchmark.claims.context import ClaimContext
 from fedrepro.benchmark.claims.nodes import key_of
 from fedrepro.benchmark.claims.printed import support
-from fedrepro.benchmark.claims.trials import judge_claims
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.data.sets.emnist import Emnist
 from fedrepro.benchmark.errors import FedreproError, SpecError, StoreError
@@ -134,7 +133,8 @@ def go_through(paper: Paper, root: Path, profile: str) -> None:
             key_of(cell): {seed: TRIALS[(i + seed) % len(TRIALS)] for seed in range(3)}
             for i, cell in enumerate(cells)
         }
-        judge_claims(resolved, ClaimContext(values, 2.0, "%", frozenset(), {}))
+        for claim, comparisons in resolved:
+            answer_claim(claim, comparisons, Known(values))
     findings_for(paper)
     store = Store(root / "store", source_of=lambda config: {})
     for on in (None, *paper.profiles[profile].on):

@@ -10,6 +10,7 @@ import pytest
 
 from fedrepro.benchmark.results import Report, Series
 from fedrepro.reports import figures
+from fedrepro.reports.answer_pictures import claim_ratios, printed_against_ours
 from fedrepro.reports.writers import html
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -88,7 +89,9 @@ def test_series_of_equal_colour_are_all_drawn_and_told_apart() -> None:
 
 def test_a_page_shows_every_figure_and_says_what_its_colours_mean(report: Report) -> None:
     text = html.render([report])
-    assert text.count('<img src="data:image/svg+xml;base64,') == len(report.tables[1].panels)
+    drawn = (*map(printed_against_ours, report.tables), claim_ratios(report))
+    pictures = len(report.tables[1].panels) + sum(map(bool, drawn))
+    assert text.count('<img src="data:image/svg+xml;base64,') == pictures
     for name in ("CP-CFL", "class 0", "model 2"):
         assert re.search(rf'aria-hidden="true">.</span> {name}</li>', text)
 

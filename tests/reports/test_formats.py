@@ -46,7 +46,8 @@ def test_the_page_is_well_formed_and_its_links_lead_somewhere(report: Report) ->
 
 def within(page: Balance) -> set[str]:
     """Where links lead that do not lead out of the page; those that do lead to the paper."""
-    assert {link for link in page.links if link[0] != "#"} == {"https://doi.org/10.1000/182"}
+    away = {link for link in page.links if link[0] != "#"}
+    assert {link for link in away if link[:5] != "data:"} == {"https://doi.org/10.1000/182"}
     return {link[1:] for link in page.links if link[0] == "#"}
 
 

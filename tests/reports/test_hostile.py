@@ -43,7 +43,7 @@ def filled(value: Any, text: str, name: str = "") -> Any:
     if isinstance(value, str):
         return text
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = dataclasses.fields(value)
+        fields = [one for one in dataclasses.fields(value) if one.init]
         return replace(
             value, **{f.name: filled(getattr(value, f.name), text, f.name) for f in fields}
         )
