@@ -70,33 +70,30 @@ def printed_against_ours(table: TableResult, form: str = "svg") -> bytes:
     Empty where the table compares nothing. form: svg, png or pdf.
     """
     found = points(table) if table.answers else []
-    return drawn(lambda: _against(found, table.unit, form != "svg"), form) if found else b""
+    return drawn(lambda: against(found, table.unit, form != "svg"), form) if found else b""
 
 
-def _against(found: Sequence[Point], unit: str | None, with_legend: bool) -> Figure:
+def against(found: Sequence[Point], unit: str | None, with_legend: bool) -> Figure:
+    """Cells of a table as one drawing; a page makes the legend itself."""
     figure = Figure(figsize=(5.4, 3.8))
     axes = figure.add_axes((0.13, 0.14, 0.85, 0.83))
     shown = f" ({one_line(unit)})" if unit else ""
     axes.set(xlabel=f"published{shown}", ylabel=f"here{shown}")
     axes.grid()
-    for i, name in enumerate(dict.fromkeys(one.method for one in found)):
+    names = list(dict.fromkeys(one.method for one in found))
+    drawings = []
+    for i, name in enumerate(names):
         own = [one for one in found if one.method == name]
         x, y = [one.printed for one in own], [one.ours for one in own]
         reach = [[one.ours - one.low for one in own], [one.high - one.ours for one in own]]
-        axes.errorbar(
-            x,
-            y,
-            yerr=np.abs(reach),
-            ls="",
-            marker=marker(i),
-            ms=5,
-            color=colour(i),
-            elinewidth=1,
-            label=one_line(name),
+        drawing = axes.errorbar(
+            x, y, yerr=np.abs(reach), ls="", marker=marker(i), ms=5, color=colour(i), elinewidth=1
         )
+        drawings.append(drawing)
     _line_of_equals(axes)
     if with_legend:
-        axes.legend(fontsize=7)
+        # Named here, since a label of its own that begins with "_" is no entry of a legend.
+        axes.legend(drawings, list(map(one_line, names)), fontsize=7)
     return figure
 
 

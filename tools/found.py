@@ -41,7 +41,8 @@ def trials_of(
         trials = cells.get(f"{one.cell.table}: {one.cell.label}", {}).get("trials", [])
         there = any(value is not None for value in trials)
         missing = None if there else one.reason or "no run is bound to this cell"
-        found[key_of(one.cell)] = CellTrials(tuple(trials) if there else (), missing)
+        values = tuple(trials) if there else ()
+        found[key_of(one.cell)] = CellTrials(values, tuple(range(len(values))), missing)
     return found
 
 

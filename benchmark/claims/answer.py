@@ -321,7 +321,7 @@ def _directed(claim: Claim, contrasts: Contrasts) -> ClaimAnswer:
         elif direction != "OPPOSITE":
             word = "OPEN"
     elif ratio is not None:
-        word = _of_ratio(ratio, direction, shown == k, opposite)
+        word = _of_ratio(ratio, direction, shown == k)
         if word == "OPEN" and opposite:
             reason = f"{opposite} of {k} comparisons shown opposite."
         elif word == "OPEN" and ratio.lies_below(1.0):
@@ -342,7 +342,7 @@ def _direction(whole: Interval, opposite: int) -> AnswerWord:
     return "OPPOSITE" if whole.lies_below(0.0) else "OPEN"
 
 
-def _of_ratio(ratio: Interval, direction: AnswerWord, every: bool, opposite: int) -> AnswerWord:
+def _of_ratio(ratio: Interval, direction: AnswerWord, every: bool) -> AnswerWord:
     if ratio.lies_above(-UNSEEN) and ratio.lies_below(UNSEEN):
         return "ABSENT"
     if ratio.lies_above(SEEN) and every:

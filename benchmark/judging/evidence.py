@@ -19,9 +19,10 @@ from .trials import NOT_STORED, Finished, Missing, Trials, chain
 
 @dataclass(frozen=True)
 class CellTrials:
-    """One cell's trials in its unit, by seed; None where a trial is missing.
+    """One cell's trials in its unit; None where a trial is missing.
 
     Attributes:
+        seeds: of the values, in the same order.
         missing: why there is no value at all.
         is_error: whether that is an error, and not just not yet run.
         incomplete: how many of the trials are there, and why not all; None if all are, or none is.
@@ -29,6 +30,7 @@ class CellTrials:
     """
 
     values: tuple[float | None, ...] = ()
+    seeds: tuple[int, ...] = ()
     missing: str | None = None
     is_error: bool = False
     incomplete: str | None = None
@@ -40,7 +42,8 @@ class CellTrials:
 
     @property
     def by_seed(self) -> dict[int, float]:
-        return {seed: value for seed, value in enumerate(self.values) if value is not None}
+        pairs = zip(self.seeds, self.values, strict=True)
+        return {seed: value for seed, value in pairs if value is not None}
 
 
 @dataclass
@@ -52,7 +55,6 @@ class Evidence:
         given: by cell, values that were made elsewhere, in the place of trials.
         declared: how runs of which nothing is known depart from the paper, as is said of them.
         made: what they were run on, as is said of them.
-        seeds: of what was given, by position.
     """
 
     plan: Plan
@@ -60,7 +62,6 @@ class Evidence:
     given: Mapping[CellKey, CellTrials] | None = None
     declared: Departure | None = None
     made: str = ""
-    seeds: tuple[int, ...] = ()
 
     def trial(self, config: RunConfig, seed: int) -> Finished | Missing:
         """A trial, or why there is none."""
@@ -134,7 +135,8 @@ class Evidence:
             return CellTrials(missing=planned.reason or "no run is bound to this cell")
         scale = 100.0 if cell.unit == "%" else 1.0
         values: list[float | None] = []
-        for seed in self.plan.seeds(config):
+        seeds = self.plan.seeds(config)
+        for seed in seeds:
             trial = self.trial(config, seed)
             if isinstance(trial, Missing):
                 values.append(None)
@@ -148,14 +150,14 @@ class Evidence:
                 return CellTrials(missing=str(error.args[0]), is_error=True)
         lacking = values.count(None)
         if values and not lacking:
-            return CellTrials(tuple(values))
+            return CellTrials(tuple(values), seeds)
         failed = self._failed(config)
         if lacking == len(values):
             why = "; ".join(failed) or self._why_missing(config)
-            return CellTrials(tuple(values), why, is_error=bool(failed), failed=failed)
+            return CellTrials(tuple(values), seeds, why, is_error=bool(failed), failed=failed)
         why = f"failed: {'; '.join(failed)}" if failed else self._why_missing(config)
         finished = f"{len(values) - lacking} of {len(values)} trials finished; {why}"
-        return CellTrials(tuple(values), incomplete=finished, failed=failed)
+        return CellTrials(tuple(values), seeds, incomplete=finished, failed=failed)
 
     def _failed(self, config: RunConfig) -> tuple[str, ...]:
         """The failed trials of a run, or of the nearest run before it that has some."""

@@ -65,7 +65,6 @@ def judge_external(
         declared=None
         if protocol == "full"
         else Departure("protocol", "the published protocol", here, _WHY),
-        seeds=tuple(given.seeds),
         made="results of others, "
         + ("declared to follow the published protocol" if protocol == "full" else here),
     )
@@ -83,7 +82,7 @@ def _trials(key: CellKey, given: Given) -> CellTrials:
     values = given.values.get(key, {})
     if not values:
         return CellTrials(missing="no result was given for this cell")
-    return CellTrials(tuple(values.get(seed) for seed in given.seeds))
+    return CellTrials(tuple(values.get(seed) for seed in given.seeds), given.seeds)
 
 
 def _statement(protocol: Protocol, note: str, files: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from ..claims.answer import AnswerWord, ClaimAnswer
 from ..stats.intervals import Interval
 from .leads import Lead
-from .table_answer import TableAnswer, TableWord
+from .table_answer import TableAnswer, TableWord, bare_label
 
 _SENTENCES: Mapping[AnswerWord, str] = {
     "HOLDS": "{clause}",
@@ -160,7 +160,7 @@ def totals(
         tables: of the report.
         claims: all there are.
         contradictions: among printed numbers, None where they were not looked for.
-        pooled: all tables of the first metric together.
+        pooled: all tables of the first metric together, None where they share no two trials.
         failed: cells' trials that failed.
     """
     if failed:
@@ -172,8 +172,10 @@ def totals(
     if pooled is not None:
         without = ""
         if pooled.rests_on is not None:
-            without = f", {pooled.without_it:.2f} without {_part(pooled.rests_on)}"
+            without = f", {pooled.without_it:.2f} without {bare_label(pooled.rests_on)}"
         yield f"differences {pooled.retention.mean:.2f} times the printed{without}"
+    elif any(one.answer is not None for one in tables):
+        yield "differences of all tables together: fewer than two trials are common to all"
     said = Counter(one.word for one in claims)
     counted = sum(one.word == "HOLDS" and one.kind == "counted" for one in claims)
     parts = [
@@ -229,7 +231,3 @@ def _number(value: float, points: bool) -> str:
 
 def _size(value: float, points: bool) -> str:
     return f"{value:.1f} points" if points else f"{value:.3g}"
-
-
-def _part(name: str) -> str:
-    return name.removeprefix("row ").removeprefix("method ")

@@ -371,11 +371,8 @@ class _Judging:
         cell, trials = planned.cell, self.evidence.cells[key_of(planned.cell)]
         values = trials.values
         if cell.trial is not None:  # one printed trial: ours of that seed stands beside it
-            seeds = self.evidence.seeds or range(len(values))
-            values = tuple(
-                value if seed == cell.trial - 1 else None
-                for seed, value in zip(seeds, values, strict=False)
-            )
+            seeds = zip(trials.seeds, values, strict=True)
+            values = tuple(value if seed == cell.trial - 1 else None for seed, value in seeds)
         sample = describe([value for value in values if value is not None])
         margin = self.plan.paper.table(cell.table).margin_of(cell)
         own = cell.margin and f"margin here: ±{cell.margin.value:g} ({cell.margin.reason})"

@@ -164,17 +164,18 @@ def _word(
         return "OPEN", f"{rows} rows of different runs have too few orders for a relabelling test."
     if slope.low > SEEN and p <= LEVEL:
         if alone:
-            return "OPEN", f"All printed differences are those of {_part(alone[0])}."
+            return "OPEN", f"All printed differences are those of {bare_label(alone[0])}."
         falls = [name for name, value in without.items() if value <= SEEN]
         if not falls:
             return "PASS", "The printed differences are seen, whichever part is left out."
-        return "OPEN", f"It rests on {_part(min(falls, key=lambda name: without[name]))} alone."
+        kept = bare_label(min(falls, key=lambda name: without[name]))
+        return "OPEN", f"It rests on {kept} alone."
     if slope.high < SEEN:
         if p <= LEVEL:
             return "OPEN", "Same order, smaller differences."
         rises = [name for name, value in without.items() if value >= SEEN]
         if rises:
-            kept = _part(max(rises, key=lambda name: without[name]))
+            kept = bare_label(max(rises, key=lambda name: without[name]))
             return "OPEN", f"Without {kept} at least half of the printed differences are seen."
         if slope.high < true_slope / 2:
             return "FAIL", "The printed differences are not seen, whichever part is left out."
@@ -184,6 +185,6 @@ def _word(
     return "OPEN", "The interval of the retention includes one half."
 
 
-def _part(name: str) -> str:
+def bare_label(name: str) -> str:
     """A part that was left out, by its label alone where that says enough."""
     return name.removeprefix("row ").removeprefix("method ")

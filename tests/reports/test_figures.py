@@ -10,7 +10,7 @@ import pytest
 
 from fedrepro.benchmark.results import Report, Series
 from fedrepro.reports import figures
-from fedrepro.reports.answer_pictures import claim_ratios, printed_against_ours
+from fedrepro.reports.answer_pictures import Point, against, claim_ratios, printed_against_ours
 from fedrepro.reports.writers import html
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -106,3 +106,10 @@ def test_labels_are_text_whatever_they_hold(kind: str, text: str) -> None:
     assert "".join(shown).isprintable()
     if text.isprintable():
         assert text in shown
+
+
+def test_a_legend_names_every_method_whatever_its_name_begins_with() -> None:
+    found = [Point(name, 1.0, 2.0, 1.5, 2.5) for name in ("_hidden", "FedAvg")]
+    (legend,) = (axes.get_legend() for axes in against(found, "%", with_legend=True).axes)
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["_hidden", "FedAvg"]

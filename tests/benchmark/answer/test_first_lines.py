@@ -85,6 +85,14 @@ def test_failed_trials_are_said() -> None:
     assert next(totals([], [], None, None, 3)) == "trials failed behind cells: 3"
 
 
+def test_tables_that_share_no_two_trials_are_said_to_give_no_common_line() -> None:
+    compared = TableLine("3", "PASS", SEEN, (), points=True)
+    said = "differences of all tables together: fewer than two trials are common to all"
+    assert said in totals([compared], [], None, None)
+    assert said not in totals([compared], [], None, SEEN)
+    assert said not in totals(lines("NOT RUN", 1), [], None, None)
+
+
 def test_nothing_run() -> None:
     both = [headline("NOT RUN"), headline("NOT RUN", "it beats IFCA")]
     assert sentence(NAME, both) == "Method: not all was run that its headline claims need."
