@@ -197,7 +197,7 @@ def evaluate(probabilities: Sequence[Tensor], labels: Sequence[Tensor], final: b
                 metrics[name + BY_CLIENT] = float(defined.mean())
             if name == AUROC[0]:
                 counts["undefined_auroc"] = len(values) - len(defined)
-    return Evaluation(metrics, {"accuracy": torch.from_numpy(accuracy).float()}, counts)
+    return Evaluation(metrics, {"accuracy": torch.from_numpy(accuracy)}, counts)
 
 
 def _scores(tests: Predicted) -> dict[str, Array]:

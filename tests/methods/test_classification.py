@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score, roc_auc_score
 
+from fedrepro.methods.metrics import fairness
 from fedrepro.methods.metrics.classification import (
     AUROC,
     BY_CLIENT,
@@ -32,6 +33,15 @@ def test_accuracy_is_the_mean_over_clients_not_over_images() -> None:
     found = evaluate([right, wrong], [torch.tensor([0]), torch.tensor([0, 0, 0])], final=False)
     assert found.metrics == {"accuracy": 0.5}
     assert found.per_client["accuracy"].tolist() == [1.0, 0.0]
+
+
+def test_accuracies_are_counts_divided_in_double() -> None:
+    """Two of three right on two clients whose images come in another order: no step of float32."""
+    right, wrong = [0.9, 0.1], [0.1, 0.9]
+    mixed = [torch.tensor([right, wrong, right]), torch.tensor([right, right, wrong])]
+    found = evaluate(mixed, [torch.zeros(3, dtype=torch.int64)] * 2, final=False)
+    assert found.per_client["accuracy"].tolist() == [2 / 3, 2 / 3]
+    assert fairness.over_clients(found.per_client["accuracy"])["accuracy"] == 2 / 3
 
 
 def test_clients_of_a_single_class_are_left_out_of_auroc_and_counted() -> None:

@@ -147,8 +147,8 @@ def test_facts_of_the_federation_and_slow_metrics_at_the_end(make_task: MakeTask
     ]
     assert outcome.arrays["group"].tolist() == [0, 0, 0]
     assert outcome.arrays["client_accuracy"].shape == (2, 3)
-    assert outcome.arrays["client_accuracy"].dtype == np.float32
+    assert outcome.arrays["client_accuracy"].dtype == np.float64
     assert outcome.metrics["accuracy"].rounds == (1, 2)
     assert outcome.metrics["f1_macro"].rounds == (2,)
     mean = outcome.arrays["client_accuracy"].mean(axis=1)
-    np.testing.assert_allclose(outcome.metrics["accuracy"].values, mean, rtol=1e-6)
+    np.testing.assert_allclose(outcome.metrics["accuracy"].values, mean, rtol=1e-15)
