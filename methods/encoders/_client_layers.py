@@ -17,13 +17,7 @@ from dataclasses import dataclass
 from ..nn.layers import Layer, Sequential, dense_layers
 from ..nn.mfcl_modules import Convolution, client_autoencoder
 from ..nn.modular import MODULE, ModularNetwork, plain_layers
-from ..nn.normalisation import (
-    NORMS,
-    TWIN_VARIANCES,
-    Norm,
-    TwinVariance,
-    normalisation,
-)
+from ..nn.normalisation import NORMS, TWIN_VARIANCES, Norm, TwinVariance, normalisation
 from .base import Encoder
 
 

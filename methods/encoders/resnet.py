@@ -21,14 +21,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ..nn.layers import (
-    Conv2d,
-    GlobalAveragePool,
-    Layer,
-    MaxPool2d,
-    ReLU,
-    Sequential,
-)
+from ..nn.layers import Conv2d, GlobalAveragePool, Layer, MaxPool2d, ReLU, Sequential
 from ..state import State
 from ._client_layers import ClientLayers
 

@@ -20,15 +20,7 @@ from ..metrics import Evaluation
 from ..nn.layers import is_buffer
 from ..outcome import Curve, DivergedError, Outcome
 from ..state import n_parameters
-from .base import (
-    FederatedMethod,
-    Memory,
-    Message,
-    Progress,
-    Round,
-    Server,
-    Task,
-)
+from .base import FederatedMethod, Memory, Message, Progress, Round, Server, Task
 
 _DIRECTIONS = ("downloaded_bytes", "uploaded_bytes")
 

@@ -27,10 +27,7 @@ from ..clusters.soft_assignment import HEAD
 from ..nn.layers import Layer
 from ..state import State, n_models, part
 from ._soft_clusters import cluster_contrast
-from .contrastive_clustering import (
-    ContrastiveClustering,
-    ContrastiveClusteringLearner,
-)
+from .contrastive_clustering import ContrastiveClustering, ContrastiveClusteringLearner
 from .simclr import nt_xent
 
 PAST, KNOWN = "past", "past_known"

@@ -13,10 +13,7 @@ from fedrepro.methods.federated.self_supervised._features import all_but, unpack
 from fedrepro.methods.federated.self_supervised._fusion import FusionLoss, Remote, new_bank
 from fedrepro.methods.federated.self_supervised.fcl import FCL, FusionServer
 from fedrepro.methods.objectives._memory import enqueue, unit
-from fedrepro.methods.objectives._neighbourhood_matching import (
-    draw_candidates,
-    neighbourhood_loss,
-)
+from fedrepro.methods.objectives._neighbourhood_matching import draw_candidates, neighbourhood_loss
 from fedrepro.methods.objectives.moco import MoCo, MoCoLearner, info_nce
 from fedrepro.methods.privacy.instahide import instahide
 from fedrepro.methods.state import State, clone, take

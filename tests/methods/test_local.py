@@ -11,14 +11,7 @@ from torch import Tensor, nn
 from fedrepro.methods.data.federation import to_float
 from fedrepro.methods.federated.base import Task
 from fedrepro.methods.nn.classifier import ENCODER, Classifier, dense_head
-from fedrepro.methods.nn.layers import (
-    BatchNorm,
-    Conv2d,
-    GlobalAveragePool,
-    Layer,
-    ReLU,
-    Sequential,
-)
+from fedrepro.methods.nn.layers import BatchNorm, Conv2d, GlobalAveragePool, Layer, ReLU, Sequential
 from fedrepro.methods.state import State, concatenate, part, repeat, take
 from fedrepro.methods.training.evaluate import client_losses, features, probabilities
 from fedrepro.methods.training.local import train_clients

@@ -4,12 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from fedrepro.methods.nn.mfcl_modules import (
-    Autoencoder,
-    Convolution,
-    Pooling,
-    client_autoencoder,
-)
+from fedrepro.methods.nn.mfcl_modules import Autoencoder, Convolution, Pooling, client_autoencoder
 
 
 def as_torch(network: Autoencoder) -> nn.Sequential:

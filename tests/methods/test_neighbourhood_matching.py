@@ -6,10 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from fedrepro.methods.objectives._neighbourhood_matching import (
-    draw_candidates,
-    neighbourhood_loss,
-)
+from fedrepro.methods.objectives._neighbourhood_matching import draw_candidates, neighbourhood_loss
 
 
 def vectors(*shape: int, seed: int = 0) -> Tensor:

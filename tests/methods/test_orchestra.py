@@ -13,13 +13,7 @@ from fedrepro.methods.federated.base import Round, Task
 from fedrepro.methods.federated.loop import run
 from fedrepro.methods.federated.self_supervised.orchestra import FederatedOrchestra
 from fedrepro.methods.objectives._memory import unit
-from fedrepro.methods.objectives.orchestra import (
-    CENTROIDS,
-    QUEUE,
-    Orchestra,
-    cluster_loss,
-    turned,
-)
+from fedrepro.methods.objectives.orchestra import CENTROIDS, QUEUE, Orchestra, cluster_loss, turned
 from fedrepro.methods.state import n_bytes
 from tests.methods.conftest import MakeTask
 

@@ -13,12 +13,7 @@ from fedrepro.methods.outcome import DivergedError, Outcome
 from fedrepro.methods.registry import find, names
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State
-from fedrepro.methods.training.pretraining import (
-    PretrainingOptions,
-    batches,
-    encode,
-    pretrain,
-)
+from fedrepro.methods.training.pretraining import PretrainingOptions, batches, encode, pretrain
 
 torch.set_num_threads(1)  # on tensors this small, threads wait for each other
 

@@ -13,14 +13,7 @@ import torch
 from fedrepro.methods import registry
 from fedrepro.methods.encoders.base import Encoder
 from fedrepro.methods.encoders.cnn import CNN
-from fedrepro.methods.registry import (
-    UnknownNameError,
-    class_in,
-    find,
-    module_of,
-    names,
-    names_in,
-)
+from fedrepro.methods.registry import UnknownNameError, class_in, find, module_of, names, names_in
 
 KINDS = ["federated", "objective", "encoder", "partition"]
 

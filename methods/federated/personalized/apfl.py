@@ -19,13 +19,7 @@ from ...nn.layers import is_buffer
 from ...state import State
 from ...training.local_loss import Batch
 from ..base import Task
-from ._two_models import (
-    PERSONAL,
-    TwoModels,
-    WithPersonalModel,
-    common,
-    personal,
-)
+from ._two_models import PERSONAL, TwoModels, WithPersonalModel, common, personal
 
 SHARE = "share"
 

@@ -16,11 +16,7 @@ from torch import Tensor
 from ...state import State
 from ...training.local_loss import Batch, squared_distance
 from ..base import Task
-from ._two_models import (
-    TwoModels,
-    WithPersonalModel,
-    personal,
-)
+from ._two_models import TwoModels, WithPersonalModel, personal
 
 
 class _Proximal(TwoModels):

@@ -15,10 +15,7 @@ from ...metrics import Evaluation
 from ...state import State, put, repeat, take
 from ..base import Memory, Message, NoExchange, Round, Server, Task
 from ..client_memory import ClientStates
-from ..self_supervised._self_supervised import (
-    SelfSupervised,
-    SelfSupervisedMemory,
-)
+from ..self_supervised._self_supervised import SelfSupervised, SelfSupervisedMemory
 
 
 @dataclass

@@ -15,10 +15,7 @@ from torch import Tensor
 
 from ...metrics.false_negatives import measured_ratio
 from ...objectives._memory import enqueue, is_filled, new_queue
-from ...objectives._neighbourhood_matching import (
-    draw_candidates,
-    neighbourhood_loss,
-)
+from ...objectives._neighbourhood_matching import draw_candidates, neighbourhood_loss
 from ...objectives.moco import QUEUE, MoCoLearner, info_nce
 from ...privacy.instahide import instahide
 from ...state import State

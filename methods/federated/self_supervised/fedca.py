@@ -29,13 +29,7 @@ from ...training.local_loss import Batch
 from ...training.self_supervised import SelfSupervisedLoss
 from ..base import Memory, Message, Round, Server, Task
 from ..views import client_views
-from ._features import (
-    Banks,
-    batchwise,
-    choose,
-    packed,
-    unpacked,
-)
+from ._features import Banks, batchwise, choose, packed, unpacked
 from ._self_supervised import SelfSupervised
 
 DICTIONARY = "dictionary"

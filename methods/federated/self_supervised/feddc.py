@@ -22,10 +22,7 @@ from ...training.local_loss import Batch, LocalLoss
 from ...training.self_supervised import SelfSupervisedLoss
 from ..base import Round, Task
 from ..views import client_views
-from ._self_supervised import (
-    SelfSupervised,
-    build_learner,
-)
+from ._self_supervised import SelfSupervised, build_learner
 
 CLUSTERS = "clusters"
 _AT_ONCE = 500

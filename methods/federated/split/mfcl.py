@@ -31,13 +31,7 @@ from torch import Tensor
 from ...metrics import Evaluation, collapse
 from ...nn.layers import Layer, Sequential
 from ...nn.mfcl_modules import mirrored
-from ...nn.modular import (
-    MODULE,
-    ModularNetwork,
-    plain_layers,
-    two_modules,
-    with_own_modules,
-)
+from ...nn.modular import MODULE, ModularNetwork, plain_layers, two_modules, with_own_modules
 from ...nn.normalisation import Norm, TwinVariance
 from ...outcome import DivergedError
 from ...privacy.datamix import Mixed, draw_mixture, joined
