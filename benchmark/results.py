@@ -28,7 +28,7 @@ Detail = Literal[
 ]  # fmt: skip
 ClaimWord = AnswerWord
 SupportWord = Literal["supported", "contradicted", "undecidable", "not printed"]
-Protocol = Literal["full", "scaled"]
+ProtocolScale = Literal["full", "scaled"]
 
 
 _WORDS: Mapping[Detail, VerdictWord] = {
@@ -341,7 +341,7 @@ class External:
         statement: what a reader must know, in a sentence or two.
     """
 
-    protocol: Protocol
+    protocol: ProtocolScale
     note: str
     files: tuple[str, ...]
     seeds: tuple[int, ...]

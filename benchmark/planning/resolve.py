@@ -14,7 +14,7 @@ from ..config import FULL_PRECISION, RunConfig
 from ..errors import SpecError
 from ..results import Departure
 from ..spec import names, settings
-from ..spec.layers import AT, Layer, Layered, layered
+from ..spec.layers import AT, Layered, SettingsLayer, layered
 from ..spec.model import Cell, DrawnRun, Experiment, Origin, Override, Profile, Readout
 from ..spec.settings import PRECISION, get, leaves
 from .configs import Configs, NothingToMeasureError
@@ -57,7 +57,7 @@ class Resolver:
         self, profile: Profile, on: str | None = None, sets: Mapping[str, Any] | None = None
     ) -> None:
         self._profile, self._on = profile, on
-        self._sets: list[Layer] = [
+        self._sets: list[SettingsLayer] = [
             (Origin("set", why), Override(path, why, value))
             for why in ("set on the command line",)
             for path, value in (sets or {}).items()

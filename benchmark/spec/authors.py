@@ -19,7 +19,7 @@ from ...methods import registry
 from ..errors import SpecError
 from . import names, toml_file
 from .fields import Name, Settings, Text
-from .layers import Layer
+from .layers import SettingsLayer
 from .model import Experiment, Origin
 from .problems import (
     InvalidSpecError,
@@ -70,7 +70,7 @@ def files(kind: str) -> Mapping[str, Path]:
     return found
 
 
-def layers(stated: Experiment) -> list[Layer]:
+def layers(stated: Experiment) -> list[SettingsLayer]:
     """What the authors of an experiment's method and objectives give to it, from below.
 
     A method's settings win over those of the objective that its clients minimise. A federated

@@ -18,7 +18,7 @@ from .settings import get, leaves, merge, nested
 AT = "at"
 """The path that stands for the round that is read."""
 
-Layer = tuple[Origin, Experiment | Override]
+SettingsLayer = tuple[Origin, Experiment | Override]
 
 
 class Layered(NamedTuple):
@@ -36,7 +36,7 @@ class Layered(NamedTuple):
 NOTHING = Layered({}, {})
 
 
-def layered(layers: Iterable[Layer], below: Layered = NOTHING) -> Layered:
+def layered(layers: Iterable[SettingsLayer], below: Layered = NOTHING) -> Layered:
     """Layers over those `below`; a later one wins, setting by setting.
 
     An override that leaves a value as it is, or whose path the experiment lacks (unless it gives a

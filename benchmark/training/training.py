@@ -22,7 +22,7 @@ import numpy
 import torch
 
 from ...methods.checkpoint import Checkpoint
-from ...methods.federated.base import Progress
+from ...methods.federated.base import ProgressCallback
 from ...methods.nn.precision import computing_in
 from ...methods.outcome import DivergedError, Outcome
 from ...methods.seeds import Seeds
@@ -46,7 +46,7 @@ def train_trial(
     data_dir: Path | None,
     device: str,
     encoder: State | None = None,
-    progress: Progress = lambda done, total: None,
+    progress: ProgressCallback = lambda done, total: None,
     saved: Any = None,
     save: Callable[[Any], None] | None = None,
     save_every_s: float = 0.0,

@@ -115,7 +115,7 @@ def communication(method: FederatedMethod, task: Task) -> Exchange:
 def _per_participant(message: Message, participants: int) -> tuple[Fraction, Fraction]:
     """Bytes of floating-point and of other tensors that one participant sends or receives."""
     payloads: list[tuple[State, int]] = [(state, 1) for state in message.shared.values()]
-    payloads += [(state, participants) for state in message.each.values()]
+    payloads += [(state, participants) for state in message.per_client.values()]
     pieces = sum(payload.n_bytes for payload in message.in_pieces.values())
     floating, integers = Fraction(pieces, participants), Fraction(0)
     for state, among in payloads:

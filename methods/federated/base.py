@@ -32,7 +32,7 @@ from ..nn.classifier import Classifier
 from ..seeds import Seeds
 from ..state import State, n_bytes, placed, weighted_average
 from ..training.evaluate import probabilities
-from ..training.local_loss import LocalLoss, LocalOptions, Trained
+from ..training.local_loss import LocalLoss, LocalOptions, TrainedClients
 from ..training.steps import ENGINES_CHOICE, Grouping, train_steps
 from ._signatures import check_signatures
 from .client_memory import ClientMemory
@@ -57,7 +57,7 @@ class Message:
 
     Attributes:
         shared: Sent whole to (or from) every participant.
-        each: One slice for each participant, stacked; unequal amounts are concatenated in order.
+        per_client: One slice for each participant, stacked; unequal amounts follow in order.
         log: Facts for the record (not sent), stacked over participants, integers or floats.
         streamed: Bytes that all participants send in pieces within the round (smashed data).
         in_pieces: Too large to be held; the receiver reads of it what it needs (representations).
@@ -65,7 +65,7 @@ class Message:
     """
 
     shared: Mapping[str, State] = field(default_factory=dict)
-    each: Mapping[str, State] = field(default_factory=dict)
+    per_client: Mapping[str, State] = field(default_factory=dict)
     log: Mapping[str, Tensor] = field(default_factory=dict)
     streamed: Mapping[str, int] = field(default_factory=dict)
     in_pieces: Mapping[str, InPieces] = field(default_factory=dict)
@@ -74,7 +74,7 @@ class Message:
     def bytes_by_name(self, participants: int) -> dict[str, int]:
         """Bytes that this message costs, by payload."""
         shared = {name: participants * n_bytes(state) for name, state in self.shared.items()}
-        each = {name: n_bytes(state) for name, state in self.each.items()}
+        each = {name: n_bytes(state) for name, state in self.per_client.items()}
         pieces = {name: payload.n_bytes for name, payload in self.in_pieces.items()}
         return {**shared, **each, **self.streamed, **pieces}
 
@@ -84,7 +84,7 @@ class Message:
 
     def tensors(self) -> Iterator[Tensor]:
         """Everything that is sent whole."""
-        for payload in (*self.shared.values(), *self.each.values()):
+        for payload in (*self.shared.values(), *self.per_client.values()):
             yield from payload.values()
 
 
@@ -297,7 +297,7 @@ class FederatedMethod(ABC):
 
     def aggregate(self, now: Round, server: Server, upload: Message) -> Server:
         """The server after the round."""
-        return now.average(upload.each["weights"])
+        return now.average(upload.per_client["weights"])
 
     def failed(self, now: Round, server: Server, attempt: int) -> bool:
         """Whether training must start again with other random weights (IFCA's restarts).
@@ -353,7 +353,7 @@ class FederatedMethod(ABC):
         start: State,
         client_state: State | None = None,
         options: LocalOptions | None = None,
-    ) -> Trained:
+    ) -> TrainedClients:
         """The participants' models after they have minimised `local_loss`.
 
         start: one model for each. client_state: what else `local_loss` needs of each. Both are
@@ -383,5 +383,5 @@ class NoExchange(FederatedMethod):
         return server
 
 
-Progress = Callable[[int, int], None]
+ProgressCallback = Callable[[int, int], None]
 """Called with (rounds done, rounds in all); rounds done falls to 0 when training starts again."""

@@ -174,7 +174,7 @@ class _Checks:
             task = _prepared(method, task)
             memory = method.new_memory(task)
             _, _, sent = next(_rounds(method, task, memory, method.start(task, 0)))
-            return _numbers((sent.each, memory))
+            return _numbers((sent.per_client, memory))
 
         found = _first(first_round(self.method, self.task), first_round(method, task))
         return found or _difference(self.trained, run(method, task))
@@ -216,8 +216,8 @@ class _Checks:
             upload = method.local_update(now, download, memory)
             other = method.local_update(replace(now, task=together), download, own)
             found = found or _first(
-                _numbers((upload.each, upload.log, memory)),
-                _numbers((other.each, other.log, own)),
+                _numbers((upload.per_client, upload.log, memory)),
+                _numbers((other.per_client, other.log, own)),
                 near=True,
             )
             server = method.aggregate(now, server, upload)
@@ -242,7 +242,7 @@ class _Checks:
             if found := _first(given, _numbers((before, upload))):
                 yield f"a step of the server changes in place what it is given: {found}"
                 return
-            weights = upload.each.get("weights", {})
+            weights = upload.per_client.get("weights", {})
             for name, value in {**upload.log, **weights}.items():
                 if len(value) != len(now):
                     yield f"upload: {name} has {len(value)} entries for {len(now)} participants"

@@ -20,7 +20,7 @@ from ..metrics import Evaluation
 from ..nn.layers import is_buffer
 from ..outcome import Curve, DivergedError, Outcome
 from ..state import n_parameters
-from .base import FederatedMethod, Memory, Message, Progress, Round, Server, Task
+from .base import FederatedMethod, Memory, Message, ProgressCallback, Round, Server, Task
 
 _DIRECTIONS = ("downloaded_bytes", "uploaded_bytes")
 
@@ -76,7 +76,7 @@ class _Training:
 def run(
     method: FederatedMethod,
     task: Task,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
     evaluate_every: int = 1,
     checkpoint: Checkpoint = NEVER,
 ) -> Outcome:
@@ -133,7 +133,7 @@ def _finished(
     method: FederatedMethod,
     task: Task,
     now: _Training,
-    progress: Progress | None,
+    progress: ProgressCallback | None,
     evaluate_every: int,
     checkpoint: Checkpoint,
 ) -> bool:

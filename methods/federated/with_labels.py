@@ -15,7 +15,7 @@ from torch import Tensor
 
 from ..state import State
 from ..training.local import Supervised, train_clients
-from ..training.local_loss import LocalLoss, LocalOptions, Trained
+from ..training.local_loss import LocalLoss, LocalOptions, TrainedClients
 from .base import FederatedMethod, Round
 from .views import client_views
 
@@ -42,7 +42,7 @@ class WithLabels(FederatedMethod):
         client_state: State | None = None,
         options: LocalOptions | None = None,
         personalising: bool = False,
-    ) -> Trained:
+    ) -> TrainedClients:
         """As every method's; views are drawn for a `Supervised` loss, unless `personalising`."""
         if self.augments and not personalising:
             assert isinstance(local_loss, Supervised)

@@ -17,12 +17,12 @@ from torch import Tensor
 from ..state import State, take
 from .layers import REACHED, Layer
 
-Places = Mapping[str, tuple[slice, slice]]
+ReachedPlaces = Mapping[str, tuple[slice, slice]]
 """By the name of a weight, the rows and columns of its kernels that images reach."""
 
 
 @torch.no_grad()
-def reached_places(network: Layer, state: State, image: Tensor) -> Places:
+def reached_places(network: Layer, state: State, image: Tensor) -> ReachedPlaces:
     """The part of each kernel of `network` that a float image C x H x W reaches.
 
     Kernels reached as a whole are left out. An empty batch passes through the network, whose
@@ -45,7 +45,7 @@ def reached_places(network: Layer, state: State, image: Tensor) -> Places:
     return places
 
 
-def trimmed(state: State, places: Places) -> State:
+def trimmed(state: State, places: ReachedPlaces) -> State:
     """`state` without the weights that no image reaches; trimmed kernels are copies."""
     return {
         name: value[(..., *places[name])].clone() if name in places else value
@@ -53,7 +53,7 @@ def trimmed(state: State, places: Places) -> State:
     }
 
 
-def restored(state: State, before: State, places: Places) -> State:
+def restored(state: State, before: State, places: ReachedPlaces) -> State:
     """The trimmed `state` with the missing weights as they were in `before`."""
     full = dict(state)
     for name, place in places.items():

@@ -19,7 +19,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from ..data.federation import Federation, ImageSet, to_float
 from ..nn.classifier import HEAD, Classifier
-from ..nn.reached import Places, reached_places, restored, trimmed
+from ..nn.reached import ReachedPlaces, reached_places, restored, trimmed
 from ..optim.optimizers import moves_by_gradients_alone
 from ..seeds import Seeds
 from ..state import State, n_models, part, spread, take
@@ -133,7 +133,7 @@ def train_clients(
         return {**start, **train(heads, part(start, HEAD), grouping)}
     # Read and not returned, so that one model for all need not be copied.
     start = spread(pool, len(choice)) if n_models(pool) == 1 else take(pool, choice)
-    places: Places = {}
+    places: ReachedPlaces = {}
     # A client alone trains all weights: `methods.costs.counting` counts them.
     if len(clients) > 1 and moves_by_gradients_alone(options.optimizer, options.weight_decay):
         places = reached_places(model, start, to_float(federation.train.images[own_of[0][0]]))

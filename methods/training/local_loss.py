@@ -118,7 +118,7 @@ class LocalLoss(ABC):
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainedClients:
     """What local training returns, stacked over the clients in their order.
 
     loss: (clients,), the mean over the images of the last epoch; NaN for a client without a step.

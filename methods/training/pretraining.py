@@ -21,7 +21,7 @@ from ..data.federation import ImageSet, to_float
 from ..data.views.augment import Augmentation
 from ..encoders.base import Encoder
 from ..nn.layers import Layer, in_fast_layout, is_buffer
-from ..nn.reached import Places, reached_places, restored, trimmed
+from ..nn.reached import ReachedPlaces, reached_places, restored, trimmed
 from ..objectives.base import Objective
 from ..optim.optimizers import make_optimizer, moves_by_gradients_alone
 from ..outcome import Curve, DivergedError, Outcome
@@ -76,7 +76,7 @@ def pretrain(
     learner = objective.build(network, encoder.out_dim, n_classes)
     new = learner.new(seeds.generator("weights", "pretraining"))
     fresh = placed(new, torch.device(device))
-    places: Places = {}
+    places: ReachedPlaces = {}
     if moves_by_gradients_alone(options.optimizer):
         places = reached_places(network, fresh, to_float(portion.images[0]))
     at: Epochs | None = checkpoint.restored()

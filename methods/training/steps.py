@@ -21,7 +21,7 @@ from torch import Tensor
 from ..nn.layers import alone
 from ..seeds import Seeds
 from ..state import State, n_bytes, n_models, positions, put, take
-from .local_loss import LocalLoss, LocalOptions, Trained
+from .local_loss import LocalLoss, LocalOptions, TrainedClients
 from .plain import train_client
 from .probing import step_bytes
 from .stacked import train_stack
@@ -105,7 +105,7 @@ def train_steps(
     t: int,
     clients: Tensor,
     grouping: Grouping = ENGINES_CHOICE,
-) -> Trained:
+) -> TrainedClients:
     """The models of `clients` (int64, client numbers) after round `t`.
 
     start: one model for each client. client_state: what the loss needs of each besides its model,
@@ -133,7 +133,7 @@ def train_steps(
     if unread:  # losses of all chunks at once: the host need not wait for each
         where = [i for chunk, _ in unread for i in chunk]
         losses[where] = torch.cat([loss for _, loss in unread]).cpu()
-    return Trained(trained, after, losses)
+    return TrainedClients(trained, after, losses)
 
 
 def _chunks(

@@ -205,7 +205,7 @@ def test_tight_clients_weigh_more_as_numpy_averages(make_task: MakeTask) -> None
     task = task_with(make_task, (10, 4, 6))
     weights = {"encoder.w": torch.randn(2, 3, 4)}
     apart = torch.tensor([0.5, 0.1])
-    upload = Message(each={"weights": weights, "divergence": {"divergence": apart}})
+    upload = Message(per_client={"weights": weights, "divergence": {"divergence": apart}})
     found = Calibre().aggregate(Round(task, 0, torch.tensor([2, 0])), None, upload)
     expected = np.average(weights["encoder.w"].numpy(), axis=0, weights=[6 / 0.5, 10 / 0.1])
     np.testing.assert_allclose(found["encoder.w"][0].numpy(), expected, rtol=1e-5)
@@ -216,7 +216,7 @@ def test_a_collapsed_client_counts_for_no_more_than_ten_times_the_mean(
 ) -> None:
     task = task_with(make_task)
     upload = Message(
-        each={
+        per_client={
             "weights": {"encoder.w": torch.tensor([[1.0], [0.0]])},
             "divergence": {"divergence": torch.tensor([0.0, 0.8])},
         }
@@ -228,7 +228,7 @@ def test_a_collapsed_client_counts_for_no_more_than_ten_times_the_mean(
 def test_collapsed_clients_share_the_average(make_task: MakeTask) -> None:
     task = task_with(make_task)
     upload = Message(
-        each={
+        per_client={
             "weights": {"encoder.w": torch.tensor([[1.0], [3.0]])},
             "divergence": {"divergence": torch.zeros(2)},
         }
@@ -247,9 +247,9 @@ def test_without_regularisers_clients_train_as_in_pfl_ssl(make_task: MakeTask) -
         uploads.append(
             method.local_update(Round(task, 0, clients), download, method.new_memory(task))
         )
-    for name, value in uploads[0].each["weights"].items():
-        assert torch.equal(value, uploads[1].each["weights"][name])
-    assert uploads[0].each.keys() == {"weights", "divergence"}
+    for name, value in uploads[0].per_client["weights"].items():
+        assert torch.equal(value, uploads[1].per_client["weights"][name])
+    assert uploads[0].per_client.keys() == {"weights", "divergence"}
 
 
 def test_regularisers_change_what_clients_learn(make_task: MakeTask) -> None:
@@ -316,7 +316,7 @@ def test_without_a_floor_a_tight_client_outweighs_all(make_task: MakeTask) -> No
     task = task_with(make_task)
     weights = {"encoder.w": torch.tensor([[1.0], [0.0]])}
     apart = {"divergence": torch.tensor([0.001, 0.8])}
-    upload = Message(each={"weights": weights, "divergence": apart})
+    upload = Message(per_client={"weights": weights, "divergence": apart})
     found = Calibre(divergence_floor=0.0).aggregate(
         Round(task, 0, torch.tensor([0, 1])), None, upload
     )

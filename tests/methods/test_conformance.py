@@ -46,7 +46,7 @@ class OneSeed(FedAvg):
         return torch.arange(1)
 
     def local_update(self, now: Round, download: Message, memory: ClientMemory) -> Message:
-        return Message(each={"weights": download.shared["weights"]})
+        return Message(per_client={"weights": download.shared["weights"]})
 
 
 class FromTheOthers(Supervised):
@@ -63,7 +63,7 @@ class SeesTheOthers(FedAvg):
     def local_update(self, now: Round, download: Message, memory: ClientMemory) -> Message:
         loss = self.own_loss(now.task.model, now.task.federation.train, None)
         start = repeat(download.shared["weights"], len(now))
-        return Message(each={"weights": self.train(now, loss, start).state})
+        return Message(per_client={"weights": self.train(now, loss, start).state})
 
 
 class OverPadding(Supervised):
@@ -126,10 +126,12 @@ class TrainsByEvaluating(FedAvg):
 class LogsTooLittle(FedAvg):
     def local_update(self, now: Round, download: Message, memory: ClientMemory) -> Message:
         sent = super().local_update(now, download, memory)
-        return Message(each={n: {k: v[:1] for k, v in s.items()} for n, s in sent.each.items()})
+        return Message(
+            per_client={n: {k: v[:1] for k, v in s.items()} for n, s in sent.per_client.items()}
+        )
 
     def aggregate(self, now: Round, server: Server, upload: Message) -> Server:
-        return upload.each["weights"]
+        return upload.per_client["weights"]
 
 
 class NamesNoModel(FedAvg):
@@ -150,7 +152,7 @@ class IgnoresAugments(FedAvg):
     def local_update(self, now: Round, download: Message, memory: ClientMemory) -> Message:
         loss = Proximal(now.task, download.shared["weights"], 0.0)
         start = repeat(download.shared["weights"], len(now))
-        return Message(each={"weights": FederatedMethod.train(self, now, loss, start).state})
+        return Message(per_client={"weights": FederatedMethod.train(self, now, loss, start).state})
 
 
 PLANTED: list[tuple[type[FederatedMethod], str]] = [

@@ -82,7 +82,10 @@ def test_exchange_counts_shared_payloads_whole_and_own_ones_once_each() -> None:
     model = torch.zeros(1, 10)
     download = Message(shared={"weights": {"w": model.repeat(3, 1)}})
     upload = Message(
-        each={"weights": {"w": model.repeat(5, 1)}, "choice": {"choice": torch.zeros(5).long()}},
+        per_client={
+            "weights": {"w": model.repeat(5, 1)},
+            "choice": {"choice": torch.zeros(5).long()},
+        },
         log={"ignored": torch.zeros(5, 99)},
     )
     found = exchange(download, upload, participants=5, model_bytes=40)
@@ -91,8 +94,10 @@ def test_exchange_counts_shared_payloads_whole_and_own_ones_once_each() -> None:
 
 
 def test_exchange_agrees_with_the_bytes_of_the_messages() -> None:
-    download = Message(shared={"a": {"w": torch.zeros(2, 7)}}, each={"b": {"v": torch.zeros(4, 3)}})
-    upload = Message(each={"c": {"w": torch.zeros(4, 7), "n": torch.zeros(4).int()}})
+    download = Message(
+        shared={"a": {"w": torch.zeros(2, 7)}}, per_client={"b": {"v": torch.zeros(4, 3)}}
+    )
+    upload = Message(per_client={"c": {"w": torch.zeros(4, 7), "n": torch.zeros(4).int()}})
     found = exchange(download, upload, participants=4, model_bytes=28)
     every_byte = download.bytes_exchanged(4) + upload.bytes_exchanged(4)
     assert 4 * (28 * found.models + found.integers) == every_byte

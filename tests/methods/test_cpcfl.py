@@ -113,7 +113,7 @@ def test_a_shared_encoder_is_the_average_of_all_clients_and_heads_stay_apart(
     method = replace(METHOD, shared_encoder=True)
     server = method.start(task, 0)
     trained = {name: torch.randn(3, *value.shape[1:]) for name, value in server.pool.items()}
-    upload = Message(each={"weights": trained, "choice": {"choice": torch.tensor([1, 0, 1])}})
+    upload = Message(per_client={"weights": trained, "choice": {"choice": torch.tensor([1, 0, 1])}})
     pool = method.aggregate(Round(task, 2, torch.arange(3)), server, upload).pool
     for name, value in part(trained, ENCODER).items():
         mean = np.average(value.numpy(), axis=0, weights=[10, 4, 7])

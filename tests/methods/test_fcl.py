@@ -144,11 +144,11 @@ def test_remote_features_are_everybody_elses_of_the_last_round(make_task: MakeTa
     server = method.start(task, 0)
     download, upload, server = round_of(method, Round(task, 0, clients), server, memory)
     assert set(download.shared) == {"weights", "momentum"}
-    assert not download.each
-    sent = unpacked(dict(upload.each["features"]))
+    assert not download.per_client
+    sent = unpacked(dict(upload.per_client["features"]))
     assert [len(features) for features in sent] == [6, 4, 6]  # K, or all of a client's images
     download = method.broadcast(Round(task, 1, clients), server)
-    received = unpacked(dict(download.each["features"]))
+    received = unpacked(dict(download.per_client["features"]))
     for client in range(3):
         expected = [sent[other] for other in range(3) if other != client]
         assert torch.equal(received[client], torch.cat(expected))
@@ -210,7 +210,7 @@ def test_both_encoders_are_averaged_by_numbers_of_images(make_task: MakeTask) ->
     server = method.start(task, 0)
     _, upload, after = round_of(method, Round(task, 0, clients), server, method.new_memory(task))
     for payload, averaged in (("weights", after.query), ("momentum", after.key)):
-        for name, value in upload.each[payload].items():
+        for name, value in upload.per_client[payload].items():
             torch.testing.assert_close(averaged[name][0], (2 * value[0] + value[1]) / 3)
     name = "encoder.conv0.weight"
     assert not torch.equal(after.query[name], after.key[name])

@@ -78,9 +78,9 @@ def matched(mixed_images: int) -> int:
     task = task_of(digits())
     method, memory, _, upload = upload_of(task, mixed_images=mixed_images)
     learner, hits = method.learner(task), 0
-    for client, sent in enumerate(unpacked(dict(upload.each["features"]))):
+    for client, sent in enumerate(unpacked(dict(upload.per_client["features"]))):
         shown = to_float(task.federation.train.images[memory.shown[client]])
-        key = take(dict(upload.each["momentum"]), [client])
+        key = take(dict(upload.per_client["momentum"]), [client])
         own = batchwise(learner.project, key, shown.unsqueeze(0), method.batch_size)[0]
         nearest = (sent @ own.T).argmax(dim=1)
         hits += int((nearest == torch.arange(len(sent))).sum())
@@ -108,11 +108,11 @@ def features_without_learning(images: Tensor, rounds: range, mixed_images: int) 
     task, found = task_of(images), []
     for t in rounds:
         _, _, server, upload = upload_of(task, t, learning_rate=0.0, mixed_images=mixed_images)
-        assert set(upload.each) == {"weights", "momentum", "features"}
+        assert set(upload.per_client) == {"weights", "momentum", "features"}
         for payload, start in (("weights", server.query), ("momentum", server.key)):
-            for name, sent in upload.each[payload].items():
+            for name, sent in upload.per_client[payload].items():
                 torch.testing.assert_close(sent, start[name].expand_as(sent), rtol=0, atol=1e-7)
-        found.append(torch.cat(unpacked(dict(upload.each["features"])))[:, 0])
+        found.append(torch.cat(unpacked(dict(upload.per_client["features"])))[:, 0])
     return torch.cat(found).numpy()
 
 

@@ -74,7 +74,7 @@ def test_models_are_averaged_over_those_who_took_them(make_task: MakeTask) -> No
     server = METHOD.start(task, 0)
     sent = {k: torch.randn(3, *v.shape[1:]) for k, v in server.models.items()}
     choice = {"choice": torch.tensor([0, 0, 0])}
-    up = Message(each={"weights": sent, "choice": choice})
+    up = Message(per_client={"weights": sent, "choice": choice})
     after = METHOD.aggregate(Round(task, 0, torch.arange(3)), server, up)
     for name, value in sent.items():
         expected = (5 * value[0] + 10 * value[1] + 15 * value[2]) / 30

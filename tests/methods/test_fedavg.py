@@ -48,7 +48,7 @@ def test_one_client_is_plain_training(make_task: MakeTask) -> None:
 def test_clients_are_weighted_by_their_images_as_numpy_averages(make_task: MakeTask) -> None:
     task = make_task(sizes=(10, 4, 7))
     stacked = {"encoder.w": torch.randn(2, 3, 4), "head.b": torch.randn(2, 5)}
-    upload = Message(each={"weights": stacked})
+    upload = Message(per_client={"weights": stacked})
     average = METHOD.aggregate(Round(task, 0, torch.tensor([2, 0])), None, upload)
     for name, value in stacked.items():
         expected = np.average(value.numpy(), axis=0, weights=[7, 10])
@@ -62,7 +62,7 @@ def test_a_round_is_the_average_of_clients_trained_alone(make_task: MakeTask) ->
     alone = [
         METHOD.local_update(
             Round(task, 0, torch.tensor([client])), download, METHOD.new_memory(task)
-        ).each["weights"]
+        ).per_client["weights"]
         for client in range(3)
     ]
     server = trained_server(replace(METHOD, rounds=1), task)
@@ -95,7 +95,7 @@ def test_only_participants_are_averaged(make_task: MakeTask) -> None:
     download = method.broadcast(Round(task, 0, clients), method.start(task, 0))
     everyone = method.local_update(
         Round(task, 0, torch.arange(4)), download, method.new_memory(task)
-    ).each["weights"]
+    ).per_client["weights"]
     expected = {name: v.mean(0) for name, v in take(everyone, clients).items()}
     for name, value in trained_server(method, task).items():
         torch.testing.assert_close(value[0], expected[name], rtol=1e-4, atol=1e-6)

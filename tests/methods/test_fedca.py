@@ -90,10 +90,10 @@ def test_the_dictionary_holds_everybodys_features_of_the_last_round(make_task: M
     first = METHOD.broadcast(Round(task, 0, clients), server)
     assert set(first.shared) == {"weights"}
     upload = METHOD.local_update(Round(task, 0, clients), first, memory)
-    assert upload.each["features"]["count"].tolist() == [6, 4, 6]
+    assert upload.per_client["features"]["count"].tolist() == [6, 4, 6]
     server = METHOD.aggregate(Round(task, 0, clients), server, upload)
     shared = METHOD.broadcast(Round(task, 1, clients), server).shared
-    assert torch.equal(shared["features"][DICTIONARY], upload.each["features"]["features"])
+    assert torch.equal(shared["features"][DICTIONARY], upload.per_client["features"]["features"])
 
 
 def test_uploaded_features_are_those_of_a_clients_own_images(make_task: MakeTask) -> None:
@@ -107,12 +107,12 @@ def test_uploaded_features_are_those_of_a_clients_own_images(make_task: MakeTask
     )
     learner = method.learner(task)
     for client in range(2):
-        state = {name: v[client : client + 1] for name, v in upload.each["weights"].items()}
+        state = {name: v[client : client + 1] for name, v in upload.per_client["weights"].items()}
         stream = task.seeds.generator("uploads", 0, client)
         chosen = task.federation.train_of[client][torch.randperm(8, generator=stream)[:6]]
         h = encode(task.model.encoder, state, task.federation.train.images[chosen])
         expected = unit(learner.projector(state, h[None]))[0]
-        found = upload.each["features"]["features"][6 * client : 6 * client + 6]
+        found = upload.per_client["features"]["features"][6 * client : 6 * client + 6]
         torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-4)
 
 

@@ -120,7 +120,7 @@ def test_the_next_round_starts_from_the_mixture_of_received_and_kept(
     # Only client 1 trains in the first round: client 0 meets the second one as a newcomer.
     only = torch.tensor([1])
     upload = method.local_update(Round(task, 0, only), download, memory)
-    own = upload.each["weights"]
+    own = upload.per_client["weights"]
     target = take(memory.objective.state, only)
     download = method.broadcast(Round(task, 1, TWO), server)
     start = method.begin(Round(task, 1, TWO), download, memory)

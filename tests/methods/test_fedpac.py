@@ -23,14 +23,15 @@ def test_first_the_classifier_learns_and_then_the_encoder(make_task: MakeTask) -
     server = METHOD.start(task, 0)
     down = METHOD.broadcast(Round(task, 0, clients), server)
     heads_only = replace(METHOD, local_epochs=0).local_update(Round(task, 0, clients), down, {})
-    for name, value in heads_only.each["encoder"].items():
+    for name, value in heads_only.per_client["encoder"].items():
         assert torch.equal(value, server.encoder[name].expand_as(value))
     assert not torch.equal(
-        heads_only.each["classifier"]["head.0.weight"], down.each["classifier"]["head.0.weight"]
+        heads_only.per_client["classifier"]["head.0.weight"],
+        down.per_client["classifier"]["head.0.weight"],
     )
     both = METHOD.local_update(Round(task, 0, clients), down, METHOD.new_memory(task))
-    for name, value in both.each["classifier"].items():
-        assert torch.equal(value, heads_only.each["classifier"][name])
+    for name, value in both.per_client["classifier"].items():
+        assert torch.equal(value, heads_only.per_client["classifier"][name])
 
 
 def test_alignment_is_the_mean_squared_distance_to_the_centroid(make_task: MakeTask) -> None:
@@ -64,7 +65,7 @@ def test_global_centroids_are_means_over_all_images_of_a_class(make_task: MakeTa
     rows = []
     for client in range(3):
         own = task.federation.train_of[client]
-        weights = {k: v[client : client + 1] for k, v in up.each["encoder"].items()}
+        weights = {k: v[client : client + 1] for k, v in up.per_client["encoder"].items()}
         rows.append(task.model.features(weights, to_float(train.images[own])[None])[0])
     h = torch.cat(rows)
     for c in range(3):
@@ -80,7 +81,7 @@ def test_every_client_gets_a_mixture_of_all_classifiers(make_task: MakeTask) -> 
         METHOD.new_memory(task),
     )
     after = METHOD.aggregate(Round(task, 0, clients), server, up)
-    sent = up.each["classifier"]["head.0.weight"]
+    sent = up.per_client["classifier"]["head.0.weight"]
     low, high = sent.min(0).values, sent.max(0).values
     assert bool((after.heads["head.0.weight"] >= low - 1e-6).all())
     assert bool((after.heads["head.0.weight"] <= high + 1e-6).all())

@@ -142,7 +142,7 @@ def test_fedpnp_labels_by_what_the_client_had_after_its_last_round(make_task: Ma
     )
     assert memory.objective.state[KNOWN].tolist() == [False, True]
     kept = memory.objective.state["past.cluster_head.0.weight"][1]
-    assert torch.equal(kept, upload.each["weights"]["cluster_head.0.weight"][0])
+    assert torch.equal(kept, upload.per_client["weights"]["cluster_head.0.weight"][0])
     assert not torch.equal(kept, server["cluster_head.0.weight"][0])
 
 

@@ -85,7 +85,7 @@ def test_the_server_goes_from_client_to_client_and_clients_are_averaged(
     assert all(name.startswith("encoder.module.") for name in down.shared["weights"])
     up = METHOD.local_update(Round(task, 0, clients), down, METHOD.new_memory(task))
     after = METHOD.aggregate(Round(task, 0, clients), server, up)
-    for name, value in up.each["weights"].items():
+    for name, value in up.per_client["weights"].items():
         expected = 0.4 * value[0] + 0.6 * value[1]
         torch.testing.assert_close(after[name][0], expected)
     for name, value in up.resident["server"].items():
@@ -150,7 +150,7 @@ def test_clients_with_a_loss_of_their_own_do_not_see_the_servers_half(make_task:
             Round(task, 0, clients),
             LOCAL.broadcast(Round(task, 0, clients), one),
             LOCAL.new_memory(task),
-        ).each["weights"]
+        ).per_client["weights"]
         for one in (server, other)
     ]
     for name, value in sent[0].items():

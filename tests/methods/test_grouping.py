@@ -17,7 +17,7 @@ from fedrepro.methods.nn.classifier import Classifier, dense_head
 from fedrepro.methods.nn.layers import BatchNorm, Conv2d, GlobalAveragePool, Sequential
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State, repeat
-from fedrepro.methods.training.local_loss import Batch, LocalLoss, LocalOptions, Trained
+from fedrepro.methods.training.local_loss import Batch, LocalLoss, LocalOptions, TrainedClients
 from fedrepro.methods.training.steps import Grouping, equal_chunks, padded_chunks, train_steps
 from tests.methods.conftest import MakeTask
 
@@ -62,7 +62,7 @@ class Distances(LocalLoss):
 
 def train(
     sizes: list[int], options: LocalOptions, grouping: Grouping, work: LocalLoss | None = None
-) -> Trained:
+) -> TrainedClients:
     n = len(sizes)
     stream = torch.Generator().manual_seed(1)
     start = {

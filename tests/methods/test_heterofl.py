@@ -79,7 +79,7 @@ def test_equal_levels_average_without_weights(make_task: MakeTask) -> None:
         method.new_memory(task),
     )
     after = method.aggregate(Round(task, 0, clients), server, up)
-    for name, value in up.each["weights 1"].items():
+    for name, value in up.per_client["weights 1"].items():
         torch.testing.assert_close(after[name][0], (value[0] + value[1]) / 2)
 
 

@@ -110,7 +110,7 @@ def test_a_cluster_is_the_weighted_average_of_its_clients_and_stays_if_it_has_no
     method = replace(METHOD, n_clusters=3)
     server = method.start(task, 0)
     trained = {name: torch.randn(3, *value.shape[1:]) for name, value in server.pool.items()}
-    upload = Message(each={"weights": trained, "choice": {"choice": torch.tensor([2, 0, 2])}})
+    upload = Message(per_client={"weights": trained, "choice": {"choice": torch.tensor([2, 0, 2])}})
     after = method.aggregate(Round(task, 0, torch.tensor([0, 1, 3])), server, upload)
     for name, value in trained.items():
         both = np.average(value[[0, 2]].numpy(), axis=0, weights=[10, 5])

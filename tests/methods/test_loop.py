@@ -45,10 +45,10 @@ class Counting(FederatedMethod):
         if now.t == self.diverges_in:
             own = own / 0
         log = {"choice": now.clients.to(torch.int16), "loss": own.clone()}
-        return Message(each={"number": {"n": own}, "extra": {"i": now.clients}}, log=log)
+        return Message(per_client={"number": {"n": own}, "extra": {"i": now.clients}}, log=log)
 
     def aggregate(self, now: Round, server: Server, upload: Message) -> Server:
-        return float(upload.each["number"]["n"].mean())
+        return float(upload.per_client["number"]["n"].mean())
 
     def failed(self, now: Round, server: Server, attempt: int) -> bool:
         return attempt < self.failures and now.t == self.fails_in

@@ -104,7 +104,7 @@ def test_the_servers_share_nothing(make_task: MakeTask) -> None:
     last = SHORT.broadcast(Round(task, 2, clients), after)
     assert all(name.startswith("encoder.module.") for name in last.shared["weights"])
     up = SHORT.local_update(Round(task, 2, clients), last, SHORT.new_memory(task))
-    assert (list(up.each), list(up.in_pieces)) == ([], ["representations"])
+    assert (list(up.per_client), list(up.in_pieces)) == ([], ["representations"])
     done = SHORT.aggregate(Round(task, 2, clients), after, up)
     assert all(torch.equal(done.first[k], v) for k, v in after.first.items())
     assert any(not torch.equal(done.second[k], v) for k, v in after.second.items())
@@ -122,8 +122,8 @@ def test_masks_change_nothing_but_what_the_server_sees(make_task: MakeTask) -> N
             method.new_memory(task),
         )
         if method is hidden:
-            assert list(up.each) == ["masked weights"]
-            assert all(v.dtype == torch.int64 for v in up.each["masked weights"].values())
+            assert list(up.per_client) == ["masked weights"]
+            assert all(v.dtype == torch.int64 for v in up.per_client["masked weights"].values())
             masked_server = method.aggregate(Round(task, 0, clients), server, up)
         else:
             open_server = method.aggregate(Round(task, 0, clients), server, up)

@@ -33,7 +33,7 @@ def test_clients_remember_their_own_last_model(make_task: MakeTask) -> None:
         Round(task, 0, clients), method.broadcast(Round(task, 0, clients), server), memory
     )
     for name, value in memory.previous.state.items():
-        assert torch.equal(value[[0, 2]], up.each["weights"][name])
+        assert torch.equal(value[[0, 2]], up.per_client["weights"][name])
         assert not value[1].any()
     # A client that was away begins from what it then receives.
     later = {name: value + 1 for name, value in server.items()}

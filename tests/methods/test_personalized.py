@@ -107,7 +107,7 @@ def test_what_is_private_is_never_sent(make_task: MakeTask, name: str) -> None:
     server, memory, clients = m.start(task, 0), m.new_memory(task), torch.arange(2)
     download = m.broadcast(Round(task, 0, clients), server)
     upload = m.local_update(Round(task, 0, clients), download, memory)
-    for message in (download.shared, upload.each):
+    for message in (download.shared, upload.per_client):
         assert message.keys() == {"weights"}
         assert {key.partition(".")[0] for key in message["weights"]} == {sent}
 

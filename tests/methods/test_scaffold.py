@@ -15,7 +15,7 @@ from fedrepro.methods.federated.personalized.scaffold_ft import (
     effective_steps,
 )
 from fedrepro.methods.state import State, repeat
-from fedrepro.methods.training.local_loss import Batch, LocalLoss, LocalOptions, Trained
+from fedrepro.methods.training.local_loss import Batch, LocalLoss, LocalOptions, TrainedClients
 from tests.methods.conftest import MakeTask
 
 CURVATURE, MINIMUM = torch.tensor([1.0, 3.0]), torch.tensor([2.0, -1.0])
@@ -38,14 +38,14 @@ class OnQuadratics(ScaffoldFT):
         start: State,
         client_state: State | None = None,
         options: LocalOptions | None = None,
-    ) -> Trained:
+    ) -> TrainedClients:
         assert client_state is not None
         options = options or self.local_options(now.t)
         y, c = start["head.y"][:, 0], client_state["head.y"][:, 0]
         for _ in range(options.epochs):
             gradient = CURVATURE[now.clients] * (y - MINIMUM[now.clients])
             y = y - options.learning_rate * (gradient + (c if self.corrected else 0 * c))
-        return Trained({"head.y": y[:, None]}, {}, torch.zeros(len(now.clients)))
+        return TrainedClients({"head.y": y[:, None]}, {}, torch.zeros(len(now.clients)))
 
 
 def rounds(method: OnQuadratics, task: Task, n: int) -> tuple[State, Memory]:
@@ -145,7 +145,7 @@ def test_variates_travel_both_ways_and_running_statistics_have_none(make_task: M
     clients = torch.arange(2)
     download = method.broadcast(Round(task, 0, clients), server)
     upload = method.local_update(Round(task, 0, clients), download, method.new_memory(task))
-    assert download.shared.keys() == upload.each.keys() == {"weights", "control"}
+    assert download.shared.keys() == upload.per_client.keys() == {"weights", "control"}
 
 
 def test_a_clients_variate_is_kept_once(make_task: MakeTask) -> None:

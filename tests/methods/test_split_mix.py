@@ -62,7 +62,7 @@ def test_a_base_is_averaged_over_those_who_trained_it_and_else_left(make_task: M
         method.new_memory(task),
     )
     after = method.aggregate(Round(task, t, clients), server, up)
-    for name, value in up.each["bases"].items():
+    for name, value in up.per_client["bases"].items():
         for base in range(4):
             if base == int(which[0]):
                 expected = 0.25 * value[0] + 0.75 * value[1]

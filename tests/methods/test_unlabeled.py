@@ -68,9 +68,9 @@ def test_training_uses_them(make_task: MakeTask) -> None:
         server, clients = method.start(own, 0), torch.arange(3)
         download = method.broadcast(Round(own, 0, clients), server)
         updates.append(
-            method.local_update(Round(own, 0, clients), download, method.new_memory(own)).each[
-                "weights"
-            ]
+            method.local_update(
+                Round(own, 0, clients), download, method.new_memory(own)
+            ).per_client["weights"]
         )
     assert not torch.equal(updates[0]["encoder.dense.weight"], updates[1]["encoder.dense.weight"])
 

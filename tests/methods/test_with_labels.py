@@ -50,7 +50,9 @@ def sent(method: FederatedMethod, task: Task) -> Mapping[str, State]:
     upload = method.local_update(Round(task, 0, clients), download, memory)
     if hasattr(memory, "models"):
         return {"models": memory.models}
-    return {k: v for k, v in upload.each.items() if k not in ("statistics", "centroids", "choice")}
+    return {
+        k: v for k, v in upload.per_client.items() if k not in ("statistics", "centroids", "choice")
+    }
 
 
 def mirrored(task: Task) -> Task:

@@ -13,7 +13,7 @@ import torch
 from ....methods import registry
 from ....methods.checkpoint import NEVER, Checkpoint
 from ....methods.data.federation import Federation, ImageSet
-from ....methods.federated.base import Progress
+from ....methods.federated.base import ProgressCallback
 from ....methods.nn.layers import Layer
 from ....methods.seeds import Seeds
 from ....methods.state import State
@@ -42,7 +42,7 @@ class Trial:
     device: torch.device
     data_dir: Path | None
     encoder: State | None
-    progress: Progress
+    progress: ProgressCallback
     checkpoint: Checkpoint = NEVER
     used: dict[str, Mapping[str, Any]] = field(default_factory=dict)
 

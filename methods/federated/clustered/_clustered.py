@@ -86,13 +86,13 @@ class Clustered(WithLabels):
         choice = self.choose(now, pool)
         trained = self.train_supervised(now, pool, choice, self.encoder_epochs_in(now.t))
         return Message(
-            each={"weights": trained, "choice": {"choice": choice}},
+            per_client={"weights": trained, "choice": {"choice": choice}},
             log={"choice": choice.to(torch.int16)},
         )
 
     def aggregate(self, now: Round, server: Server, upload: Message) -> Server:
-        chosen = upload.each["choice"]["choice"]
-        pool = self.merge(server.pool, upload.each["weights"], chosen, now.sizes())
+        chosen = upload.per_client["choice"]["choice"]
+        pool = self.merge(server.pool, upload.per_client["weights"], chosen, now.sizes())
         choice = server.choice.clone()
         choice[now.clients] = chosen
         return Clusters(pool, choice)

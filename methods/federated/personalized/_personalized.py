@@ -86,10 +86,10 @@ class Personalized(WithLabels):
         start = self.begin(now, received, memory)
         trained = self.train(now, self.local_loss(now.task, received), start).state
         memory.private.remember(now.clients, self._not_shared(trained))
-        return Message(each={"weights": self._shared(trained)})
+        return Message(per_client={"weights": self._shared(trained)})
 
     def aggregate(self, now: Round, server: Server, upload: Message) -> Server:
-        return {**server, **now.average(upload.each["weights"])}
+        return {**server, **now.average(upload.per_client["weights"])}
 
     def finish(self, task: Task, server: Server, memory: PersonalMemory) -> Server:
         now = Round(task, self.rounds, task.everyone)

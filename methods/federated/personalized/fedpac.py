@@ -93,7 +93,7 @@ class FedPAC(WithLabels):
         shared = {"encoder": server.encoder}
         if server.centroids is not None:
             shared["centroids"] = {"centroids": server.centroids.unsqueeze(0)}
-        return Message(shared=shared, each={"classifier": take(server.heads, now.clients)})
+        return Message(shared=shared, per_client={"classifier": take(server.heads, now.clients)})
 
     def local_options(self, t: int) -> LocalOptions:
         options = super().local_options(t)
@@ -105,13 +105,13 @@ class FedPAC(WithLabels):
         sent = download.shared.get("centroids")
         centroids = None if sent is None else sent["centroids"][0]
         loss = Aligned(now.task, self.head_epochs, centroids, self.align_weight)
-        start = {**repeat(encoder, len(now)), **download.each["classifier"]}
+        start = {**repeat(encoder, len(now)), **download.per_client["classifier"]}
         trained = self.train(now, loss, start).state
         own = part(trained, ENCODER)
         before = _statistics(now.task, encoder, torch.zeros_like(now.clients), own_of)
         after = _statistics(now.task, own, torch.arange(len(now)), own_of)
         return Message(
-            each={
+            per_client={
                 "encoder": own,
                 "classifier": part(trained, HEAD),
                 "statistics": before,
@@ -120,14 +120,14 @@ class FedPAC(WithLabels):
         )
 
     def aggregate(self, now: Round, server: Server, upload: Message) -> Server:
-        statistics = upload.each["statistics"]
+        statistics = upload.per_client["statistics"]
         weights = combination_weights(statistics["variance"], statistics["means"]).cpu()
         heads = {name: value.clone() for name, value in server.heads.items()}
-        put(heads, now.clients, weighted_average(upload.each["classifier"], weights))
+        put(heads, now.clients, weighted_average(upload.per_client["classifier"], weights))
         return Collaboration(
-            now.average(upload.each["encoder"]),
+            now.average(upload.per_client["encoder"]),
             heads,
-            self._centroids(now, server, upload.each["centroids"]["weighted"]),
+            self._centroids(now, server, upload.per_client["centroids"]["weighted"]),
         )
 
     def _centroids(self, now: Round, server: Collaboration, weighted: Tensor) -> Tensor:

@@ -97,13 +97,13 @@ class ScaffoldFT(Personalized):
             for name in c
         }
         put(memory.control, now.clients, {name: c_i[name] + change[name] for name in c})
-        return Message(each={"weights": learnt, "control": change})
+        return Message(per_client={"weights": learnt, "control": change})
 
     def aggregate(self, now: Round, server: Server, upload: Message) -> Server:
         share = len(now) / now.task.federation.n_training
         moved = {
             CONTROL + name: server[CONTROL + name] + share * change.mean(0, keepdim=True)
-            for name, change in upload.each["control"].items()
+            for name, change in upload.per_client["control"].items()
         }
         return {**super().aggregate(now, server, upload), **moved}
 

@@ -42,7 +42,7 @@ class TrainingAlone(NoExchange, SelfSupervised):
 
     def local_update(self, now: Round, download: Message, memory: LocalMemory) -> Message:
         trained = super().local_update(now, download, memory)
-        put(memory.models, now.clients, dict(trained.each["weights"]))
+        put(memory.models, now.clients, dict(trained.per_client["weights"]))
         return Message(log=trained.log)
 
     def finish(self, task: Task, server: Server, memory: LocalMemory) -> Server:

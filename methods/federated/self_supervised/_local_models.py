@@ -73,7 +73,7 @@ class KeepsLocalModel(WithTarget):
 
     def local_update(self, now: Round, download: Message, memory: LocalModelMemory) -> Message:
         upload = super().local_update(now, download, memory)
-        memory.online.remember(now.clients, upload.each["weights"])
+        memory.online.remember(now.clients, upload.per_client["weights"])
         return upload
 
 

@@ -100,7 +100,7 @@ class SelfSupervised(FederatedMethod):
         trained = self.train(now, self.local_loss(now), start, client_state)
         if self.keeps_memory:
             memory.objective.remember(now.clients, trained.client_state)
-        return Message(each={"weights": trained.state}, log={"loss": trained.loss})
+        return Message(per_client={"weights": trained.state}, log={"loss": trained.loss})
 
     def global_model(self, task: Task, server: Server) -> State:
         return self.encoder(server)

@@ -139,7 +139,7 @@ class Calibre(SelfSupervised):
 
     def local_update(self, now: Round, download: Message, memory: Memory) -> Message:
         message = super().local_update(now, download, memory)
-        weights, chosen = message.each["weights"], torch.arange(len(now))
+        weights, chosen = message.per_client["weights"], torch.arange(len(now))
         train, own_of = now.task.federation.train, now.images()
         encoded = features(now.task.model, weights, chosen, train, own_of)
         apart = mean_distances(
@@ -151,15 +151,15 @@ class Calibre(SelfSupervised):
         )
         return replace(
             message,
-            each={**message.each, "divergence": {"divergence": apart}},
+            per_client={**message.per_client, "divergence": {"divergence": apart}},
             log={**message.log, "divergence": apart},
         )
 
     def aggregate(self, now: Round, server: Server, upload: Message) -> Server:
-        apart = upload.each["divergence"]["divergence"].double().cpu()
+        apart = upload.per_client["divergence"]["divergence"].double().cpu()
         floor = self.divergence_floor * float(apart.mean())
         weight = now.sizes() / apart.clamp(min=max(floor, 1e-12))
-        return weighted_average(upload.each["weights"], weight.unsqueeze(0))
+        return weighted_average(upload.per_client["weights"], weight.unsqueeze(0))
 
 
 def mean_distances(

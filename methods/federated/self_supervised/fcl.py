@@ -90,7 +90,7 @@ class FCL(FusionOptions):
         if not server.banks:
             return Message(shared=shared)
         remote = packed([all_but(server.banks, client) for client in now.clients.tolist()])
-        return Message(shared=shared, each={"features": remote})
+        return Message(shared=shared, per_client={"features": remote})
 
     def local_update(self, now: Round, download: Message, memory: FCLMemory) -> Message:
         start = repeat(download.shared["weights"], len(now))
@@ -114,18 +114,18 @@ class FCL(FusionOptions):
             )
             for name, value in ratios.items()
         }
-        return Message(each=each, log={"loss": trained.loss, **ratios})
+        return Message(per_client=each, log={"loss": trained.loss, **ratios})
 
     def _remote(self, now: Round, download: Message, memory: FCLMemory) -> list[Remote]:
         """What each participant received; empty before anybody has uploaded features.
 
         The images behind the features do not travel: they are looked up, for the measurement alone.
         """
-        if "features" not in download.each:
+        if "features" not in download.per_client:
             return []
         count = memory.n_shown.tolist()
         shown = {c: memory.shown[c, :n] for c, n in enumerate(count) if n > 0}
-        received = zip(unpacked(download.each["features"]), now.clients.tolist(), strict=True)
+        received = zip(unpacked(download.per_client["features"]), now.clients.tolist(), strict=True)
         return [Remote(features, all_but(shown, client)) for features, client in received]
 
     def _ratios(self, now: Round, loss: FusionLoss) -> dict[str, Tensor]:
@@ -141,11 +141,13 @@ class FCL(FusionOptions):
 
     def aggregate(self, now: Round, server: Server, upload: Message) -> Server:
         banks = dict(server.banks)
-        if "features" in upload.each:
-            banks.update(zip(now.clients.tolist(), unpacked(upload.each["features"]), strict=True))
+        if "features" in upload.per_client:
+            banks.update(
+                zip(now.clients.tolist(), unpacked(upload.per_client["features"]), strict=True)
+            )
         return FusionServer(
-            now.average(upload.each["weights"]),
-            now.average(upload.each["momentum"]),
+            now.average(upload.per_client["weights"]),
+            now.average(upload.per_client["momentum"]),
             banks,
         )
 

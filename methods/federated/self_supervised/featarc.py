@@ -140,14 +140,14 @@ class FeatARC(SelfSupervised):
         trained = self.train(now, loss, start, part(start, ENCODER))
         memory.own.remember(now.clients, part(trained.state, ENCODER))
         return Message(
-            each={"weights": trained.state, "choice": {"choice": choice}},
+            per_client={"weights": trained.state, "choice": {"choice": choice}},
             log={"loss": trained.loss, "choice": choice},
         )
 
     def aggregate(self, now: Round, server: Server, upload: Message) -> Server:
-        choice = upload.each["choice"]["choice"]
+        choice = upload.per_client["choice"]["choice"]
         shares = F.one_hot(choice, self.n_models).double().t() * now.sizes()
-        return Groups(pool_average(server.models, upload.each["weights"], shares), choice)
+        return Groups(pool_average(server.models, upload.per_client["weights"], shares), choice)
 
     def personal_models(self, task: Task, server: Server, memory: Memory) -> tuple[State, Tensor]:
         everyone = Round(task, self.rounds, task.everyone)

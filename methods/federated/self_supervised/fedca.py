@@ -157,11 +157,11 @@ class FedCA(SelfSupervised):
         trained = self.train(now, loss, start)
         features = packed([loss.uploads[member] for member in range(len(now))])
         each = {"weights": trained.state, "features": features}
-        return Message(each=each, log={"loss": trained.loss})
+        return Message(per_client=each, log={"loss": trained.loss})
 
     def aggregate(self, now: Round, server: Server, upload: Message) -> Server:
-        received = zip(now.clients.tolist(), unpacked(upload.each["features"]), strict=True)
-        averaged = now.average(upload.each["weights"])
+        received = zip(now.clients.tolist(), unpacked(upload.per_client["features"]), strict=True)
+        averaged = now.average(upload.per_client["weights"])
         return DictionaryServer(averaged, {**server.banks, **dict(received)})
 
     def encoder(self, server: DictionaryServer) -> State:

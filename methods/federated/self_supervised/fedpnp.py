@@ -33,7 +33,7 @@ class FedPNP(SelfSupervised):
         learner = self.learner(now.task)
         assert isinstance(learner, PastNegativesLearner)
         known = torch.ones(len(now), dtype=torch.bool, device=now.task.device)
-        weights = upload.each["weights"]
+        weights = upload.per_client["weights"]
         past = {**learner.memory(weights), **learner.as_past(weights), KNOWN: known}
         memory.objective.remember(now.clients, past)
         return upload

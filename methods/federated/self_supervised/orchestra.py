@@ -61,7 +61,7 @@ class FederatedOrchestra(SelfSupervised):
             for position, stream in enumerate(now.streams("local clusters"))
         ]
         return Message(
-            each={"weights": trained.state, "centroids": {CENTROIDS: torch.stack(centroids)}},
+            per_client={"weights": trained.state, "centroids": {CENTROIDS: torch.stack(centroids)}},
             log={"loss": trained.loss},
         )
 
@@ -76,11 +76,11 @@ class FederatedOrchestra(SelfSupervised):
         return balanced_centroids(z, self.n_local_clusters, stream)
 
     def aggregate(self, now: Round, server: Server, upload: Message) -> Server:
-        local = upload.each["centroids"][CENTROIDS].flatten(0, 1)
+        local = upload.per_client["centroids"][CENTROIDS].flatten(0, 1)
         stream = now.stream("global clusters")
         start = None if now.t == 0 else server.centroids[0]
         centroids = balanced_centroids(local, server.centroids.shape[1], stream, start)
-        weights = now.average(upload.each["weights"])
+        weights = now.average(upload.per_client["weights"])
         return Conductor(weights, centroids.unsqueeze(0))
 
     def encoder(self, server: Conductor) -> State:

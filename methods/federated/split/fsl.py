@@ -145,13 +145,13 @@ class FSL(WithLabels):
         start = repeat({**lower, **upper}, len(now))
         trained = self.train(now, loss, start).state
         return Message(
-            each={"weights": {name: trained[name] for name in lower}},
+            per_client={"weights": {name: trained[name] for name in lower}},
             streamed={"smashed data": sum(self._smashed(now, lower))},
             resident={"server": {name: trained[name] for name in upper}},
         )
 
     def aggregate(self, now: Round, server: Server, upload: Message) -> Server:
-        lower = now.average(upload.each["weights"])
+        lower = now.average(upload.per_client["weights"])
         upper = upload.resident["server"]
         if self.form == "local-loss":
             upper = now.average(dict(upper))
@@ -172,7 +172,7 @@ class FSL(WithLabels):
             trained[position] = part(done, MODULE)
             upper = {name: done[name] for name in upper}
         return Message(
-            each={"weights": concatenate(trained[i] for i in range(len(now)))},
+            per_client={"weights": concatenate(trained[i] for i in range(len(now)))},
             streamed={"smashed data": up},
             resident={"server": upper},
         )

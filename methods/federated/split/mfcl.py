@@ -205,10 +205,10 @@ class MFCL(FederatedMethod):
             memory.modules.remember(now.clients, part(trained.state, MODULE))
         log = {"loss": trained.loss}
         if not self.secure_aggregation:
-            return Message(each={"weights": trained.state}, log=log)
+            return Message(per_client={"weights": trained.state}, log=log)
         share = now.sizes() / now.sizes().sum()
         sent = masked(trained.state, share, now.task.seeds, now.t, now.clients)
-        return Message(each={"masked weights": sent}, log=log)
+        return Message(per_client={"masked weights": sent}, log=log)
 
     def aggregate(self, now: Round, server: Server, upload: Message) -> Server:
         if "representations" in upload.in_pieces:
@@ -229,9 +229,11 @@ class MFCL(FederatedMethod):
             if not math.isfinite(losses[-1]):
                 raise DivergedError(now.t + 1)
             return replace(server, second=trained, losses=[*losses])
-        if "masked weights" in upload.each:
-            return replace(server, first=unmasked_sum(upload.each["masked weights"], server.first))
-        return replace(server, first=now.average(upload.each["weights"]))
+        if "masked weights" in upload.per_client:
+            return replace(
+                server, first=unmasked_sum(upload.per_client["masked weights"], server.first)
+            )
+        return replace(server, first=now.average(upload.per_client["weights"]))
 
     def finish(self, task: Task, server: Server, memory: MFCLMemory) -> Server:
         return replace(server, own=memory.modules.state if self.client_models else {})

@@ -27,7 +27,7 @@ class FedAvg(WithLabels):
     def local_update(self, now: Round, download: Message, memory: Memory) -> Message:
         same = torch.zeros_like(now.clients)
         trained = self.train_supervised(now, download.shared["weights"], same)
-        return Message(each={"weights": trained})
+        return Message(per_client={"weights": trained})
 
     def evaluate(self, task: Task, server: Server, memory: Memory, final: bool) -> Evaluation:
         """The global model on every client's test images; at the end also how data were dealt."""

@@ -43,4 +43,4 @@ class FedProx(FedAvg):
         received = download.shared["weights"]
         loss = Proximal(now.task, received, self.proximal_weight)
         trained = self.train(now, loss, repeat(received, len(now)))
-        return Message(each={"weights": trained.state}, log={"loss": trained.loss})
+        return Message(per_client={"weights": trained.state}, log={"loss": trained.loss})

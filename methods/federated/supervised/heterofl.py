@@ -86,18 +86,18 @@ class HeteroFL(WithLabels):
         for level, at in self._by_level(now.clients).items():
             like = now.task.narrowed_model(level).new(torch.Generator())
             sent[f"weights {level:g}"] = repeat(sliced(server, like), len(at))
-        return Message(each=sent)
+        return Message(per_client=sent)
 
     def local_update(self, now: Round, download: Message, memory: Memory) -> Message:
         sent = {}
         for level, at in self._by_level(now.clients).items():
             name, own = f"weights {level:g}", now.of(now.clients[at])
             loss = PresentClasses(own, level)
-            sent[name] = self.train(own, loss, download.each[name]).state
-        return Message(each=sent)
+            sent[name] = self.train(own, loss, download.per_client[name]).state
+        return Message(per_client=sent)
 
     def aggregate(self, now: Round, server: Server, upload: Message) -> Server:
-        return overlapping_average(server, list(upload.each.values()))
+        return overlapping_average(server, list(upload.per_client.values()))
 
     def encoder(self, server: Server) -> State | None:
         return part(server, ENCODER)

@@ -82,4 +82,4 @@ class MOON(FedAvg):
         loss = ModelContrastive(now.task, encoder, self.contrast_weight, self.temperature)
         trained = self.train(now, loss, repeat(received, len(now)), previous)
         memory.previous.remember(now.clients, part(trained.state, ENCODER))
-        return Message(each={"weights": trained.state}, log={"loss": trained.loss})
+        return Message(per_client={"weights": trained.state}, log={"loss": trained.loss})

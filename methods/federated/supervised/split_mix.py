@@ -80,20 +80,20 @@ class SplitMix(WithLabels):
 
     def broadcast(self, now: Round, server: Server) -> Message:
         _, which = self._chosen(now)
-        return Message(each={"bases": take(server, which)})
+        return Message(per_client={"bases": take(server, which)})
 
     def local_update(self, now: Round, download: Message, memory: Memory) -> Message:
         who, _ = self._chosen(now)
         loss = Supervised(now.task.narrowed_model(self.base_width), now.task.federation.train, None)
-        trained = self.train(now.of(now.clients[who]), loss, download.each["bases"])
-        return Message(each={"bases": trained.state})
+        trained = self.train(now.of(now.clients[who]), loss, download.per_client["bases"])
+        return Message(per_client={"bases": trained.state})
 
     def aggregate(self, now: Round, server: Server, upload: Message) -> Server:
         who, which = self._chosen(now)
         sizes = now.sizes()[who]
         shares = torch.zeros(self.n_bases, len(who), dtype=torch.float64)
         shares[which, torch.arange(len(who))] = sizes
-        return pool_average(server, upload.each["bases"], shares)
+        return pool_average(server, upload.per_client["bases"], shares)
 
     def predicted(self, task: Task, server: Server, memory: Memory) -> list[Tensor]:
         """What all base networks together give for every client's test images."""
