@@ -9,7 +9,7 @@ from functools import cached_property
 from ..claims.nodes import CellKey, key_of
 from ..errors import FedreproError
 from ..planning.plan import Plan, PlannedCell, make_plan
-from ..results import Protocol
+from ..results import ProtocolScale
 from ..spec import limits
 from ..spec.model import Cell, Label, Paper, Profile, Table
 from ..spec.problems import suggestion
@@ -51,7 +51,7 @@ def why_not(cell: Cell) -> str | None:
     return cell.skip
 
 
-def bind_rows(rows: Iterable[Row], plan: Plan, protocol: Protocol) -> Given:
+def bind_rows(rows: Iterable[Row], plan: Plan, protocol: ProtocolScale) -> Given:
     """Results by cell of a plan.
 
     Cells of one table that show one number of one run, as CP-CFL's Table 11 prints single trials
@@ -166,7 +166,7 @@ def _one(place: str, what: str, name: str, labels: Sequence[Label], table: Table
     return known[name]
 
 
-def _check(row: Row, cell: Cell, protocol: Protocol) -> None:
+def _check(row: Row, cell: Cell, protocol: ProtocolScale) -> None:
     if row.metric not in (None, cell.metric):
         raise FedreproError(
             f"{row.place}: {cell.label} shows {cell.metric}, not '{shown(row.metric or '')}'"

@@ -12,7 +12,7 @@ from dataclasses import replace
 from ..claims.nodes import CellKey, key_of
 from ..external.binding import Given, bind_rows, external_plan, tables_of
 from ..external.rows import Row
-from ..results import Departure, External, Protocol, Report, TableResult
+from ..results import Departure, External, ProtocolScale, Report, TableResult
 from ..spec.model import Paper
 from .evidence import CellTrials, Evidence
 from .judge import judge_evidence
@@ -31,7 +31,7 @@ def judge_external(
     *,
     command: str,
     tables: Sequence[str] | None = None,
-    protocol: Protocol = "scaled",
+    protocol: ProtocolScale = "scaled",
     note: str = "",
     files: Sequence[str] = (),
     audit: bool = True,
@@ -85,7 +85,7 @@ def _trials(key: CellKey, given: Given) -> CellTrials:
     return CellTrials(tuple(values.get(seed) for seed in given.seeds), given.seeds)
 
 
-def _statement(protocol: Protocol, note: str, files: Sequence[str]) -> str:
+def _statement(protocol: ProtocolScale, note: str, files: Sequence[str]) -> str:
     source = f" ({', '.join(files)})" if files else ""
     said = f": “{note}”" if note else ""
     return (

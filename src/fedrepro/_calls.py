@@ -13,7 +13,7 @@ from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.external.mapping import read_files
 from fedrepro.benchmark.external.rows import Row, from_records
 from fedrepro.benchmark.planning.plan import Plan, make_plan
-from fedrepro.benchmark.results import Protocol
+from fedrepro.benchmark.results import ProtocolScale
 from fedrepro.benchmark.spec.load import load_paper, load_papers
 from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.spec.readings import under
@@ -151,7 +151,7 @@ def judge(
     results: pd.DataFrame | Path | str | Sequence[Path | str],
     *,
     tables: Sequence[str] | None = None,
-    protocol: Protocol = "scaled",
+    protocol: ProtocolScale = "scaled",
     note: str = "",
     audit: bool = True,
 ) -> Results:

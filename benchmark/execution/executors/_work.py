@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from ....methods.federated.base import Progress
+from ....methods.federated.base import ProgressCallback
 from ....methods.outcome import DivergedError, Outcome
 from ....methods.registry import module_of
 from ....methods.state import State
@@ -51,7 +51,7 @@ class OverdueError(FedreproError):
 class Reporter:
     """Passes progress on, five times a second at most."""
 
-    def __init__(self, report: Progress) -> None:
+    def __init__(self, report: ProgressCallback) -> None:
         self.report, self.last = report, 0.0
 
     def __call__(self, done: int, total: int) -> None:
@@ -66,7 +66,7 @@ def perform(
     encoder: Path | bytes | None,
     data_dir: Path | None,
     device: str,
-    progress: Progress = lambda done, total: None,
+    progress: ProgressCallback = lambda done, total: None,
     saving: Saving | None = None,
     say: Callable[[str], None] = lambda sentence: None,
 ) -> Result:
