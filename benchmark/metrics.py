@@ -56,10 +56,24 @@ _METRICS = {
     "view_error": _COST,
 }
 
+_ROUNDING = 1e-6
+"""By how much, relative to it, the rounding of a sum may pass a bound."""
+
 
 def metric(name: str | None) -> Metric | None:
     """What is known of a metric; None of one that is not listed."""
     return _METRICS.get(name or "")
+
+
+def outside(value: float, name: str | None, unit: str | None) -> str | None:
+    """What is wrong with a value that its metric cannot have; None where it can have it."""
+    known = metric(name)
+    low, high = (-math.inf, math.inf) if known is None else known.bounds(unit)
+    if low - _ROUNDING * abs(low) <= value <= high + _ROUNDING * abs(high):
+        return None
+    written = unit or ""
+    ends = f"{low:g} to {high:g}" if math.isfinite(high) else f"{low:g} and more"
+    return f"{value:g}{written} is no {name}, which is {ends}{written}"
 
 
 def within_bounds(

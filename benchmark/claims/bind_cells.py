@@ -19,6 +19,7 @@ from ..errors import SpecError
 from ..spec import limits
 from ..spec.model import Claim, Paper, Relation, Table
 from ..spec.problems import nearest
+from .falsifiable import why_unbreakable
 from .grammar import (
     Cells,
     Chain,
@@ -45,11 +46,15 @@ def bind(claim: Claim, table: Table, paper: Paper) -> tuple[Elementary, ...]:
     """The elementary comparisons of a claim, all of which must be shown for it to hold.
 
     Raises `SpecError` for text that is no claim, a pattern without a cell, a cell that holds words,
-    units that cannot be compared, a comparison of numbers alone, and equality in every trial.
+    units that cannot be compared, a comparison of numbers alone or one that no run could break, and
+    equality in every trial.
     """
     found = _bound(claim, table, paper)
     if not all(one.leaves for one in found):
         raise SpecError(f"{table.file}, claim '{claim.id}': a comparison names no cell")
+    for one in found:
+        if (why := why_unbreakable(one)) is not None:
+            raise SpecError(f"{table.file}, claim '{claim.id}': '{one.text}' cannot fail: {why}")
     return found
 
 

@@ -81,7 +81,7 @@ def _judged(comparison: Elementary) -> _Judged:
     box = {key: one.bounds for key, one in cells.items()}
     difference = Arithmetic("-", comparison.left, comparison.right)
     if all(one.is_count for one in cells.values()) and not _is_rounded(difference):
-        difference = Arithmetic("-", *map(_as_counted, (comparison.left, comparison.right)))
+        difference = Arithmetic("-", *map(exact, (comparison.left, comparison.right)))
     try:
         low, high = range_over(difference, box)
         touching = comparison.relation == "=" and 0 in (low, high) and low < high
@@ -117,8 +117,8 @@ def _is_rounded(node: Node) -> bool:
             return False
 
 
-def _as_counted(side: Node) -> Node:
-    """What is said of counts is a count, too."""
+def exact(side: Node) -> Node:
+    """A stated number without the range of what rounds to it."""
     return replace(side, as_printed=False) if isinstance(side, Number) else side
 
 

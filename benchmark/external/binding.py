@@ -8,6 +8,7 @@ from functools import cached_property
 
 from ..claims.nodes import CellKey, key_of
 from ..errors import FedreproError
+from ..metrics import outside
 from ..planning.plan import Plan, PlannedCell, make_plan
 from ..results import ProtocolScale
 from ..spec import limits
@@ -183,6 +184,9 @@ def _check(row: Row, cell: Cell, protocol: ProtocolScale) -> None:
             f"{row.place}: {cell.label} is in {cell.unit or 'plain numbers'}, not in "
             f"'{shown(row.unit)}'"
         )
+    problem = outside(row.value * _scale(row, cell), cell.metric, cell.unit)
+    if problem is not None:
+        raise FedreproError(f"{row.place}: {cell.label}: {problem}")
 
 
 def _is_share(cell: Cell) -> bool:
@@ -197,15 +201,24 @@ def _scale(row: Row, cell: Cell) -> float:
 def _refuse_fractions(
     found: Mapping[CellKey, Mapping[int, Row]], cells: Mapping[CellKey, Cell]
 ) -> None:
-    """Raises `FedreproError` where all values of a metric in percent look like fractions."""
-    groups: dict[tuple[str, str | None], list[Row]] = {}
+    """Raises `FedreproError` where all values of a row in percent look like fractions.
+
+    A row that declares its unit is taken at its word, and so is one of values that print so.
+    """
+    groups: dict[tuple[str, str | None, Label], list[Row]] = {}
+    printed: dict[tuple[str, str | None, Label], list[float]] = {}
     for key, trials in found.items():
-        if _is_share(cells[key]):
-            groups.setdefault((key[0], cells[key].metric), []).extend(trials.values())
-    for (table, metric), rows in groups.items():
-        unsaid = [row for row in rows if row.unit is None]
-        if unsaid and len(unsaid) == len(rows) and all(0 <= row.value <= 1 for row in rows):
+        cell = cells[key]
+        if _is_share(cell):
+            of_row = (cell.table, cell.metric, cell.row)
+            groups.setdefault(of_row, []).extend(trials.values())
+            if cell.printed.value is not None:
+                printed.setdefault(of_row, []).append(float(cell.printed.value))
+    for (table, metric, label), rows in groups.items():
+        small = all(row.unit is None and 0 <= row.value <= 1 for row in rows)
+        if small and not any(value <= 1 for value in printed.get((table, metric, label), ())):
             raise FedreproError(
-                f"{rows[0].place}: table {table} has {metric} in percent, and all values given lie "
-                "between 0 and 1; give percent, or say 'fraction' (or '%') in a column unit"
+                f"{rows[0].place}: table {table} has {metric} in percent, and all values given for "
+                f"{'|'.join(label)} lie between 0 and 1; give percent, or say 'fraction' (or '%') "
+                "in a column unit"
             )

@@ -9,6 +9,7 @@ from functools import cached_property
 from ...methods.outcome import Arrays
 from ..claims.nodes import CellKey, key_of
 from ..config import RunConfig
+from ..metrics import outside
 from ..planning.plan import Plan, PlannedCell
 from ..planning.resolve import Resolved
 from ..results import Departure
@@ -145,9 +146,12 @@ class Evidence:
             if cell.metric is None or cell.metric not in metrics:
                 return CellTrials(missing=f"its run reports no '{cell.metric}'", is_error=True)
             try:
-                values.append(metrics[cell.metric].read(planned.read.at) * scale)
+                value = metrics[cell.metric].read(planned.read.at) * scale
             except KeyError as error:
                 return CellTrials(missing=str(error.args[0]), is_error=True)
+            if (problem := outside(value, cell.metric, cell.unit)) is not None:
+                return CellTrials(missing=f"trial {seed}: {problem}", is_error=True)
+            values.append(value)
         lacking = values.count(None)
         if values and not lacking:
             return CellTrials(tuple(values), seeds)

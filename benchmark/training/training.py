@@ -27,6 +27,7 @@ from ...methods.nn.precision import computing_in
 from ...methods.outcome import DivergedError, Outcome
 from ...methods.seeds import Seeds
 from ...methods.state import State
+from ..metrics import outside
 from ..processor import processor
 from ..version import __version__
 from .checkout import commit
@@ -157,7 +158,9 @@ def _deterministic() -> Iterator[None]:
 def _check_numbers(outcome: Outcome) -> None:
     if not outcome.metrics:
         raise ValueError("nothing was measured: the run has no round")
-    for curve in outcome.metrics.values():
+    for name, curve in outcome.metrics.items():
         for at, value in zip(curve.rounds, curve.values, strict=True):
             if not math.isfinite(value):
                 raise DivergedError(at)
+            if (problem := outside(value, name, None)) is not None:
+                raise ValueError(f"round {at}: {problem}")

@@ -9,6 +9,7 @@ import pytest
 from fedrepro.benchmark.claims.bind_cells import bind
 from fedrepro.benchmark.claims.nodes import Arithmetic
 from fedrepro.benchmark.claims.printed import range_over, support, support_one
+from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.spec.model import Cell, Claim, Paper, Readout, Table
 from fedrepro.benchmark.spec.printed import Printed
 
@@ -121,3 +122,29 @@ def _true(holds: str, values: dict[str, Fraction]) -> bool:
 def _tie(one) -> bool:
     box = {leaf.key: leaf.cell.printed.bounds for leaf in one.leaves}
     return 0 in range_over(Arithmetic("-", one.left, one.right), box)
+
+
+@pytest.mark.parametrize(
+    "holds",
+    [
+        "'a' - 'a' = 0",
+        "mean('a', 'b') = mean('a', 'b')",
+        "mean('a', 'b') - mean('b', 'a') ~ 1 0",
+        "'a' > 'a'",
+        "max('a', 'b') > min('a', 'b')",
+        "'a' - 'b' > -100.5",
+        "'a' < 100.1",
+        "'a' + 'b' > -1",
+        "'a' ~ 1000 'b'",
+    ],
+)
+def test_a_comparison_that_cannot_fail_is_an_error_of_the_spec(holds):
+    with pytest.raises(SpecError, match=r"claim 'c': '.*' cannot fail: "):
+        comparisons(holds, a="50.0", b="40.0")
+
+
+@pytest.mark.parametrize(
+    "holds", ["'a' > 'b'", "'a' < 100", "'a' - 'b' > -99.9", "'a' ~ 99 'b'", "'a' - 'b' = 10.0"]
+)
+def test_a_comparison_that_some_values_break_is_taken(holds):
+    assert comparisons(holds, a="50.0", b="40.0")

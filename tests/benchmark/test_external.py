@@ -160,12 +160,17 @@ def test_cells_that_show_one_number_share_it_and_must_not_contradict_each_other(
 def test_a_template_asks_for_every_result_of_a_paper_once(id: str, tmp_path: Path) -> None:
     paper = load_paper(id)
     lines = list(csv.DictReader(io.StringIO(template(paper, trials=2))))
+    plan = external_plan(paper, [table.id for table in paper.tables])
+    cells = [one.cell for one in plan.cells]
     filled = tmp_path / "filled.csv"
     with filled.open("w", newline="", encoding="utf-8-sig") as file:
         writer = csv.DictWriter(file, lines[0], delimiter=";")
         writer.writeheader()
-        writer.writerows({**line, "value": f"{i % 90 + 2}.5"} for i, line in enumerate(lines))
-    plan = external_plan(paper, [table.id for table in paper.tables])
+        places = {(cell.table, "|".join(cell.row), "|".join(cell.column)): cell for cell in cells}
+        for i, line in enumerate(lines):
+            cell = places[line["table"], line["row"], line["column"]]
+            percent = cell.unit == "%" and "variance" not in str(cell.metric)
+            writer.writerow({**line, "value": f"{i % 90 + 2}.5" if percent else "0.125"})
     rows = read_rows(filled)
     found = bind_rows(rows, plan, "full")
     wanted = sum(why_not(one.cell) is None for one in plan.cells)
@@ -197,6 +202,14 @@ def test_fractions_are_percent_where_that_is_said_and_refused_where_it_is_not(
     assert by_place(judged(cpcfl, [row]))["CP-CFL|SimCLR", MEAN].mean == pytest.approx(76.1)
     with pytest.raises(FedreproError, match="in percent, and all values"):
         judged(cpcfl, [Row("a:2", "11", "CP-CFL|SimCLR", MEAN, 0, 0.761)])
+    with pytest.raises(FedreproError, match=r"b:3: .* all values given for FedAvg"):
+        judged(
+            cpcfl,
+            [
+                Row("a:2", "11", "CP-CFL|SimCLR", MEAN, 0, 76.1),
+                Row("b:3", "11", "FedAvg|None", MEAN, 0, 0.41),
+            ],
+        )
 
 
 @pytest.mark.parametrize(
@@ -209,6 +222,8 @@ def test_fractions_are_percent_where_that_is_said_and_refused_where_it_is_not(
         ("11,CP-CFL|SimCLR,Mean ± SD,-1,76.1", "seed '-1' is no whole number"),
         ("11,CP-CFL|SimCLR,Mean ± SD,1.5,76.1", "seed '1.5' is no whole number"),
         ("11,CP-CFL|SimCLR,Mean ± SD,1,nan", "not finite"),
+        ("11,CP-CFL|SimCLR,Mean ± SD,1,142.7", "142.7% is no accuracy, which is 0 to 100%"),
+        ("11,CP-CFL|SimCLR,Mean ± SD,1,-76.1", "-76.1% is no accuracy, which is 0 to 100%"),
         ("11,CP-CFL|SimCLR,Mean ± SD,1,1e999", "not finite"),
         ("11,CP-CFL|SimCLR,Mean ± SD,1,1e40", "beyond"),
         ("11,CP-CFL|SimCLR,Mean ± SD,1,=1+75", "'=1+75' is no number"),

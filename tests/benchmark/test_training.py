@@ -102,6 +102,15 @@ def test_a_metric_that_is_not_finite_is_an_error(
         train(config)
 
 
+def test_a_metric_outside_of_its_bounds_is_an_error(
+    tiny_config: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = Outcome(metrics={"accuracy": Curve((1, 2), (0.5, 5.63))})
+    monkeypatch.setattr("fedrepro.benchmark.training.stages.federated.run", lambda trial: broken)
+    with pytest.raises(ValueError, match=r"round 2: 5\.63 is no accuracy, which is 0 to 1"):
+        train(tiny_config())
+
+
 def test_a_training_that_measured_nothing_is_an_error(tiny_config: Make) -> None:
     config = tiny_config()
     empty = replace(config, options={**config.options, "rounds": 0})
