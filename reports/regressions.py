@@ -58,7 +58,7 @@ def json_text(found: Sequence[BaselineCheck]) -> str:
 
 
 def junit(found: Sequence[BaselineCheck], again: str) -> str:
-    """A suite a table, a test case each cell and claim compared; what regressed is a failure.
+    """A suite a table, a test case its word, each cell and claim; what regressed is a failure.
 
     The message of a failure is the sentence of what moved. A trial that failed is an error in a
     suite of its own.
@@ -78,7 +78,7 @@ def _suites(one: BaselineCheck, again: str) -> Iterator[ElementTree.Element]:
         suite = tables.setdefault(
             table, junit_xml.suite(f"{name}.{table.replace('.', '-')}", then.created)
         )
-        shown = inner if " @ " in inner else f"claim {inner}"
+        shown = inner if " @ " in inner else f"claim {inner}" if inner else "table"
         told = regressed[place]
         message = "; ".join(moved.sentence for moved in told)
         edited = ", ".join(dict.fromkeys(file for moved in told for file in moved.files))
@@ -107,7 +107,7 @@ def markdown(found: Sequence[BaselineCheck]) -> str:
             )
         blocks += [
             f"## {escape(f'{then.paper}, {then.profile}{where}')}: {_counted([one])}",
-            f"{len(one.places)} cells and claims compared with the baseline of "
+            f"{len(one.places)} cells, tables and claims compared with the baseline of "
             f"{escape(then.created)}; {within} moved within tolerance.",
             *filter(None, ["\n".join(listed)]),
         ]

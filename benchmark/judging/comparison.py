@@ -19,8 +19,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, field, replace
 from dataclasses import dataclass as plain_dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -46,8 +46,8 @@ REPORTS = 2
 LEVEL = 0.01
 ABSENT = "absent"
 _EXACT = 1e-9
-_RANKS = {"HOLDS": 3, "SAME DIRECTION": 2, "OPPOSITE": 0}
-"""Of claims; a lower rank is worse. All other words are between."""
+_RANKS = {"HOLDS": 3, "PASS": 3, "SAME DIRECTION": 2, "OPPOSITE": 0, "FAIL": 0}
+"""Of claims and tables; a lower rank is worse. All other words are between."""
 _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 """For what is read back: no type is guessed, and no number is infinite or none."""
 
@@ -89,6 +89,7 @@ class Recorded:
     Attributes:
         cells: by place, `3: CP-CFL|SimCLR @ T = 25`.
         claims: their words by place, `3: id`.
+        tables: their words by id; none in older baselines.
         sources: by file of the code, its SHA-256; several where several versions made the runs.
         series: of its trials; None in older baselines, which do not say.
     """
@@ -104,6 +105,7 @@ class Recorded:
     sources: Annotated[dict[str, list[str]], BeforeValidator(_by_file)]
     schema: int = SCHEMA
     series: int | None = None
+    tables: dict[str, str] = field(default_factory=dict)
 
 
 @plain_dataclass(frozen=True)
@@ -111,8 +113,8 @@ class Movement:
     """One thing that is not the same on both sides.
 
     Attributes:
-        where: the cell, `3: CP-CFL|SimCLR @ T = 25`, or the claim, `3: id`.
-        before: word, or mean as text; 'absent' where the side lacks the cell or the claim.
+        where: the cell, `3: CP-CFL|SimCLR @ T = 25`, the claim, `3: id`, or the table, `3`.
+        before: word, or mean as text; 'absent' where the side lacks it.
         after: the same of the later side.
         difference: of the means, in the cell's unit.
         regression: beyond tolerance, or a worse word; a baseline lets other movements pass.
@@ -120,7 +122,7 @@ class Movement:
         files: edited in between, of the code behind the cell.
     """
 
-    what: Literal["value", "verdict", "claim"]
+    what: Literal["value", "verdict", "claim", "table"]
     where: str
     before: str
     after: str
@@ -144,7 +146,8 @@ class BaselineCheck:
     """One paper against its baseline.
 
     Attributes:
-        places: every cell and claim of the baseline that was compared, as in `Movement.where`.
+        places: every cell, table and claim of the baseline that was compared, as in
+            `Movement.where`.
         failed: trials that failed here, a sentence each.
     """
 
@@ -186,12 +189,8 @@ def compare(before: Recorded, after: Recorded, source: Sources | None = None) ->
             code = (source or {}).get("" if new is None else new.run or "", {})
             edited = [file for file, now in code.items() if now not in before.sources.get(file, ())]
             found += _moved(place, old, new, tuple(sorted(edited)) if before.sources else ())
-    # A baseline of older rules has no words.
-    for place in dict.fromkeys((*before.claims, *after.claims) if before.claims else ()):
-        a, b = (side.claims.get(place, ABSENT) for side in (before, after))
-        if _table(place) in shared and a != b:
-            found.append(Movement("claim", place, a, b, regression=_is_worse_claim(a, b)))
-    return found
+    found += _reworded("table", before.tables, after.tables, shared)
+    return found + _reworded("claim", before.claims, after.claims, shared)
 
 
 def check(baseline: Recorded, report: Report) -> BaselineCheck:
@@ -211,7 +210,8 @@ def check(baseline: Recorded, report: Report) -> BaselineCheck:
     trained = {
         place for one in (baseline, now) for place, cell in one.cells.items() if cell.by_seed
     }
-    places = (*(place for place in baseline.cells if place in trained), *baseline.claims)
+    cells = (place for place in baseline.cells if place in trained)
+    places = (*cells, *baseline.tables, *baseline.claims)
     return BaselineCheck(
         baseline,
         tuple(place for place in places if _table(place) in shared),
@@ -272,7 +272,7 @@ def load(path: Path) -> Recorded:
 def _values_alone(older: Recorded) -> Recorded:
     """A baseline without its words, which older rules gave."""
     cells = {place: replace(cell, verdict="") for place, cell in older.cells.items()}
-    return replace(older, cells=cells, claims={})
+    return replace(older, cells=cells, claims={}, tables={})
 
 
 def read_reports(path: Path) -> list[Recorded]:
@@ -340,6 +340,7 @@ def _recorded(report: Mapping[str, Any]) -> Recorded:
             for table in report["tables"]
             for claim in table["claims"]
         },
+        "tables": {table["id"]: table["word"] for table in report["tables"]},
         "sources": {run["key"]: run["source"] for run in report["runs"]},
     }
     return TypeAdapter(Recorded).validate_json(json.dumps(plain))
@@ -374,8 +375,27 @@ def _moved(
     yield Movement("value", place, was, now, difference, is_beyond, allowed, files)
 
 
-def _is_worse_claim(before: str, after: str) -> bool:
-    """Whether a claim is answered less well; what only one side has is told, and is not worse."""
+def _reworded(
+    what: Literal["claim", "table"],
+    before: Mapping[str, str],
+    after: Mapping[str, str],
+    shared: Collection[str],
+) -> list[Movement]:
+    """What has another word in the tables `shared`; nothing where older rules left no words."""
+    sides = {
+        place: (before.get(place, ABSENT), after.get(place, ABSENT))
+        for place in dict.fromkeys((*before, *after) if before else ())
+        if _table(place) in shared
+    }
+    return [
+        Movement(what, place, a, b, regression=_is_worse(a, b))
+        for place, (a, b) in sides.items()
+        if a != b
+    ]
+
+
+def _is_worse(before: str, after: str) -> bool:
+    """Whether an answer is a worse one; what only one side has is told, and is not worse."""
     if ABSENT in (before, after):
-        return before == "HOLDS"
+        return before in ("HOLDS", "PASS")
     return _RANKS.get(after, 1) < _RANKS.get(before, 1)

@@ -4,6 +4,7 @@ import copy
 import json
 from dataclasses import asdict, replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -24,13 +25,15 @@ from fedrepro.benchmark.results import (
     Verdict,
 )
 from fedrepro.cli import main
-from fedrepro.reports.regressions import lines
+from fedrepro.reports.regressions import junit, lines
 
 FAILED = Verdict("ERROR", "r")
 OLD = (70.0, 71.0, 69.0, 70.5, 69.5)
 
 
-def report(trials=OLD, *, word="SCALED", claim="HOLDS", source="1", rows=("A",), **more):
+def report(
+    trials=OLD, *, word="SCALED", claim="HOLDS", table="PASS", source="1", rows=("A",), **more
+):
     cells = tuple(
         CellResult(
             row=(row,),
@@ -52,14 +55,13 @@ def report(trials=OLD, *, word="SCALED", claim="HOLDS", source="1", rows=("A",),
     )
     answer = ClaimAnswer(claim, "r", "ratio", 1)
     claims = (ClaimResult("c", "s", "h", None, "%", "supported", "r", answer, ()),)
-    table = TableResult(
-        "3", "t", "1", "empirical", "accuracy", "%", 2.0, "m", cells, claims, (), (), (), (), "cmd"
-    )
+    judged = (cells, claims, (), (), (), (), "cmd")
+    shown = TableResult("3", "t", "1", "empirical", "accuracy", "%", 2.0, "m", *judged, word=table)
     run = RunSummary(
         "run", "d", (0,), 1, 1.0, {}, {}, source={"methods/a.py": source, "methods/b.py": "0"}
     )
     provenance = Provenance("1", "abc", False, "now", "cmd", "cpu", {}, (0,), {}, 1.0, 1.0)
-    whole = Report("p", "t", "a", 2023, "reduced", None, True, (table,), (run,), provenance)
+    whole = Report("p", "t", "a", 2023, "reduced", None, True, (shown,), (run,), provenance)
     return replace(whole, **more)
 
 
@@ -158,6 +160,31 @@ def test_a_lost_cell_is_a_regression_and_a_new_one_is_told():
 def test_a_claim_that_gets_worse_is_a_regression(before, after, regression):
     (found,) = moved(report(claim=after), old=report(claim=before))
     assert (found.what, found.where, found.regression) == ("claim", "3: c", regression)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "regression"),
+    [
+        ("PASS", "OPEN", True),
+        ("PASS", "FAIL", True),
+        ("PASS", "NOT RUN", True),
+        ("OPEN", "FAIL", True),
+        ("OPEN", "PASS", False),
+        ("FAIL", "OPEN", False),
+    ],
+)
+def test_a_table_that_gets_worse_is_a_regression(before, after, regression):
+    (found,) = moved(report(table=after), old=report(table=before))
+    assert (found.what, found.where, found.regression) == ("table", "3", regression)
+    assert found.sentence == f"3: table {before} -> {after}"
+    check = comparison.check(comparison.recorded(report(table=before)), report(table=after))
+    told = ElementTree.fromstring(junit([check], "again")).find("testsuite/testcase[@name='table']")
+    assert (told.find("failure") is not None) == regression
+
+
+def test_a_baseline_without_words_of_tables_is_compared_by_all_else():
+    old = replace(comparison.recorded(report()), tables={})
+    assert comparison.check(old, report(table="FAIL")).movements == ()
 
 
 def test_a_verdict_that_gets_better_is_told_but_passes():
