@@ -124,6 +124,11 @@ class CellResult:
     failed: tuple[str, ...] = ()
     under: tuple[CellUnder, ...] = ()
 
+    @property
+    def fails(self) -> bool:
+        """Whether it fails a job: what is shown to be another number than the printed one."""
+        return self.verdict.detail == "DISCREPANT"
+
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
@@ -264,6 +269,11 @@ class TableResult:
     reason: str = ""
     answers: tuple[TableAnswer, ...] = ()
     leads: tuple[Lead, ...] = ()
+
+    @property
+    def fails(self) -> bool:
+        """Whether it fails a job: only the published protocol can refute a table."""
+        return self.word == "FAIL" and not self.departures
 
 
 @dataclass(frozen=True, slots=True)

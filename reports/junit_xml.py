@@ -5,7 +5,7 @@ Texts are `printable`, since XML 1.0 cannot hold others; `ElementTree` escapes t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 from xml.etree import ElementTree
 
@@ -34,6 +34,15 @@ def add_case(
     outcome = ElementTree.SubElement(case, tag, message=printable(message))
     if tag != "skipped":
         outcome.set("type", kind)
+
+
+def failed_trials(name: str, created: str, failed: Sequence[str]) -> Iterator[ElementTree.Element]:
+    """A suite of trials that failed, each an error, if there are any."""
+    if failed:
+        trials = suite(f"{name}.trials", created)
+        for one in failed:
+            add_case(trials, one.partition(": ")[0], "error", one, "FAILED")
+        yield trials
 
 
 def document(suites: Iterable[ElementTree.Element]) -> str:

@@ -86,11 +86,7 @@ def _suites(one: BaselineCheck, again: str) -> Iterator[ElementTree.Element]:
         tag: junit_xml.Tag | None = "failure" if told else None
         junit_xml.add_case(suite, shown, tag, f"{message}{more}; again: {again}", "REGRESSED")
     yield from tables.values()
-    if one.failed:
-        suite = junit_xml.suite(f"{name}.trials", then.created)
-        for trial in one.failed:
-            junit_xml.add_case(suite, trial.partition(": ")[0], "error", trial, "FAILED")
-        yield suite
+    yield from junit_xml.failed_trials(name, then.created, one.failed)
 
 
 def markdown(found: Sequence[BaselineCheck]) -> str:

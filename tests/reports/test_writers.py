@@ -1,5 +1,6 @@
 import csv
 import io
+import itertools
 import json
 import re
 from dataclasses import replace
@@ -12,7 +13,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from fedrepro.benchmark.judging.scoreboard import exit_code, scoreboard, why_not_run
-from fedrepro.benchmark.results import ClaimWord, Detail, Report, TableWord
+from fedrepro.benchmark.results import ClaimWord, Detail, Report, TableWord, Verdict
 from fedrepro.methods.registry import names_in
 from fedrepro.reports import overview
 from fedrepro.reports.writers import csv as csv_format
@@ -90,7 +91,7 @@ def test_junit_fails_what_is_not_seen_at_the_published_protocol_alone(
             assert f"{word}: because of pass; differences 1.2" in junit.render([shown])
     claims: tuple[ClaimWord, ...] = get_args(ClaimWord)
     found = outcomes(replace(worded, tables=(table,)))
-    expected_of = {"HOLDS": "passed", "OPPOSITE": refuting}
+    expected_of = {"HOLDS": "passed"}
     for claim in claims:
         name = f"claim {claim.lower().replace(' ', '-')}"
         assert found[name] == expected_of.get(claim, "skipped"), claim
@@ -100,8 +101,28 @@ def test_a_failed_table_fails_the_command_at_the_published_protocol_alone(report
     fails = replace(report.tables[0], word="FAIL", cells=())
     has = replace(scoreboard(report), verdicts={}, failed=())
     for departures, code in ((fails.departures, 0), ((), 1)):
-        board = scoreboard(replace(report, tables=(replace(fails, departures=departures),)))
-        assert exit_code([replace(has, discrepant=board.discrepant)]) == code
+        shown = replace(report, tables=(replace(fails, departures=departures),), runs=())
+        assert exit_code([replace(has, discrepant=scoreboard(shown).discrepant)]) == code
+
+
+@pytest.mark.parametrize("scaled", [True, False])
+@pytest.mark.parametrize("failed", [(), ("trial 1: diverged",)])
+def test_junit_fails_where_the_exit_code_does(
+    worded: Report, scaled: bool, failed: tuple[str, ...]
+) -> None:
+    """Over every word of a cell, a table and a claim, and for a trial that failed."""
+    table = worded.tables[0]
+    details: tuple[Detail, ...] = get_args(Detail)
+    runs = (replace(worded.runs[0], errors=failed),)
+    departures = table.departures[:1] if scaled else ()
+    assert not scaled or departures
+    for claim, detail, word in itertools.product(table.claims, details, get_args(TableWord)):
+        cell = replace(table.cells[0], verdict=Verdict(detail, "r"))
+        shown = replace(table, cells=(cell,), claims=(claim,), word=word, departures=departures)
+        whole = replace(worded, tables=(shown,), runs=runs)
+        cases = ElementTree.fromstring(junit.render([whole])).iter("testcase")
+        told = any(one.tag in ("failure", "error") for case in cases for one in case)
+        assert told == (exit_code([scoreboard(whole)]) in (1, 2)), (claim.word, detail, word)
 
 
 def test_junit_counts_what_it_holds(report: Report) -> None:
