@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ...methods.outcome import Arrays
@@ -15,6 +15,7 @@ from ..planning.resolve import Resolved
 from ..results import Departure
 from ..stats.samples import Sample, describe
 from ..store.record import TrialRecord
+from .copies import Copies, find_copies
 from .trials import NOT_STORED, Finished, Missing, Trials, chain
 
 
@@ -45,6 +46,15 @@ class CellTrials:
     def by_seed(self) -> dict[int, float]:
         pairs = zip(self.seeds, self.values, strict=True)
         return {seed: value for seed, value in pairs if value is not None}
+
+    def without(self, copies: Copies) -> CellTrials:
+        """The trials, those left out that repeat an earlier one."""
+        if not copies.of:
+            return self
+        pairs = zip(self.seeds, self.values, strict=True)
+        values = tuple(None if seed in copies.of else value for seed, value in pairs)
+        told = copies.text if self.incomplete is None else f"{self.incomplete}; {copies.text}"
+        return replace(self, values=values, incomplete=told)
 
 
 @dataclass
@@ -102,10 +112,19 @@ class Evidence:
 
     @cached_property
     def cells(self) -> Mapping[CellKey, CellTrials]:
-        """The trials of every planned cell."""
-        if self.given is not None:
-            return self.given
-        return {key_of(planned.cell): self._trials(planned) for planned in self.plan.cells}
+        """The trials of every planned cell; those that repeat another one are left out."""
+        found = self.given
+        if found is None:
+            found = {key_of(planned.cell): self._trials(planned) for planned in self.plan.cells}
+        kept, tables = dict(found), dict[str, list[PlannedCell]]()
+        for planned in self.plan.cells:
+            if key_of(planned.cell) in found:
+                tables.setdefault(planned.cell.table, []).append(planned)
+        for members in tables.values():
+            copies = find_copies((one, found[key_of(one.cell)].by_seed) for one in members)
+            for key in (key_of(one.cell) for one in members if one.cell.kind == "empirical"):
+                kept[key] = found[key].without(copies)
+        return kept
 
     @cached_property
     def samples(self) -> Mapping[CellKey, Sample | None]:
