@@ -14,7 +14,7 @@ from typing import Any
 from ..errors import SpecError
 from ..planning.resolve import MEASUREMENTS, Resolver
 from ..spec import settings as experiments
-from ..spec.model import Cell, Paper, Profile
+from ..spec.model import AS_PUBLISHED, Cell, Paper
 from .rounding import is_exact_enough
 
 SUBJECT = frozenset({"method", "training", "pretraining", "head", "augmentation"})
@@ -84,7 +84,7 @@ class _Same:
 @lru_cache(maxsize=1)
 def _numbers(same: _Same) -> tuple[ComparableValue, ...]:
     """Kept for the paper that was asked for last: nine checks ask for the same numbers."""
-    resolver = Resolver(Profile("as published", 1, ()))
+    resolver = Resolver(AS_PUBLISHED)
     cells = (cell for table in same.paper.tables for cell in table.cells)
     return tuple(
         ComparableValue(cell, _run(cell, resolver), _surroundings(cell))

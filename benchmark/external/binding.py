@@ -12,7 +12,8 @@ from ..metrics import outside
 from ..planning.plan import Plan, PlannedCell, make_plan
 from ..results import ProtocolScale
 from ..spec import limits
-from ..spec.model import Cell, Label, Paper, Profile, Table
+from ..spec.fields import Label
+from ..spec.model import Cell, Paper, Profile, Table
 from ..spec.problems import suggestion
 from .rows import Row, shown
 
@@ -37,7 +38,7 @@ def external_plan(paper: Paper, tables: Sequence[str], trials: int = 1) -> Plan:
 
     Raises `SpecError` for a table that does not exist.
     """
-    as_published = replace(paper, profiles={PROFILE: Profile(PROFILE, trials, ())})
+    as_published = replace(paper, profiles={PROFILE: Profile(trials, name=PROFILE)})
     return replace(make_plan(as_published, PROFILE, tables=tables), runs=(), drawings=())
 
 

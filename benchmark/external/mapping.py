@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from ..errors import FedreproError
 from ..spec import lines, toml_file
-from ..spec.fields import At, Text
+from ..spec.fields import At, Count, InFile, Text
 from ..spec.model import Paper
 from ..spec.problems import InvalidSpecError, Reporter, validate
 from .binding import cell_of
@@ -21,14 +19,13 @@ from .tools import READERS, Curves, choose, value_at
 RESULTS = "results"
 
 
-class _Entry(BaseModel):
+@dataclass(frozen=True)
+class _Entry(InFile):
     """One value of one file.
 
     offset: added to the file's rounds, for tools that count them from 0. round: instead of the one
     that the cell shows.
     """
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     tool: Literal["flower", "wandb", "mlflow"]
     file: Text
@@ -36,10 +33,10 @@ class _Entry(BaseModel):
     table: Text
     row: Text
     column: Text
-    seed: int
+    seed: Count
     run: Text | None = None
     round: At | None = None
-    offset: int = 0
+    offset: Count = 0
     unit: Text | None = None
 
 

@@ -183,13 +183,13 @@ def _leads(
 
 def printed_variance(table: Table, paper: Paper, metric: str | None) -> float | None:
     """The variance of one printed number: of the table's spreads, or of those that it borrows."""
-    for other in (table, *map(paper.table, table.sd_from)):
+    for other in (table, *map(paper.table, table.sd.sources)):
         spreads = [
             float(cell.printed.sd) ** 2
             for cell in other.cells
             if cell.printed.sd is not None and cell.metric == metric
         ]
         if spreads:
-            runs = (other.sd_runs or 1) if other is table else 1
+            runs = (other.sd.runs or 1) if other is table else 1
             return sum(spreads) / len(spreads) / runs
     return None

@@ -81,7 +81,7 @@ def _without_judging(table: Table, planned: PlannedCell, evidence: Evidence) -> 
     if table.margin_of(cell) is None:
         why = "The spec gives no margin" + ("" if table.margin is None else " in this unit")
         return Verdict("INCONCLUSIVE", f"{why} to judge by.", difference)
-    if cell.printed.sd is not None and (table.sd_runs or 0) < 2:
+    if cell.printed.sd is not None and (table.sd.runs or 0) < 2:
         why = "The paper does not say of how many runs the printed spread is."
         return Verdict("INCONCLUSIVE", why, difference)
     return None

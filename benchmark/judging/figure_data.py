@@ -47,7 +47,7 @@ def _scatter(figure: Figure, cells: Sequence[CellResult]) -> tuple[Series, ...]:
     The options `x` and `y` are last parts of column labels; what stands before them is a panel,
     whose title says so where the runs depart from the paper.
     """
-    x, y = str(figure.options.get("x", "x")), str(figure.options.get("y", "y"))
+    x, y = figure.x, figure.y
     by_place = {(cell.row, cell.column): cell for cell in cells}
     by_panel: dict[tuple[str, ...], Lines] = {}
     units = {cell.column[-1]: cell.unit or "" for cell in cells}
@@ -68,8 +68,8 @@ def _scatter(figure: Figure, cells: Sequence[CellResult]) -> tuple[Series, ...]:
         Series(
             kind="scatter",
             title=" | ".join(panel) + (" (scaled)" if panel in scaled else ""),
-            x_label=str(figure.options.get("x_label", f"{x} {units[x]}".strip())),
-            y_label=str(figure.options.get("y_label", f"{y} {units[y]}".strip())),
+            x_label=figure.x_label or f"{x} {units[x]}".strip(),
+            y_label=figure.y_label or f"{y} {units[y]}".strip(),
             lines=lines,
         )
         for panel, lines in by_panel.items()
@@ -79,7 +79,7 @@ def _scatter(figure: Figure, cells: Sequence[CellResult]) -> tuple[Series, ...]:
 def _curves(
     figure: Figure, drawings: Sequence[PlannedDrawing], evidence: Evidence, unit: str | None
 ) -> tuple[Series, ...]:
-    split = int(figure.options.get("split", 0))
+    split = figure.split
     scale = 100.0 if unit == "%" else 1.0
     by_panel: dict[str, Lines] = {}
     names: dict[str, None] = {}
@@ -104,8 +104,8 @@ def _curves(
         Series(
             kind="curves",
             title=title,
-            x_label=str(figure.options.get("x_label", "round")),
-            y_label=str(figure.options.get("y_label", y_label)),
+            x_label=figure.x_label or "round",
+            y_label=figure.y_label or y_label,
             lines=lines,
         )
         for title, lines in by_panel.items()
@@ -125,8 +125,8 @@ def _maps(figure: Figure, drawing: PlannedDrawing, evidence: Evidence) -> Iterat
         yield Series(
             kind="points",
             title=_title(drawing, (*drawing.run.label, *where)),
-            x_label=str(figure.options.get("x_label", "")),
-            y_label=str(figure.options.get("y_label", "")),
+            x_label=figure.x_label or "",
+            y_label=figure.y_label or "",
             lines={f"class {c}": [_pair(xy[here & (label == c)])] for c in np.unique(label[here])},
         )
 
@@ -139,7 +139,7 @@ def _pair(xy: NDArray[Any]) -> tuple[list[float], list[float]]:
 
 def _arrays(figure: Figure, drawing: PlannedDrawing, evidence: Evidence) -> Arrays:
     """The arrays of the trial that is drawn; none if it is not finished."""
-    seed = int(figure.options.get("trial", 0))
+    seed = figure.trial
     return evidence.arrays(drawing.config, seed)
 
 
@@ -171,8 +171,8 @@ def _matrix(figure: Figure, drawing: PlannedDrawing, evidence: Evidence) -> Iter
         yield Series(
             kind=kind,
             title=_title(drawing, drawing.run.label),
-            x_label=str(figure.options.get("x_label", x_label)),
-            y_label=str(figure.options.get("y_label", y_label)),
+            x_label=figure.x_label or x_label,
+            y_label=figure.y_label or y_label,
             matrix=arrays[name].tolist(),
             groups=arrays["group"].tolist() if "group" in arrays else [],
         )

@@ -401,8 +401,8 @@ class _Judging:
     def more_trials(self, table: Table) -> Iterator[str]:
         """That a table has more trials than the profile's others, and why."""
         profile = self.plan.profile
-        more = table.more_trials.get(profile.name)
-        if more is not None and not self.plan.has_other_trials:
+        more = table.profiles.get(profile.name)
+        if more is not None and more.trials and not self.plan.has_other_trials:
             yield f"{more.trials} trials for the {profile.trials} of the profile: {more.why}."
 
     def command(self, table: str, row: Sequence[str] | None = None) -> str:

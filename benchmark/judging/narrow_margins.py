@@ -65,7 +65,7 @@ def _spreads(paper: Paper, table: Table) -> Iterator[tuple[Cell, Spread]]:
         if source is None or source.printed.value is None or not source.experiment:
             continue
         lender = paper.table(source.table)
-        if lender.sd_runs is not None:
-            sd = printed_sd(source.printed, ddof=lender.sd_ddof, runs=lender.sd_runs)
-            runs = lender.sd_runs if source is cell else 1
-            yield cell, Spread(sd, lender.sd_runs - 1, runs)
+        if lender.sd.runs is not None:
+            sd = printed_sd(source.printed, ddof=lender.sd.ddof, runs=lender.sd.runs)
+            runs = lender.sd.runs if source is cell else 1
+            yield cell, Spread(sd, lender.sd.runs - 1, runs)

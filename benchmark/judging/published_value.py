@@ -102,13 +102,13 @@ def _own_sides(table: Table) -> Sides:
         for cell in table.cells
         if cell.kind == "empirical"
         and cell.printed.value is not None
-        and (cell.printed.sd is None or table.sd_runs is not None)
+        and (cell.printed.sd is None or table.sd.runs is not None)
     ]
     sides: dict[CellKey, PublishedValue] = {}
     for metric in dict.fromkeys(cell.metric for cell in cells):
         group = [cell for cell in cells if cell.metric == metric]
         printed = [cell.printed for cell in group]
-        found = published_values(printed, ddof=table.sd_ddof, runs=table.sd_runs)
+        found = published_values(printed, ddof=table.sd.ddof, runs=table.sd.runs)
         sides |= {key_of(cell): side for cell, side in zip(group, found, strict=True)}
     return sides
 

@@ -23,8 +23,8 @@ def sd_sources(paper: Paper, table: Table) -> Mapping[CellKey, Cell]:
     """
     paper = paper.as_taken or paper
     table = paper.table(table.id)
-    tables = [table] if table.sd_runs is not None else []
-    tables += [paper.table(id) for id in table.sd_from]
+    tables = [table] if table.sd.runs is not None else []
+    tables += [paper.table(id) for id in table.sd.sources]
     alike: dict[object, list[Cell]] = {}
     for cell in (cell for one in tables for cell in one.cells if cell.printed.sd is not None):
         alike.setdefault(_at_first_sight(cell), []).append(cell)

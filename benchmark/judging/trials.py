@@ -113,4 +113,4 @@ def _drawn(plan: Plan) -> Iterator[tuple[RunConfig, int]]:
     for one in plan.drawings:
         figure = plan.paper.table(one.table).figure
         if one.config is not None and figure is not None:
-            yield one.config, int(figure.options.get("trial", 0))
+            yield one.config, figure.trial

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,7 +11,7 @@ from ..claims.bind_cells import bind, instances
 from ..errors import SpecError
 from ..spec import authors, names, settings
 from ..spec.lines import Path
-from ..spec.model import Cell, DrawnRun, Paper, Profile, Table
+from ..spec.model import AS_PUBLISHED, Cell, DrawnRun, Paper, Table
 from ..spec.problems import Problem, Reporter, in_order
 from .configs import UnresolvedError
 from .resolve import ENDS, MEASUREMENTS, Resolver
@@ -64,18 +63,12 @@ class _Checker:
     seen: set[tuple[Any, ...]] = field(default_factory=set)
 
     @cached_property
-    def declared(self) -> frozenset[str]:
-        """Names of which the paper says that they are still to be written."""
-        text = self.paper.file.read_text(encoding="utf-8")
-        return frozenset(tomllib.loads(text).get("vocabulary", ()))
-
-    @cached_property
     def resolvers(self) -> list[tuple[str, Resolver]]:
         """What is resolved in the words of messages: as published, then each profile.
 
         A profile like another one has nothing to check; what it omits is checked as well.
         """
-        found = [("", Resolver(Profile("as published", 1, ())))]
+        found = [("", Resolver(AS_PUBLISHED))]
         for one in self.paper.profiles.values():
             if one.like is None:
                 under, whole = f"profile {one.name}: ", replace(one, omit=())
@@ -88,7 +81,7 @@ class _Checker:
             report = Reporter(table.file, table.file.read_text(encoding="utf-8"))
             for bound, label in _bound(table):
                 self._names(table, bound)
-                self._bound(bound, label, report)
+                self._bound(table, bound, label, report)
             self._claims(table, report)
             self.problems += in_order(report.problems)
         self._idle_overrides()
@@ -99,10 +92,12 @@ class _Checker:
             used.append(("metric", bound.metric))
         for what, name in used:
             if not names.exists(what, name):
-                key = (what, name, name in self.declared)
+                key = (what, name, name in self.paper.vocabulary)
                 self.missing.setdefault(key, {})[f"{self.paper.id} {table.id}"] = None
 
-    def _bound(self, bound: Cell | DrawnRun, label: Sequence[str], report: Reporter) -> None:
+    def _bound(
+        self, table: Table, bound: Cell | DrawnRun, label: Sequence[str], report: Reporter
+    ) -> None:
         """Resolves a cell as published, and under every profile, on each of its data sets."""
         own = settings.key_of(bound.experiment), bound.read.at, repr(bound.overrides)
         if own in self.seen:
@@ -113,7 +108,7 @@ class _Checker:
             if fine and not resolver.overrides(bound):
                 continue
             for problem in _problems(bound, resolver):
-                report.add(_row(report, label), under + problem)
+                report.add(_row(table, label), under + problem)
 
     def _claims(self, table: Table, report: Reporter) -> None:
         bindings: tuple[tuple[str, Sequence[Any], Callable[..., Iterable[Any]]], ...] = (
@@ -163,14 +158,13 @@ def _bound(table: Table) -> Iterator[tuple[Cell | DrawnRun, Sequence[str]]]:
     for cell in table.cells:
         if cell.experiment:
             yield cell, cell.row
-    for run in table.figure.runs if table.figure else ():
+    for run in table.drawn:
         yield run, run.label
 
 
-def _row(report: Reporter, label: Sequence[str]) -> Path:
+def _row(table: Table, label: Sequence[str]) -> Path:
     """Where the row with `label` (or the row and column of a drawn run) stands in the file."""
-    for i, row in enumerate(tomllib.loads(report.text).get("rows", [])):
-        own = row["label"] if isinstance(row["label"], list) else [row["label"]]
-        if list(label[: len(own)]) == own:
+    for i, row in enumerate(table.row_entries):
+        if tuple(label[: len(row.label)]) == row.label:
             return ("rows", i)
     return ()

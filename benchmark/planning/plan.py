@@ -14,7 +14,7 @@ from ..claims.nodes import CellKey, key_of
 from ..config import RunConfig
 from ..errors import SpecError
 from ..spec import names, settings
-from ..spec.model import Cell, DrawnRun, Paper, Profile, Readout, Table
+from ..spec.model import AS_PUBLISHED, Cell, DrawnRun, Paper, Profile, Readout, Table
 from ..spec.problems import suggestion
 from ..spec.readings import under
 from .resolve import Resolved, Resolver, counting_run
@@ -179,7 +179,7 @@ def make_plan(
     changes = dict(sets)
     for path, value in changes.items():
         _check_set(path, value)
-    resolver, published = Resolver(chosen, on, changes), Resolver(Profile("as published", 1, ()))
+    resolver, published = Resolver(chosen, on, changes), Resolver(AS_PUBLISHED)
     known = {table.id: table for table in paper.tables}
     selected: Iterable[Table] = paper.tables
     if tables is not None:
@@ -194,7 +194,7 @@ def make_plan(
     drawings = tuple(
         _drawing(table.id, run, resolver)
         for table in selected
-        for run in (table.figure.runs if table.figure is not None else ())
+        for run in table.drawn
         if rows is None or _matches(rows, run.label)
     )
     if rows is not None and not cells and not drawings:
@@ -244,11 +244,10 @@ def _more_trials(
     """
     found: dict[str, int] = {}
     for table in paper.tables:
-        more = table.more_trials.get(profile.name)
-        if more is None:
+        more = table.profiles.get(profile.name)
+        if more is None or more.trials is None:
             continue
-        drawn: Sequence[DrawnRun] = table.figure.runs if table.figure is not None else ()
-        bound: tuple[Cell | DrawnRun, ...] = (*table.cells, *drawn)
+        bound: tuple[Cell | DrawnRun, ...] = (*table.cells, *table.drawn)
         for one in bound:
             run: RunConfig | None = None
             with suppress(SpecError):  # what is selected has been planned already

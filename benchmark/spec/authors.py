@@ -9,17 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
-
-from pydantic import Field
+from typing import Annotated, Any
 
 from ...methods import registry
 from ..errors import SpecError
 from . import names, toml_file
-from .fields import Name, Settings, Text
-from .layers import SettingsLayer
+from .fields import InFile, Name, NotEmpty, Settings, Text
 from .model import Experiment, Origin
 from .problems import (
     InvalidSpecError,
@@ -28,7 +26,6 @@ from .problems import (
     suggestion,
     validate,
 )
-from .schema import Raw
 from .settings import (
     build,
     fields_of,
@@ -45,18 +42,20 @@ OPTIONS = "options"
 """The one section in the file of an objective."""
 
 
-class RawAuthors(Raw):
+@dataclass(frozen=True)
+class AuthorBlock(InFile):
     """One block; with `data`, for that data set only."""
 
     source: Text
-    data: Name | None = None
     settings: Settings
+    data: Name | None = None
 
 
-class RawFile(Raw):
+@dataclass(frozen=True)
+class AuthorFile(InFile):
     """A whole file: later blocks win."""
 
-    authors: list[RawAuthors] = Field(min_length=1)
+    authors: Annotated[tuple[AuthorBlock, ...], NotEmpty]
 
 
 @cache
@@ -70,7 +69,7 @@ def files(kind: str) -> Mapping[str, Path]:
     return found
 
 
-def layers(stated: Experiment) -> list[SettingsLayer]:
+def layers(stated: Experiment) -> list[tuple[Origin, Experiment]]:
     """What the authors of an experiment's method and objectives give to it, from below.
 
     A method's settings win over those of the objective that its clients minimise. A federated
@@ -110,20 +109,20 @@ def _decided(method: Any, training: Mapping[str, Any]) -> Any:
     return None
 
 
-def _blocks(kind: str, name: Any, data: Any) -> list[RawAuthors]:
+def _blocks(kind: str, name: Any, data: Any) -> list[AuthorBlock]:
     """What a registered name gives on a data set; nothing where it has no file."""
     file = files(kind).get(name) if isinstance(name, str) else None
     blocks = () if file is None else read(kind, name, file)
     return [one for one in blocks if one.data in (None, data)]
 
 
-def _placed(blocks: list[RawAuthors], section: str) -> list[tuple[str, Experiment]]:
+def _placed(blocks: list[AuthorBlock], section: str) -> list[tuple[str, Experiment]]:
     """Options of an objective, in the section of those who train it."""
     return [(one.source, {section: one.settings.get(OPTIONS, {})}) for one in blocks]
 
 
 @cache
-def read(kind: str, name: str, file: Path) -> tuple[RawAuthors, ...]:
+def read(kind: str, name: str, file: Path) -> tuple[AuthorBlock, ...]:
     """The blocks of a file of settings in order; none where there is no file.
 
     Raises `InvalidSpecError` with one line for each mistake: keys that are unknown or no setting of
@@ -134,15 +133,15 @@ def read(kind: str, name: str, file: Path) -> tuple[RawAuthors, ...]:
         return ()
     report = toml_file.read(file)
     data = toml_file.parse(report)
-    raw = None if data is None else validate(RawFile, data, report)
+    raw = None if data is None else validate(AuthorFile, data, report)
     for i, block in enumerate(raw.authors if raw is not None else ()):
         _check(kind, name, block, report, i)
     if raw is None or report.problems:
         raise InvalidSpecError(report.problems)
-    return tuple(raw.authors)
+    return raw.authors
 
 
-def _check(kind: str, name: str, block: RawAuthors, report: Reporter, i: int) -> None:
+def _check(kind: str, name: str, block: AuthorBlock, report: Reporter, i: int) -> None:
     if block.data is not None and block.data not in names.known("data set"):
         hint = suggestion(block.data, names.known("data set"))
         report.add(("authors", i, "data"), f"unknown data set '{block.data}'{hint}")

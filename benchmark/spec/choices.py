@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pydantic import ConfigDict
-
-from .fields import At, Name, Settings, Text, wrong
-
-CLOSED = ConfigDict(extra="forbid")
-"""For classes that stand in a spec file as they are here: unknown keys are errors."""
+from .fields import At, InFile, Name, Settings, Text, wrong
 
 
 @dataclass(frozen=True)
-class Alternative:
+class Alternative(InFile):
     """Another reading of what a paper leaves open, which `--reading` selects by its name.
 
     taken: what it stands for.
@@ -28,8 +23,6 @@ class Alternative:
 
     Raises `ValueError` if it changes nothing.
     """
-
-    __pydantic_config__ = CLOSED
 
     name: Name
     taken: Text
@@ -52,7 +45,7 @@ class Alternative:
 
 
 @dataclass(frozen=True)
-class Unstated:
+class Unstated(InFile):
     """A setting that the paper does not give, what is taken, and why.
 
     name: of the choice; needed where there are alternatives.
@@ -61,8 +54,6 @@ class Unstated:
 
     Raises `ValueError` for alternatives of a choice without a name.
     """
-
-    __pydantic_config__ = CLOSED
 
     setting: Text
     taken: Text

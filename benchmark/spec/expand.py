@@ -3,124 +3,75 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import replace
 from functools import cache, partial
-from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from . import authors
 from .layers import NOTHING, Layered, layered
 from .model import (
     Cell,
+    Column,
     DrawnRun,
     Experiment,
-    Figure,
-    Kind,
-    MoreTrials,
     Origin,
     Override,
     Paper,
     Profile,
     Readout,
+    Row,
     Table,
 )
-from .schema import (
-    Raw,
-    RawColumn,
-    RawFigure,
-    RawPaper,
-    RawProfile,
-    RawRow,
-    RawSd,
-    RawTable,
-)
 from .settings import merge
-
-
-def expand_paper(raw: RawPaper, tables: tuple[Table, ...], file: Path) -> Paper:
-    """The paper with its expanded tables."""
-    profiles = {name: _profile(name, raw.profiles) for name in raw.profiles}
-    own = {**_shared(raw, Paper), "profiles": profiles, "name": raw.name or raw.id}
-    return Paper(**own, tables=tables, file=file)
-
-
-def _profile(name: str, profiles: Mapping[str, RawProfile]) -> Profile:
-    """A profile, which runs what the one does that it is like."""
-    own = profiles[name]
-    return Profile(
-        name,
-        **{
-            **dict(profiles[own.like or name]),
-            "trials": own.trials,
-            "looks": own.looks,
-            "series": own.series,
-            "like": own.like,
-        },
-    )
-
-
-def expand_table(raw: RawTable, paper: RawPaper, file: Path) -> Table:
-    """The table with its cells in print order, row by row."""
-    defaults = [(Origin("paper"), paper.experiment), (Origin("table"), raw.experiment)]
-    figure, sd = raw.figure, raw.sd or RawSd()
-    more = {
-        name: MoreTrials(one.trials, one.why)
-        for name, one in raw.profiles.items()
-        if one.trials and one.why
-    }
-    own = {
-        **_shared(raw, Table),
-        "figure": None if figure is None else _figure(raw, figure, defaults),
-    }
-    return Table(
-        **own,
-        paper=paper.id,
-        id=raw.table,
-        cells=tuple(_cells(raw, paper.id, defaults)),
-        sd_ddof=sd.ddof,
-        sd_runs=sd.runs,
-        sd_from=sd.lenders,
-        file=file,
-        more_trials=more,
-    )
-
-
-def _shared(raw: Raw, cls: type[Paper | Table]) -> dict[str, Any]:
-    """What a file and the class that is made of it both have, by the name of the field."""
-    own = {one.name for one in fields(cls)}
-    return {name: value for name, value in raw if name in own}
-
 
 Stated = tuple[Origin, Experiment]
 """What a part of a paper states of an experiment."""
 
-Changes = Mapping[str, tuple[Override, ...]]
-"""Overrides by profile."""
+
+def expand(paper: Paper) -> Paper:
+    """The paper with its tables and profiles filled in."""
+    profiles = {name: _profile(name, paper.profiles) for name in paper.profiles}
+    tables = tuple(_table(table, paper) for table in paper.tables)
+    return replace(paper, name=paper.name or paper.id, profiles=profiles, tables=tables)
 
 
-def _cells(raw: RawTable, paper: str, defaults: Sequence[Stated]) -> Iterator[Cell]:
-    for row in raw.rows:
+def _profile(name: str, profiles: Mapping[str, Profile]) -> Profile:
+    """A profile, which runs what the one does that it is like."""
+    own = profiles[name]
+    like = profiles[own.like or name]
+    return replace(own, name=name, overrides=like.overrides, omit=like.omit, on=like.on)
+
+
+def _table(table: Table, paper: Paper) -> Table:
+    """The table with its cells in print order, row by row."""
+    defaults = [(Origin("paper"), paper.experiment), (Origin("table"), table.experiment)]
+    figure = table.figure and replace(table.figure, runs=tuple(_drawn_runs(table, defaults)))
+    cells = tuple(_cells(table, paper.id, defaults))
+    return replace(table, paper=paper.id, cells=cells, figure=figure)
+
+
+def _cells(table: Table, paper: str, defaults: Sequence[Stated]) -> Iterator[Cell]:
+    for row in table.row_entries:
         plain = cache(partial(_whole, defaults, row))  # columns that set nothing share it
-        for column, published in zip(raw.columns, row.published or [], strict=False):
+        for column, published in zip(table.column_entries, row.published or (), strict=False):
             printed, notes = published.printed, (published.why, published.note)
-            kind = cast(Kind, row.kind or column.kind or raw.kind)
-            skip = row.skip or column.skip
+            kind, skip = row.kind or column.kind or table.kind, row.skip or column.skip
             whole = NOTHING
             runs = not (printed.is_dash or skip or kind == "descriptive")
             if runs:
                 whole = _whole(defaults, row, column) if column.experiment else plain()
             yield Cell(
                 paper=paper,
-                table=raw.table,
+                table=table.id,
                 row=row.label,
                 column=column.label,
                 kind=kind,
-                metric=row.metric or column.metric or raw.metric,
-                unit=_first(row.unit, column.unit, raw.unit),
+                metric=row.metric or column.metric or table.metric,
+                unit=_first(row.unit, column.unit, table.unit),
                 printed=printed,
-                read=_read(row, column),
+                read=Readout(_first(row.at, column.at, "final")),
                 experiment=whole.settings,
-                overrides=_changes(raw, column, row) if runs else {},
+                overrides=_changes(table, column, row) if runs else {},
                 trial=_first(row.trial, column.trial),
                 formula=row.formula or column.formula,
                 note="; ".join(filter(None, (row.note, column.note, *notes))) or None,
@@ -130,7 +81,7 @@ def _cells(raw: RawTable, paper: str, defaults: Sequence[Stated]) -> Iterator[Ce
             )
 
 
-def _whole(defaults: Sequence[Stated], row: RawRow, column: RawColumn | None = None) -> Layered:
+def _whole(defaults: Sequence[Stated], row: Row, column: Column | None = None) -> Layered:
     """What a paper states of an experiment, over the settings of its methods' authors."""
     layers = [*defaults, (Origin("row"), row.experiment)]
     if column is not None:
@@ -138,38 +89,26 @@ def _whole(defaults: Sequence[Stated], row: RawRow, column: RawColumn | None = N
     return layered([*authors.layers(merge(*(stated for _, stated in layers))), *layers])
 
 
-def _figure(raw: RawTable, figure: RawFigure, defaults: Sequence[Stated]) -> Figure:
-    options = figure.model_dump(exclude={"plot"}, exclude_none=True)
-    runs = []
-    for row in raw.rows:
-        if row.published is not None:
-            continue
-        columns: list[RawColumn | None] = [one for one in raw.columns if one.binds] or [None]
+def _drawn_runs(table: Table, defaults: Sequence[Stated]) -> Iterator[DrawnRun]:
+    columns = [one for one in table.column_entries if one.binds] or [Column(())]
+    for row in (row for row in table.row_entries if row.published is None):
         for column in columns:
-            bindings: tuple[RawColumn, ...] = (row,) if column is None else (column, row)
             whole = _whole(defaults, row, column)
-            runs.append(
-                DrawnRun(
-                    label=row.label + (() if column is None else column.label),
-                    experiment=whole.settings,
-                    origin=whole.origin,
-                    read=_read(*reversed(bindings)),
-                    overrides=_changes(raw, *bindings),
-                    metric=_first(*(b.metric for b in reversed(bindings)), raw.metric),
-                )
+            yield DrawnRun(
+                label=row.label + column.label,
+                experiment=whole.settings,
+                origin=whole.origin,
+                read=Readout(_first(row.at, column.at, "final")),
+                overrides=_changes(table, column, row),
+                metric=_first(row.metric, column.metric, table.metric),
             )
-    return Figure(figure.plot, options, tuple(runs))
-
-
-def _read(*bindings: RawColumn) -> Readout:
-    return Readout(_first(*(binding.at for binding in bindings), "final"))
 
 
 def _first(*values: Any) -> Any:
     return next((value for value in values if value is not None), None)
 
 
-def _changes(*places: RawTable | RawColumn) -> Changes:
+def _changes(*places: Table | Column) -> Mapping[str, tuple[Override, ...]]:
     """By profile, the overrides of all places in order."""
     joined: dict[str, tuple[Override, ...]] = {}
     for place in places:

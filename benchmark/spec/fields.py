@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import re
 import typing
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Annotated, Any, Literal
+from itertools import pairwise
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, Field, PlainValidator
-from pydantic_core import PydanticCustomError
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    Strict,
+    ValidationInfo,
+)
+from pydantic_core import PydanticCustomError, core_schema
 
 from . import limits
+from .printed import Printed
 from .problems import describe, suggestion
 
 KINDS = ("empirical", "analytic", "descriptive")
@@ -95,6 +106,24 @@ def _read_divisor(value: Any) -> float:
     return float(value)
 
 
+def _read_looks(looks: tuple[int, ...], info: ValidationInfo) -> tuple[int, ...]:
+    """Looks rise, there is more than one, and what is trained by default is one of them."""
+    trials, shown = info.data.get("trials"), list(looks)
+    if len(looks) < 2:
+        raise wrong("one look needs no declaration; give two or more, or none")
+    if any(later <= one for one, later in pairwise(looks)):
+        raise wrong(f"{shown} does not rise: a look adds trials to the one before")
+    if trials is not None and trials not in looks:
+        raise wrong(f"trials = {trials} is none of {shown}: a run would end between two looks")
+    return looks
+
+
+def _refuse_empty(value: Any) -> Any:
+    if value in ([], ()):
+        raise wrong("is empty")
+    return value
+
+
 def plain(value: Any) -> Any:
     """A setting: decimals become floats, since settings are numbers and not print."""
     if isinstance(value, Decimal):
@@ -110,12 +139,93 @@ Text = Annotated[str, Field(min_length=1)]
 Name = Annotated[str, Field(min_length=1), AfterValidator(_read_name)]
 """Text that may become a file name or a module name."""
 Address = Annotated[str, AfterValidator(_read_address)]
-Number = Annotated[Decimal, PlainValidator(read_number)]
+Truth = Annotated[bool, Strict()]
+Count = Annotated[int, Strict()]
+Trials = Annotated[int, Strict(), Field(ge=1, le=limits.TRIALS)]
+Looks = Annotated[
+    tuple[Annotated[int, Strict(), Field(ge=2, le=limits.TRIALS)], ...], AfterValidator(_read_looks)
+]
+NotEmpty = BeforeValidator(_refuse_empty)
 Above0 = Annotated[float, PlainValidator(read_number), Field(gt=0), AfterValidator(float)]
 Divisor = Annotated[float, PlainValidator(_read_divisor)]
 Label = Annotated[tuple[str, ...], PlainValidator(_read_label)]
 At = Annotated[int | Literal["final", "best"], PlainValidator(_read_at)]
-KindName = Annotated[str, _one_of("kind", KINDS)]
+CellKind = Annotated[str, _one_of("kind", KINDS)]
 PlotName = Annotated[str, _one_of("plot", PLOTS)]
 Setting = Annotated[Any, AfterValidator(plain)]
 Settings = Annotated[dict[str, Any], AfterValidator(plain)]
+
+
+class InFile:
+    """A part of a file, as it stands there: unknown keys are errors."""
+
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
+
+
+class _Filled:
+    """Marks a field that is no key of a file."""
+
+    is_no_key = True
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
+        return core_schema.no_info_plain_validator_function(self._refuse)
+
+    def _refuse(self, value: Any) -> Any:
+        raise PydanticCustomError("extra_forbidden", "unknown key")
+
+
+Filled = _Filled()
+
+
+def read_printed(value: Any) -> Printed:
+    """A number or text as it is printed; raises `PydanticCustomError` for everything else."""
+    if not isinstance(value, str):
+        number = read_number(value)
+        return Printed(text=str(number), value=number)
+    printed = Printed.parse(value)
+    for number in filter(None, (printed.value, printed.sd)):
+        read_number(number)
+    return printed
+
+
+_Decimal = Annotated[Decimal, PlainValidator(read_number)]
+
+
+@dataclass(frozen=True)
+class PublishedEntry(InFile):
+    """A published value with a note or with the range in which it lies."""
+
+    value: Annotated[Printed, PlainValidator(read_printed)]
+    low: _Decimal | None = None
+    high: _Decimal | None = None
+    why: Text | None = None
+    note: Text | None = None
+
+    def __post_init__(self) -> None:
+        low, high, value = self.low, self.high, self.value.value
+        if (low is None) != (high is None):
+            raise wrong("an uncertain value needs both low and high")
+        if low is not None and high is not None:
+            if self.why is None:
+                raise wrong("an uncertain value needs 'why'")
+            if value is None or not low <= value <= high:
+                raise wrong(f"low {low} and high {high} must enclose the value {self.value.text}")
+
+    @property
+    def printed(self) -> Printed:
+        """The value with its range."""
+        return replace(self.value, low=self.low, high=self.high)
+
+
+def _with_keys(value: Any) -> Any:
+    if isinstance(value, dict):
+        return value
+    if isinstance(value, (str, int, Decimal)) and not isinstance(value, bool):
+        return {"value": value}
+    raise wrong(
+        "a published value is a number, text or { value = ... }, "
+        f"not {describe(value)} (write words and check marks as text)"
+    )
+
+
+Published = Annotated[PublishedEntry, BeforeValidator(_with_keys)]

@@ -4,32 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple
 
 from ..errors import SpecError
 from . import names, rules, toml_file
-from .expand import expand_paper, expand_table
+from .expand import expand
 from .folders import PAPER_FILE, Folders, as_folders, paper_folders
-from .model import Paper
-from .problems import (
-    InvalidSpecError,
-    Model,
-    Problem,
-    Reporter,
-    suggestion,
-    validate,
-)
-from .schema import RawPaper, RawTable
-
-Found = TypeVar("Found")
-
-
-class Outline(NamedTuple):
-    """What the files of a paper hold, as they are written: the paper, its tables in print order."""
-
-    paper: RawPaper
-    tables: tuple[RawTable, ...]
+from .model import Paper, Table
+from .problems import InvalidSpecError, Model, Problem, Reporter, suggestion, validate
 
 
 def paper_ids(root: Folders = None) -> tuple[str, ...]:
@@ -45,8 +29,8 @@ def load_papers(root: Folders = None, *, ids: Sequence[str] = ()) -> tuple[Paper
     return _all(load_paper, root, ids)
 
 
-def outlines(root: Folders = None, *, ids: Sequence[str] = ()) -> tuple[Outline, ...]:
-    """What the files of the same papers hold, with nothing bound to an experiment.
+def outlines(root: Folders = None, *, ids: Sequence[str] = ()) -> tuple[Paper, ...]:
+    """The same papers as their files are written: no table has cells.
 
     Raises `InvalidSpecError` as `load_papers`, but for the shape of the files alone.
     """
@@ -54,9 +38,9 @@ def outlines(root: Folders = None, *, ids: Sequence[str] = ()) -> tuple[Outline,
 
 
 def _all(
-    read: Callable[[str, Folders], Found], root: Folders, ids: Sequence[str]
-) -> tuple[Found, ...]:
-    found: list[Found] = []
+    read: Callable[[str, Folders], Paper], root: Folders, ids: Sequence[str]
+) -> tuple[Paper, ...]:
+    found: list[Paper] = []
     problems: list[Problem] = []
     for id in ids or paper_ids(root):
         try:
@@ -68,15 +52,14 @@ def _all(
     return tuple(found)
 
 
-def outline(id: str, root: Folders = None) -> Outline:
-    """The files of one paper, its tables in print order; `root` as for `load_paper`.
+def outline(id: str, root: Folders = None) -> Paper:
+    """The paper as its files are written, its tables in print order; `root` as for `load_paper`.
 
     Raises as `load_paper`, but for the shape of the files and the paper's name alone.
     """
     paper, tables = _files(id, root)
     rules.check_id(paper.data, id, paper.report)
-    raw, raws = _sound(paper, tables)
-    return Outline(raw, tuple(table for _, table in raws))
+    return _sound(paper, tables)
 
 
 def load_paper(id: str, root: Folders = None) -> Paper:
@@ -96,12 +79,10 @@ def load_paper(id: str, root: Folders = None) -> Paper:
     admitted = rules.vocabulary(paper.data)
     for table in files:
         rules.check_table(table.data, paper.data, admitted, table.report)
-    raws = [(one.report, one.raw) for one in both if one.raw is not None]
-    if len(raws) == len(both):
-        rules.check_across(raws)
-    raw, tables = _sound(paper, files)
-    expanded = tuple(expand_table(table, raw, file) for file, table in tables)
-    return expand_paper(raw, expanded, paper.report.file)
+    models = [(one.report, one.model) for one in both if one.model is not None]
+    if len(models) == len(both):
+        rules.check_across(models)
+    return expand(_sound(paper, files))
 
 
 class _File(NamedTuple, Generic[Model]):
@@ -109,39 +90,34 @@ class _File(NamedTuple, Generic[Model]):
 
     report: Reporter
     data: dict[str, Any]
-    raw: Model | None
+    model: Model | None
 
 
-def _read(file: Path, model: type[Model]) -> _File[Model]:
+def _read(file: Path, cls: type[Model]) -> _File[Model]:
     report = toml_file.read(file)
     data = toml_file.parse(report)
-    return _File(report, data or {}, None if data is None else validate(model, data, report))
+    return _File(report, data or {}, None if data is None else validate(cls, data, report))
 
 
-def _sound(
-    paper: _File[RawPaper], tables: Sequence[_File[RawTable]]
-) -> tuple[RawPaper, list[tuple[Path, RawTable]]]:
-    """A paper, and its tables in print order with their files.
-
-    Raises `InvalidSpecError` if anything was said of them.
-    """
+def _sound(paper: _File[Paper], tables: Sequence[_File[Table]]) -> Paper:
+    """The paper with its tables in print order; `InvalidSpecError` if anything is wrong."""
     reports = [paper.report, *(one.report for one in tables)]
     problems = [problem for report in reports for problem in report.problems]
-    if problems or paper.raw is None:
+    if problems or paper.model is None:
         raise InvalidSpecError(problems)
-    raws = [(one.report.file, one.raw) for one in tables if one.raw is not None]
-    return paper.raw, sorted(raws, key=lambda one: _print_order(one[1].table))
+    found = [replace(one.model, file=one.report.file) for one in tables if one.model is not None]
+    in_order = sorted(found, key=lambda table: _print_order(table.id))
+    return replace(paper.model, tables=tuple(in_order), file=paper.report.file)
 
 
-def _files(id: str, root: Folders) -> tuple[_File[RawPaper], list[_File[RawTable]]]:
+def _files(id: str, root: Folders) -> tuple[_File[Paper], list[_File[Table]]]:
     """The file of a paper, and those of its tables by name."""
     known = paper_folders(root)
     if id not in known:
         places = ", ".join(map(str, as_folders(root)))
         raise SpecError(f"no paper '{id}' in {places}{suggestion(id, known)}")
-    paper = _read(known[id] / PAPER_FILE, RawPaper)
     files = sorted(file for file in known[id].glob("*.toml") if file.name != PAPER_FILE)
-    return paper, [_read(file, RawTable) for file in files]
+    return _read(known[id] / PAPER_FILE, Paper), [_read(file, Table) for file in files]
 
 
 def _print_order(id: str) -> tuple[bool, int, str]:

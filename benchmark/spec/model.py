@@ -1,30 +1,47 @@
-"""What a table spec becomes once it is read: papers, tables, cells and claims.
+"""A table spec: the keys of its files, and the cells to which they expand.
 
-Everything here is frozen and holds no result. Numbers stay as printed (`benchmark.spec.printed`).
+Each class is what pydantic reads from a file and what the rest of the package uses. Fields that are
+`Filled` are no keys of a file: `spec.expand` fills them in. Everything is frozen and holds no
+result. Numbers stay as printed (`spec.printed`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
-from .choices import CLOSED, Unstated
+from pydantic import BeforeValidator, Field
+
+from . import limits
+from .choices import Unstated
 from .fields import (
     Above0,
+    Address,
+    At,
+    CellKind,
+    Count,
     Divisor,
+    Filled,
+    InFile,
+    Label,
+    Looks,
+    Name,
+    NotEmpty,
+    PlotName,
+    Published,
     Setting,
     Settings,
     Text,
+    Trials,
+    Truth,
     wrong,
 )
 from .printed import Printed, Rule, closed_ends
 
-Kind = Literal["empirical", "analytic", "descriptive"]
-Label = tuple[str, ...]
 Experiment = Mapping[str, Any]
 """A nested mapping: method, clients, encoder, head, pretraining, training, evaluation."""
 
@@ -52,17 +69,15 @@ class Readout:
 
 
 @dataclass(frozen=True)
-class Margin:
+class Margin(InFile):
     """How far a reproduced mean may lie from the printed value, in the table's unit, and why."""
-
-    __pydantic_config__ = CLOSED
 
     value: Above0
     reason: Text
 
 
 @dataclass(frozen=True)
-class Override:
+class Override(InFile):
     """A change of a profile to one setting, and why it is made.
 
     path: dotted; `at` is the round that is read. Exactly one of: value, the new one; divide, what
@@ -70,8 +85,6 @@ class Override:
 
     Raises `ValueError` unless exactly one of the three is given.
     """
-
-    __pydantic_config__ = CLOSED
 
     path: Text
     why: Text
@@ -82,6 +95,170 @@ class Override:
     def __post_init__(self) -> None:
         if sum(way is not None for way in (self.value, self.divide, self.replace)) != 1:
             raise wrong("give exactly one of value, divide and replace")
+
+
+@dataclass(frozen=True)
+class Omission(InFile):
+    """Cells that a profile does not run: those where `path` has `value`, and why."""
+
+    path: Text
+    value: Setting
+    why: Text
+
+
+@dataclass(frozen=True)
+class LocalProfile(InFile):
+    """What a row or column adds to a profile."""
+
+    overrides: tuple[Override, ...] = ()
+
+
+@dataclass(frozen=True)
+class TableProfile(LocalProfile):
+    """What a table adds to a profile: more trials than the profile's others have, and why."""
+
+    trials: Trials | None = None
+    why: Text | None = None
+
+    def __post_init__(self) -> None:
+        if (self.trials is None) != (self.why is None):
+            raise wrong("`trials` and `why` go together")
+
+
+@dataclass(frozen=True)
+class Claim(InFile):
+    """A comparison that the paper's text makes, in our words and as an expression.
+
+    vague: the words of the text that have no sharp bound, where the expression gives them one.
+    reading_of: the claim, of the same table, whose sentence this one reads in another way.
+    every_trial: whether the text says it of each single trial, not of their mean.
+    headline: of a claim of abstract or conclusion, what it says as a clause (`it beats FedAvg`).
+    """
+
+    id: Text
+    says: Text
+    holds: Text
+    where: Text | None = None
+    note: Text | None = None
+    vague: Text | None = None
+    reading_of: Text | None = None
+    every_trial: Truth = False
+    headline: Text | None = None
+
+
+@dataclass(frozen=True)
+class Relation(InFile):
+    """What a formula says of printed cells: an expression as in a claim, for every row.
+
+    holds: with `{row}` and `{column}` for the labels. rows, columns: patterns of those that it is
+    about; none means all. vague: words of the text that can be read in another way, so that cells
+    which do not obey contradict no more than the spec.
+    """
+
+    id: Text
+    says: Text
+    holds: Text
+    rows: tuple[Text, ...] = ()
+    columns: tuple[Text, ...] = ()
+    where: Text | None = None
+    note: Text | None = None
+    vague: Text | None = None
+
+
+@dataclass(frozen=True)
+class Column(InFile):
+    """One column. In a file its experiment keys stand directly in it."""
+
+    label: Label
+    at: At | None = None
+    metric: Name | None = None
+    unit: str | None = None
+    kind: CellKind | None = None
+    trial: Count | None = None
+    formula: Name | None = None
+    note: Text | None = None
+    skip: Text | None = None
+    margin: Margin | None = None
+    profiles: Mapping[str, LocalProfile] = field(default_factory=dict)
+    experiment: Settings = field(default_factory=dict)
+
+    @property
+    def binds(self) -> bool:
+        """Whether it says anything of a run, or of where and what is read from one."""
+        return bool(self.experiment) or self.at is not None or self.metric is not None
+
+
+@dataclass(frozen=True)
+class Row(Column):
+    """One row, as a column; `published` has one entry per column."""
+
+    published: tuple[Published, ...] | None = None
+
+
+def keys_of(cls: type[Column]) -> frozenset[str]:
+    """The keys of a row or column that are no settings."""
+    return frozenset(one.name for one in fields(cls)) - {"experiment"}
+
+
+def _gathered(cls: type[Column]) -> BeforeValidator:
+    """Settings that stand directly in a row or column, under `experiment`."""
+
+    def gather(data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        own = {key: value for key, value in data.items() if key in keys_of(cls)}
+        return {**own, "experiment": {key: data[key] for key in data if key not in own}}
+
+    return BeforeValidator(gather)
+
+
+@dataclass(frozen=True)
+class Sd(InFile):
+    """What the printed spreads are, as far as the paper says.
+
+    ddof, runs: their kind, and how many runs are behind them. sources: the tables whose spreads
+    stand for the same experiments here, where this one prints none.
+    """
+
+    ddof: Literal[0, 1] | None = None
+    runs: Annotated[Count, Field(ge=2)] | None = None
+    sources: Annotated[tuple[Name, ...], Field(alias="from")] = ()
+    why: Text | None = None
+
+    def __post_init__(self) -> None:
+        if self.sources and self.why is None:
+            raise wrong("a spread taken 'from' another table needs 'why'")
+        if self.why is not None and not self.sources:
+            raise wrong("'why' is the reason for 'from', which is missing")
+
+
+@dataclass(frozen=True)
+class DrawnRun:
+    """A run that a figure draws: its label, and all that binds a cell but a printed value."""
+
+    label: tuple[str, ...]
+    experiment: Experiment
+    read: Readout
+    overrides: Mapping[str, tuple[Override, ...]] = field(default_factory=dict)
+    metric: str | None = None
+    origin: Mapping[str, Origin] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Figure(InFile):
+    """How a figure is drawn from runs (docs/spec-format.md).
+
+    runs: the rows that print no values, by column where there are columns, in order.
+    """
+
+    plot: PlotName
+    split: Annotated[Count, Field(ge=0)] = 0
+    trial: Annotated[Count, Field(ge=0)] = 0
+    x: Text = "x"
+    y: Text = "y"
+    x_label: Text | None = None
+    y_label: Text | None = None
+    runs: Annotated[tuple[DrawnRun, ...], Filled] = ()
 
 
 @dataclass(frozen=True)
@@ -98,7 +275,7 @@ class Cell:
     table: str
     row: tuple[str, ...]
     column: tuple[str, ...]
-    kind: Kind
+    kind: str
     metric: str | None
     unit: str | None
     printed: Printed
@@ -148,103 +325,35 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Claim:
-    """A comparison that the paper's text makes, in our words and as an expression.
+class Table(InFile):
+    """One table or figure of a paper. Its file is bound to experiments row by row in `cells`."""
 
-    vague: the words of the text that have no sharp bound, where the expression gives them one.
-    reading_of: the claim, of the same table, whose sentence this one reads in another way.
-    every_trial: whether the text says it of each single trial, not of their mean.
-    headline: of a claim of abstract or conclusion, what it says as a clause (`it beats FedAvg`).
-    """
-
-    __pydantic_config__ = CLOSED
-
-    id: Text
-    says: Text
-    holds: Text
-    where: Text | None = None
-    note: Text | None = None
-    vague: Text | None = None
-    reading_of: Text | None = None
-    every_trial: bool = False
-    headline: Text | None = None
-
-
-@dataclass(frozen=True)
-class Relation:
-    """What a formula says of printed cells: an expression as in a claim, for every row.
-
-    holds: with `{row}` and `{column}` for the labels. rows, columns: patterns of those that it is
-    about; none means all. vague: words of the text that can be read in another way, so that cells
-    which do not obey contradict no more than the spec.
-    """
-
-    __pydantic_config__ = CLOSED
-
-    id: Text
-    says: Text
-    holds: Text
-    rows: tuple[Text, ...] = ()
-    columns: tuple[Text, ...] = ()
-    where: Text | None = None
-    note: Text | None = None
-    vague: Text | None = None
-
-
-@dataclass(frozen=True)
-class DrawnRun:
-    """A run that a figure draws: its label, and all that binds a cell but a printed value."""
-
-    label: tuple[str, ...]
-    experiment: Experiment
-    read: Readout
-    overrides: Mapping[str, tuple[Override, ...]] = field(default_factory=dict)
-    metric: str | None = None
-    origin: Mapping[str, Origin] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A drawing of runs that a spec asks for: which kind, which runs, and how it is split.
-
-    plot: a name of `spec.fields.PLOTS`. runs: the rows of a figure that print no values,
-    by column where there are columns, in order. options: the plot's own (see docs/spec-format.md).
-    """
-
-    plot: str
-    options: Mapping[str, Any] = field(default_factory=dict)
-    runs: tuple[DrawnRun, ...] = ()
-
-
-@dataclass(frozen=True)
-class Table:
-    """One table or figure of a paper.
-
-    sd_ddof, sd_runs: kind of its printed spreads, and how many runs are behind them.
-    sd_from: the tables whose printed spreads stand for the same experiments here, where this one
-    prints none.
-    more_trials: by profile.
-    """
-
-    paper: str
-    id: str
-    title: str
-    section: str
-    kind: Kind
-    metric: str | None
-    unit: str | None
-    cells: tuple[Cell, ...]
-    claims: tuple[Claim, ...]
-    margin: Margin | None
-    sd_ddof: int | None
-    sd_runs: int | None
-    unstated: tuple[Unstated, ...]
-    notes: tuple[str, ...]
-    figure: Figure | None
-    file: Path
+    id: Annotated[Name, Field(alias="table")]
+    title: Text
+    section: Text
+    kind: CellKind
+    metric: Name | None = None
+    unit: str | None = None
+    notes: tuple[Text, ...] = ()
+    sd: Sd = field(default_factory=Sd)
+    experiment: Settings = field(default_factory=dict)
+    column_entries: Annotated[
+        tuple[Annotated[Column, _gathered(Column)], ...], Field(alias="columns")
+    ] = ()
+    row_entries: Annotated[
+        tuple[Annotated[Row, _gathered(Row)], ...],
+        NotEmpty,
+        Field(alias="rows", validate_default=True),
+    ] = ()
+    margin: Margin | None = None
+    claims: tuple[Claim, ...] = ()
     relations: tuple[Relation, ...] = ()
-    sd_from: tuple[str, ...] = ()
-    more_trials: Mapping[str, MoreTrials] = field(default_factory=dict)
+    unstated: tuple[Unstated, ...] = ()
+    figure: Figure | None = None
+    profiles: Mapping[str, TableProfile] = field(default_factory=dict)
+    paper: Annotated[str, Filled] = ""
+    cells: Annotated[tuple[Cell, ...], Filled] = ()
+    file: Annotated[Path, Filled] = Path()
 
     @cached_property
     def rows(self) -> tuple[Label, ...]:
@@ -261,6 +370,11 @@ class Table:
         """Its cells by row and column."""
         return {(cell.row, cell.column): cell for cell in self.cells}
 
+    @property
+    def drawn(self) -> tuple[DrawnRun, ...]:
+        """The runs of its figure."""
+        return () if self.figure is None else self.figure.runs
+
     def margin_of(self, cell: Cell) -> Margin | None:
         """How close is close enough for a cell: its own margin, else the table's in its unit.
 
@@ -272,42 +386,23 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Omission:
-    """Cells that a profile does not run: those where `path` has `value`, and why."""
-
-    __pydantic_config__ = CLOSED
-
-    path: Text
-    value: Setting
-    why: Text
-
-
-@dataclass(frozen=True)
-class MoreTrials:
-    """How many trials a table has under a profile, more than the profile's others, and why."""
-
-    trials: int
-    why: str
-
-
-@dataclass(frozen=True)
-class Profile:
+class Profile(InFile):
     """How much is run: trials, overrides over every experiment, and replacements of data sets.
 
-    on: per data-set name of `--on`, the overrides that put the profile on that set. omit: cells
-    that it does not run. looks: with how many trials claims may be looked at, rising; none means
-    once, with `trials`. series: which independent series its trials are. like: the profile whose
-    overrides, data sets and omissions it has.
+    looks: with how many trials claims may be looked at, rising; none means once, with `trials`.
+    series: which independent series its trials are. like: the profile whose overrides, data sets
+    and omissions it has. omit: cells that it does not run. on: per data-set name of `--on`, the
+    overrides that put the profile on that set.
     """
 
-    name: str
-    trials: int
-    overrides: tuple[Override, ...]
-    on: Mapping[str, tuple[Override, ...]] = field(default_factory=dict)
+    trials: Trials
+    looks: Looks = ()
+    series: Annotated[Count, Field(ge=0, le=limits.TRIALS)] = 0
+    like: Name | None = None
+    overrides: tuple[Override, ...] = ()
     omit: tuple[Omission, ...] = ()
-    looks: tuple[int, ...] = ()
-    series: int = 0
-    like: str | None = None
+    on: Mapping[Name, tuple[Override, ...]] = field(default_factory=dict)
+    name: Annotated[str, Filled] = "as published"
 
     @property
     def source(self) -> str:
@@ -338,33 +433,38 @@ class Profile:
         return self.overrides + own + (() if on is None else self.on[on])
 
 
+AS_PUBLISHED = Profile(1)
+"""Runs every experiment as the paper has it."""
+
+
 @dataclass(frozen=True)
-class Paper:
+class Paper(InFile):
     """A paper: its tables, profiles and the choices that hold for all of them.
 
-    address: where it can be read, `https://doi.org/...` where it has a DOI.
-    name: as it calls its method, in short.
-    own, baselines: patterns of the rows of methods that it proposes, and of those that it compares
-    them with; leads are taken between the two.
-    readings: the alternatives under which its cells are bound (`benchmark.spec.readings`).
+    name: as it calls its method, in short. own, baselines: patterns of the rows of methods that it
+    proposes, and of those that it compares them with; leads are taken between the two.
+    vocabulary: names and settings of methods that are still to be written.
+    readings: the alternatives under which its cells are bound (`spec.readings`).
     as_taken: the paper without these; None where there are none.
     """
 
-    id: str
-    title: str
-    authors: str
-    year: int
-    tables: tuple[Table, ...]
-    profiles: Mapping[str, Profile]
-    unstated: tuple[Unstated, ...]
-    file: Path
-    venue: str | None = None
-    address: str | None = None
+    id: Name
+    title: Text
+    authors: Text
+    year: Annotated[Count, Field(ge=1900)]
+    profiles: Mapping[Name, Profile]
+    venue: Text | None = None
+    address: Address | None = None
     name: str = ""
-    own: tuple[str, ...] = ()
-    baselines: tuple[str, ...] = ()
-    readings: tuple[str, ...] = ()
-    as_taken: Paper | None = None
+    own: tuple[Text, ...] = ()
+    baselines: tuple[Text, ...] = ()
+    vocabulary: tuple[Text, ...] = ()
+    experiment: Settings = field(default_factory=dict)
+    unstated: tuple[Unstated, ...] = ()
+    tables: Annotated[tuple[Table, ...], Filled] = ()
+    file: Annotated[Path, Filled] = Path()
+    readings: Annotated[tuple[str, ...], Filled] = ()
+    as_taken: Annotated[Paper | None, Filled] = None
 
     def is_baseline(self, row: str) -> bool:
         """Whether a row, as `A|B`, is one of the methods that the paper compares its own with."""

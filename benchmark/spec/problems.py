@@ -7,18 +7,19 @@ import difflib
 import typing
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from ..errors import SpecError
 from ..printable import one_line
 from . import lines
 
-Model = TypeVar("Model", bound=BaseModel)
+Model = TypeVar("Model")
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,8 @@ def suggestion(name: str, known: Collection[str]) -> str:
 def validate(model: type[Model], data: Mapping[str, Any], report: Reporter) -> Model | None:
     """The model of `data`, or None once every problem of its shape is reported."""
     try:
-        return model.model_validate(data)
+        made: Model = _adapter(typing.cast(typing.Hashable, model)).validate_python(data)
+        return made
     except ValidationError as error:
         for details in error.errors():
             path = tuple(key for key in details["loc"] if key != "[key]")
@@ -121,12 +123,17 @@ def validate(model: type[Model], data: Mapping[str, Any], report: Reporter) -> M
         return None
 
 
+@cache
+def _adapter(model: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(model)
+
+
 def mistakes(error: ValidationError) -> str:
     """What is wrong with the options of a class, in one line."""
     return "; ".join(f"{dotted(one['loc'])} {message(one)}".strip() for one in error.errors())
 
 
-def message(details: ErrorDetails, model: type[BaseModel] = BaseModel) -> str:
+def message(details: ErrorDetails, model: type = object) -> str:
     """What one of pydantic's errors means to the author of a spec."""
     given = describe(details["input"])
     bounds = details.get("ctx", {})
@@ -168,7 +175,7 @@ def message(details: ErrorDetails, model: type[BaseModel] = BaseModel) -> str:
     return details["msg"] if wanted is None else f"must be {wanted}, not {given}"
 
 
-def keys_at(model: type[BaseModel], path: lines.Path) -> frozenset[str]:
+def keys_at(model: type, path: lines.Path) -> frozenset[str]:
     """The keys that are valid in the place of the last one of `path`."""
     keys = _keys_in(model)
     for key in path[:-1]:
@@ -179,13 +186,19 @@ def keys_at(model: type[BaseModel], path: lines.Path) -> frozenset[str]:
 
 def _keys_in(annotation: Any) -> dict[str, Any]:
     """The keys of the table that stands at a place with this type, with their own types."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        fields = annotation.model_fields.items()
-        return {field.alias or name: field.annotation for name, field in fields}
     if isinstance(annotation, type) and dataclasses.is_dataclass(annotation):
-        return typing.get_type_hints(annotation)
+        hints = typing.get_type_hints(annotation, include_extras=True)
+        return {key: hint for name, hint in hints.items() if (key := _key(name, hint)) is not None}
     found = map(_keys_in, typing.get_args(annotation))
     return next(filter(None, found), {})
+
+
+def _key(field: str, hint: Any) -> str | None:
+    """The key of a field in a file; None if it has none there."""
+    known = getattr(hint, "__metadata__", ())
+    if typing.get_origin(hint) is ClassVar or any(hasattr(one, "is_no_key") for one in known):
+        return None
+    return next((one.alias for one in known if isinstance(one, FieldInfo) and one.alias), field)
 
 
 def describe(value: Any) -> str:

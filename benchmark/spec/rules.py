@@ -1,7 +1,7 @@
 """What a spec must obey beyond its shape, checked on the raw TOML.
 
 Working on raw data lets one reading report every mistake: parts of a wrong shape, which
-`benchmark.spec.schema` reports, are passed over here.
+`benchmark.spec.model` reports, are passed over here.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from typing import Any
 
 from . import limits, names, settings
 from .choices import Unstated
+from .fields import read_printed
 from .lines import Path
+from .model import Column, Paper, Row, Table, keys_of
 from .printed import Printed
 from .problems import Reporter, suggestion
-from .schema import RawColumn, RawPaper, RawRow, RawTable, read_printed
 
 Toml = Mapping[str, Any]
 Placed = Sequence[tuple[Path, Toml]]
@@ -58,8 +59,8 @@ def check_table(data: Toml, paper: Toml, admitted: frozenset[str], report: Repor
     rows, columns = list(_items(data, "rows")), list(_items(data, "columns"))
     rules.experiment(_table(data.get("experiment")), ("experiment",))
     rules.profiles(data, ())
-    for model, bindings in ((RawRow, rows), (RawColumn, columns)):
-        fields = frozenset(model.model_fields)
+    for cls, bindings in ((Row, rows), (Column, columns)):
+        fields = keys_of(cls)
         for path, binding in bindings:
             rules.binding(binding, path, fields)
             rules.profiles(binding, path)
@@ -75,24 +76,23 @@ def check_table(data: Toml, paper: Toml, admitted: frozenset[str], report: Repor
     _check_rounds([_table(one.get("experiment")) for one in (paper, data)], rows, columns, report)
 
 
-def check_across(files: Sequence[tuple[Reporter, RawPaper | RawTable]]) -> None:
+def check_across(files: Sequence[tuple[Reporter, Paper | Table]]) -> None:
     """What the files of a paper share or borrow: ids of tables, names of readings, spreads."""
-    raws = [raw for _, raw in files if isinstance(raw, RawTable)]
-    lending = {raw.table for raw in raws if raw.sd is not None and raw.sd.runs is not None}
+    lending = {one.id for _, one in files if isinstance(one, Table) and one.sd.runs is not None}
     tables: dict[str, str] = {}
     readings: dict[str, str] = {}
-    for report, raw in files:
-        for at, name in _reading_names(raw.unstated):
+    for report, one in files:
+        for at, name in _reading_names(one.unstated):
             if name in readings:
                 report.add(at, f"the reading '{name}' is also one of {readings[name]}")
             readings.setdefault(name, report.file.name)
-        if isinstance(raw, RawPaper):
+        if isinstance(one, Paper):
             continue
-        if raw.table in tables:
-            report.add(("table",), f"'{raw.table}' is also the table of {tables[raw.table]}")
-        tables.setdefault(raw.table, report.file.name)
-        for name in raw.sd.lenders if raw.sd is not None else ():
-            if name not in lending - {raw.table}:
+        if one.id in tables:
+            report.add(("table",), f"'{one.id}' is also the table of {tables[one.id]}")
+        tables.setdefault(one.id, report.file.name)
+        for name in one.sd.sources:
+            if name not in lending - {one.id}:
                 said = f"no table '{name}' with spreads{suggestion(name, lending)}"
                 report.add(("sd", "from"), said)
 

@@ -60,12 +60,9 @@ def tiny_paper() -> Callable[..., Paper]:
             for label, changes in rows.items()
             for a in at
         )  # fmt: skip
-        table = Table(
-            "p", "1", "t", "1", "empirical", "accuracy", "%", cells,
-            (), None, None, None, (), (), None, Path("1.toml"),
-        )  # fmt: skip
-        profile = Profile("smoke", trials, ())
-        return Paper("p", "P", "A", 2020, (table,), {"smoke": profile}, (), Path("paper.toml"))
+        table = Table("1", "t", "1", "empirical", "accuracy", "%", paper="p", cells=cells)
+        profile = Profile(trials, name="smoke")
+        return Paper("p", "P", "A", 2020, {"smoke": profile}, tables=(table,))
 
     return make
 

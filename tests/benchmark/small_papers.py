@@ -70,5 +70,5 @@ def as_published(
     experiment: dict[str, Any], metric: str, at: Any = "final", overrides: Sequence[Override] = ()
 ) -> Resolved:
     """The run of an experiment under a profile with these overrides."""
-    resolver = Resolver(Profile("p", 1, tuple(overrides)))
+    resolver = Resolver(Profile(1, overrides=tuple(overrides)))
     return resolver.resolve(DrawnRun(("a",), experiment, Readout(at)), metric)

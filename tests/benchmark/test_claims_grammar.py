@@ -1,5 +1,4 @@
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
 
@@ -28,10 +27,7 @@ def table(id, rows, columns, values, units=None):
                 experiment={},
             )
             cells.append(cell)
-    return Table(
-        "p", id, "t", "1", "empirical", "accuracy", "%", tuple(cells), (), None, None, None, (), (),
-        None, Path(f"{id}.toml"),
-    )  # fmt: skip
+    return Table(id, "t", "1", "empirical", "accuracy", "%", paper="p", cells=tuple(cells))
 
 
 MAIN = table(
@@ -44,7 +40,7 @@ OTHER = table("4", ["Ours|A", "Base|A"], ["early", "first"], [["1.0", "2.0"], ["
 MIXED = table("5", ["x", "y"], ["acc", "f1"], [["50.0", "0.5"], ["60.0", "—"]], ["%", ""])
 WORDS = table("6", ["x"], ["a"], [["yes"]])
 FIGURE = table("figure-4", [], [], [])
-PAPER = Paper("p", "t", "a", 2023, (MAIN, OTHER, MIXED, WORDS, FIGURE), {}, (), Path("paper.toml"))
+PAPER = Paper("p", "t", "a", 2023, {}, tables=(MAIN, OTHER, MIXED, WORDS, FIGURE))
 
 
 def texts(holds, of=MAIN):

@@ -1,7 +1,6 @@
 import itertools
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -30,11 +29,8 @@ def comparisons(holds, **values):
         )
         for row, text in values.items()
     )
-    table = Table(
-        "p", "3", "t", "1", "empirical", "accuracy", "%", cells, (), None, None, None, (), (),
-        None, Path("3.toml"),
-    )  # fmt: skip
-    paper = Paper("p", "t", "a", 2023, (table,), {}, (), Path("paper.toml"))
+    table = Table("3", "t", "1", "empirical", "accuracy", "%", paper="p", cells=cells)
+    paper = Paper("p", "t", "a", 2023, {}, tables=(table,))
     return bind(Claim("c", "s", holds), table, paper)
 
 

@@ -10,7 +10,7 @@ import pytest
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.folders import tables_root
 from fedrepro.benchmark.spec.load import load_paper, outline
-from fedrepro.benchmark.spec.model import MoreTrials
+from fedrepro.benchmark.spec.model import TableProfile
 from fedrepro.benchmark.spec.problems import InvalidSpecError
 from tests.benchmark.small_papers import write_made_up
 
@@ -79,7 +79,7 @@ def with_more_trials(folder: Path, own: str, profile: str = "") -> Path:
 
 def test_a_table_may_have_more_trials_than_its_profile(tmp_path: Path) -> None:
     paper = load_paper("made-up", with_more_trials(tmp_path, 'trials = 9\nwhy = "close claims"'))
-    assert paper.tables[0].more_trials == {"more": MoreTrials(9, "close claims")}
+    assert paper.tables[0].profiles == {"more": TableProfile(trials=9, why="close claims")}
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_trials_of_a_table_that_cannot_be_are_refused_with_the_reason(
 
 def test_the_list_refuses_a_paper_that_no_command_would_find(tmp_path: Path) -> None:
     folder = with_profile(tmp_path, 5, "[5, 10]") / "made-up"
-    assert outline("made-up", tmp_path).paper.id == "made-up"
+    assert outline("made-up", tmp_path).id == "made-up"
     text = (folder / "paper.toml").read_text("utf-8")
     (folder / "paper.toml").write_text(text.replace('"made-up"', '"other"', 1), "utf-8")
     with pytest.raises(InvalidSpecError, match="must be the name of the folder"):

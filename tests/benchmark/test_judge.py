@@ -25,6 +25,7 @@ from fedrepro.benchmark.spec.model import (
     Paper,
     Profile,
     Readout,
+    Sd,
     Table,
 )
 from fedrepro.benchmark.spec.printed import Printed
@@ -69,8 +70,7 @@ def table(cells, *, id="3", claims=(), margin=2.0, figure=None, ddof=0, runs=5, 
         cells=tuple(cells),
         claims=tuple(claims),
         margin=None if margin is None else Margin(margin, "because"),
-        sd_ddof=ddof,
-        sd_runs=runs,
+        sd=Sd(ddof, runs),
         unstated=(Unstated("stride", "2", "fits"),),
         notes=("a note",),
         figure=figure,
@@ -79,8 +79,8 @@ def table(cells, *, id="3", claims=(), margin=2.0, figure=None, ddof=0, runs=5, 
 
 
 def plan_of(tables, planned, *, drawings=(), trials=3, on=None):
-    profile = Profile("paper", 3, (), {"mnist": (Override("clients.data", "w", "mnist"),)})
-    paper = Paper("p", "t", "a", 2023, tuple(tables), {"paper": profile}, (), Path("paper.toml"))
+    profile = Profile(3, on={"mnist": (Override("clients.data", "w", "mnist"),)}, name="paper")
+    paper = Paper("p", "t", "a", 2023, {"paper": profile}, tables=tuple(tables))
     runs = dict.fromkeys(
         run
         for one in (*planned, *drawings)
@@ -544,7 +544,7 @@ def drawn(figure, labels, **shelf):
 
 def test_curves_are_split_into_panels():
     labels = [("15", "A"), ("15", "B"), ("30", "A")]
-    first, second = drawn(Figure("curves", {"split": 1}), labels)
+    first, second = drawn(Figure("curves", split=1), labels)
     assert (first.title, list(first.lines), list(second.lines)) == ("15", ["A", "B"], ["A"])
     rounds, values = first.lines["A"][2]
     assert rounds == [1.0, 2.0]
@@ -560,9 +560,9 @@ def test_choices_and_counts_come_from_the_arrays_of_one_trial():
     }
     (choices,) = drawn(Figure("choices"), [("A",)], arrays=arrays)
     assert (choices.kind, choices.matrix, choices.groups) == ("choices", [[0, 1], [1, 1]], [0, 1])
-    (counts,) = drawn(Figure("class-counts", {"x_label": "who"}), [("A",)], arrays=arrays)
+    (counts,) = drawn(Figure("class-counts", x_label="who"), [("A",)], arrays=arrays)
     assert (counts.kind, counts.matrix, counts.x_label) == ("counts", [[5, 0], [0, 20]], "who")
-    assert drawn(Figure("choices", {"trial": 9}), [("A",)], arrays=arrays) == ()
+    assert drawn(Figure("choices", trial=9), [("A",)], arrays=arrays) == ()
 
 
 def test_maps_show_images_by_class_and_clients_apart_where_asked():

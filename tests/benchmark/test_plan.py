@@ -11,7 +11,7 @@ from fedrepro.benchmark.planning.estimate import TrialTimes
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.planning.summary import TimeEstimator, summarize
 from fedrepro.benchmark.spec.load import load_paper
-from fedrepro.benchmark.spec.model import Claim, MoreTrials, Omission, Paper
+from fedrepro.benchmark.spec.model import Claim, Omission, Paper, TableProfile
 from fedrepro.benchmark.spec.printed import Printed
 from fedrepro.benchmark.store.store import Store
 
@@ -48,8 +48,8 @@ def with_more_trials(paper: Paper, row: str, trials: int) -> Paper:
     """A second table with only one of the rows, and more trials than the first."""
     (table,) = paper.tables
     cells = tuple(replace(one, table="more") for one in table.cells if one.row == (row,))
-    more = {"smoke": MoreTrials(trials, "its claims are close")}
-    other = replace(table, id="more", cells=cells, claims=(), relations=(), more_trials=more)
+    more = {"smoke": TableProfile(trials=trials, why="its claims are close")}
+    other = replace(table, id="more", cells=cells, claims=(), relations=(), profiles=more)
     return replace(paper, tables=(table, other))
 
 

@@ -17,7 +17,7 @@ from fedrepro.benchmark.judging.trials import load_trials
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.planning.resolve import Resolver
 from fedrepro.benchmark.spec.load import load_paper
-from fedrepro.benchmark.spec.model import Profile
+from fedrepro.benchmark.spec.model import AS_PUBLISHED
 from fedrepro.benchmark.spec.settings import FIXED, PRECISION, merge
 from fedrepro.benchmark.store.store import Store
 from fedrepro.cli import main
@@ -67,7 +67,7 @@ def test_what_a_paper_states_is_departed_from() -> None:
     stated = dataclasses.replace(
         cell, experiment=merge(cell.experiment, {"training": {"precision": "bf16"}})
     )
-    profile = Profile("as published", 1, ())
+    profile = AS_PUBLISHED
     kept = Resolver(profile).resolve(stated, "accuracy")
     assert kept.config is not None
     assert kept.config.precision == "bf16"

@@ -135,10 +135,10 @@ def test_a_missing_setting_is_named(tiny: dict[str, Any]) -> None:
 
 def test_overrides_come_in_order_and_become_departures(tiny: dict[str, Any]) -> None:
     profile = Profile(
-        "reduced",
         1,
-        (Override("training.rounds", "short", 50), Override("clients.count", "few", 6)),
-        {"mnist": (Override("clients.data", "real", "mnist"),)},
+        overrides=(Override("training.rounds", "short", 50), Override("clients.count", "few", 6)),
+        on={"mnist": (Override("clients.data", "real", "mnist"),)},
+        name="reduced",
     )
     local = {"reduced": (Override("training.rounds", "shorter", 40),), "paper": ()}
     tiny["training"]["rounds"] = 100
@@ -190,7 +190,7 @@ def test_a_setting_that_nothing_reads_is_not_silently_ignored(tiny_config: Make)
 def test_what_was_resolved_before_changes_nothing(
     tiny: dict[str, Any], change: dict[str, Any]
 ) -> None:
-    profile = Profile("smoke", 1, ())
+    profile = Profile(1, name="smoke")
     resolver = Resolver(profile)
     for settings in (tiny, merge(tiny, change), tiny):
         for metric, at in (("accuracy", 1), ("relevance", 1), ("f1_macro", "final")):

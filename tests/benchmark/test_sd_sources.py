@@ -16,7 +16,7 @@ from fedrepro.benchmark.judging.sd_sources import sd_sources
 from fedrepro.benchmark.judging.verdicts import JudgedCell, judge_table
 from fedrepro.benchmark.spec.folders import tables_root
 from fedrepro.benchmark.spec.load import load_paper
-from fedrepro.benchmark.spec.model import Paper, Table
+from fedrepro.benchmark.spec.model import Paper, Sd, Table
 from fedrepro.benchmark.spec.problems import InvalidSpecError
 from fedrepro.benchmark.spec.readings import under
 from fedrepro.benchmark.stats.spread import Spread
@@ -57,7 +57,7 @@ def test_each_metric_of_table_4_borrows_from_the_table_of_that_metric(cpcfl: Pap
 
 def test_a_table_that_names_no_other_one_borrows_nothing(cpcfl: Paper) -> None:
     assert sd_sources(cpcfl, cpcfl.table("8")) == {}
-    alone = replace(cpcfl.table("3"), sd_from=())
+    alone = replace(cpcfl.table("3"), sd=Sd(0, None))
     paper = replace(cpcfl, tables=tuple(alone if t.id == "3" else t for t in cpcfl.tables))
     assert sd_sources(paper, alone) == {}
 

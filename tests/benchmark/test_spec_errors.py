@@ -11,8 +11,8 @@ from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.spec import rules
 from fedrepro.benchmark.spec.lines import find_lines
 from fedrepro.benchmark.spec.load import load_paper, load_papers
+from fedrepro.benchmark.spec.model import Paper, Table
 from fedrepro.benchmark.spec.problems import Reporter, validate
-from fedrepro.benchmark.spec.schema import RawPaper, RawTable
 from tests.benchmark.small_papers import write_made_up
 
 PAPER = """\
@@ -255,10 +255,10 @@ def replaced(data: object, path: tuple[object, ...], value: object) -> object:
 def test_no_wrong_shape_anywhere_is_more_than_a_complaint() -> None:
     paper = tomllib.loads(PAPER, parse_float=Decimal)
     for text, model, check in [
-        (PAPER, RawPaper, lambda data, report: rules.check_paper(data, "made-up", report)),
+        (PAPER, Paper, lambda data, report: rules.check_paper(data, "made-up", report)),
         (
             TABLE,
-            RawTable,
+            Table,
             lambda data, to: rules.check_table(data, paper, rules.vocabulary(paper), to),
         ),
     ]:

@@ -200,7 +200,7 @@ def test_a_paper_is_read_whole(paper: Paper) -> None:
     assert paper.unstated[0].setting == "momentum"
     table = paper.table("3")
     assert len(table.cells) == 4 * 3
-    assert (table.sd_ddof, table.sd_runs) == (1, None)
+    assert (table.sd.ddof, table.sd.runs) == (1, None)
     assert table.margin is not None
     assert (table.margin.value, table.margin.reason) == (2.0, "two SDs")
     assert table.claims[0].where == "4.2"
@@ -265,7 +265,7 @@ def test_overrides_stand_in_order_from_paper_to_row_to_data_set(paper: Paper) ->
 def test_rows_without_values_are_runs_to_draw(paper: Paper) -> None:
     table = paper.table("figure-4")
     assert table.figure is not None
-    assert (table.figure.plot, table.figure.options) == ("curves", {"split": 1})
+    assert (table.figure.plot, table.figure.split) == ("curves", 1)
     assert [run.label for run in table.figure.runs] == [("IFCA", "15"), ("IFCA", "30")]
     assert [get(run.experiment, "clients.count") for run in table.figure.runs] == [15, 30]
     assert {run.metric for run in table.figure.runs} == {"accuracy"}

@@ -67,7 +67,7 @@ def steps_of(cell: Cell, paper: Paper) -> int | None:
     if images < 1:
         return None
     if cell.trial is None and cell.printed.sd is not None:
-        runs = paper.table(cell.table).sd_runs
+        runs = paper.table(cell.table).sd.runs
         return None if runs is None else images * runs
     return images
 

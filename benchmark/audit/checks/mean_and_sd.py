@@ -109,7 +109,7 @@ def _row(paper: Paper, row: Row) -> Finding:
 
 
 def _table(paper: Paper, found: Sequence[Row]) -> Finding:
-    declared = paper.table(found[0].result.table).sd_ddof
+    declared = paper.table(found[0].result.table).sd.ddof
     said = "" if declared is None else f" The spec takes them for ddof {declared}."
     return finding(
         paper,

@@ -96,7 +96,7 @@ def spreads(paper: Paper) -> Donors:
 
 def _runs(cell: Cell, paper: Paper) -> int | None:
     """The runs behind a printed spread; None where there is none to work with."""
-    runs = paper.table(cell.table).sd_runs
+    runs = paper.table(cell.table).sd.runs
     return runs if cell.printed.sd is not None and runs is not None and runs > 1 else None
 
 
@@ -122,9 +122,9 @@ def _tested(read: Reading, paper: Paper, donors: Donors) -> Iterator[Tested]:
 def _mean(cell: Cell, weight: Fraction, paper: Paper) -> welch.Mean:
     table, sd = paper.table(cell.table), cell.printed.sd
     assert sd is not None
-    assert table.sd_runs is not None
-    ddofs = _DDOFS if table.sd_ddof is None else (table.sd_ddof,)
-    return welch.Mean(weight, interval(cell.printed), rounded(sd), table.sd_runs, ddofs)
+    assert table.sd.runs is not None
+    ddofs = _DDOFS if table.sd.ddof is None else (table.sd.ddof,)
+    return welch.Mean(weight, interval(cell.printed), rounded(sd), table.sd.runs, ddofs)
 
 
 def _sentence(

@@ -82,12 +82,12 @@ def check(paper: Paper) -> Iterator[Finding]:
 def _over_runs(paper: Paper) -> Iterator[Spread]:
     for cell in (one.cell for one in numbers(paper)):
         table, sd = paper.table(cell.table), cell.printed.sd
-        runs = table.sd_runs
+        runs = table.sd.runs
         if sd is None or runs is None or runs < 2 or cell.trial is not None:
             continue
         if cell.metric in SHARES and cell.unit == "%":
             images = math.prod(clients_and_size(cell)) or None
-            ddofs = DDOFS if table.sd_ddof is None else (table.sd_ddof,)
+            ddofs = DDOFS if table.sd.ddof is None else (table.sd.ddof,)
             yield Spread(cell, sd, runs, images, ddofs, cell)
 
 

@@ -27,13 +27,13 @@ def execute(given: argparse.Namespace) -> int:
     if given.json:
         print_json(export(load_papers(root, ids=given.papers)))
         return 0
-    for paper, tables in outlines(root, ids=given.papers):
+    for paper in outlines(root, ids=given.papers):
         print(folded(f"{paper.id}: {paper.title}"))
         print(f"  profiles: {', '.join(paper.profiles)}")
-        width = max((len(table.table) for table in tables), default=0)
-        for table in tables:
-            cells = sum(len(row.published or ()) for row in table.rows)
+        width = max((len(table.id) for table in paper.tables), default=0)
+        for table in paper.tables:
+            cells = sum(len(row.published or ()) for row in table.row_entries)
             counts = f"{cells:>4} cells {len(table.claims):>3} claims"
-            place = f"  {table.table:<{width}}  {table.kind:<11}  {counts}  "
+            place = f"  {table.id:<{width}}  {table.kind:<11}  {counts}  "
             print(folded(f"{place}{table.title}", min(len(place), 20)))
     return 0

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,10 +23,7 @@ def table(printed: Mapping[str, str], kind: str = "empirical") -> Table:
         Cell("p", "1", (row,), ("c",), kind, "accuracy", "%", Printed.parse(text), Readout(), {})
         for row, text in printed.items()
     )
-    return Table(
-        "p", "1", "t", "1", "empirical", "accuracy", "%", cells, (), None, None, None, (), (), None,
-        Path("1.toml"),
-    )  # fmt: skip
+    return Table("1", "t", "1", "empirical", "accuracy", "%", paper="p", cells=cells)
 
 
 def answered(
@@ -41,7 +37,7 @@ def answered(
 ) -> ClaimAnswer:
     """The answer to a claim on the rows of one column."""
     own = table(printed, kind)
-    paper = Paper("p", "t", "a", 2020, (own,), {}, (), Path("paper.toml"))
+    paper = Paper("p", "t", "a", 2020, {}, tables=(own,))
     claim = Claim("c", "says", holds, every_trial=every_trial)
     values = {("1", (row,), ("c",)): dict(enumerate(one)) for row, one in trials.items()}
     return answer_claim(claim, bind(claim, own, paper), Known(values, **known))

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
-from fedrepro.benchmark.spec.model import Cell, Claim, Paper, Readout, Relation, Table
+from fedrepro.benchmark.spec.model import Cell, Claim, Paper, Readout, Relation, Sd, Table
 from fedrepro.benchmark.spec.printed import Printed
 
 ROUNDINGS = {"up": ROUND_HALF_UP, "even": ROUND_HALF_EVEN}
@@ -53,17 +52,12 @@ def paper(
             cells=tuple(cell for cell in cells if cell.table == id),
             claims=tuple(claims) if i == 0 else (),
             margin=None,
-            sd_ddof=ddof,
-            sd_runs=runs,
-            unstated=(),
-            notes=(),
-            figure=None,
-            file=Path("1.toml"),
+            sd=Sd(ddof, runs),
             relations=tuple(relations) if i == 0 else (),
         )
         for i, id in enumerate(ids)
     )
-    return Paper("p", "T", "N. N.", 2024, tables, {}, (), Path("paper.toml"))
+    return Paper("p", "T", "N. N.", 2024, {}, tables=tables)
 
 
 def printed(value: Fraction | Decimal | int, places: int, rule: str) -> str:

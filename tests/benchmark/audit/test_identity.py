@@ -5,10 +5,8 @@ from __future__ import annotations
 from fedrepro.benchmark.audit.identity import numbers
 from fedrepro.benchmark.planning.resolve import MEASUREMENTS, Resolver
 from fedrepro.benchmark.spec.load import load_papers
-from fedrepro.benchmark.spec.model import Profile
+from fedrepro.benchmark.spec.model import AS_PUBLISHED
 from tests.benchmark.audit.small_paper import cell, paper
-
-AS_PUBLISHED = Profile("as published", 1, ())
 
 
 def test_numbers_share_their_key_where_the_published_runs_have_one_config() -> None:
