@@ -80,6 +80,10 @@ def mean_over_models(each: Sequence[Outcome]) -> Outcome:
 class DivergedError(RuntimeError):
     """Training left the finite numbers: the trial has no value."""
 
-    def __init__(self, round: int) -> None:
-        super().__init__(f"diverged at round {round}")
-        self.round = round
+    def __init__(self, round: int, what: str = "") -> None:
+        super().__init__(round, what)
+        self.round, self.what = round, what
+
+    def __str__(self) -> str:
+        told = f": {self.what} is not finite" if self.what else ""
+        return f"diverged at round {self.round}{told}"

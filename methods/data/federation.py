@@ -81,6 +81,11 @@ class Federation:
             [torch.bincount(own[own != UNLABELED], minlength=self.n_classes) for own in held]
         )
 
+    def test_labels(self) -> list[Tensor]:
+        """Classes of each client's test images, int64; `ValueError` if they have none."""
+        known = self.test.known_labels("accuracy")
+        return [known[index] for index in self.test_of]
+
     def n_shared_images(self) -> int:
         """Training images that more than one client holds."""
         counts = torch.bincount(torch.cat(self.train_of).cpu())

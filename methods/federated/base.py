@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -27,7 +27,7 @@ import torch
 from torch import Tensor
 
 from ..data.federation import Federation, ImageSet
-from ..metrics import Evaluation, classification
+from ..metrics import Evaluation
 from ..nn.classifier import Classifier
 from ..seeds import Seeds
 from ..state import State, n_bytes, placed, weighted_average
@@ -82,18 +82,13 @@ class Message:
         """Bytes that this message costs in all."""
         return sum(self.bytes_by_name(participants).values())
 
-    def tensors(self) -> Iterator[Tensor]:
-        """Everything that is sent whole."""
-        for payload in (*self.shared.values(), *self.per_client.values()):
-            yield from payload.values()
-
 
 @dataclass(frozen=True)
 class Task:
     """What a method works on: data, architecture, pre-trained weights, random streams.
 
     Attributes:
-        federation: The clients' images.
+        federation: The clients' images; those of the test have no labels.
         model: The architecture.
         seeds: Random streams by name.
         device: Where tensors lie.
@@ -323,14 +318,11 @@ class FederatedMethod(ABC):
         return self.global_model(task, server), everyone
 
     def evaluate(self, task: Task, server: Server, memory: Memory, final: bool) -> Evaluation:
-        """Metrics after a round, none if nothing is measured then.
+        """What is measured after a round without labels, and predictions for the loop to score.
 
-        By default every client's personal model on its own test images (`metrics.classification`).
+        By default the predictions of every client's personal model for its own test images.
         """
-        test, test_of = task.federation.test, task.federation.test_of
-        assert test.labels is not None
-        predicted = self.predicted(task, server, memory)
-        return classification.evaluate(predicted, [test.labels[i] for i in test_of], final)
+        return Evaluation({}, predicted=self.predicted(task, server, memory))
 
     def predicted(self, task: Task, server: Server, memory: Memory) -> list[Tensor]:
         """What every client's personal model gives for its test images, each images x classes."""

@@ -297,7 +297,8 @@ def _in_double() -> Iterator[None]:
 
 
 def _prepared(method: FederatedMethod, task: Task) -> Task:
-    return replace(task, federation=method.prepare(task.federation))
+    unlabelled = replace(task.federation, test=ImageSet(task.federation.test.images))
+    return replace(task, federation=method.prepare(unlabelled))
 
 
 def _rounds(

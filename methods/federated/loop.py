@@ -6,7 +6,8 @@ Evidence: `tests/methods/test_loop.py`.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..checkpoint import NEVER, Checkpoint
-from ..data.federation import Federation
-from ..metrics import Evaluation
+from ..data.federation import Federation, ImageSet
+from ..metrics import Evaluation, classification, fairness
 from ..nn.layers import is_buffer
 from ..outcome import Curve, DivergedError, Outcome
 from ..state import n_parameters
 from .base import FederatedMethod, Memory, Message, ProgressCallback, Round, Server, Task
 
+SCORES = {*classification.METRICS, *fairness.SCORES}
+"""Metrics that need labels of test images."""
 _DIRECTIONS = ("downloaded_bytes", "uploaded_bytes")
 
 
@@ -88,20 +91,40 @@ def run(
     attempt that was finished, also by payload (`uploaded_bytes.weights`); `wasted_bytes` is what
     abandoned attempts exchanged. checkpoint: saves the training, and may bring one to go on with.
 
-    Raises `DivergedError` when weights that clients send or keep are no longer finite.
+    No step of `method` sees a label of a test image: those of `task` stay here, and score what
+    `method.evaluate` predicts.
+
+    Raises `DivergedError`, which names round and tensor, when what clients send or keep, the
+    server, a prediction, a metric or the encoder is no longer finite; `ValueError` if `prepare`
+    changes the test images, or a method gives a metric that is measured here.
     """
-    federation = method.prepare(task.federation).to(task.device)
+    unlabelled = replace(task.federation, test=ImageSet(task.federation.test.images))
+    federation = method.prepare(unlabelled)
+    if federation.test is not unlabelled.test:
+        raise ValueError("`prepare` must leave the test images as they are")
+    answers = replace(federation, test=task.federation.test).to(task.device)
+    federation = replace(answers, test=ImageSet(answers.test.images))
     task = replace(task, federation=federation)
+
+    def measured(now: _Training, final: bool) -> None:
+        evaluation = method.evaluate(task, now.server, now.memory, final)
+        _check_finite(now.t, predicted=evaluation.predicted)
+        scored = _scored(evaluation, answers, final)
+        _check_finite(now.t, metrics=_numbers(scored.metrics))
+        now.history.add_evaluation(now.t, scored)
+
     training: _Training = checkpoint.restored() or _begun(method, task, 0, 0)
     if progress is not None and training.t:
         progress(training.t, method.exchanges)
-    while not _finished(method, task, training, progress, evaluate_every, checkpoint):
+    while not _finished(method, task, training, progress, evaluate_every, checkpoint, measured):
         exchanged = training.history.exchanged
         wasted = training.wasted + sum(exchanged[name] for name in _DIRECTIONS)
         training = _begun(method, task, training.attempt + 1, wasted)
 
     history, server = training.history, training.server
-    encoder, drawn = method.encoder(server), task.model.new(torch.Generator())
+    encoder, facts = method.encoder(server), method.counts(server)
+    _check_finite(method.exchanges, encoder=encoder, counts=_numbers(facts))
+    drawn = task.model.new(torch.Generator())
     weights = {name: value for name, value in drawn.items() if not is_buffer(name)}
     return Outcome(
         metrics={
@@ -115,7 +138,7 @@ def run(
             "wasted_bytes": training.wasted,
             **history.exchanged,
             **history.counts,
-            **method.counts(server),
+            **facts,
         },
         arrays={name: np.stack(rows) for name, rows in history.arrays.items()}
         | _facts_of(federation),
@@ -136,6 +159,7 @@ def _finished(
     progress: ProgressCallback | None,
     evaluate_every: int,
     checkpoint: Checkpoint,
+    measured: Callable[[_Training, bool], None],
 ) -> bool:
     """Takes `now` to the end of the last round, or to that in which the method gave up (False).
 
@@ -143,19 +167,15 @@ def _finished(
     """
     last = method.exchanges
 
-    def measured(final: bool) -> None:
-        evaluation = method.evaluate(task, now.server, now.memory, final)
-        now.history.add_evaluation(now.t, evaluation)
-
     while now.t < last:
         checkpoint.at(lambda: now)
         clients = method.participants(task, now.t)
         this = Round(task, now.t, clients)
         download = method.broadcast(this, now.server)
         upload = method.local_update(this, download, now.memory)
-        if not _is_finite(*upload.tensors(), *now.memory.tensors()):
-            raise DivergedError(this.t + 1)
+        _check_finite(this.t + 1, upload=upload.per_client, shared=upload.shared, memory=now.memory)
         now.server = method.aggregate(this, now.server, upload)
+        _check_finite(this.t + 1, server=now.server)
         now.history.add_message("downloaded", download, clients)
         now.history.add_message("uploaded", upload, clients)
         if method.failed(this, now.server, now.attempt):
@@ -163,27 +183,68 @@ def _finished(
         now.t += 1
         if now.t < last:
             if evaluate_every > 0 and now.t % evaluate_every == 0:
-                measured(final=False)
+                measured(now, False)
             if progress is not None:
                 progress(now.t, last)
     if last:
         checkpoint.at(lambda: now)
         now.server = method.finish(task, now.server, now.memory)
-        if not _is_finite(*now.memory.tensors()):
-            raise DivergedError(last)
-        measured(final=True)
+        _check_finite(last, memory=now.memory, server=now.server)
+        measured(now, True)
         if progress is not None:
             progress(last, last)
     return True
 
 
-def _is_finite(*tensors: Tensor) -> bool:
-    """Whether every number is finite; a sum shows it in one pass, and one look each device."""
+def _scored(found: Evaluation, answers: Federation, final: bool) -> Evaluation:
+    """With the metrics of what a method predicted; answers: with the labels of test images."""
+    given = found.metrics.keys() & SCORES
+    if given:
+        raise ValueError(f"{sorted(given)} are measured by the loop, from what a method predicts")
+    if found.predicted is None:
+        return found
+    labels = answers.test_labels()
+    if found.over_clients:
+        scores = fairness.evaluate(found.predicted, labels, answers.novel)
+    else:
+        scores = classification.evaluate(found.predicted, labels, final)
+    return Evaluation(
+        {**scores.metrics, **found.metrics},
+        {**scores.per_client, **found.per_client},
+        {**scores.counts, **found.counts},
+    )
+
+
+def _check_finite(round: int, **trees: Any) -> None:
+    """`DivergedError` with the first tensor of the trees of which a number is not finite.
+
+    A sum shows it in one pass, and one look each device.
+    """
+    named = [pair for name, tree in trees.items() for pair in _tensors(name, tree)]
     sums = defaultdict[torch.device, list[Tensor]](list)
-    for value in tensors:
-        if value.is_floating_point():
-            sums[value.device].append(value.sum())
-    return all(bool(torch.stack(there).isfinite().all()) for there in sums.values())
+    for _, value in named:
+        sums[value.device].append(value.sum())
+    if not all(bool(torch.stack(there).isfinite().all()) for there in sums.values()):
+        raise DivergedError(round, next(n for n, v in named if not bool(v.sum().isfinite())))
+
+
+def _numbers(values: Mapping[str, float]) -> Mapping[str, Tensor]:
+    return {name: torch.tensor(float(value)) for name, value in values.items()}
+
+
+def _tensors(name: str, tree: Any) -> Iterator[tuple[str, Tensor]]:
+    """The tensors of floats in mappings, sequences and dataclasses, by their paths."""
+    if isinstance(tree, Tensor):
+        if tree.is_floating_point():
+            yield name, tree
+        return
+    if is_dataclass(tree):
+        tree = vars(tree)
+    elif isinstance(tree, list | tuple):
+        tree = dict(enumerate(tree))
+    if isinstance(tree, Mapping):
+        for key, value in tree.items():
+            yield from _tensors(f"{name}.{key}", value)
 
 
 def _facts_of(federation: Federation) -> dict[str, NDArray[Any]]:

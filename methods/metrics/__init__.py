@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from torch import Tensor
@@ -13,8 +13,14 @@ class Evaluation:
     """metrics: by name. per_client: by name, one value for each client (clients,).
 
     counts: facts about the evaluation itself (how many clients a metric was undefined for).
+    predicted: what a method gives for every client's test images (images x classes each), which
+    the loop scores, for it alone has the labels. over_clients: whether the scores are mean,
+    variance and SD of the clients' accuracies (`metrics.fairness`), and not accuracy, F1 and AUROC
+    (`metrics.classification`).
     """
 
     metrics: Mapping[str, float]
     per_client: Mapping[str, Tensor] = field(default_factory=dict)
     counts: Mapping[str, float] = field(default_factory=dict)
+    predicted: Sequence[Tensor] | None = None
+    over_clients: bool = False

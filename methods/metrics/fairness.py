@@ -19,11 +19,8 @@ from ..data.federation import Federation
 from . import Evaluation, classification
 
 OVER_CLIENTS = ("accuracy", "accuracy_variance", "accuracy_sd")
-METRICS = (
-    *OVER_CLIENTS[1:],
-    *(f"novel_{name}" for name in OVER_CLIENTS),
-    "classes_per_client",
-)
+SCORES = (*OVER_CLIENTS[1:], *(f"novel_{name}" for name in OVER_CLIENTS))
+METRICS = (*SCORES, "classes_per_client")
 
 
 def over_clients(accuracy: Tensor, novel: int = 0) -> dict[str, float]:
@@ -42,15 +39,10 @@ def over_clients(accuracy: Tensor, novel: int = 0) -> dict[str, float]:
     return found
 
 
-def evaluate(probabilities: Sequence[Tensor], federation: Federation) -> Evaluation:
-    """Of all clients on their own test images; probabilities: images x classes each.
-
-    Raises `ValueError` if the test images have no labels.
-    """
-    known = federation.test.known_labels("accuracy")
-    labels = [known[index] for index in federation.test_of]
+def evaluate(probabilities: Sequence[Tensor], labels: Sequence[Tensor], novel: int) -> Evaluation:
+    """Of all clients on their own test images, as for `classification.evaluate`."""
     evaluation = classification.evaluate(probabilities, labels, final=False)
-    metrics = over_clients(evaluation.per_client["accuracy"], federation.novel)
+    metrics = over_clients(evaluation.per_client["accuracy"], novel)
     return Evaluation(metrics, evaluation.per_client)
 
 

@@ -52,7 +52,7 @@ class PersonalizedHead(Protocol):
         adapted = adapted_heads(model, start, federation, options, subject.seeds, 0)
         everyone = torch.arange(federation.n_clients)
         predicted = probabilities(model, adapted, everyone, federation.test, federation.test_of)
-        evaluation = fairness.evaluate(predicted, federation)
+        evaluation = fairness.evaluate(predicted, federation.test_labels(), federation.novel)
         return Outcome(
             metrics=once(evaluation.metrics),
             arrays={

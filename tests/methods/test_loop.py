@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
+from fedrepro.methods.data.federation import Federation, ImageSet
 from fedrepro.methods.federated.base import FederatedMethod, Message, Round, Server, Task
 from fedrepro.methods.federated.client_memory import ClientMemory
 from fedrepro.methods.federated.loop import run
@@ -131,6 +133,111 @@ def test_weights_that_are_no_longer_finite_end_the_run(make_task: MakeTask) -> N
 def test_a_real_method_with_an_absurd_step_diverges(make_task: MakeTask) -> None:
     with pytest.raises(DivergedError):
         run(FedAvg(rounds=5, learning_rate=1e30, optimizer="sgd"), make_task())
+
+
+def spoilt(state: State) -> State:
+    """With one number of the last tensor that is not finite."""
+    name, value = list(state.items())[-1]
+    return {**state, name: value.index_fill(-1, torch.tensor([0]), torch.nan)}
+
+
+class LastAggregate(FedAvg):
+    def aggregate(self, now: Round, server: Server, upload: Message) -> Server:
+        new = super().aggregate(now, server, upload)
+        return spoilt(new) if now.t + 1 == self.rounds else new
+
+
+class Finish(FedAvg):
+    def finish(self, task: Task, server: Server, memory: ClientMemory) -> Server:
+        return spoilt(server)
+
+
+class Predicts(FedAvg):
+    def predicted(self, task: Task, server: Server, memory: ClientMemory) -> list[Tensor]:
+        first, *others = super().predicted(task, server, memory)
+        return [first / 0, *others]
+
+
+class Measures(FedAvg):
+    def evaluate(self, task: Task, server: Server, memory: ClientMemory, final: bool) -> Evaluation:
+        return Evaluation({"drift": float("inf") if final else 0.0})
+
+
+class HandsOn(FedAvg):
+    def encoder(self, server: Server) -> State:
+        return spoilt(server)
+
+
+@pytest.mark.parametrize(
+    ("method", "told"),
+    [
+        (LastAggregate, "round 2: server.head.0.bias is not finite"),
+        (Finish, "round 2: server.head.0.bias is not finite"),
+        (Predicts, "round 1: predicted.0 is not finite"),
+        (Measures, "round 2: metrics.drift is not finite"),
+        (HandsOn, "round 2: encoder.head.0.bias is not finite"),
+    ],
+)
+def test_what_is_evaluated_or_stored_is_finite(
+    make_task: MakeTask, method: type[FedAvg], told: str
+) -> None:
+    with pytest.raises(DivergedError, match=f"^diverged at {told}$"):
+        run(method(rounds=2), make_task())
+
+
+@dataclass(frozen=True)
+class Looking(FedAvg):
+    """Notes at each step whether test images have labels."""
+
+    seen: ClassVar[dict[str, bool]] = {}
+
+    def __getattribute__(self, name: str) -> Any:
+        found = super().__getattribute__(name)
+        if not callable(found) or name.startswith("_"):
+            return found
+
+        def watched(*given: Any, **named: Any) -> Any:
+            for one in (*given, *named.values()):
+                task = getattr(one, "task", one)
+                federation = getattr(task, "federation", task)
+                if hasattr(federation, "test"):
+                    self.seen[name] = federation.test.labels is not None
+            return found(*given, **named)
+
+        return watched
+
+
+def test_no_label_of_a_test_image_is_within_reach_of_a_method(make_task: MakeTask) -> None:
+    outcome, plain = run(Looking(rounds=2), make_task()), run(FedAvg(rounds=2), make_task())
+    steps = {"prepare", "start", "new_memory", "participants", "broadcast", "local_update"}
+    steps |= {"aggregate", "failed", "finish", "evaluate", "predicted", "personal_models"}
+    assert steps <= Looking.seen.keys()
+    assert not any(Looking.seen.values())
+    assert outcome.metrics == plain.metrics
+
+
+class Boasts(FedAvg):
+    def evaluate(self, task: Task, server: Server, memory: ClientMemory, final: bool) -> Evaluation:
+        return Evaluation({"accuracy": 1.0})
+
+
+class OtherTest(FedAvg):
+    def prepare(self, federation: Federation) -> Federation:
+        return replace(federation, test=ImageSet(federation.test.images.flip(0)))
+
+
+@pytest.mark.parametrize(
+    ("method", "told"),
+    [
+        (Boasts, r"\['accuracy'\] are measured by the loop"),
+        (OtherTest, "must leave the test images"),
+    ],
+)
+def test_a_method_neither_scores_itself_nor_chooses_its_test(
+    make_task: MakeTask, method: type[FedAvg], told: str
+) -> None:
+    with pytest.raises(ValueError, match=told):
+        run(method(rounds=1), make_task())
 
 
 def test_facts_of_the_federation_and_slow_metrics_at_the_end(make_task: MakeTask) -> None:

@@ -18,7 +18,6 @@ phase 2 in `test_representations.py`, masks in `test_secure_aggregation.py`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -33,7 +32,6 @@ from ...nn.layers import Layer, Sequential
 from ...nn.mfcl_modules import mirrored
 from ...nn.modular import MODULE, ModularNetwork, plain_layers, two_modules, with_own_modules
 from ...nn.normalisation import Norm, TwinVariance
-from ...outcome import DivergedError
 from ...privacy.datamix import Mixed, draw_mixture, joined
 from ...privacy.secure_aggregation import masked, unmasked_sum
 from ...state import State, part, placed, repeat
@@ -226,8 +224,6 @@ class MFCL(FederatedMethod):
             behind = network.behind if self.sent == "pooled" else network.pooled_and_behind
             seeds = now.task.seeds
             trained, losses = contrastive_training(behind, server.second, z, options, seeds)
-            if not math.isfinite(losses[-1]):
-                raise DivergedError(now.t + 1)
             return replace(server, second=trained, losses=[*losses])
         if "masked weights" in upload.per_client:
             return replace(
