@@ -13,7 +13,8 @@ Where the printed mean is not printed, within rounding or against the claim, dir
 A stated number (`A - B > 2`) is a bound. Closeness (`~`) takes two one-sided tests. What is said of
 every trial holds only in all of them. Counted and computed numbers need no interval. Of `max` and
 `min` the cell is taken that the print makes largest or smallest, so that both sides speak of one
-comparison. Equal trials are no evidence: they leave no interval.
+comparison; a claim that holds does so with those of each trial as well. Equal trials are no
+evidence: they leave no interval.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..spec.model import Claim
-from ..stats.intervals import TIE, Interval, t_interval
+from ..stats.intervals import Interval, t_interval
 from ..stats.looks import reached
-from ..stats.samples import is_flat
+from ..stats.samples import is_flat, tie
 from ..stats.t_tests import LEVEL
 from .grammar import Number
 from .nodes import Aggregate, Arithmetic, CellKey, Elementary, Leaf, Node
@@ -112,6 +113,21 @@ class Contrasts:
         return np.array([self._difference(one, self._trials) for one in self.comparisons])
 
     @cached_property
+    def by_trial(self) -> Floats:
+        """The same with the largest and smallest cells of each trial, not of the print. [k, n]"""
+        found = [self._difference(one, self._trials, True) for one in self.comparisons]
+        return np.array(found)
+
+    @cached_property
+    def ties(self) -> list[float]:
+        """By comparison, the difference up to which its sides are equal."""
+        found = []
+        for one in self.comparisons:
+            sides = [np.abs(self._value(node, self._trials)) for node in (one.left, one.right)]
+            found.append(tie(one.unit, max(float(side.max()) for side in sides)))
+        return found
+
+    @cached_property
     def printed(self) -> Floats | None:
         """By comparison; None where a value is not printed. [k]"""
         if any(leaf.cell.printed.value is None for leaf in self.leaves):
@@ -125,22 +141,32 @@ class Contrasts:
         halves = [float(leaf.cell.printed.half_unit) for leaf in self.leaves]
         return math.sqrt(sum(half**2 for half in halves)) / len(self.comparisons)
 
-    def intervals(self, level: float) -> list[Interval]:
-        """Of each comparison; where all its trained cells have equal trials there is none."""
+    def intervals(self, level: float) -> list[tuple[Interval, Interval]]:
+        """Of each comparison, in `ours` and in `by_trial`.
+
+        Where all its trained cells have equal trials there is none.
+        """
         found = []
-        for one, each in zip(self.comparisons, self.ours, strict=True):
+        both = zip(self.comparisons, self.ours, self.by_trial, self.ties, strict=True)
+        for one, ours, by_trial, step in both:
             trained = [self._trials(leaf) for leaf in one.leaves if is_trained(leaf)]
             flat = all(map(is_flat, trained))
-            found.append(Interval(float(each.mean())) if flat else t_interval(each, level))
+            a, b = (
+                Interval(float(each.mean())) if flat else t_interval(each, level, step)
+                for each in (ours, by_trial)
+            )
+            found.append((a, b))
         return found
 
-    def _difference(self, one: Elementary, value: Callable[[Leaf], Floats]) -> Floats:
+    def _difference(
+        self, one: Elementary, value: Callable[[Leaf], Floats], by_trial: bool = False
+    ) -> Floats:
         sign = -1.0 if one.relation == "<" else 1.0
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            left, right = (self._value(node, value) for node in (one.left, one.right))
+            left, right = (self._value(node, value, by_trial) for node in (one.left, one.right))
             return np.asarray(sign * (left - right))
 
-    def _value(self, node: Node, value: Callable[[Leaf], Floats]) -> Floats:
+    def _value(self, node: Node, value: Callable[[Leaf], Floats], by_trial: bool = False) -> Floats:
         match node:
             case Number():
                 return np.asarray(float(node.value))
@@ -148,10 +174,14 @@ class Contrasts:
                 return value(node)
             case Aggregate(name="mean"):
                 return np.asarray(np.mean([value(leaf) for leaf in node.leaves], axis=0))
+            case Aggregate() if by_trial:
+                pick = np.max if node.name == "max" else np.min
+                return np.asarray(pick([value(leaf) for leaf in node.leaves], axis=0))
             case Aggregate():
                 return value(self._chosen(node))
             case Arithmetic():
-                left, right = (self._value(side, value) for side in (node.left, node.right))
+                sides = node.left, node.right
+                left, right = (self._value(side, value, by_trial) for side in sides)
                 return np.asarray(_SIGNS[node.sign](left, right))
 
     def _chosen(self, node: Aggregate) -> Leaf:
@@ -243,7 +273,7 @@ def _counted(contrasts: Contrasts) -> ClaimAnswer:
     """A claim on counted and computed numbers: true, not true, or true in part."""
     k = len(contrasts.comparisons)
     true = 0
-    for one, each in zip(contrasts.comparisons, contrasts.ours, strict=True):
+    for one, each in zip(contrasts.comparisons, contrasts.by_trial, strict=True):
         counts = (next(iter(contrasts.values[leaf.key].values())) for leaf in one.leaves)
         true += _is_true(one, float(each[0]), _EXACT * max(1.0, *map(abs, counts)))
     word: AnswerWord = "HOLDS" if true == k else "OPEN" if true else "OPPOSITE"
@@ -270,16 +300,18 @@ def _close(contrasts: Contrasts, widths: Sequence[float], variances: int = 1) ->
     variances: of how many means of trials the difference has the variance.
     """
     k, wider = len(widths), math.sqrt(variances)
-    inner = [one.widened(wider) for one in contrasts.intervals(contrasts.level)]
-    outer = [one.widened(wider) for one in contrasts.intervals(1 - (1 - contrasts.level) / k)]
-    near = sum(
-        one.lies_above(-width) and one.lies_below(width)
-        for one, width in zip(inner, widths, strict=True)
-    )
-    far = sum(
-        one.lies_above(width) or one.lies_below(-width)
-        for one, width in zip(outer, widths, strict=True)
-    )
+    inner = contrasts.intervals(contrasts.level)
+    outer = contrasts.intervals(1 - (1 - contrasts.level) / k)
+    near = far = 0
+    for close, apart, width in zip(inner, outer, widths, strict=True):
+        near += all(
+            one.lies_above(-width) and one.lies_below(width)
+            for one in (each.widened(wider) for each in close)
+        )
+        far += any(
+            one.lies_above(width) or one.lies_below(-width)
+            for one in (each.widened(wider) for each in apart)
+        )
     word: AnswerWord = "HOLDS" if near == k else "OPPOSITE" if far else "OPEN"
     return ClaimAnswer(
         word,
@@ -296,14 +328,19 @@ def _close(contrasts: Contrasts, widths: Sequence[float], variances: int = 1) ->
 def _directed(claim: Claim, contrasts: Contrasts) -> ClaimAnswer:
     """A claim of which is larger, by how much of the printed difference."""
     ours, own = contrasts.ours, contrasts.intervals(contrasts.level)
-    whole = t_interval(ours.mean(axis=0), contrasts.level)
-    if all(one.low is None for one in own):
+    whole = t_interval(ours.mean(axis=0), contrasts.level, min(contrasts.ties))
+    if all(one.low is None for one, _ in own):
         whole = Interval(whole.mean)
     k, n = ours.shape
-    shown = sum(one.lies_above(TIE) for one in own)
-    opposite = sum(one.lies_below(-TIE) for one in own)
-    behind = int((ours.mean(axis=1) < -TIE).sum())
-    ahead = int((ours > TIE).all(axis=0).sum())
+    ties = np.array(contrasts.ties)
+    shown = sum(
+        all(one.lies_above(tie) for one in both) for both, tie in zip(own, ties, strict=True)
+    )
+    opposite = sum(
+        any(one.lies_below(-tie) for one in both) for both, tie in zip(own, ties, strict=True)
+    )
+    behind = int((ours.mean(axis=1) < -ties).sum())
+    ahead = int((np.minimum(ours, contrasts.by_trial) > ties[:, None]).all(axis=0).sum())
     printed = contrasts.printed
     mean = None if printed is None else float(printed.mean())
     kind: Kind = "direction"
@@ -316,7 +353,7 @@ def _directed(claim: Claim, contrasts: Contrasts) -> ClaimAnswer:
     word: AnswerWord = direction
     reason = f"{k - behind} of {k} comparisons ahead, {behind} behind."
     if kind == "bound":
-        if all(one.lies_above(0.0) for one in own):
+        if all(one.lies_above(0.0) for both in own for one in both):
             word = "HOLDS"
         elif direction != "OPPOSITE":
             word = "OPEN"
@@ -329,7 +366,7 @@ def _directed(claim: Claim, contrasts: Contrasts) -> ClaimAnswer:
     if claim.every_trial:
         kind = "every trial"
         word = "OPPOSITE" if direction == "OPPOSITE" else "OPEN"
-        if ahead == n and all(one.low is not None for one in own):
+        if ahead == n and all(one.low is not None for one, _ in own):
             word = "HOLDS"
         reason = f"{ahead} of {n} trials as stated."
     return ClaimAnswer(word, reason, kind, k, shown, behind, opposite, whole, mean, ratio, n, ahead)

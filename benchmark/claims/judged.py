@@ -38,7 +38,7 @@ def _comparison(one: Elementary, known: Known) -> Comparison:
         contrasts, turned = known.contrasts([one]), -1.0 if one.relation == "<" else 1.0
         if np.isfinite(contrasts.ours).all():
             differences = tuple(float(turned * value) for value in contrasts.ours.ravel())
-        interval = t_interval(differences, contrasts.level) if differences else None
+            interval = t_interval(differences, contrasts.level, contrasts.ties[0])
     return Comparison(
         text=one.text,
         published_left=show(one.left),

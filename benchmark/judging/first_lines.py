@@ -171,9 +171,9 @@ def totals(
     yield f"tables: {', '.join(shown)}"
     if pooled is not None:
         without = ""
-        if pooled.rests_on is not None:
-            without = f", {pooled.without_it:.2f} without {bare_label(pooled.rests_on)}"
-        yield f"differences {pooled.retention.mean:.2f} times the printed{without}"
+        if pooled.rests_on is not None and pooled.without_it is not None:
+            without = f", {_times(pooled.without_it)} without {bare_label(pooled.rests_on)}"
+        yield f"differences {_times(pooled.retention)} times the printed{without}"
     elif any(one.answer is not None for one in tables):
         yield "differences of all tables together: fewer than two trials are common to all"
     said = Counter(one.word for one in claims)
@@ -223,6 +223,12 @@ def interval(one: Interval, points: bool) -> str:
         return _number(one.mean, points)
     ends = (f"{end:.1f}" if points else f"{end:.3g}" for end in (one.low, one.high))
     return f"{_number(one.mean, points)} [{', '.join(ends)}]".replace("-", "−")
+
+
+def _times(one: Interval) -> str:
+    """`1.31 [1.18, 1.45]`."""
+    ends = "" if one.low is None else f" [{one.low:.2f}, {one.high:.2f}]"
+    return f"{one.mean:.2f}{ends}".replace("-", "−")
 
 
 def _number(value: float, points: bool) -> str:

@@ -11,9 +11,6 @@ from numpy.typing import ArrayLike
 from .samples import is_flat
 from .t_tests import t_quantile
 
-TIE = 1e-5
-"""Values that differ by no more count as equal: the step of an accuracy stored in float32."""
-
 _FARTHEST = 50.0
 
 
@@ -53,11 +50,14 @@ class Interval:
         return Interval(self.mean, self.mean - reach, self.mean + reach)
 
 
-def t_interval(values: ArrayLike, level: float = 0.95) -> Interval:
-    """The mean of `values` ([n], at least one) with its two-sided interval at `level`."""
+def t_interval(values: ArrayLike, level: float = 0.95, step: float = 2e-7) -> Interval:
+    """The mean of `values` ([n], at least one) with its two-sided interval at `level`.
+
+    step: values that differ by no more are equal, and leave no interval.
+    """
     found = np.asarray(values, np.float64)
     mean = float(found.mean())
-    if found.size < 2 or is_flat(found):
+    if found.size < 2 or is_flat(found, step):
         return Interval(mean)
     quantile = t_quantile(0.5 + level / 2, found.size - 1)
     reach = quantile * float(found.std(ddof=1)) / math.sqrt(found.size)

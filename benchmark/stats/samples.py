@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from .t_tests import t_quantile
 
 _EQUAL = 2e-7
-"""Values that differ by less, in units of the largest or of one, differ by rounding alone."""
+"""Values that differ by less, in units of the largest, differ by rounding alone."""
+_TIE = 1e-7
+"""The step of a number in float32, in units of what it measures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +51,21 @@ def describe(values: Sequence[float]) -> Sample | None:
     return Sample(found.size, mean, sd, flat)
 
 
-def is_flat(values: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Whether values are all equal but for rounding. values: [..., n]. Returns [...]."""
+def is_flat(values: NDArray[np.float64], step: float = 0.0) -> NDArray[np.bool_]:
+    """Whether values are all equal but for rounding. values: [..., n]. Returns [...].
+
+    step: the rounding of what they are differences of, in their unit.
+    """
     largest = np.abs(values).max(axis=-1)
-    return np.asarray(np.ptp(values, axis=-1) <= _EQUAL * np.maximum(1.0, largest))
+    return np.asarray(np.ptp(values, axis=-1) <= np.maximum(step, _EQUAL * largest))
+
+
+def tie(unit: str | None, largest: float) -> float:
+    """The difference up to which two values are equal: 1e-5 points of percentages.
+
+    In other units it is 1e-7 of the `largest` absolute value that is compared.
+    """
+    return _TIE * (100.0 if unit == "%" else largest)
 
 
 def mean_interval(sample: Sample | None) -> tuple[float, float] | None:

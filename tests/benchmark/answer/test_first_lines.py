@@ -114,7 +114,7 @@ def test_one_table_with_its_lead_and_what_it_rests_on() -> None:
     ]
     assert list(totals([table], [COMPARED], None, SEEN)) == [
         "tables: 1 pass, 0 fail, 0 open",
-        "differences 1.20 times the printed, 0.60 without FedAvg",
+        "differences 1.20 [0.90, 1.50] times the printed, 0.60 [0.40, 0.80] without FedAvg",
         "of 1 claim 1 holds",
     ]
 
