@@ -21,7 +21,7 @@ from fedrepro.benchmark.spec.model import Claim, Paper
 from fedrepro.benchmark.store.record import TrialRecord
 from fedrepro.benchmark.store.store import Store
 from fedrepro.cli import main
-from fedrepro.commands import _options, run
+from fedrepro.commands import _options
 
 MakePaper = Callable[..., Paper]
 ROWS = {
@@ -39,8 +39,7 @@ def paper(tiny_paper: MakePaper, monkeypatch: pytest.MonkeyPatch) -> Paper:
     table = replace(made.tables[0], claims=(claim,))
     profile = replace(made.profiles["smoke"], looks=(2, 4))
     made = replace(made, tables=(table,), profiles={"smoke": profile})
-    for module in (run, _options):
-        monkeypatch.setattr(module, "load_paper", lambda id, root=None: made)
+    monkeypatch.setattr(_options, "load_paper", lambda id, root=None: made)
     return made
 
 

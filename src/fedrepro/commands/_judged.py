@@ -1,13 +1,12 @@
 """From a plan and a store to a report on disk, a scoreboard on the terminal and an exit code."""
 
-from __future__ import annotations
-
 import argparse
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from textwrap import shorten
+from time import perf_counter
 
 from fedrepro.benchmark.judging.scoreboard import Scoreboard, exit_code, scoreboard
 from fedrepro.benchmark.planning.plan import Plan
@@ -15,14 +14,15 @@ from fedrepro.benchmark.results import Report
 from fedrepro.benchmark.spec.settings import PRECISION
 from fedrepro.benchmark.store.files import path_segment
 from fedrepro.benchmark.store.store import Store
-from fedrepro.commands._options import execution_options
+from fedrepro.commands import _options as options
 from fedrepro.commands._terminal import complain, folded, paint
 from fedrepro.reports import overview
 
 _REASONS = 5
 _SENTENCE = 300
 """Letters of a reason; one of many edited files would fill a screen."""
-_ROOT = Path("results/reports")
+REPORTS = Path("results/reports")
+"""Where reports go by themselves."""
 
 
 def store_at(folder: Path) -> Store:
@@ -35,14 +35,35 @@ def command_line() -> str:
     return shlex.join(["fedrepro", *sys.argv[1:]])
 
 
+def judged(
+    plan: Plan,
+    store: Store,
+    not_run: Mapping[str, str] | None = None,
+    *,
+    include_stale: bool = False,
+    since: float | None = None,
+    audit: bool = True,
+) -> Report:
+    """The report of a plan on what is stored.
+
+    not_run, include_stale: as of `load_trials`. since: when the job began, by `perf_counter`.
+    """
+    from fedrepro.benchmark.judging.judge import judge
+    from fedrepro.benchmark.judging.trials import load_trials
+
+    trials = load_trials(plan, store, not_run, include_stale=include_stale)
+    wall_s = 0.0 if since is None else perf_counter() - since
+    return judge(plan, trials, command=command_line(), wall_s=wall_s, audit=audit)
+
+
 def trained(plan: Plan, store: Store, given: argparse.Namespace) -> Mapping[str, str]:
     """Trains what the store lacks; by run key, why a run was not tried."""
     from fedrepro.benchmark.execution.progress import Progress
     from fedrepro.benchmark.execution.run import execute
 
-    options = execution_options(given)
-    options["budget"] = getattr(given, "budget", None)  # `multiverse` has none
-    execution = execute(plan, store, download=given.download, progress=Progress(), **options)
+    how = options.execution(given)
+    how["budget"] = getattr(given, "budget", None)  # `multiverse` has none
+    execution = execute(plan, store, download=given.download, progress=Progress(), **how)
     print(execution.summary, file=sys.stderr)
     return execution.not_run
 
@@ -76,12 +97,12 @@ def default_folder(plan: Plan, given: argparse.Namespace) -> Path:
     parts += [str(changes.pop(PRECISION))] if PRECISION in changes else []
     parts += ["series", str(plan.profile.series)] if plan.has_other_series else []
     parts += ["changed"] if changes or plan.has_other_trials else []
-    return _ROOT / path_segment("-".join(parts))
+    return REPORTS / path_segment("-".join(parts))
 
 
 def folder_of_all(profile: str) -> Path:
     """Where one report on several papers goes; raises as `default_folder`."""
-    return _ROOT / path_segment(f"all-{profile}")
+    return REPORTS / path_segment(f"all-{profile}")
 
 
 def _print_scoreboard(board: Scoreboard) -> None:

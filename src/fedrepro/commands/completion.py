@@ -1,7 +1,5 @@
 """`fedrepro completion`: a script that completes commands, options, their values and paths."""
 
-from __future__ import annotations
-
 import argparse
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -12,7 +10,7 @@ from fedrepro.benchmark.execution import executors
 from fedrepro.benchmark.spec import names, toml_file
 from fedrepro.benchmark.spec.folders import PAPER_FILE, paper_folders
 from fedrepro.benchmark.spec.problems import InvalidSpecError
-from fedrepro.commands._options import add_specs, specs
+from fedrepro.commands import _options as options
 from fedrepro.methods import registry
 
 HELP = "print a completion script for a shell"
@@ -22,12 +20,11 @@ _PLAIN = re.compile(r"[\w.+-]+")
 """Names that no shell takes for anything else; others, of a stranger's specs, are left out."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The shell, and where papers of one's own lie."""
-    add_specs(parser)
-    parser.add_argument(
-        "shell", choices=("bash", "zsh", "fish", "tcsh"), help="which shell reads it"
-    )
+_SHELLS = ("bash", "zsh", "fish", "tcsh")
+ARGUMENTS = (
+    options.SPECS,
+    options.option("shell", choices=_SHELLS, help="which shell reads it"),
+)
 
 
 def execute(given: argparse.Namespace) -> int:
@@ -35,7 +32,7 @@ def execute(given: argparse.Namespace) -> int:
     import shtab
 
     parser = given.whole_parser()
-    known = _values(paper_folders(specs(given)).values())
+    known = _values(paper_folders(options.specs(given)).values())
     for action in _arguments(parser):
         if action.metavar in known:
             action.choices = known[action.metavar]

@@ -1,7 +1,5 @@
 """`fedrepro doctor`: what is installed, which data are there, and what could run."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator
 from typing import Any
@@ -10,8 +8,8 @@ from fedrepro import __version__
 from fedrepro.benchmark.errors import DataError, MissingDataError
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.load import load_papers
+from fedrepro.commands import _options as options
 from fedrepro.commands._judged import store_at
-from fedrepro.commands._options import add_data, add_specs, add_store, specs
 from fedrepro.commands._terminal import paint, print_json
 from fedrepro.methods.registry import class_in
 
@@ -19,12 +17,12 @@ HELP = "say what is installed, which data are present and intact, which device, 
 EXAMPLE = "fedrepro doctor --data-dir data"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Where data and stored trials lie, and the format."""
-    add_specs(parser)
-    add_data(parser)
-    add_store(parser)
-    parser.add_argument("--json", action="store_true", help="everything as JSON")
+ARGUMENTS = (
+    options.SPECS,
+    options.DATA,
+    options.STORE,
+    options.flag("--json", "everything as JSON"),
+)
 
 
 def execute(given: argparse.Namespace) -> int:
@@ -93,7 +91,7 @@ def _runnable(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
     from fedrepro.benchmark.execution.data_availability import DataAvailability
 
     available = DataAvailability(given.data_dir, download=False)
-    for paper in load_papers(specs(given)):
+    for paper in load_papers(options.specs(given)):
         for profile in paper.profiles:
             plan = make_plan(paper, profile)
             ready = [_ready(run, available) for run in plan.runs]

@@ -1,7 +1,5 @@
 """`fedrepro methods`: what can be named in a spec, with its options."""
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import sys
@@ -10,6 +8,7 @@ from typing import Any
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.spec import names
 from fedrepro.benchmark.spec.problems import suggestion
+from fedrepro.commands import _options as options
 from fedrepro.commands._terminal import complain_of_plugins, folded, print_json
 from fedrepro.methods import registry
 
@@ -17,10 +16,10 @@ HELP = "list methods, objectives, encoders, partitions, protocols and data sets,
 EXAMPLE = "fedrepro methods cpcfl"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """A name, and the format."""
-    parser.add_argument("name", nargs="?", metavar="NAME", help="tell everything about this one")
-    parser.add_argument("--json", action="store_true", help="names, summaries and options")
+ARGUMENTS = (
+    options.option("name", nargs="?", metavar="NAME", help="tell everything about this one"),
+    options.flag("--json", "names, summaries and options"),
+)
 
 
 def execute(given: argparse.Namespace) -> int:
@@ -64,7 +63,7 @@ def _known() -> list[dict[str, Any]]:
 
 def _described(kind: str, name: str, cls: type) -> dict[str, Any]:
     about = (sys.modules[cls.__module__].__doc__ or cls.__doc__ or "").strip()
-    options = {
+    defaults = {
         field.name: None if field.default is dataclasses.MISSING else field.default
         for field in (dataclasses.fields(cls) if dataclasses.is_dataclass(cls) else ())
         if field.init
@@ -74,7 +73,7 @@ def _described(kind: str, name: str, cls: type) -> dict[str, Any]:
         "name": name,
         "summary": about.partition("\n\n")[0].replace("\n", " "),
         "about": about,
-        "options": options,
+        "options": defaults,
         "module": cls.__module__,
     }
 

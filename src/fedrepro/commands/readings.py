@@ -1,15 +1,12 @@
 """`fedrepro readings`: what a paper leaves open, and the other answers that can be run."""
 
-from __future__ import annotations
-
 import argparse
 import shutil
 from textwrap import indent, wrap
 
 from fedrepro.benchmark.planning.plan import Plan, make_plan
-from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.readings import choices_of, readings_of
-from fedrepro.commands._options import add_paper, specs
+from fedrepro.commands import _options as options
 from fedrepro.commands._terminal import print_json
 
 HELP = "list what a paper leaves open, and the readings that --reading selects"
@@ -17,24 +14,22 @@ EXAMPLE = "fedrepro readings fedrlc"
 _WIDTH = 100
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """A paper, and the profile in which readings are counted."""
-    add_paper(parser)
-    parser.add_argument(
+ARGUMENTS = (
+    *options.PAPER,
+    options.option(
         "--profile",
         metavar="PROFILE",
         default="reduced",
         help="where runs are counted (default: reduced)",
-    )
-    parser.add_argument(
-        "--all", action="store_true", help="also choices without another reading to select"
-    )
-    parser.add_argument("--json", action="store_true", help="the choices as JSON")
+    ),
+    options.flag("--all", "also choices without another reading to select"),
+    options.flag("--json", "the choices as JSON"),
+)
 
 
 def execute(given: argparse.Namespace) -> int:
     """Prints every choice with its alternatives and what each would change."""
-    paper = load_paper(given.paper, specs(given))
+    paper = options.paper(given)
     plan = make_plan(paper, given.profile)
     changes = {one.name: _change(plan, one.name) for one in readings_of(paper)}
     if given.json:

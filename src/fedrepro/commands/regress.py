@@ -1,7 +1,5 @@
 """`fedrepro regress`: the reduced profile against the recorded baseline."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path
@@ -12,16 +10,9 @@ from fedrepro.benchmark.judging import comparison
 from fedrepro.benchmark.judging.scoreboard import scoreboard
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.results import Report
-from fedrepro.benchmark.spec.load import load_papers
 from fedrepro.benchmark.spec.model import Paper
-from fedrepro.commands._judged import command_line, store_at, trained
-from fedrepro.commands._options import (
-    add_execution,
-    add_papers,
-    add_places,
-    folder,
-    specs,
-)
+from fedrepro.commands import _options as options
+from fedrepro.commands._judged import command_line, judged, store_at, trained
 from fedrepro.commands._terminal import complain, paint
 from fedrepro.reports import regressions
 
@@ -29,29 +20,27 @@ HELP = "run a profile and compare it with the recorded baseline"
 EXAMPLE = "fedrepro regress cpcfl --record"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Papers, profile, where baselines lie, and whether to record."""
-    add_papers(parser)
-    parser.add_argument("--profile", metavar="PROFILE", default="reduced", help="default: reduced")
-    parser.add_argument("--on", metavar="SET", help="put the profile on this data set")
-    parser.add_argument(
+ARGUMENTS = (
+    *options.PAPERS,
+    options.option("--profile", metavar="PROFILE", default="reduced", help="default: reduced"),
+    options.option("--on", metavar="SET", help="put the profile on this data set"),
+    options.option(
         "--baselines",
-        type=folder,
+        type=options.folder,
         default=Path("results/baselines"),
         metavar="DIR",
         help="where baselines lie (default: results/baselines)",
-    )
-    parser.add_argument(
-        "--record", action="store_true", help="record these results as the new baseline"
-    )
-    parser.add_argument(
-        "--json", action="store_true", help="print what moved as JSON, and the lines as errors are"
-    )
-    parser.add_argument(
+    ),
+    options.flag("--record", "record these results as the new baseline"),
+    options.flag("--json", "print what moved as JSON, and the lines as errors are"),
+    options.option(
         "--badge", type=Path, metavar="FILE", help="write a badge for shields.io (docs/ci.md)"
-    )
-    add_places(parser, "default: none is written")
-    add_execution(parser)
+    ),
+    options.DATA,
+    options.STORE,
+    options.out("default: none is written"),
+    *options.EXECUTION,
+)
 
 
 def execute(given: argparse.Namespace) -> int:
@@ -68,7 +57,7 @@ def execute(given: argparse.Namespace) -> int:
         _write(given.badge, regressions.badge([]))
     for name in regressions.FILES if given.out is not None else ():
         (given.out / name).unlink(missing_ok=True)
-    papers = load_papers(specs(given), ids=given.papers)
+    papers = options.papers(given)
     if not given.papers and not given.record:
         for paper in papers:
             if not _place(paper, given).exists():
@@ -110,23 +99,14 @@ def _one(
     paper: Paper, given: argparse.Namespace
 ) -> tuple[Report, comparison.BaselineCheck | None, int]:
     """The report on a paper, how it compares with its baseline, and the exit code."""
-    from fedrepro.benchmark.judging.judge import judge
-    from fedrepro.benchmark.judging.trials import load_trials
-
     clock, path = perf_counter(), _place(paper, given)
     baseline = None if given.record else comparison.load(path)
     if baseline is not None and baseline.schema < comparison.SCHEMA:
         complain(f"{path} is of older rules: values are compared, not words; record it again")
     plan = make_plan(paper, given.profile, on=given.on)
     store = store_at(given.store)
-    trials = load_trials(plan, store, trained(plan, store, given))
-    report = judge(
-        plan,
-        trials,
-        command=command_line(),
-        wall_s=perf_counter() - clock,
-        audit=given.out is not None,
-    )
+    not_run, audit = trained(plan, store, given), given.out is not None
+    report = judged(plan, store, not_run, since=clock, audit=audit)
     failed = scoreboard(report).failed
     for trial in failed:
         _say(f"{paper.id}: FAILED, {trial}", given)
