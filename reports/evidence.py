@@ -1,7 +1,5 @@
 """What an answer stands on, in one line: differences, ratio to the print, trials."""
 
-from __future__ import annotations
-
 from ..benchmark.results import ClaimResult, TableResult
 from ..benchmark.stats.intervals import Interval
 from . import layout

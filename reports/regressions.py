@@ -1,7 +1,5 @@
 """Comparisons with baselines: lines for a terminal, JSON, JUnit XML, Markdown and a badge."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -9,9 +7,9 @@ from dataclasses import asdict
 from xml.etree import ElementTree
 
 from ..benchmark.judging.comparison import BaselineCheck, Movement
-from . import junit_xml
 from .layout import plural
 from .markdown_text import escape
+from .writers import junit as junit_xml
 
 FILES = ("regress.json", "regress.junit.xml", "regress.md")
 NOT_COMPARED = "not compared"
@@ -76,7 +74,7 @@ def _suites(one: BaselineCheck, again: str) -> Iterator[ElementTree.Element]:
     for place in one.places:
         table, _, inner = place.partition(": ")
         suite = tables.setdefault(
-            table, junit_xml.suite(f"{name}.{table.replace('.', '-')}", then.created)
+            table, junit_xml.new_suite(f"{name}.{table.replace('.', '-')}", then.created)
         )
         shown = inner if " @ " in inner else f"claim {inner}" if inner else "table"
         told = regressed[place]

@@ -36,11 +36,14 @@ def render(reports: Sequence[Report]) -> str:
 
 
 def table(columns: Sequence[str], lines: Iterable[rows.Row]) -> str:
-    """A header and lines, of which these columns are written."""
+    """A header and lines, of which these columns are written; `trials` are numbers of our own."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows([escape(line[name]) for name in columns] for line in lines)
+    writer.writerows(
+        [line[name] if name == "trials" else escape(line[name]) for name in columns]
+        for line in lines
+    )
     return text.getvalue()
 
 

@@ -17,6 +17,7 @@ from fedrepro.benchmark.store.store import Store
 from fedrepro.commands import _options as options
 from fedrepro.commands._terminal import complain, folded, paint
 from fedrepro.reports import overview
+from fedrepro.reports.layout import plural
 
 _REASONS = 5
 _SENTENCE = 300
@@ -112,15 +113,13 @@ def _print_scoreboard(board: Scoreboard) -> None:
     for said in (*first.evidence, *first.totals):
         print(folded(f"  {said}", 4))
     print(folded("  cells: " + _counted(board.verdicts), 4))
-    for reason, n in list(board.reasons.items())[:_REASONS]:
-        cells = f"{n} cell{'' if n == 1 else 's'}"
-        print(folded(f"  NOT RUN, {cells}: {shorten(reason, _SENTENCE)}", 4))
-    if len(board.reasons) > _REASONS:
-        print(f"  NOT RUN, {len(board.reasons) - _REASONS} more reasons: see the report")
-    for failed in board.failed[:_REASONS]:
-        print(folded(f"  FAILED, {shorten(failed, _SENTENCE)}", 4))
-    if len(board.failed) > _REASONS:
-        print(f"  FAILED, {len(board.failed) - _REASONS} more trials: see the report")
+    reasons = [f", {plural(n, 'cell')}: {why}" for why, n in board.reasons.items()]
+    failed = [f", {one}" for one in board.failed]
+    for word, told in (("NOT RUN", reasons), ("FAILED", failed)):
+        for one in told[:_REASONS]:
+            print(folded(f"  {paint(word)}{shorten(one, _SENTENCE)}", 4))
+        if len(told) > _REASONS:
+            print(f"  {paint(word)}, {len(told) - _REASONS} more: see the report")
     caution = overview.caution([board])
     if caution:
         print(folded(f"  {caution}", 4))

@@ -137,6 +137,7 @@ STORE = option(
     metavar="DIR",
     help="where finished trials are kept (default: results/store)",
 )
+PLACES = (DATA, STORE)
 CELLS_OF_A_TABLE = (
     option("--rows", metavar="PATTERN", help="only rows such as 'CP-CFL|*' (labels joined by |)"),
     trials("instead of the profile's"),

@@ -11,8 +11,6 @@ from fedrepro.commands._terminal import folded, print_json
 
 HELP = "check the printed numbers against each other; nothing is trained"
 EXAMPLE = "fedrepro audit cpcfl --out results/reports/audit"
-
-
 ARGUMENTS = (
     *options.PAPERS,
     options.flag("--json", "every finding as JSON"),

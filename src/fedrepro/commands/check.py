@@ -12,8 +12,6 @@ from fedrepro.commands._terminal import complain_of_plugins, folded, print_json
 HELP = "validate the specs; list names that no method implements yet"
 EXAMPLE = "fedrepro check cpcfl"
 _DECLARE = "then add its name to 'vocabulary' in paper.toml"
-
-
 ARGUMENTS = (*options.PAPERS, options.flag("--json", "problems and names as JSON"))
 
 

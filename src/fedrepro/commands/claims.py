@@ -11,8 +11,6 @@ from fedrepro.commands._terminal import folded, paint, print_json
 
 HELP = "check the text's claims on the printed numbers"
 EXAMPLE = "fedrepro claims cpcfl --contradicted"
-
-
 ARGUMENTS = (
     *options.PAPERS,
     options.flag("--contradicted", "only claims that the table contradicts"),

@@ -3,13 +3,11 @@
 import argparse
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from fedrepro.benchmark.execution import executors
-from fedrepro.benchmark.spec import names, toml_file
+from fedrepro.benchmark.spec import names
 from fedrepro.benchmark.spec.folders import PAPER_FILE, paper_folders
-from fedrepro.benchmark.spec.problems import InvalidSpecError
 from fedrepro.commands import _options as options
 from fedrepro.methods import registry
 
@@ -18,6 +16,7 @@ EXAMPLE = 'eval "$(fedrepro completion bash)"'
 
 _PLAIN = re.compile(r"[\w.+-]+")
 """Names that no shell takes for anything else; others, of a stranger's specs, are left out."""
+_PROFILE = re.compile(r"^\[+profiles\.([\w+-]+)", re.MULTILINE)
 
 
 _SHELLS = ("bash", "zsh", "fish", "tcsh")
@@ -51,12 +50,13 @@ def _values(papers: Collection[Path]) -> Mapping[object, Sequence[str]]:
     ids = [folder.name for folder in papers]
     files = (file for folder in papers for file in folder.glob("*.toml"))
     tables = sorted({file.stem for file in files if file.name != PAPER_FILE})
+    texts = [(folder / PAPER_FILE).read_text("utf-8", "replace") for folder in papers]
     found = {
         "PAPER": ids,
         "PAPERS": ids,
         "TABLE": tables,
         "TABLES": tables,
-        "PROFILE": sorted({name for folder in papers for name in _profiles(folder)}),
+        "PROFILE": sorted({name for text in texts for name in _PROFILE.findall(text)}),
         "SET": sorted(names.known("data set")),
         "DEVICE": ["auto", "cpu", "cuda"],
         "EXECUTOR": registry.names_in(executors.__name__),
@@ -66,14 +66,6 @@ def _values(papers: Collection[Path]) -> Mapping[object, Sequence[str]]:
         metavar: [value for value in values if _PLAIN.fullmatch(value)]
         for metavar, values in found.items()
     }
-
-
-def _profiles(paper: Path) -> Iterator[str]:
-    """The profiles of a paper as its file has them; none where it cannot be read."""
-    with suppress(InvalidSpecError):
-        data = toml_file.parse(toml_file.read(paper / PAPER_FILE)) or {}
-        profiles = data.get("profiles")
-        yield from profiles if isinstance(profiles, dict) else ()
 
 
 def _arguments(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:

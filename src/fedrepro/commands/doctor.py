@@ -2,7 +2,6 @@
 
 import argparse
 from collections.abc import Iterator
-from typing import Any
 
 from fedrepro import __version__
 from fedrepro.benchmark.errors import DataError, MissingDataError
@@ -15,8 +14,6 @@ from fedrepro.methods.registry import class_in
 
 HELP = "say what is installed, which data are present and intact, which device, what could run"
 EXAMPLE = "fedrepro doctor --data-dir data"
-
-
 ARGUMENTS = (
     options.SPECS,
     options.DATA,
@@ -87,19 +84,15 @@ def _data(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
 
 
 def _runnable(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
-    """By paper and profile, how many runs have a method and their data."""
+    """By paper and profile, how many runs have their data, and the data of what they start from."""
     from fedrepro.benchmark.execution.data_availability import DataAvailability
+    from fedrepro.benchmark.judging.trials import chain
 
     available = DataAvailability(given.data_dir, download=False)
     for paper in load_papers(options.specs(given)):
         for profile in paper.profiles:
             plan = make_plan(paper, profile)
-            ready = [_ready(run, available) for run in plan.runs]
+            ready = sum(not any(map(available.problem, chain(run))) for run in plan.runs)
             unbound = sum(one.config is None for one in plan.cells)
-            told = f"{sum(ready)} of {len(ready)} runs have their data"
+            told = f"{ready} of {len(plan.runs)} runs have their data"
             yield f"{paper.id} {profile}", f"{told}; {unbound} cells need or have no run"
-
-
-def _ready(run: Any, available: Any) -> bool:
-    """Whether a run, and the one that it starts from, have their data."""
-    return run is None or (available.problem(run) is None and _ready(run.start, available))

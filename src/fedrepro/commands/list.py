@@ -11,8 +11,6 @@ HELP = "list papers and their tables, or export every printed value as JSON"
 EXAMPLE = "fedrepro list cpcfl --json"
 ALIASES = ("tables",)
 """The older name of this command."""
-
-
 ARGUMENTS = (*options.PAPERS, options.flag("--json", "every cell, numbers as strings"))
 
 

@@ -13,8 +13,6 @@ from fedrepro.commands._judged import default_folder, judged, show, store_at, tr
 
 HELP = "run and judge under every reading of what the paper leaves open"
 EXAMPLE = "fedrepro multiverse fedrlc --tables 2 --dry-run"
-
-
 ARGUMENTS = (
     *options.PAPER,
     options.option(
@@ -26,8 +24,7 @@ ARGUMENTS = (
         "that changes something)",
     ),
     *options.CELLS,
-    options.DATA,
-    options.STORE,
+    *options.PLACES,
     options.out("default: results/reports/PAPER-PROFILE-multiverse-..."),
     *options.EXECUTION,
     options.flag("--dry-run", "say how many trials and how long; train nothing"),

@@ -18,8 +18,6 @@ _USED = (
 )
 _NAMES = ("FedAvg", "Message", "Round", "Server", "Task")
 """What the templates name themselves."""
-
-
 ARGUMENTS = (
     options.option("name", metavar="NEW", help="as specs will say it: fedmomentum, my-method"),
     options.option(

@@ -9,8 +9,6 @@ from fedrepro.commands._templates import template, write_new
 
 HELP = "make a working folder: a made-up paper, a method, a test, a workflow and a README"
 EXAMPLE = "fedrepro new-project my-paper"
-
-
 ARGUMENTS = (
     options.option("folder", type=options.folder, metavar="DIR", help="made if it is new"),
 )

@@ -15,8 +15,6 @@ from fedrepro.commands._templates import template, write_new
 
 HELP = "draft a table spec from a LaTeX tabular or a CSV file; the draft passes `check`"
 EXAMPLE = "fedrepro new-table table7.tex --paper mypaper --table 7 --title 'Accuracy by depth'"
-
-
 ARGUMENTS = (
     options.option("source", type=Path, metavar="FILE", help=".tex or .csv; - reads a pipe"),
     options.option("--paper", required=True, metavar="ID", help="paper id; made if it is new"),

@@ -15,13 +15,10 @@ if TYPE_CHECKING:
 
 HELP = "say how many unique runs a profile needs, how many cells share them, and the time"
 EXAMPLE = "fedrepro plan cpcfl --profile paper --device cuda --jobs 1"
-
-
 ARGUMENTS = (
     *options.PAPERS,
     *options.CELLS,
-    options.DATA,
-    options.STORE,
+    *options.PLACES,
     *options.EXECUTION,
     options.flag(
         "--measure",

@@ -18,8 +18,6 @@ from fedrepro.reports import regressions
 
 HELP = "run a profile and compare it with the recorded baseline"
 EXAMPLE = "fedrepro regress cpcfl --record"
-
-
 ARGUMENTS = (
     *options.PAPERS,
     options.option("--profile", metavar="PROFILE", default="reduced", help="default: reduced"),
@@ -36,8 +34,7 @@ ARGUMENTS = (
     options.option(
         "--badge", type=Path, metavar="FILE", help="write a badge for shields.io (docs/ci.md)"
     ),
-    options.DATA,
-    options.STORE,
+    *options.PLACES,
     options.out("default: none is written"),
     *options.EXECUTION,
 )

@@ -9,13 +9,10 @@ from fedrepro.commands._judged import default_folder, folder_of_all, judged, sho
 
 HELP = "judge and render what is stored, without training; several papers make one report"
 EXAMPLE = "fedrepro report cpcfl mfcl --out results/reports/two-papers"
-
-
 ARGUMENTS = (
     *options.PAPERS,
     *options.CELLS,
-    options.DATA,
-    options.STORE,
+    *options.PLACES,
     options.out("default: results/reports/PAPER-PROFILE, of several papers all-PROFILE"),
     options.flag(
         "--stale",

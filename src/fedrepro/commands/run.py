@@ -14,14 +14,11 @@ from fedrepro.commands._judged import default_folder, judged, show, store_at, tr
 
 HELP = "train what is missing, judge every cell and write the report"
 EXAMPLE = "fedrepro run cpcfl --tables 3 --rows 'CP-CFL|*'"
-
-
 ARGUMENTS = (
     *options.PAPER,
     options.option("others", nargs="*", help=argparse.SUPPRESS),
     *options.CELLS,
-    options.DATA,
-    options.STORE,
+    *options.PLACES,
     options.out(),
     *options.EXECUTION,
     options.flag(

@@ -9,8 +9,6 @@ HELP = "say what every method of a paper is run with, and where from each settin
 EXAMPLE = "fedrepro settings mfcl"
 ALIASES = ("baselines",)
 """The older name of this command."""
-
-
 ARGUMENTS = options.PAPERS
 
 

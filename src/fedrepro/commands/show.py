@@ -16,8 +16,6 @@ from fedrepro.commands._terminal import paint, print_json
 HELP = "show a table: printed beside reproduced, with verdict and the command that runs it again"
 EXAMPLE = "fedrepro show cpcfl 3 --rows 'CP-CFL|*'"
 _FORMATS = ("text", "csv", "latex", "markdown", "svg", "png", "pdf")
-
-
 ARGUMENTS = (
     *options.PAPER,
     options.option("table", metavar="TABLE", help="table or figure, for example 3 or figure-4"),

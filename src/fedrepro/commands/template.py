@@ -7,8 +7,6 @@ from fedrepro.commands import _options as options
 
 HELP = "print an empty CSV file for results of your own, which fedrepro judge reads"
 EXAMPLE = "fedrepro template cpcfl --tables 11"
-
-
 ARGUMENTS = (
     *options.PAPER,
     options.tables(),
