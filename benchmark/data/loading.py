@@ -16,7 +16,7 @@ from ...methods.registry import UnknownNameError, class_in, names_in
 from ...methods.seeds import Seeds
 from ..errors import DataError
 from .base import DataSet, Part, Stored, data_folder
-from .cache import key_of, remembered, stamp
+from .fetch import once
 from .images import prepare
 from .selection import SHARES, share, subset
 
@@ -102,7 +102,7 @@ def load(
         raise DataError(f"{name} cannot be read ({error})") from error
     labels = None if part == "unlabeled" else stored.labels
     index = _chosen(name, part, len(stored.images), labels, images)
-    checksum = _checksum(stored, labels is not None, index, folder)
+    checksum = _checksum(stored, labels is not None, index)
     images_used = prepare(stored.images, index, image_size, channels)
     portion = ImageSet(images_used, labels if labels is None or index is None else labels[index])
     return Loaded(portion, data.n_classes, checksum, stored.is_release, stored.note, stored.source)
@@ -121,7 +121,7 @@ def _chosen(
     return some if index is None else index[some]
 
 
-def _checksum(stored: Stored, labelled: bool, index: Tensor | None, folder: Path) -> str:
+def _checksum(stored: Stored, labelled: bool, index: Tensor | None) -> str:
     def compute() -> str:
         digest = hashlib.sha256()
         for first in range(0, len(stored.images), _CHUNK):
@@ -130,11 +130,8 @@ def _checksum(stored: Stored, labelled: bool, index: Tensor | None, folder: Path
             digest.update(stored.labels.contiguous().numpy().tobytes())
         return digest.hexdigest()
 
-    if stored.files:
-        key = key_of("sha256", labelled, *(s for path in stored.files for s in stamp(path)))
-        whole = remembered(folder, key, compute)
-    else:
-        whole = compute()
+    is_mapped = bool(stored.files)
+    whole = once(f"sha256 {labelled}", stored.files, compute) if is_mapped else compute()
     if index is None:
         return whole
     return hashlib.sha256(bytes.fromhex(whole) + index.contiguous().numpy().tobytes()).hexdigest()
