@@ -6,13 +6,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.judging.comparison import (
-    Movement,
-    Recorded,
-    compare,
-    read_reports,
-    recorded,
-)
+from fedrepro.benchmark.judging.baseline import Recorded, read_reports, recorded
+from fedrepro.benchmark.judging.comparison import Movement, compare
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.commands import _options as options
 from fedrepro.commands._judged import judged, store_at
