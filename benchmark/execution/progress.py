@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Task, TaskID, TextColumn
 from rich.progress import Progress as Bars
 
-from ..planning.summary import duration
+from ..planning.estimate import duration
 
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 1.0, 10.0
 """Between lines; each pause is twice the one before, so that the first seconds are not silent."""

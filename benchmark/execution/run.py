@@ -16,10 +16,10 @@ from pathlib import Path
 import torch
 
 from ...methods.nn.precision import refusal, warning
+from ..config import Trial
 from ..errors import FedreproError, StoreError
-from ..planning.estimate import TrialTimes
+from ..planning.estimate import TrialTimes, duration
 from ..planning.plan import Plan
-from ..planning.summary import Trial, duration
 from ..store import fingerprint
 from ..store.folder import saved_at, trial_name
 from ..store.store import Store

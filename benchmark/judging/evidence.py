@@ -8,7 +8,7 @@ from functools import cached_property
 
 from ...methods.outcome import Arrays
 from ..claims.nodes import CellKey, key_of
-from ..config import RunConfig
+from ..config import RunConfig, chain
 from ..metrics import outside
 from ..planning.plan import Plan, PlannedCell
 from ..planning.resolve import Resolved
@@ -16,7 +16,7 @@ from ..results import Departure
 from ..stats.samples import Sample, describe
 from ..store.record import TrialRecord
 from .copies import Copies, find_copies
-from .trials import NOT_STORED, Finished, Missing, Trials, chain
+from .trials import NOT_STORED, Finished, Missing, Trials
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ from ..claims.judged import judged as judge_claim
 from ..claims.nodes import CellKey, Elementary, key_of
 from ..config import RunConfig
 from ..metrics import within_bounds
-from ..planning.looks_reached import as_far_as_reached
 from ..planning.plan import Plan, PlannedCell
 from ..results import (
     AuditFinding,
@@ -72,7 +71,7 @@ def judge(
         found = trials.get((run.key, seed))
         return found is not None and (isinstance(found, Finished) or found.failed)
 
-    shown = as_far_as_reached(plan, was_tried)
+    shown = plan.as_far_as_reached(was_tried)
     others = {name: Evidence(one, trials) for name, one in read_otherwise(shown).items()}
     return judge_evidence(
         Evidence(shown, trials), others, command=command, wall_s=wall_s, audit=audit

@@ -13,8 +13,7 @@ from ..spec import authors, names, settings
 from ..spec.lines import Path
 from ..spec.model import AS_PUBLISHED, Cell, DrawnRun, Paper, Table
 from ..spec.problems import Problem, Reporter, in_order
-from .configs import UnresolvedError
-from .resolve import ENDS, MEASUREMENTS, Resolver
+from .resolve import ENDS, MEASUREMENTS, Resolver, UnresolvedError
 
 
 def check(

@@ -26,8 +26,8 @@ from fedrepro.benchmark.spec.problems import InvalidSpecError, Problem
 from fedrepro.benchmark.spec.settings import FIXED, PRECISION
 
 if TYPE_CHECKING:
+    from fedrepro.benchmark.planning.estimate import TrialTimes
     from fedrepro.benchmark.planning.plan import Plan
-    from fedrepro.benchmark.planning.summary import TimeEstimator
     from fedrepro.benchmark.store.store import Store
 
 Argument = Callable[[argparse._ActionsContainer], object]
@@ -379,14 +379,13 @@ def _is_stored(
     return any(run.key in stored for run in runs if run.stage != "costs")
 
 
-def estimator_for(given: argparse.Namespace, store: "Store") -> "TimeEstimator":
+def estimator_for(given: argparse.Namespace, store: "Store") -> "TrialTimes":
     """Learns from what is stored; asked for only if a trial is missing, or estimates are shown."""
     from fedrepro.benchmark.execution.executors.base import ExecutorOptions
     from fedrepro.benchmark.execution.executors.local import LocalExecutor
     from fedrepro.benchmark.planning.estimate import TrialTimes
-    from fedrepro.benchmark.planning.summary import TimeEstimator
     from fedrepro.benchmark.training.training import device_name
 
     here = LocalExecutor(ExecutorOptions(None, given.device, given.jobs))
     name = device_name(here.device)
-    return TimeEstimator(TrialTimes(name, store.records()), name, here.slots)
+    return TrialTimes(name, store.records(), workers=here.slots)

@@ -11,7 +11,9 @@ from fedrepro.commands import _options as options
 from fedrepro.commands._terminal import print_json
 
 if TYPE_CHECKING:
-    from fedrepro.benchmark.planning.summary import Summary, TimeEstimator, Trial
+    from fedrepro.benchmark.config import Trial
+    from fedrepro.benchmark.planning.estimate import TrialTimes
+    from fedrepro.benchmark.planning.summary import Summary
 
 HELP = "say how many unique runs a profile needs, how many cells share them, and the time"
 EXAMPLE = "fedrepro plan cpcfl --profile paper --device cuda --jobs 1"
@@ -33,7 +35,7 @@ ARGUMENTS = (
 
 def execute(given: argparse.Namespace) -> int:
     """Prints the plan, of several papers a line each and all of it; 3 if it holds no run."""
-    from fedrepro.benchmark.planning.summary import summarize
+    from fedrepro.benchmark.planning.summary import Summary
 
     alone = len(given.papers) == 1
     if not alone:
@@ -48,11 +50,11 @@ def execute(given: argparse.Namespace) -> int:
         if given.measure:
             _measure(plan, store, estimator(), given)
             estimator.cache_clear()
-        summary = summarize(plan, store, estimator)
+        summary = Summary(plan, store, estimator)
         size.update(papers=1, cells=len(summary.plan.cells), trials=summary.trials)
         missing.update(dict.fromkeys(summary.missing))
         if given.json:
-            plain.append(summary.as_plain(estimator().of_one))
+            plain.append(summary.as_plain())
         else:
             _print(summary, given, alone)
     if given.json:
@@ -65,18 +67,17 @@ def execute(given: argparse.Namespace) -> int:
     return 0 if size["trials"] else 3
 
 
-def _measure(plan: Plan, store: Store, known: "TimeEstimator", given: argparse.Namespace) -> None:
+def _measure(plan: Plan, store: Store, known: "TrialTimes", given: argparse.Namespace) -> None:
     """Trains what shows how long the missing trials of a plan take."""
+    from fedrepro.benchmark.config import chain
     from fedrepro.benchmark.execution.data_availability import DataAvailability
     from fedrepro.benchmark.execution.progress import Progress
     from fedrepro.benchmark.execution.run import execute
-    from fedrepro.benchmark.judging.trials import chain
-    from fedrepro.benchmark.planning.measuring import to_measure
 
     data = DataAvailability(given.data_dir, given.download)
     missing = dict.fromkeys(run for run, seed in plan.trials_to_run() if not store.find(run, seed))
     runs = [run for run in missing if not any(map(data.problem, chain(run)))]
-    trials = to_measure(runs, known.of_one)
+    trials = known.to_measure(runs)
     execute(plan, store, trials=trials, progress=Progress(), **options.execution(given))
 
 
