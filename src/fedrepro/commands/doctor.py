@@ -85,8 +85,8 @@ def _data(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
 
 def _runnable(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
     """By paper and profile, how many runs have their data, and the data of what they start from."""
+    from fedrepro.benchmark.config import chain
     from fedrepro.benchmark.execution.data_availability import DataAvailability
-    from fedrepro.benchmark.judging.trials import chain
 
     available = DataAvailability(given.data_dir, download=False)
     for paper in load_papers(options.specs(given)):
