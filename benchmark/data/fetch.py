@@ -9,8 +9,8 @@ import sys
 import tarfile
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -48,14 +48,14 @@ class Archive:
     """A released file at an HTTPS address, of `size` bytes, with the MD5 of what is sent.
 
     path: where the file itself goes, relative to the data folder; None for a tar archive that is
-    unpacked and deleted. members: what is unpacked, by name in the archive, and where to.
+    unpacked and deleted. members: the files in it that are unpacked, to the same places there.
     """
 
     url: str
     size: int
     md5: str
     path: str | None = None
-    members: Mapping[str, str] = field(default_factory=dict)
+    members: tuple[str, ...] = ()
 
 
 def fetch(archives: Sequence[Archive], folder: Path) -> None:
@@ -130,12 +130,13 @@ def unpack(packed: Path, archive: Archive, folder: Path) -> None:
 
     Raises `DataError` if the archive lacks one.
     """
-    left = dict(archive.members)
+    left = set(archive.members)
     with tarfile.open(packed, "r:*") as tar:
         for member in tar:
             source = tar.extractfile(member) if member.isfile() and member.name in left else None
             if source is not None:
-                with source, replacing(folder / left.pop(member.name)) as file:
+                with source, replacing(folder / member.name) as file:
                     shutil.copyfileobj(source, file)
+                left.remove(member.name)
     if left:
-        raise DataError(f"{archive.url} does not hold {next(iter(left))}")
+        raise DataError(f"{archive.url} does not hold {min(left)}")

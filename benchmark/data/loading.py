@@ -27,14 +27,10 @@ PARTS = ("train", *SHARES, "test", "unlabeled")
 
 @dataclass(frozen=True)
 class Loaded:
-    """A part of a data set as a run uses it.
+    """A part of a data set as a run uses it; is_release, note and source as in `Stored`.
 
-    n_classes: 0 where the set has no labels.
-    checksum: SHA-256 over images and labels of the part at its original size; of a selection (a
-    half, a subset), over that and the chosen positions.
-    is_release: whether every file is known to be the release's.
-    note: what a reader must know.
-    source: where the images came from.
+    n_classes: 0 where the set has no labels. checksum: SHA-256 over images and labels of the part
+    at its original size; of a selection (a half, a subset), over that and the chosen positions.
     """
 
     portion: ImageSet
@@ -80,11 +76,10 @@ def load(
 
     part: `train`, `test`, `unlabeled` (the training images without labels where the set has no
     unlabelled ones), `train-a` or `train-b` (fixed disjoint halves of the training images),
-    `train-70` or `train-30` (seven tenths of them, and the rest).
-    image_size, channels: what images are brought to; None leaves them as they are.
-    data_dir: the folder of all sets; None for FEDREPRO_DATA, else `data`.
-    images: how many are taken, at random but always the same, in the proportions of the classes.
-    download: fetches the release if it is missing.
+    `train-70` or `train-30` (seven tenths of them, and the rest). image_size, channels: what images
+    are brought to; None leaves them as they are. data_dir: as in `data_folder`. images: how many
+    are taken, at random but always the same, in the proportions of the classes. download: fetches
+    the release if it is missing.
 
     Raises `UnknownNameError` for an unknown set and `DataError` for an unknown part and for data
     that are missing, damaged or fewer than `images`.

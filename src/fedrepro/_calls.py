@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.external.mapping import read_files
+from fedrepro.benchmark.external.exports import read_files
 from fedrepro.benchmark.external.rows import Row, from_records
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.results import ProtocolScale

@@ -44,7 +44,7 @@ class Stl10(ReleasedSet):
             "https://cs.stanford.edu/~acoates/stl10/stl10_binary.tar.gz",
             2_640_397_119,
             "91f7769df0f17e558f3565bffb0c7dfb",
-            members={f"{_FOLDER}/{name}": f"{_FOLDER}/{name}" for name in _MD5},
+            members=tuple(f"{_FOLDER}/{name}" for name in _MD5),
         ),
     )
 

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from fedrepro.benchmark.external.mapping import read_files
+from fedrepro.benchmark.external.exports import read_files
 from fedrepro.benchmark.store.files import path_segment
 from fedrepro.commands import _options as options
 from fedrepro.commands._judged import REPORTS, command_line, show

@@ -2,7 +2,7 @@
 
 import argparse
 
-from fedrepro.benchmark.external.template import template
+from fedrepro.benchmark.external.binding import template
 from fedrepro.commands import _options as options
 
 HELP = "print an empty CSV file for results of your own, which fedrepro judge reads"
