@@ -12,8 +12,8 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ..claims.answer import is_trained
 from ..claims.bind_cells import bind
+from ..claims.contrasts import is_trained
 from ..claims.nodes import CellKey, Elementary, key_of
 from ..config import RunConfig, Trial, with_starts
 from ..judging.judge import judge

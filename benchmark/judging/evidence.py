@@ -13,7 +13,7 @@ from ..metrics import outside
 from ..planning.plan import Plan, PlannedCell
 from ..planning.resolve import Resolved
 from ..results import Departure
-from ..stats.samples import Sample, describe
+from ..stats.intervals import Sample, describe
 from ..store.record import TrialRecord
 from .copies import Copies, find_copies
 from .trials import NOT_STORED, Finished, Missing, Trials

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..spec.model import Cell
+from ..stats.intervals import tie
 from ..stats.pattern import Pattern
-from ..stats.samples import tie
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 from ...claims.bind_cells import bind
 from ...claims.nodes import Elementary
-from ...claims.printed import support, support_one
-from ...results import SupportWord
+from ...claims.printed import SupportWord, support, support_one
 from ...spec.model import Claim, Paper, Table
 from ..expressions import approximate, arithmetic_of, cells_of, published_of
 from ..findings import Finding, Status, finding
