@@ -105,7 +105,7 @@ def run(
     """
     from rich.console import Console
 
-    from fedrepro.benchmark.execution.progress import Progress
+    from fedrepro.benchmark.execution.display import Display
     from fedrepro.benchmark.execution.run import execute
     from fedrepro.benchmark.judging.trials import load_trials
 
@@ -118,7 +118,7 @@ def run(
         device=device,
         jobs=jobs,
         download=download,
-        progress=Progress() if progress else Progress(Console(quiet=True)),
+        progress=Display() if progress else Display(Console(quiet=True)),
     )
     wall_s = time.perf_counter() - clock
     return _judged(chosen, load_trials(chosen, kept, done.not_run), "run", wall_s)

@@ -13,8 +13,7 @@ import pytest
 from rich.console import Console
 
 from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.execution.jobs import Job, Queue
-from fedrepro.benchmark.execution.progress import Progress
+from fedrepro.benchmark.execution.display import Display
 from fedrepro.benchmark.execution.run import Execution, execute
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.spec.model import Claim, Paper
@@ -82,7 +81,7 @@ def test_a_budget_that_is_no_time_is_refused(
 
 
 def carry_out(plan: Plan, store: Store, **more: Any) -> Execution:
-    quiet = Progress(Console(file=io.StringIO()))
+    quiet = Display(Console(file=io.StringIO()))
     return execute(plan, store, device="cpu", jobs=0, progress=quiet, **more)
 
 
@@ -100,13 +99,6 @@ def test_trials_that_are_named_are_trained_alone_and_in_their_order(
     monkeypatch.setattr(Store, "save", noting)
     assert carry_out(plan, store, trials=named).trained == 2
     assert saved == named
-
-
-def test_a_queue_goes_by_rank_before_weight(paper: Paper) -> None:
-    run, *_ = make_plan(paper, "smoke").runs
-    jobs = [Job(run, 0, weight=9, rank=2), Job(run, 1, weight=1, rank=1), Job(run, 2, rank=1)]
-    queue = Queue(jobs)
-    assert [queue.next() for _ in range(4)] == [jobs[1], jobs[2], jobs[0], None]
 
 
 def test_the_plan_names_the_looks_and_trials_between_two_wait_for_the_next(

@@ -59,12 +59,12 @@ def judged(
 
 def trained(plan: Plan, store: Store, given: argparse.Namespace) -> Mapping[str, str]:
     """Trains what the store lacks; by run key, why a run was not tried."""
-    from fedrepro.benchmark.execution.progress import Progress
+    from fedrepro.benchmark.execution.display import Display
     from fedrepro.benchmark.execution.run import execute
 
     how = options.execution(given)
     how["budget"] = getattr(given, "budget", None)  # `multiverse` has none
-    execution = execute(plan, store, download=given.download, progress=Progress(), **how)
+    execution = execute(plan, store, download=given.download, progress=Display(), **how)
     print(execution.summary, file=sys.stderr)
     return execution.not_run
 

@@ -71,14 +71,14 @@ def _measure(plan: Plan, store: Store, known: "TrialTimes", given: argparse.Name
     """Trains what shows how long the missing trials of a plan take."""
     from fedrepro.benchmark.config import chain
     from fedrepro.benchmark.execution.data_availability import DataAvailability
-    from fedrepro.benchmark.execution.progress import Progress
+    from fedrepro.benchmark.execution.display import Display
     from fedrepro.benchmark.execution.run import execute
 
     data = DataAvailability(given.data_dir, given.download)
     missing = dict.fromkeys(run for run, seed in plan.trials_to_run() if not store.find(run, seed))
     runs = [run for run in missing if not any(map(data.problem, chain(run)))]
     trials = known.to_measure(runs)
-    execute(plan, store, trials=trials, progress=Progress(), **options.execution(given))
+    execute(plan, store, trials=trials, progress=Display(), **options.execution(given))
 
 
 def _print(summary: "Summary", given: argparse.Namespace, alone: bool) -> None:

@@ -69,7 +69,7 @@ def _trained_until_decided(
     With `--dry-run` it only prints what the first step would train.
     """
     from fedrepro.benchmark.execution import run
-    from fedrepro.benchmark.execution.progress import Progress
+    from fedrepro.benchmark.execution.display import Display
     from fedrepro.benchmark.execution.until_decided import steps, train_until_decided
     from fedrepro.benchmark.judging.trials import Finished, find_trial
 
@@ -84,7 +84,7 @@ def _trained_until_decided(
         print("\n".join(run.rehearse(plan, store, trials=next(lacking, ()), **how)))
         return {}
     budget = math.inf if given.budget is None else given.budget
-    progress = Progress()
+    progress = Display()
     done = train_until_decided(
         plan,
         store,
