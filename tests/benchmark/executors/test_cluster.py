@@ -114,7 +114,7 @@ class Heard(Dispatch):
     ("broken", "said"),
     [
         ('python = "/nowhere/python"\n', "workers of the cluster do not start: .*nowhere/python"),
-        ('start_s = 1\n[options]\nworker_init = "exit 0"\n', "no node came within 1 s .*logs in"),
+        ('start_s = 1\n[options]\nworker_init = "exit 0"\n', "no node came|failed to register"),
     ],
 )
 def test_a_cluster_that_does_not_start_says_so_and_ends(
