@@ -7,7 +7,7 @@ module that is loaded already and belongs to a named package; neither its constr
 
 A tensor comes back with its strides: kernels choose their way, and the order of their sums, by
 them.
-Evidence: `tests/methods/test_checkpoint_tree.py`.
+Evidence: `tests/methods/test_checkpoints.py`.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 """Reports on disk: every format is made aside, and then all of them take their places."""
 
+from __future__ import annotations
+
 import dataclasses
 import importlib
 import re

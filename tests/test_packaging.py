@@ -255,7 +255,7 @@ def test_the_tests_run_from_an_sdist(sdist: Path, scripts: Path) -> None:
     some = [
         "tests/test_house.py",
         "tests/benchmark/test_printed.py",
-        "tests/methods/test_sinkhorn.py",
+        "tests/methods/test_clusters.py",
     ]
     told = run([scripts / "python", "-m", "pytest", "-q", "-p", "no:cacheprovider", *some], sdist)
     assert " passed" in told

@@ -38,8 +38,10 @@ _SHOWN = 60
 class Row:
     """One result: of which cell and seed, and where it stands.
 
-    place: file and line, for errors. row, column: parts of a label joined by `|`. unit: `fraction`
-    or `%` where it is not the table's own. metric, round: what the value is said to be.
+    place: file and line, for errors.
+    row, column: parts of a label joined by `|`.
+    unit: `fraction` or `%` where it is not the table's own.
+    metric, round: what the value is said to be; None where nothing is said.
     """
 
     place: str
@@ -67,8 +69,9 @@ def read_rows(file: Path, paper: str | None = None) -> list[Row]:
         return from_records(_json_lines(text, name), paper)
     header, body = csv_lines(text, name)
     lower = [column.lower() for column in header]
-    records = ((place, dict(zip(lower, line, strict=True))) for place, line in body)
-    return from_records(records, paper)
+    return from_records(
+        ((place, dict(zip(lower, line, strict=True))) for place, line in body), paper
+    )
 
 
 def from_records(
@@ -122,16 +125,9 @@ def csv_lines(text: str, name: str) -> tuple[list[str], Iterator[tuple[str, list
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
 
     def lines() -> Iterator[tuple[str, list[str]]]:
-        width = 0
         try:
             for line in reader:
-                place = f"{name}:{reader.line_num}"
-                parts = [part.strip() for part in line]
-                width = width or len(parts)
-                if any(parts) and len(parts) != width:
-                    said = f"has {len(parts)} fields, and the header names {width}"
-                    raise FedreproError(f"{place}: {said}")
-                yield place, parts
+                yield f"{name}:{reader.line_num}", [part.strip() for part in line]
         except csv.Error as error:
             raise FedreproError(f"{name}:{reader.line_num}: is no CSV: {error}") from None
 
@@ -139,10 +135,20 @@ def csv_lines(text: str, name: str) -> tuple[list[str], Iterator[tuple[str, list
     _, header = next(read, ("", []))
     if not any(header):
         raise FedreproError(f"{name}: holds nothing; its first line must name the columns")
-    twice = next((one for one in header if header.count(one) > 1), None)
-    if twice is not None:
+    if len(set(header)) < len(header):
+        twice = next(one for one in header if header.count(one) > 1)
         raise FedreproError(f"{name}:1: column '{shown(twice)}' is there twice")
-    return header, ((place, line) for place, line in read if any(line))
+
+    def body() -> Iterator[tuple[str, list[str]]]:
+        for place, line in read:
+            if any(line) and len(line) != len(header):
+                raise FedreproError(
+                    f"{place}: has {len(line)} fields, and the header names {len(header)}"
+                )
+            if any(line):
+                yield place, line
+
+    return header, body()
 
 
 def name_of(file: Path) -> str:

@@ -23,6 +23,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from .intervals import TIE
+
 Floats = NDArray[np.float64]
 T = TypeVar("T")
 MOST_ROWS = 8
@@ -45,7 +47,6 @@ class Pattern:
         rows: labels.
         columns: labels.
         methods: the method behind each row, None where it is not known.
-        tie: the difference up to which two trials are equal.
     """
 
     printed: Floats
@@ -54,7 +55,6 @@ class Pattern:
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     methods: tuple[str | None, ...]
-    tie: float = 0.0
 
     @property
     def n(self) -> int:
@@ -79,7 +79,6 @@ class Pattern:
             kept(self.rows, 0),
             kept(self.columns, 1),
             kept(self.methods, 0),
-            self.tie,
         )
 
 
@@ -162,7 +161,7 @@ def orderings(pattern: Pattern, beyond: float = 0.0) -> Floats:
         with np.errstate(invalid="ignore"):
             clear = (np.abs(apart) > rounding) & (np.abs(apart) > beyond)
         ours = (trials[a] - trials[b])[clear] * np.sign(apart[clear])[:, None]
-        found.append(np.where(np.abs(ours) <= pattern.tie, 0.5, (ours > 0).astype(float)))
+        found.append(np.where(np.abs(ours) <= TIE, 0.5, (ours > 0).astype(float)))
     return np.concatenate(found)
 
 
@@ -182,23 +181,30 @@ def reliability(pattern: Pattern, printed_variance: float | None) -> float:
     return max(0.0, 1.0 - float((known.sum() - columns) * variance / (x * x).sum()))
 
 
-def left_out(pattern: Pattern) -> dict[str, Floats | None]:
-    """Retention without each row, each column and all rows of each method, by what is left out.
+def left_out(pattern: Pattern) -> dict[str, float]:
+    """Mean retention without each row, each column and all rows of each method, by what is left.
 
-    None where the print does not differ without it. Parts whose absence leaves nothing to compare
-    are not among them.
+    Parts whose absence leaves nothing to compare are not among them.
     """
+    slopes = {label: retention(rest) for label, rest in _without_each(pattern)}
+    return {label: float(one.mean()) for label, one in slopes.items() if one is not None}
+
+
+def sole(pattern: Pattern) -> list[str]:
+    """Methods, rows and columns without which the printed values do not differ."""
+    return [label for label, rest in _without_each(pattern) if retention(rest) is None]
+
+
+def _without_each(pattern: Pattern) -> Iterator[tuple[str, Pattern]]:
     parts = [(f"row {label}", 0, [r]) for r, label in enumerate(pattern.rows)]
     parts += [(f"column {label}", 1, [c]) for c, label in enumerate(pattern.columns)]
     parts += [
         (f"method {name}", 0, [r for r, one in enumerate(pattern.methods) if one == name])
         for name in dict.fromkeys(pattern.methods)
     ]
-    return {
-        label: retention(pattern.without(axis, which))
-        for label, axis, which in parts
-        if pattern.printed.shape[axis] - len(which) > 1 - axis
-    }
+    for label, axis, which in parts:
+        if pattern.printed.shape[axis] - len(which) > 1 - axis:
+            yield label, pattern.without(axis, which)
 
 
 def distinct_rows(pattern: Pattern) -> int:

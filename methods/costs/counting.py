@@ -7,7 +7,7 @@ and its messages, torch's operators (flops, forward and backward) and what autog
 of a step, since a contrastive loss compares all with all; it is checked on a further size.
 Views are the images unchanged: drawing them costs no network's flops. Of clients that receive
 equally many bytes one takes part alone.
-Evidence: `tests/methods/test_counting.py`.
+Evidence: `tests/methods/test_costs.py`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a piece of training computes and holds, recorded while hardly anything is computed.
 
 Convolutions and matrix products put out zeros of the right shape; everything else happens.
-Evidence: `tests/methods/test_counting.py`.
+Evidence: `tests/methods/test_costs.py`.
 """
 
 from __future__ import annotations

@@ -145,7 +145,7 @@ def labelled(own: Tensor, labels: Tensor, share: float, generator: torch.Generat
     """`share` of the images of each class in `own`, at least one of each; int64, rising.
 
     own: int64, indices of images; labels: int64, classes of all images. Shares are rounded. The
-    same generator gives nested sets for growing shares (`tests/methods/test_labels.py`).
+    same generator gives nested sets for growing shares (`tests/methods/test_states.py`).
     """
     chosen = []
     classes = labels[own]

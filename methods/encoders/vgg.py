@@ -8,7 +8,7 @@ has no dropout.
 Unstated in MFCL: the dense layers for 32 x 32 images. 138 million weights are those of the ImageNet
 network (138,365,992), of which the convolutions hold 14.7 million.
 Tensor names are torchvision's behind `encoder.`, so that its weights can be copied over.
-Evidence: `tests/methods/test_vgg.py` compares outputs, names and shapes with torchvision.
+Evidence: `tests/methods/test_encoders.py` compares outputs, names and shapes with torchvision.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Refuses a method whose steps cannot be called as the loop and its base classes call them.
 
-Evidence: `tests/methods/test_signatures.py`.
+Evidence: `tests/methods/test_conformance.py`.
 """
 
 from __future__ import annotations

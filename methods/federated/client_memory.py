@@ -1,6 +1,6 @@
 """What clients keep between rounds: a momentum encoder, a control variate, a bank of features.
 
-Evidence: `tests/methods/test_client_memory.py`.
+Evidence: `tests/methods/test_states.py`.
 """
 
 from __future__ import annotations

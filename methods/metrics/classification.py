@@ -27,8 +27,7 @@ n_b), and one against the rest the sum of wins over b, over n_a (n - n_a).
 Clients that share their predictions (one global model, one test set) are counted once, with their
 number as a weight, so a hundred of them need the memory and time of one.
 
-Evidence: `tests/methods/test_classification.py` and `tests/methods/test_ranking.py` (scikit-learn,
-plain pair counting, examples by hand).
+Evidence: `tests/methods/test_classification.py` (scikit-learn, counting pairs, by hand).
 """
 
 from __future__ import annotations

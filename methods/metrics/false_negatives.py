@@ -3,7 +3,7 @@
 Paper: FCL, Section 4.1, Eqs. 4 and 5 (once called FP ratio there). The text assumes clients of
 m equally frequent classes; `expected_ratio` holds for any distribution and is Eq. 4 (with local
 negatives) or Eq. 5 (without) in that case.
-Evidence: `tests/methods/test_false_negatives.py` against a literal transcription of Eqs. 4 and 5,
+Evidence: `tests/methods/test_metrics.py` against a literal transcription of Eqs. 4 and 5,
 the closed form 1 / (m |C|) for disjoint classes, and counting.
 """
 

@@ -4,7 +4,7 @@ Where a convolution puts out one pixel, most of a kernel may lie on padding: of 
 single pixel, eight. Weights there have no gradient, so clients whose optimiser moves every number
 by its own gradients alone can train without them. In the network of four convolutions that CP-CFL's
 reduced profile trains on 8x8 images they are nearly two thirds of all weights.
-Evidence: `tests/methods/test_reached.py` (training with and without them).
+Evidence: `tests/methods/test_probing.py` (training with and without them).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ Departures: one clustering instead of three; images are clustered by fresh featu
 network in evaluation mode, not by those that the last epoch left; two views, no smaller crops.
 A spec cannot choose it by name: the method that trains it has to cluster the images
 (`methods.federated.self_supervised.feddc`).
-Evidence: `tests/methods/test_feddc.py`.
+Evidence: `tests/methods/test_fedca.py`.
 """
 
 from __future__ import annotations

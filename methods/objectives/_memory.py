@@ -5,7 +5,7 @@ exist yet (as in the code of He et al. 2020) would stay for whole rounds where c
 images. Entries stand newest first, so the size need not be a multiple of the batch.
 A copy of encoder and projector (BYOL's target, MoCo's key network) has the names of the weights
 that it follows, so one network reads both states.
-Evidence: `tests/methods/test_moco.py` (order and size against Python's deque).
+Evidence: `tests/methods/test_objectives_with_memory.py` (order and size against Python's deque).
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ Departure: the paper's encoder includes BYOL's projector; the head reads the out
 encoder proper, as in contrastive clustering (Li et al. 2021) and in C+C. As many clusters as
 classes.
 Unstated: the cluster head's hidden width (as wide as the encoder's output).
-Evidence: `tests/methods/test_deep_clustering.py`.
+Evidence: `tests/methods/test_clustering_objectives.py`.
 """
 
 from __future__ import annotations

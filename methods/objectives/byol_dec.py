@@ -5,7 +5,7 @@ around trained centres, drawn to their own sharpened target distribution
 (`methods.objectives._soft_clusters`).
 Unstated: centres begin at random here; the federated methods set them by K-means before the first
 round. As many centres as classes.
-Evidence: `tests/methods/test_deep_clustering.py`.
+Evidence: `tests/methods/test_clustering_objectives.py`.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Paper: fedrlc, Eqs. 6 and 13 (C+C), after Li et al. 2021: a second head on the e
 gives soft labels, whose columns are contrasted (`methods.objectives._soft_clusters`). Temperatures:
 Section VII-C. As many clusters as classes.
 Unstated: the cluster head's hidden width (as wide as the encoder's output, Li et al.).
-Evidence: `tests/methods/test_deep_clustering.py`.
+Evidence: `tests/methods/test_clustering_objectives.py`.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ Readings: online representations are the predictor's output and target ones the 
 as in Section III-A, so that both lie in the space in which the centres are trained.
 Unstated: centres begin at random here; `methods.federated.self_supervised.fedrlc` sets them by
 K-means before the first round. As many centres as classes.
-Evidence: `tests/methods/test_deep_clustering.py`.
+Evidence: `tests/methods/test_clustering_objectives.py`.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ slowly moving copy of the network: θ_k ← m θ_k + (1 - m) θ_q.
 Departures: the queue starts empty (`_memory`). Shuffled batch normalisation is left out: it stops a
 device from recognising the images of its own sub-batch, and batches are not divided here. Running
 statistics of the copy move with its own batches, as in the code of He et al.
-Evidence: `tests/methods/test_moco.py` against a plain loop over Eq. 1, a deque and lightly.
+Evidence: `tests/methods/test_objectives_with_memory.py` (a plain loop over Eq. 1, a deque).
 """
 
 from __future__ import annotations

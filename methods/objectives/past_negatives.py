@@ -10,7 +10,7 @@ the denominator, and both directions are averaged. It has no value for an empty 
 without a negative repels all others instead. In the first steps soft labels are nearly uniform and
 every pool is empty: without repulsion the encoders of digits collapsed.
 Unstated: the past model is in evaluation mode, and labels the very views of the current step.
-Evidence: `tests/methods/test_past_negatives.py` (plain loops, a constructed batch).
+Evidence: `tests/methods/test_clustering_objectives.py` (plain loops, a constructed batch).
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Paper: Gidaris et al. 2018, Eqs. 1 and 2: all four rotations of an image are cla
 losses averaged.
 Unstated by FCL: the classifier (one dense layer on the representation) and the views (one augmented
 view of each image, turned afterwards).
-Evidence: `tests/methods/test_rotation.py` against numpy's `rot90` and a plain loop.
+Evidence: `tests/methods/test_objectives_with_memory.py` against numpy's `rot90` and a plain loop.
 """
 
 from __future__ import annotations

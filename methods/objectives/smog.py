@@ -13,7 +13,7 @@ predicted one (views are drawn alike, so their order carries nothing). The copy'
 constant. The last normalisation of the projector learns scale and shift.
 Unstated where clients train it: what becomes of the groups. They are treated like running
 statistics: they travel with the weights and are averaged with them.
-Evidence: `tests/methods/test_smog.py` against plain loops and lightly.
+Evidence: `tests/methods/test_objectives_with_memory.py` against plain loops and lightly.
 """
 
 from __future__ import annotations

@@ -6,8 +6,7 @@ features, by Sinkhorn's algorithm. Prototypes are brought to length one before e
 Departures: two views and no smaller crops. Queues (one for each view) start empty and count as far
 as they are filled, where the authors' code waits for some epochs; prototypes are trained from the
 first step.
-Evidence: `tests/methods/test_swav.py` against a plain loop over Eq. 2 and lightly;
-`tests/methods/test_sinkhorn.py`.
+Evidence: `tests/methods/test_objectives_with_memory.py` (a plain loop over Eq. 2, lightly).
 """
 
 from __future__ import annotations

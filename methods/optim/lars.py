@@ -3,7 +3,7 @@
 Papers: You et al. 2017, "Large batch training of convolutional networks"; Chen et al. 2020 (SimCLR,
 Appendix B), from whom the settings are: momentum 0.9, weight decay 1e-6, trust coefficient 0.001,
 no adaptation and no decay for biases and normalisations. MFCL trains its second server by it.
-Evidence: `tests/methods/test_lars.py` (the update rule in plain numbers; stacked models alone).
+Evidence: `tests/methods/test_optim.py` (the update rule in plain numbers; stacked models alone).
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ coefficients and takes the server's outputs apart again. MFCL's server trains on
 returns nothing to take apart, so here the mixing alone remains: an image's representation is mixed
 with that of another image of the same client, the partner and the coefficient being the same for
 both views, so that two mixed views are still views of one thing.
-Evidence: `tests/methods/test_datamix.py`.
+Evidence: `tests/methods/test_privacy.py`.
 """
 
 from __future__ import annotations

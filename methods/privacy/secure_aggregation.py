@@ -6,7 +6,7 @@ clients agrees on a mask that one adds and the other subtracts. Weights are whol
 rounding to steps of 2^-44.
 Departures: the pairs' masks come from the trial's random streams, not from a key exchange; clients
 that drop out between masking and the sum are not dealt with.
-Evidence: `tests/methods/test_secure_aggregation.py`.
+Evidence: `tests/methods/test_privacy.py`.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ for single training from K-means; clustering accuracy, NMI and ARI.
 `methods.clusters.soft_assignment` says which cluster a model means.
 Unstated: K-means clusters the encoder's output, not normalised, into as many clusters as classes,
 the best of ten starts by k-means++.
-Evidence: `tests/methods/test_clustering.py`.
+Evidence: `tests/methods/test_protocols.py`.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ single clients); mfcl, Figure 9 (pixels of one client's images, representations 
 van der Maaten and Hinton 2008, as scikit-learn computes it.
 Unstated: perplexity, start and number of images; perplexity 30, a start from the two principal
 components and at most 500 images are taken.
-Evidence: `tests/methods/test_embedding.py`.
+Evidence: `tests/methods/test_protocols.py`.
 """
 
 from __future__ import annotations

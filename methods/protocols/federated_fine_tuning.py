@@ -5,7 +5,7 @@ its images of each class; encoder and a fresh classifier are trained together by
 Unstated: everything else (see the specs for what was taken); images are not augmented unless
 `augments` says so. The classifier is the one that FedAvg
 would start from in the same trial.
-Evidence: `tests/methods/test_federated_fine_tuning.py` (from an untrained encoder it is FedAvg).
+Evidence: `tests/methods/test_fine_tuning.py` (from an untrained encoder it is FedAvg).
 """
 
 from __future__ import annotations

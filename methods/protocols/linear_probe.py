@@ -6,8 +6,7 @@ Unstated choices: representations are standardised by the training images' mean 
 learning rate serves encoders of any scale (`standardised`; the code of FedEMA, EasyFL's
 `applications/fedssl/linear_evaluation.py`, does not); no augmentation; the rate of the `cosine`
 schedule falls to zero over all epochs, that of `steps` by `gamma` after each of `milestones`.
-Evidence: `tests/methods/test_protocols.py` (against scikit-learn's logistic regression, and labels
-that only a linear map of the representation gives).
+Evidence: `tests/methods/test_fine_tuning.py` (scikit-learn's logistic regression).
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Paper: Calibre, Section V-A: after training, the clients that took part and the 
 the encoder and train a linear head for 10 epochs (SGD, 0.05, batches of 32); accuracies are those
 on each client's own test images.
 Unstated: how heads begin (all alike, at random); representations are used as they are.
-Evidence: `tests/methods/test_personalized_head.py`.
+Evidence: `tests/methods/test_fine_tuning.py`.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ not.
 Unstated: everything else (Table 8 shows pictures and names no procedure). The attacker looks for
 pixels whose representation is the one that it was sent, and takes the mean of both rebuilt views
 for the image; `view_error` and `image_error` say how far it is off, over the steps of the attack.
-Evidence: `tests/methods/test_reconstruction.py`.
+Evidence: `tests/methods/test_protocols.py`.
 """
 
 from __future__ import annotations

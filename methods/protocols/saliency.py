@@ -9,7 +9,7 @@ client's own module of the last round, before the average, in front of the secon
 where the halves come from (test images).
 The metric is ours: the share of the saliency that lies on the half of the class that the client has
 few images of. A network that sees both halves alike has a share near a half.
-Evidence: `tests/methods/test_saliency.py`.
+Evidence: `tests/methods/test_protocols.py`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What clients minimise in a round, and how: the face that methods see of local training.
 
-Evidence: `tests/methods/test_steps.py`.
+Evidence: `tests/methods/test_optim.py`.
 """
 
 from __future__ import annotations

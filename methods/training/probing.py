@@ -4,7 +4,7 @@ Memory: the network runs on torch's `meta` device, which carries shapes only, wh
 what autograd would save for the backward pass. Independence: with batch or twin normalisation the
 output for an image depends on the rest of the batch; with convolutions, dense layers and group
 normalisation it does not. No architecture has to declare either.
-Evidence: `tests/methods/test_memory.py`, `tests/methods/test_independence.py`.
+Evidence: `tests/methods/test_probing.py`.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ clients, ordered by size, are cut into chunks in the cheapest way, where a step 
 images and `STEP` bytes of images more. Measured on one core, Adam, 8x8 to 28x28, two to four
 convolutions: an image costs about 2 µs a KiB of what autograd saves of it, a step of stacked models
 0.6 to 2.2 ms more.
-Evidence: `tests/methods/test_steps.py`, `tests/methods/test_grouping.py` (every way of cutting).
+Evidence: `tests/methods/test_optim.py`, `tests/methods/test_grouping.py` (every way of cutting).
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 `python -m fedrepro.reports.writers.json > docs/report.schema.json` renews the published schema.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Sequence
 from typing import Any

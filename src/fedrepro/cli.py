@@ -5,6 +5,8 @@ Exit codes: 0 nothing discrepant or regressed, 1 something is or a trial failed,
 act on is one line, never a traceback.
 """
 
+from __future__ import annotations
+
 import argparse
 import gc
 import importlib
@@ -15,7 +17,7 @@ from contextlib import redirect_stdout
 
 from fedrepro import __version__, commands
 from fedrepro.benchmark.errors import FedreproError
-from fedrepro.commands import _options
+from fedrepro.commands._options import check_execution
 from fedrepro.commands._terminal import Output, complain, discard_output, open_standard_streams
 
 _NEW_OBJECTS = 50_000
@@ -48,8 +50,7 @@ def build_parser(first: str = "") -> argparse.ArgumentParser:
             description=module.HELP,
             epilog=f"Example: {module.EXAMPLE}",
         )
-        for add in module.ARGUMENTS:
-            add(verb)
+        module.add_arguments(verb)
         verb.set_defaults(execute=module.execute, whole_parser=build_parser)
     return parser
 
@@ -70,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             words = sys.argv[1:] if arguments is None else arguments
             given = build_parser("".join(words[:1])).parse_args(words)
-            _options.complete(given)
+            check_execution(given)
             code = int(given.execute(given))
             # What waits in the buffer may still be refused; at exit nobody could say so.
             sys.stdout.flush()

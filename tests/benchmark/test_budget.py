@@ -65,7 +65,8 @@ def test_trials_save_themselves_ten_times_in_a_budget(
     plan, every = make_plan(tiny_paper({"a": {}}), "smoke"), list[float]()
 
     def noting(self: LocalExecutor, dispatch: Any) -> None:
-        every.append(self.options.save_every_s)
+        assert self.options.saving is not None
+        every.append(self.options.saving.every_s)
 
     monkeypatch.setattr(LocalExecutor, "train", noting)
     for budget in (100.0, 1e6, None):

@@ -10,10 +10,18 @@ from torch import Tensor, nn
 
 from fedrepro.methods.data.federation import Federation, ImageSet
 from fedrepro.methods.encoders.cnn import CNN
-from fedrepro.methods.federated.base import Task
+from fedrepro.methods.federated.base import (
+    FederatedMethod,
+    Memory,
+    Message,
+    Round,
+    Server,
+    Task,
+)
 from fedrepro.methods.nn.classifier import Classifier, dense_head
 from fedrepro.methods.nn.layers import Flatten, Layer, Linear, ReLU, Sequential
 from fedrepro.methods.objectives.base import Learner
+from fedrepro.methods.protocols.base import Subject
 from fedrepro.methods.registry import find
 from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State
@@ -132,3 +140,32 @@ def as_state() -> AsState:
         }
 
     return convert
+
+
+def one_round(
+    method: FederatedMethod,
+    now: Round,
+    server: Server = None,
+    memory: Memory = None,
+) -> tuple[Message, Message, Server]:
+    """What is sent to and by the participants of one round, and the server after it."""
+    server = method.start(now.task, 0) if server is None else server
+    memory = method.new_memory(now.task) if memory is None else memory
+    download = method.broadcast(now, server)
+    upload = method.local_update(now, download, memory)
+    return download, upload, method.aggregate(now, server, upload)
+
+
+def subject_of(
+    network: Layer, dim: int, n_classes: int, train: ImageSet, test: ImageSet | None, **more: Any
+) -> Subject:
+    """What a protocol measures, on the processor; weights drawn unless given in `more`."""
+    given = {
+        "weights": more.get("weights") or network.new(torch.Generator().manual_seed(1)),
+        "seeds": Seeds(0),
+        "device": torch.device("cpu"),
+        "source": lambda: train,
+    }
+    return Subject(
+        network=network, dim=dim, n_classes=n_classes, train=train, test=test, **{**given, **more}
+    )

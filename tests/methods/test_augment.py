@@ -108,17 +108,6 @@ def test_windows_are_placed_as_torchvisions_random_crop_places_them() -> None:
         assert stats.ks_2samp(shift[:, column].numpy(), theirs[:, column]).pvalue > 1e-3
 
 
-def test_only_a_border_draws_numbers_for_it() -> None:
-    """Views without one are what they were before there was one."""
-    for augmentation, numbers in ((NOTHING, 35), (WINDOW, 37)):
-        stream = generator(4)
-        augmentation.views(images(3, 1, 8), 2, stream)
-        assert (
-            torch.rand((), generator=stream)
-            == torch.rand(6 * numbers + 1, generator=generator(4))[-1]
-        )
-
-
 def test_a_reflected_border_as_wide_as_the_image_and_a_negative_one_are_refused() -> None:
     with pytest.raises(ValueError, match="border of 8 cannot reflect images 8 x 9"):
         Augmentation(crop_padding=8, crop_border="reflect").draw(1, 8, 9, generator())
@@ -173,18 +162,6 @@ def test_a_view_with_everything_turned_off_is_the_image() -> None:
     x = images(9, 3, 16)
     for view in NOTHING.views(x, 2, generator()):
         torch.testing.assert_close(view, x.float() / 255, atol=1e-6, rtol=0)
-
-
-@pytest.mark.parametrize("channels", [1, 3])
-@pytest.mark.parametrize("side", [8, 33])
-def test_views_keep_the_shape_and_stay_between_0_and_1(channels: int, side: int) -> None:
-    views = FULL.views(images(30, channels, side), 2, generator())
-    assert len(views) == 2
-    for view in views:
-        assert view.shape == (30, channels, side, side)
-        assert view.dtype == torch.float32
-        assert view.min() >= 0
-        assert view.max() <= 1
 
 
 def test_one_image_repeated_gives_different_views_within_and_between() -> None:

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any
@@ -11,7 +9,6 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from fedrepro.methods.data.views.augment import Augmentation
-from fedrepro.methods.federated import loop
 from fedrepro.methods.federated.base import Message, Round, Task
 from fedrepro.methods.federated.self_supervised.calibre import (
     Calibrated,
@@ -55,15 +52,6 @@ def test_clusters_are_of_both_views_and_alike_images_share_one() -> None:
 
 def test_there_are_no_more_clusters_than_images() -> None:
     assert clusters(*encodings(batch=4), n_prototypes=10)[2] == 4
-
-
-def test_stacked_models_have_the_clusters_that_they_have_alone() -> None:
-    z_a, z_b = encodings(models=3)
-    together = clusters(z_a, z_b, 4)
-    for i in range(3):
-        alone = clusters(z_a[i : i + 1], z_b[i : i + 1], 4)
-        assert torch.equal(together[0][i], alone[0][0])
-        assert torch.equal(together[1][i], alone[1][0])
 
 
 # L_n and L_p
@@ -128,7 +116,6 @@ def test_nt_xent_without_a_valid_pair_is_zero_with_zero_gradients() -> None:
     loss.sum().backward()
     assert loss[0] == 0
     torch.testing.assert_close(loss[1], nt_xent(z_i, z_j, 0.5)[1])
-    assert z_i.grad is not None
     assert not z_i.grad[0].any()
     assert z_i.grad[1].isfinite().all()
 
@@ -201,40 +188,28 @@ def test_the_mean_distance_by_hand() -> None:
     assert found.tolist() == pytest.approx([0.5, 0.0], abs=1e-6)
 
 
-def test_tight_clients_weigh_more_as_numpy_averages(make_task: MakeTask) -> None:
-    task = task_with(make_task, (10, 4, 6))
-    weights = {"encoder.w": torch.randn(2, 3, 4)}
-    apart = torch.tensor([0.5, 0.1])
-    upload = Message(per_client={"weights": weights, "divergence": {"divergence": apart}})
-    found = Calibre().aggregate(Round(task, 0, torch.tensor([2, 0])), None, upload)
-    expected = np.average(weights["encoder.w"].numpy(), axis=0, weights=[6 / 0.5, 10 / 0.1])
-    np.testing.assert_allclose(found["encoder.w"][0].numpy(), expected, rtol=1e-5)
-
-
-def test_a_collapsed_client_counts_for_no_more_than_ten_times_the_mean(
+@pytest.mark.parametrize(
+    ("floor", "apart", "weights"),
+    [
+        (0.1, (0.5, 0.1), (6 / 0.5, 10 / 0.1)),  # tight clients weigh more
+        (0.1, (0.0, 0.8), (6 / 0.04, 10 / 0.8)),  # a collapsed one at most ten times the mean
+        (0.1, (0.0, 0.0), (6, 10)),
+        (0.0, (0.001, 0.8), (6 / 0.001, 10 / 0.8)),
+    ],
+)
+def test_clients_are_averaged_by_images_over_divergence_as_numpy_averages(
     make_task: MakeTask,
+    floor: float,
+    apart: tuple[float, float],
+    weights: tuple[float, float],
 ) -> None:
-    task = task_with(make_task)
-    upload = Message(
-        per_client={
-            "weights": {"encoder.w": torch.tensor([[1.0], [0.0]])},
-            "divergence": {"divergence": torch.tensor([0.0, 0.8])},
-        }
-    )
-    found = Calibre().aggregate(Round(task, 0, torch.tensor([0, 1])), None, upload)
-    assert found["encoder.w"].item() == pytest.approx(25.0 / (25.0 + 1.25))  # 1/0.04, 1/0.8
-
-
-def test_collapsed_clients_share_the_average(make_task: MakeTask) -> None:
-    task = task_with(make_task)
-    upload = Message(
-        per_client={
-            "weights": {"encoder.w": torch.tensor([[1.0], [3.0]])},
-            "divergence": {"divergence": torch.zeros(2)},
-        }
-    )
-    found = Calibre().aggregate(Round(task, 0, torch.tensor([0, 1])), None, upload)
-    assert found["encoder.w"].item() == pytest.approx(2.0)
+    task, sent = task_with(make_task, (10, 4, 6)), {"encoder.w": torch.randn(2, 3, 4)}
+    divergence = {"divergence": torch.tensor(apart)}
+    upload = Message(per_client={"weights": sent, "divergence": divergence})
+    now = Round(task, 0, torch.tensor([2, 0]))
+    found = Calibre(divergence_floor=floor).aggregate(now, None, upload)["encoder.w"][0]
+    expected = np.average(sent["encoder.w"].numpy(), axis=0, weights=weights)
+    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-5)
 
 
 def test_without_regularisers_clients_train_as_in_pfl_ssl(make_task: MakeTask) -> None:
@@ -250,33 +225,6 @@ def test_without_regularisers_clients_train_as_in_pfl_ssl(make_task: MakeTask) -
     for name, value in uploads[0].per_client["weights"].items():
         assert torch.equal(value, uploads[1].per_client["weights"][name])
     assert uploads[0].per_client.keys() == {"weights", "divergence"}
-
-
-def test_regularisers_change_what_clients_learn(make_task: MakeTask) -> None:
-    task = task_with(make_task)
-    found = [
-        loop.run(Calibre(**OPTIONS, prototype_meta=a, prototype_contrast=b), task).encoder
-        for a, b in ((False, False), (True, False), (False, True), (True, True))
-    ]
-    kernels = [encoder["encoder.dense.weight"] for encoder in found if encoder is not None]
-    assert len({tuple(kernel.flatten().tolist()) for kernel in kernels}) == 4
-
-
-@pytest.mark.parametrize("method", [Calibre(**OPTIONS), PFLSSL(**OPTIONS)], ids=["calibre", "pfl"])
-def test_novel_clients_are_not_touched_by_training(
-    make_task: MakeTask, method: Calibre | PFLSSL
-) -> None:
-    task = task_with(make_task)
-    federation = replace(task.federation, novel=1)
-    images = federation.train.images.clone()
-    images[federation.train_of[2]] = 255 - images[federation.train_of[2]]
-    changed = replace(federation, train=replace(federation.train, images=images))
-    ours, theirs = (
-        loop.run(method, replace(task, federation=f)).encoder for f in (federation, changed)
-    )
-    assert ours is not None
-    assert theirs is not None
-    assert all(torch.equal(value, theirs[name]) for name, value in ours.items())
 
 
 # What the authors' code does otherwise
@@ -310,14 +258,3 @@ def test_the_mean_distance_by_cluster_counts_a_small_cluster_as_much_as_a_large_
     by_cluster = mean_distances(z, 2, streams, normalised=False, by="cluster")
     assert by_image.item() == pytest.approx(4 / 14)
     assert by_cluster.item() == pytest.approx(1 / 2)
-
-
-def test_without_a_floor_a_tight_client_outweighs_all(make_task: MakeTask) -> None:
-    task = task_with(make_task)
-    weights = {"encoder.w": torch.tensor([[1.0], [0.0]])}
-    apart = {"divergence": torch.tensor([0.001, 0.8])}
-    upload = Message(per_client={"weights": weights, "divergence": apart})
-    found = Calibre(divergence_floor=0.0).aggregate(
-        Round(task, 0, torch.tensor([0, 1])), None, upload
-    )
-    assert found["encoder.w"].item() == pytest.approx(1000 / (1000 + 1.25))

@@ -1,11 +1,11 @@
-from __future__ import annotations
+"""Accuracy, F1 and AUROC of clients against scikit-learn, plain pair counting, and by hand."""
 
 from collections.abc import Sequence
 
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score, roc_auc_score
 
@@ -16,10 +16,13 @@ from fedrepro.methods.metrics.classification import (
     F1,
     METRICS,
     Predicted,
+    areas,
     auroc,
     evaluate,
     f1,
+    wins,
 )
+from fedrepro.methods.metrics.fairness import over_clients
 
 # Four images of classes 0, 0, 2, 2 of four; class 1 is predicted once, class 3 never.
 LABELS = np.array([0, 0, 2, 2])
@@ -100,6 +103,7 @@ def federations(draw: st.DrawFn) -> Sequence[tuple[np.ndarray, np.ndarray]]:
     return clients
 
 
+@settings(max_examples=30, deadline=None)
 @given(federations())
 def test_all_clients_at_once_have_scikit_learns_values(
     clients: Sequence[tuple[np.ndarray, np.ndarray]],
@@ -115,6 +119,7 @@ def test_all_clients_at_once_have_scikit_learns_values(
             ), name
 
 
+@settings(max_examples=30, deadline=None)
 @given(federations(), st.data())
 def test_pooled_metrics_are_scikit_learns_of_all_predictions_together(
     clients: Sequence[tuple[np.ndarray, np.ndarray]], data: st.DataObject
@@ -167,3 +172,72 @@ def test_one_tensor_of_predictions_with_two_truths_is_refused() -> None:
     p = torch.tensor(PROBABILITIES)
     with pytest.raises(ValueError, match="different labels"):
         evaluate([p, p], [torch.tensor([0, 0, 2, 2]), torch.tensor([0, 0, 2, 1])], final=True)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([2, 5, 10**9]))
+def test_wins_are_those_of_counting_every_pair(seed: int, levels: int) -> None:
+    rng = np.random.default_rng(seed)
+    images, classes, clients = rng.integers(1, 40), rng.integers(1, 5), rng.integers(1, 4)
+    scores = rng.integers(0, levels, (images, classes)).astype(np.float64)
+    labels, owner = rng.integers(0, classes, images), np.sort(rng.integers(0, clients, images))
+    expected = np.zeros((clients, classes, classes))
+    for i in range(images):
+        for j in range(images):
+            if owner[i] == owner[j]:
+                mine, other = scores[i, labels[i]], scores[j, labels[i]]
+                expected[owner[i], labels[i], labels[j]] += (mine > other) + (mine == other) / 2
+    assert np.array_equal(wins(scores, labels, owner, clients), expected)
+
+
+def test_clients_need_not_lie_side_by_side() -> None:
+    rng = np.random.default_rng(0)
+    scores, labels = rng.random((60, 3)), rng.integers(0, 3, 60)
+    owner = rng.integers(0, 4, 60)
+    order = rng.permutation(60)
+    assert np.array_equal(
+        wins(scores, labels, owner, 4), wins(scores[order], labels[order], owner[order], 4)
+    )
+
+
+def test_twenty_five_classes_of_which_some_have_one_image() -> None:
+    rng = np.random.default_rng(0)
+    labels = np.concatenate([np.arange(25), rng.integers(0, 12, 100)])
+    scores = rng.dirichlet(np.ones(25), len(labels))
+    found = areas(scores, labels, np.zeros_like(labels), 1)
+    for name, (value,) in found.items():
+        kind, mean = name.split("_")
+        expected = roc_auc_score(labels, scores, multi_class=kind, average=mean)
+        assert value == pytest.approx(expected, abs=1e-12)
+
+
+def test_scores_in_perfect_order_have_area_one_and_constant_ones_a_half() -> None:
+    labels, owner = np.array([0, 1, 2, 0, 1, 2]), np.array([0, 0, 0, 1, 1, 1])
+    scores = np.eye(3)[labels]
+    scores[3:] = 1 / 3
+    for values in areas(scores, labels, owner, 2).values():
+        assert values.tolist() == [1.0, 0.5]
+
+
+def test_four_accuracies_by_hand() -> None:
+    """Mean 0.7; deviations 0.1, 0.1, 0.3, 0.3; mean square 0.05."""
+    found = over_clients(torch.tensor([0.6, 0.8, 0.4, 1.0]))
+    assert found == pytest.approx(
+        {"accuracy": 0.7, "accuracy_variance": 0.05, "accuracy_sd": 0.05**0.5}
+    )
+
+
+def test_table_1s_standard_deviation_is_a_variance_of_some_hundredths() -> None:
+    spread = torch.tensor([0.8916 - 0.1058, 0.8916 + 0.1058])
+    found = over_clients(spread)
+    assert found["accuracy_sd"] == pytest.approx(0.1058)
+    assert found["accuracy_variance"] == pytest.approx(0.0112, abs=5e-5)
+
+
+def test_novel_clients_are_the_last_and_do_not_touch_the_others_numbers() -> None:
+    training, novel = torch.tensor([0.5, 0.7]), torch.tensor([0.1, 0.2, 0.9])
+    found = over_clients(torch.cat([training, novel]), novel=3)
+    alone = over_clients(novel)
+    assert {name: found[name] for name in alone} == over_clients(training)
+    assert {name: found[f"novel_{name}"] for name in alone} == alone
+    assert {"accuracy", *fairness.METRICS} - {"classes_per_client"} == set(found)

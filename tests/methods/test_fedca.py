@@ -1,4 +1,4 @@
-from __future__ import annotations
+"""FedCA, FedDC and the features that clients send."""
 
 import math
 from dataclasses import replace
@@ -6,23 +6,37 @@ from typing import Any
 
 import pytest
 import torch
+import torch.nn.functional as F
+from torch import Tensor
 
+from fedrepro.methods.clusters.kmeans import kmeans
 from fedrepro.methods.data.federation import ImageSet
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.federated import loop
 from fedrepro.methods.federated.base import Round, Task
+from fedrepro.methods.federated.self_supervised._features import (
+    all_but,
+    batchwise,
+    choose,
+    packed,
+    padded,
+    unpacked,
+)
 from fedrepro.methods.federated.self_supervised.fedca import (
     DICTIONARY,
     FedCA,
     alignment,
     nt_xent_with_dictionary,
 )
+from fedrepro.methods.federated.self_supervised.feddc import FedDC
 from fedrepro.methods.federated.self_supervised.fedsimclr import FedSimCLR
+from fedrepro.methods.nn.layers import BatchNorm
+from fedrepro.methods.objectives._deepcluster import CENTROIDS, DeepCluster
 from fedrepro.methods.objectives._memory import unit
 from fedrepro.methods.objectives.simclr import SimCLR, nt_xent
-from fedrepro.methods.state import part
+from fedrepro.methods.state import State, clone, part, take
 from fedrepro.methods.training.pretraining import encode
-from tests.methods.conftest import MakeTask
+from tests.methods.conftest import MakeTask, one_round
 
 NETWORK: dict[str, Any] = {"projector_widths": (6, 4), "temperature": 0.3}
 OPTIONS: dict[str, Any] = {"local_epochs": 1, "batch_size": 4, "learning_rate": 0.01}
@@ -72,12 +86,10 @@ def test_alignment_is_the_mean_squared_distance() -> None:
 def test_alignment_pulls_to_the_pre_trained_encoder_on_public_images(make_task: MakeTask) -> None:
     task = with_base(make_task((20, 20)))
     method = replace(METHOD, rounds=40, local_epochs=2, alignment_weight=30.0)
-    assert task.encoder is not None
     target = encode(task.model.encoder, task.encoder, PUBLIC)
 
     def distance(weights: float) -> float:
         trained = loop.run(replace(method, alignment_weight=weights), task).encoder
-        assert trained is not None
         return float((encode(task.model.encoder, trained, PUBLIC) - target).square().sum(1).mean())
 
     assert distance(30.0) < 0.3 * distance(0.0)
@@ -100,11 +112,7 @@ def test_uploaded_features_are_those_of_a_clients_own_images(make_task: MakeTask
     task = with_base(make_task((8, 8)))
     method = replace(METHOD, batch_size=8)
     clients, server = torch.arange(2), method.start(task, 0)
-    upload = method.local_update(
-        Round(task, 0, clients),
-        method.broadcast(Round(task, 0, clients), server),
-        method.new_memory(task),
-    )
+    _, upload, _ = one_round(method, Round(task, 0, clients), server)
     learner = method.learner(task)
     for client in range(2):
         state = {name: v[client : client + 1] for name, v in upload.per_client["weights"].items()}
@@ -123,8 +131,6 @@ def test_without_alignment_the_first_round_is_fedsimclrs(make_task: MakeTask) ->
     ours = loop.run(FedCA(**options, **NETWORK, alignment_weight=0.0), task).encoder
     plain = FedSimCLR(**options)
     theirs = loop.run(plain, replace(task, encoder=None)).encoder
-    assert ours is not None
-    assert theirs is not None
     for name, value in theirs.items():
         torch.testing.assert_close(ours[name], value, rtol=1e-4, atol=1e-5, msg=name)
 
@@ -133,3 +139,109 @@ def test_a_run_without_a_pre_trained_encoder_is_refused(make_task: MakeTask) -> 
     task = replace(with_base(make_task()), encoder=None, source=None)
     with pytest.raises(ValueError, match="aligns to a pre-trained encoder, and there is none"):
         METHOD.start(task, 0)
+
+
+FEDDC_METHOD = FedDC(rounds=2, local_epochs=2, batch_size=4, projector_widths=(6, 4), prototypes=3)
+
+
+def with_views(task: Task) -> Task:
+    return replace(task, augmentation=Augmentation(crop_scale=(0.5, 1.0)))
+
+
+def test_the_loss_equals_a_plain_loop_over_the_cross_entropy(make_task: MakeTask) -> None:
+    task = make_task()
+    learner = DeepCluster(0.3, (6, 4), 0, 3).build(task.model.encoder, 5, 3)
+    state = learner.new(torch.Generator().manual_seed(0))
+    memory = {CENTROIDS: F.normalize(torch.randn(1, 3, 4), dim=2)}
+    views = [torch.rand(1, 5, 1, 6, 6) for _ in range(2)]
+    clusters = torch.tensor([[0, 2, 1, 1, 0]])
+    total = 0.0
+    for view in views:
+        for z, cluster in zip(learner.project(state, view)[0], clusters[0].tolist(), strict=True):
+            logits = [float(z @ c) / 0.3 for c in memory[CENTROIDS][0]]
+            total += math.log(sum(map(math.exp, logits))) - logits[cluster]
+    found = learner.loss(state, memory, views, clusters)
+    assert found.item() == pytest.approx(total / 10, abs=1e-5)
+
+
+def test_every_epoch_clusters_each_clients_own_images(make_task: MakeTask) -> None:
+    task = with_views(make_task((12, 12)))
+    learner = FEDDC_METHOD.learner(task)
+    one = FEDDC_METHOD.start(task, 0)
+    state = take(one, [0, 0])
+    clients = torch.arange(2)
+    work = FEDDC_METHOD.local_loss(Round(task, 5, clients))
+    memory = learner.memory(state)
+    own = torch.stack(task.federation.train_of)
+    work.begin_epoch(state, memory, (0, 1), own, epoch=3)
+    for client in range(2):
+        h = encode(task.model.encoder, one, task.federation.train.images[own[client]])
+        z = F.normalize(learner.projector(one, h[None]), dim=2)
+        stream = task.seeds.generator("clusters", 5, 3, client)
+        centroids, clusters = kmeans(z, 3, [stream], spherical=True)
+        torch.testing.assert_close(memory[CENTROIDS][client], centroids[0])
+        assert torch.equal(memory["clusters"][client], clusters[0])
+
+
+def bank(n: int, value: float = 0.0) -> Tensor:
+    return torch.full((n, 3), value)
+
+
+def test_features_of_unequal_numbers_travel_without_padding() -> None:
+    banks = [bank(4, 1.0), bank(2, 2.0), bank(0), bank(3, 4.0)]
+    payload = packed(banks)
+    assert payload["features"].shape == (9, 3)
+    for sent, received in zip(banks, unpacked(payload), strict=True):
+        assert torch.equal(sent, received)
+
+
+def test_a_client_receives_everybody_elses_features() -> None:
+    banks = {0: bank(2, 0.0), 3: bank(1, 3.0), 5: bank(2, 5.0)}
+    assert all_but(banks, 3)[:, 0].tolist() == [0, 0, 5, 5]
+    assert all_but(banks, 7)[:, 0].tolist() == [0, 0, 3, 5, 5]
+    assert all_but({0: bank(2)}, 0).shape == (0, 3)
+
+
+def test_padding_marks_what_exists() -> None:
+    stacked, exists = padded([bank(1, 1.0), bank(3, 2.0)])
+    assert stacked[:, :, 0].tolist() == [[1, 0, 0], [2, 2, 2]]
+    assert exists.tolist() == [[True, False, False], [True, True, True]]
+
+
+def test_chosen_images_are_different_and_a_clients_own() -> None:
+    own = torch.arange(20).view(2, 10) * 3
+    chosen = choose(own, 4, [torch.Generator().manual_seed(i) for i in range(2)])
+    for row, mine in zip(chosen.tolist(), own.tolist(), strict=True):
+        assert len(set(row)) == 4
+        assert set(row) <= set(mine)
+    streams = [torch.Generator().manual_seed(i) for i in range(2)]
+    assert sorted(choose(own, 99, streams)[1].tolist()) == own[1].tolist()
+
+
+def test_batchwise_features_use_batch_statistics_and_leave_the_running_ones() -> None:
+    norm = BatchNorm("n", 2)
+    state = norm.new(torch.Generator())
+    before = clone(state)
+    x = torch.randn(1, 10, 2)
+
+    def project(weights: State, piece: Tensor) -> Tensor:
+        return norm(weights, piece, training=True)
+
+    found = batchwise(project, state, x, batch_size=5)
+    for half in (slice(0, 5), slice(5, 10)):
+        piece = x[0, half]
+        expected = (piece - piece.mean(0)) / (piece.var(0, correction=0) + 1e-5).sqrt()
+        torch.testing.assert_close(found[0, half], expected)
+    for name, value in before.items():
+        assert torch.equal(state[name], value)
+
+
+def test_no_batch_is_left_with_a_single_image() -> None:
+    sizes: list[int] = []
+
+    def project(weights: State, piece: Tensor) -> Tensor:
+        sizes.append(piece.shape[1])
+        return piece
+
+    batchwise(project, {}, torch.zeros(1, 9, 2), batch_size=4)
+    assert sizes == [5, 4]

@@ -1,7 +1,5 @@
 """Clients of unlike sizes in shared steps: the same numbers as one client after the other."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
@@ -12,14 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from fedrepro.methods.federated.supervised.fedprox import Proximal
-from fedrepro.methods.nn.classifier import Classifier, dense_head
-from fedrepro.methods.nn.layers import BatchNorm, Conv2d, GlobalAveragePool, Sequential
 from fedrepro.methods.seeds import Seeds
-from fedrepro.methods.state import State, repeat
+from fedrepro.methods.state import State
 from fedrepro.methods.training.local_loss import Batch, LocalLoss, LocalOptions, TrainedClients
 from fedrepro.methods.training.steps import Grouping, equal_chunks, padded_chunks, train_steps
-from tests.methods.conftest import MakeTask
 
 TARGETS = torch.randn(200, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
 OPTIMIZERS = {
@@ -199,31 +193,3 @@ def test_the_engine_pads_where_steps_cost_more_than_images() -> None:
     assert len(padded_chunks(sizes, 20, 32, Grouping().step_worth(100_000))) == 2
     assert len(padded_chunks(sizes, 20, 32, Grouping(padded=True).step_worth(100_000))) == 1
     assert len(padded_chunks((50, 49, 48, 47), 20, 32, Grouping().step_worth(9_000))) == 1
-
-
-@pytest.mark.parametrize("optimizer", ["adam", "momentum"])
-def test_a_network_held_near_the_received_one(make_task: MakeTask, optimizer: str) -> None:
-    task = make_task((11, 3, 8, 1, 20))
-    received = task.new_model("model")
-
-    def trained(grouping: Grouping) -> State:
-        return train_steps(
-            Proximal(task, received, 0.5), repeat(received, 5), {}, task.federation.train_of,
-            OPTIMIZERS[optimizer], task.seeds, 0, torch.arange(5), grouping,
-        ).state  # fmt: skip
-
-    alone, together = trained(Grouping(1)), trained(Grouping(5))
-    for name in alone:
-        torch.testing.assert_close(together[name], alone[name], rtol=1e-4, atol=1e-6)
-
-
-def test_networks_with_batch_statistics_share_steps_with_their_like_only(
-    make_task: MakeTask,
-) -> None:
-    task = make_task((11, 3, 8))
-    encoder = Sequential(
-        Conv2d("encoder.0", 1, 4, 3, 2, 1), BatchNorm("encoder.1", 4), GlobalAveragePool()
-    )
-    normalised = replace(task, model=Classifier(encoder, 4, dense_head(4, (), 3)))
-    assert Proximal(task, {}, 0.5).is_batch_independent()
-    assert not Proximal(normalised, {}, 0.5).is_batch_independent()

@@ -1,11 +1,5 @@
 """Every layer against torch.nn: one model and several, values and gradients."""
 
-from __future__ import annotations
-
-import os
-import subprocess
-import sys
-
 import pytest
 import torch
 import torch.nn.functional as F
@@ -47,7 +41,6 @@ def check_against(
     out = layer(state, x, training)
     pull = torch.randn(out.shape, generator=torch.Generator().manual_seed(9))
     (out * pull).sum().backward()
-    assert x.grad is not None
     for model, module in enumerate(modules):
         module.train(training)
         mine = x[model].detach().clone().requires_grad_()
@@ -57,7 +50,6 @@ def check_against(
         torch.testing.assert_close(x.grad[model], mine.grad, atol=1e-4, rtol=1e-4)
         for name, parameter in module.named_parameters():
             stacked = state[f"layer.{name}"].grad
-            assert stacked is not None
             torch.testing.assert_close(stacked[model], parameter.grad, atol=1e-3, rtol=1e-4)
         for name, buffer in module.named_buffers():
             if not name.endswith("num_batches_tracked"):
@@ -134,39 +126,6 @@ def test_the_library_is_not_asked_for_strides_that_it_cannot_be_trusted_with(
         layer(state, torch.randn(1, BATCH, channels, 7, 8))
     assert strides == [asked]
     check_against(layer, [module], state, torch.randn(1, BATCH, channels, 7, 8))
-
-
-RESIDUAL = """
-import torch
-from fedrepro.methods.nn.layers import Conv2d
-generator = torch.Generator().manual_seed(0)
-layers = [Conv2d("layer", channels, 8, 1, 2, bias=False) for channels in (3, 4, 5)]
-kept = []
-for _ in range(300):
-    for layer in layers:
-        state = layer.new(generator)
-        (weight,) = (value.requires_grad_() for value in state.values())
-        x = torch.rand(1, 8, layer.inputs, 8, 8, generator=generator)
-        out = layer(state, x)
-        out.square().sum().backward()
-        pixels, pull = x[0, :, :, ::2, ::2], 2 * out.detach()[0]
-        right = torch.einsum("bohw,bihw->oi", pull, pixels)
-        torch.testing.assert_close(weight.grad[0, :, :, 0, 0], right, rtol=1e-4, atol=1e-4)
-        kept = [*kept[-20:], weight.grad]
-print("whole")
-"""
-
-
-def test_shortcuts_of_residual_networks_with_few_channels_leave_memory_whole() -> None:
-    # In a process of its own: where the library writes beyond its memory, the process dies.
-    done = subprocess.run(
-        [sys.executable, "-c", RESIDUAL],
-        env={**os.environ, "MALLOC_CHECK_": "3"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stdout.strip()) == (0, "whole"), done.stderr
 
 
 @pytest.mark.parametrize("padding", [0, 1])
@@ -280,7 +239,6 @@ def test_batch_norm_of_a_single_value_gives_the_bias_and_learns_no_variance(mode
     torch.testing.assert_close(out.flatten(1), state["layer.bias"])
     assert torch.equal(state["layer.running_var"], variance)
     out.sum().backward()
-    assert x.grad is not None
     assert not x.grad.any()
 
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from dataclasses import fields
 from typing import Any
 
@@ -60,7 +58,6 @@ def plain_training(
     """What a client does by itself, written with torch alone."""
     index = task.federation.train_of[client]
     x = task.federation.train.images[index].float() / 255
-    assert task.federation.train.labels is not None
     y = task.federation.train.labels[index]
     made = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}[optimizer]
     steps = made(module.parameters(), lr=OPTIONS["learning_rate"])
@@ -163,7 +160,6 @@ def test_losses_are_mean_cross_entropies_of_each_client_and_model(
     losses = client_losses(task.model, pool, task.federation, clients)
     assert losses.shape == (2, 3)
     train_set = task.federation.train
-    assert train_set.labels is not None
     for i, client in enumerate([2, 0]):
         index = task.federation.train_of[client]
         for n in range(3):

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -246,7 +244,6 @@ def test_facts_of_the_federation_and_slow_metrics_at_the_end(make_task: MakeTask
     task = replace(task, federation=replace(task.federation, train_of=shared))
     outcome = run(FedAvg(rounds=2), task)
     labels = task.federation.train.labels
-    assert labels is not None
     assert outcome.counts["shared_images"] == 2
     assert outcome.counts["parameters"] == 3 * 9 + 3 + 4 * 27 + 4 + 16 * 5 + 5 + 5 * 3 + 3
     assert outcome.arrays["class_counts"][1].tolist() == [

@@ -1,17 +1,15 @@
-"""Networks in two modules, and norms of first layers, against layers counted and built by hand."""
-
-from __future__ import annotations
+"""Networks in two modules, against layers counted and built by hand."""
 
 import pytest
 import torch
 import torch.nn.functional as F
+from torch import nn
 
 from fedrepro.methods.encoders.base import Encoder
 from fedrepro.methods.encoders.resnet import ResNet
 from fedrepro.methods.encoders.vgg import VGG
-from fedrepro.methods.nn.layers import Conv2d
-from fedrepro.methods.nn.mfcl_modules import client_autoencoder
-from fedrepro.methods.nn.modular import ModularNetwork, plain_layers
+from fedrepro.methods.nn.mfcl_modules import Autoencoder, Convolution, Pooling, client_autoencoder
+from fedrepro.methods.nn.modular import ModularNetwork
 from fedrepro.methods.nn.normalisation import TwinNorm
 from fedrepro.methods.state import State
 
@@ -22,7 +20,6 @@ def fresh(layer: object, seed: int = 0) -> State:
 
 def modular(encoder: Encoder, channels: int = 3, side: int = 32) -> ModularNetwork:
     network = encoder.build(channels, side)
-    assert isinstance(network, ModularNetwork)
     return network
 
 
@@ -94,21 +91,6 @@ def test_vgg_16_cut_behind_two_layers_has_all_its_convolutions() -> None:
     assert out.shape == (1, 2, 32)
 
 
-def test_a_transposed_convolution_of_stride_one_is_a_convolution_turned_round() -> None:
-    x, weight = torch.randn(2, 4, 5, 5), torch.randn(4, 3, 3, 3)
-    turned = weight.flip(2, 3).transpose(0, 1)
-    transposed = F.conv_transpose2d(x, weight, padding=1)
-    assert torch.allclose(transposed, F.conv2d(x, turned, padding=1), atol=1e-5)
-
-
-def test_decoder_returns_images_of_half_the_side() -> None:
-    plan = client_autoencoder(2, 3, 8)
-    decoder = plain_layers("decoder", plan.decoder, "twin", 16)
-    out = decoder(fresh(decoder), torch.rand(1, 4, 8, 16, 16), training=True)
-    assert out.shape == (1, 4, 3, 16, 16)
-    assert out.min() < 0 < out.max()
-
-
 @pytest.mark.parametrize("encoder", [ResNet(18, width=4, client_layers=2), VGG(11, width=4)])
 def test_norms_of_the_first_convolutions_alone_are_replaced(encoder: Encoder) -> None:
     from dataclasses import replace
@@ -165,9 +147,51 @@ def test_impossible_options_are_refused() -> None:
         ResNet(18, client_layers=8, modular=True).build(3, 32)
 
 
-@pytest.mark.parametrize("share", [0.5, 0.25, 0.001])
-def test_narrowed_networks_have_a_share_of_the_channels(share: float) -> None:
-    for encoder in (ResNet(18, width=8), VGG(11, width=8)):
-        network = encoder.narrowed(share).build(3, 32)
-        first = next(layer for layer in network if isinstance(layer, Conv2d))  # type: ignore[attr-defined]
-        assert first.outputs == max(1, round(8 * share))
+def as_torch(network: Autoencoder) -> nn.Sequential:
+    """The same layers from torch.nn; group normalisation has TN's scale and shift."""
+    layers: list[nn.Module] = []
+    for layer in network.layers:
+        if isinstance(layer, Pooling):
+            layers.append(nn.MaxPool2d(layer.kernel, layer.stride, layer.padding))
+            continue
+        kind = nn.ConvTranspose2d if layer.transposed else nn.Conv2d
+        layers.append(kind(layer.inputs, layer.outputs, layer.kernel, layer.stride, layer.padding))
+        if layer.normalised:
+            layers += [nn.GroupNorm(1, layer.outputs), nn.ReLU()]
+    return nn.Sequential(*layers)
+
+
+def weights(module: nn.Module) -> int:
+    return sum(value.numel() for value in module.parameters())
+
+
+@pytest.mark.parametrize(("cut", "in_all"), [(2, 77_853), (4, 521_565)])
+def test_weights_of_the_printed_modules_are_those_of_torchs_layers(cut: int, in_all: int) -> None:
+    network = client_autoencoder(cut)
+    counted = sum(v.parameters for v in network.layers if isinstance(v, Convolution))
+    assert counted == weights(as_torch(network)) == in_all
+
+
+@pytest.mark.parametrize("cut", range(1, 8))
+def test_the_decoder_returns_images_of_half_the_side(cut: int) -> None:
+    network = client_autoencoder(cut, channels=1, width=4)
+    side = 12
+    for layer in network.layers:
+        side = layer.size(side)
+    out = as_torch(network)(torch.zeros(1, 1, 12, 12))
+    assert out.shape == (1, 1, side, side) == (1, 1, 6, 6)
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [Convolution(2, 3, 7, 2, 3), Convolution(2, 3, 4, 2, 1, True), Pooling(3, 2, 1)],
+)
+def test_sides_are_torchs(layer: Convolution | Pooling) -> None:
+    network = Autoencoder((layer,), ())
+    assert as_torch(network)(torch.zeros(1, 2, 11, 11)).shape[-1] == layer.size(11)
+
+
+@pytest.mark.parametrize("cut", [0, 8])
+def test_a_cut_that_the_paper_does_not_try_is_refused(cut: int) -> None:
+    with pytest.raises(ValueError, match="1 to 7"):
+        client_autoencoder(cut)

@@ -100,10 +100,3 @@ def test_candidates_are_different_and_uniform_over_what_exists() -> None:
     torch.testing.assert_close(counts[0] / 3000, torch.full((12,), 4 / 12), atol=0.05, rtol=0)
     torch.testing.assert_close(counts[1, :9] / 3000, torch.full((9,), 4 / 9), atol=0.05, rtol=0)
     assert not counts[1, 9:].any()
-
-
-def test_a_clients_candidates_do_not_depend_on_who_else_draws() -> None:
-    valid = torch.ones(3, 10, dtype=torch.bool)
-    together = draw_candidates(valid, 4, [torch.Generator().manual_seed(i) for i in range(3)])
-    alone = draw_candidates(valid[:1], 4, [torch.Generator().manual_seed(2)])
-    assert torch.equal(together[2:], alone)

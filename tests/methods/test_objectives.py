@@ -245,30 +245,6 @@ def test_stacked_models_have_the_losses_and_gradients_that_they_have_alone(name:
             torch.testing.assert_close(one, many[i : i + 1], atol=1e-9, rtol=1e-6)
 
 
-SMALL: dict[str, dict[str, int]] = {
-    "moco": {"queue_size": 10}, "smog": {"n_groups": 4},
-    "swav": {"prototypes": 4, "queue_size": 10},
-    "orchestra": {"n_global_clusters": 4, "memory_size": 10},
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_three_steps_of_stacked_models_are_those_of_each_alone(
-    small_learner: Any, name: str
-) -> None:
-    bound, state, views = small_learner(name, models=3, **SMALL.get(name, {}))
-    views = views[: find("objective", name).n_views]
-    labels = torch.arange(21).view(3, 7) % 5
-    singles, memory = [take(state, [i]) for i in range(3)], bound.memory(state)
-    together = torch.stack([bound.loss(state, memory, views, labels) for _ in range(3)])
-    for i, own in enumerate(singles):
-        kept, seen = bound.memory(own), [view[i : i + 1] for view in views]
-        alone = [bound.loss(own, kept, seen, labels[i : i + 1]) for _ in range(3)]
-        torch.testing.assert_close(torch.cat(alone), together[:, i])
-        for key, value in {**own, **kept}.items():
-            torch.testing.assert_close(value[0], {**state, **memory}[key][i])
-
-
 @pytest.mark.parametrize("name", ALL)
 def test_one_stream_gives_every_objective_the_same_encoder(name: str) -> None:
     expected = encoder().new(torch.Generator().manual_seed(3))

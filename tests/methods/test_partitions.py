@@ -1,7 +1,8 @@
-from __future__ import annotations
+"""Partitions: who holds which images."""
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -10,7 +11,17 @@ from torch import Tensor
 
 from fedrepro.methods.data.federation import Federation, ImageSet
 from fedrepro.methods.data.partitions._dealing import proportional
+from fedrepro.methods.data.partitions._sampled import Sampled
+from fedrepro.methods.data.partitions.base import Partition
 from fedrepro.methods.data.partitions.class_groups import ClassGroups
+from fedrepro.methods.data.partitions.counted import Counted
+from fedrepro.methods.data.partitions.data_split import DataSplit
+from fedrepro.methods.data.partitions.dirichlet import Dirichlet
+from fedrepro.methods.data.partitions.dirichlet_samples import DirichletSamples
+from fedrepro.methods.data.partitions.iid import IID
+from fedrepro.methods.data.partitions.quantity import Quantity
+from fedrepro.methods.federated.base import Task
+from fedrepro.methods.federated.supervised.fedavg import FedAvg
 from fedrepro.methods.seeds import Seeds
 
 
@@ -49,7 +60,6 @@ def test_every_client_has_two_classes_with_twenty_images_and_two_with_five() -> 
 def test_test_images_follow_the_clients_own_distribution() -> None:
     federation = deal(ClassGroups())
     labels = STL_TEST.labels
-    assert labels is not None
     tested = torch.stack([torch.bincount(labels[i], minlength=10) for i in federation.test_of])
     assert torch.equal(tested, federation.class_counts())
 
@@ -61,20 +71,10 @@ def test_clients_are_equally_divided_into_three_groups(count: int) -> None:
     assert torch.equal(federation.group, federation.group.sort().values)
 
 
-def test_groups_that_do_not_divide_the_clients_differ_by_one() -> None:
-    assert deal(ClassGroups(count=11)).group.bincount().tolist() == [4, 4, 3]
-
-
-def test_the_large_classes_differ_between_clients_of_a_group() -> None:
-    counts = deal(ClassGroups()).class_counts()[:20, :4]
-    assert len({tuple(row) for row in counts.tolist()}) > 1
-
-
 @pytest.mark.parametrize("count", [15, 30, 60, 90, 240])
 def test_images_are_shared_only_where_a_class_has_too_few(count: int) -> None:
     federation = deal(ClassGroups(count=count))
     held = uses(federation.train_of, len(STL_TRAIN))
-    assert STL_TRAIN.labels is not None
     demand = federation.class_counts().sum(dim=0)
     expected_shared = 0
     for c in range(10):
@@ -85,25 +85,6 @@ def test_images_are_shared_only_where_a_class_has_too_few(count: int) -> None:
         assert int((of_class == rounds + 1).sum()) == extra
         expected_shared += extra if rounds == 1 else 500 if rounds > 1 else 0
     assert federation.n_shared_images() == expected_shared
-
-
-def test_ninety_clients_must_share_images_and_thirty_need_not() -> None:
-    assert deal(ClassGroups(count=90)).n_shared_images() > 0
-    assert deal(ClassGroups(count=30)).n_shared_images() == 0
-
-
-def test_a_trial_is_dealt_again_exactly_and_another_trial_differently() -> None:
-    first, again, other = deal(ClassGroups(), 3), deal(ClassGroups(), 3), deal(ClassGroups(), 4)
-    assert all(map(torch.equal, first.train_of, again.train_of))
-    assert all(map(torch.equal, first.test_of, again.test_of))
-    assert not all(map(torch.equal, first.train_of, other.train_of))
-
-
-def test_the_split_does_not_depend_on_random_numbers_that_a_method_has_drawn() -> None:
-    first = deal(ClassGroups())
-    torch.manual_seed(99)
-    torch.rand(1000)
-    assert all(map(torch.equal, first.train_of, deal(ClassGroups()).train_of))
 
 
 def test_the_size_of_test_sets_does_not_change_the_training_images() -> None:
@@ -186,3 +167,235 @@ def test_data_that_do_not_fit_the_groups_are_refused() -> None:
 def test_impossible_options_are_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         ClassGroups(**options)  # type: ignore[arg-type]
+
+
+PER_CLASS, CLASSES = 30, 10
+
+
+def whole(per_class: int = PER_CLASS) -> ImageSet:
+    labels = torch.arange(CLASSES * per_class) % CLASSES
+    return ImageSet(torch.zeros(len(labels), 1, 1, 1, dtype=torch.uint8), labels)
+
+
+def deal_whole(partition: Partition, trial: int = 0) -> Federation:
+    return partition.deal(whole(), whole(4), CLASSES, Seeds(trial))
+
+
+PARTITIONS = [
+    IID(7),
+    DataSplit(5),
+    DataSplit(3),
+    DataSplit(20),
+    Dirichlet(8, alpha=0.5),
+    Dirichlet(30, alpha=0.01),
+]
+
+
+@pytest.mark.parametrize("partition", PARTITIONS, ids=repr)
+def test_every_image_has_one_owner_and_everyone_is_tested_on_everything(
+    partition: Partition,
+) -> None:
+    federation = deal_whole(partition)
+    assert federation.n_clients == partition.count
+    assert torch.cat(federation.train_of).sort().values.equal(torch.arange(PER_CLASS * CLASSES))
+    assert len({id(index) for index in federation.test_of}) == 1
+    assert federation.test_of[0].equal(torch.arange(4 * CLASSES))
+
+
+@pytest.mark.parametrize("partition", PARTITIONS, ids=repr)
+def test_trials_differ_and_the_same_trial_repeats(partition: Partition) -> None:
+    first, again, other = (deal_whole(partition, trial).train_of for trial in (0, 0, 1))
+    assert all(a.equal(b) for a, b in zip(first, again, strict=True))
+    assert any(not a.equal(b) for a, b in zip(first, other, strict=True))
+
+
+def test_iid_sizes_differ_by_at_most_one() -> None:
+    sizes = deal_whole(IID(7)).sizes()
+    assert int(sizes.max() - sizes.min()) <= 1
+
+
+def test_data_split_gives_each_client_classes_of_its_own() -> None:
+    counts = deal_whole(DataSplit(5)).class_counts()
+    assert (counts > 0).sum(dim=1).tolist() == [2] * 5
+    assert (counts > 0).sum(dim=0).tolist() == [1] * CLASSES
+
+
+@given(st.integers(1, 40))
+def test_data_split_shares_are_even_for_any_number_of_clients(count: int) -> None:
+    federation = deal_whole(DataSplit(count))
+    even = PER_CLASS * CLASSES / count
+    assert all(abs(int(size) - even) <= 2 for size in federation.sizes())
+    assert int((federation.class_counts() > 0).sum()) <= CLASSES + count - 1
+
+
+def test_dirichlet_shares_have_the_distributions_mean_and_variance() -> None:
+    """A share has mean 1/K and variance (K - 1) / (K^2 (K alpha + 1))."""
+    k, alpha = 4, 1.5
+    shares = torch.cat(
+        [deal_whole(Dirichlet(k, alpha=alpha, smallest=1), t).class_counts() for t in range(150)]
+    )
+    shares = shares.double() / PER_CLASS
+    assert float(shares.mean()) == pytest.approx(1 / k)
+    expected = (k - 1) / (k**2 * (k * alpha + 1))
+    # Rounding to whole images adds about 1/12 of a squared image.
+    assert float(shares.var()) == pytest.approx(expected + 1 / 12 / PER_CLASS**2, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("partition", "says"),
+    [(IID(301), "hold no image"), (Dirichlet(200), "cannot give 200 clients 2 each")],
+)
+def test_too_many_clients_are_refused(partition: Partition, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        deal_whole(partition)
+
+
+def test_options_that_make_no_split_are_refused() -> None:
+    with pytest.raises(ValueError, match="need alpha > 0"):
+        Dirichlet(5, alpha=0.0)
+
+
+def test_images_are_counted_out_by_class() -> None:
+    counts = ((28, 2), (2, 28), (0, 0, 30))
+    federation = deal_whole(Counted(3, counts=counts))
+    found = federation.class_counts().tolist()
+    assert [row[:3] for row in found] == [[28, 2, 0], [2, 28, 0], [0, 0, 30]]
+    assert federation.n_shared_images() == 0
+    assert all(len(index) == len(federation.test) for index in federation.test_of)
+    again, other = (
+        deal_whole(Counted(3, counts=counts)),
+        deal_whole(Counted(3, counts=counts), trial=1),
+    )
+    assert all(map(torch.equal, federation.train_of, again.train_of))
+    assert not all(map(torch.equal, federation.train_of, other.train_of))
+
+
+@pytest.mark.parametrize(
+    ("count", "counts"), [(1, ((1,), (1,))), (2, ((1,), (0, 0))), (1, ((3, -1),)), (1, ((),))]
+)
+def test_counts_that_describe_no_clients_are_refused(
+    count: int, counts: tuple[tuple[int, ...], ...]
+) -> None:
+    with pytest.raises(ValueError, match="counts"):
+        Counted(count, counts=counts)
+
+
+def test_more_classes_or_images_than_there_are_cannot_be_counted_out() -> None:
+    with pytest.raises(ValueError, match="the data have 10"):
+        deal_whole(Counted(1, counts=((1,) * 11,)))
+    with pytest.raises(ValueError, match="30 training images"):
+        deal_whole(Counted(1, counts=((31,),)))
+
+
+BOTH: list[Sampled] = [
+    Quantity(count=20, novel=10, samples=30, test_size=25),
+    DirichletSamples(count=20, novel=10, samples=30, test_size=25),
+]
+
+
+def shuffled(per_class: int, n_classes: int = 10, seed: int = 0) -> ImageSet:
+    order = torch.randperm(per_class * n_classes, generator=torch.Generator().manual_seed(seed))
+    labels = torch.arange(n_classes).repeat(per_class)[order]
+    return ImageSet(torch.zeros(len(labels), 1, 1, 1, dtype=torch.uint8), labels)
+
+
+def deal_samples(partition: Sampled, train: int = 60, test: int = 50, trial: int = 0) -> Federation:
+    return partition.deal(shuffled(train), shuffled(test, seed=1), 10, Seeds(trial))
+
+
+def counts(labels: Tensor | None, index: Tensor) -> Tensor:
+    return torch.bincount(labels[index], minlength=10)
+
+
+@pytest.mark.parametrize("partition", BOTH, ids=["quantity", "dirichlet"])
+def test_every_client_has_the_same_number_of_different_images(partition: Sampled) -> None:
+    federation = deal_samples(partition)
+    assert federation.n_clients == 30
+    assert federation.n_training == 20
+    for train, test in zip(federation.train_of, federation.test_of, strict=True):
+        assert len(set(train.tolist())) == 30
+        assert len(set(test.tolist())) == 25
+
+
+@pytest.mark.parametrize("partition", BOTH, ids=["quantity", "dirichlet"])
+def test_test_images_follow_the_clients_training_images(partition: Sampled) -> None:
+    federation = deal_samples(partition)
+    for train, test in zip(federation.train_of, federation.test_of, strict=True):
+        wanted = counts(federation.train.labels, train) * 25 / 30
+        assert (counts(federation.test.labels, test) - wanted).abs().max() < 1
+
+
+@pytest.mark.parametrize("partition", BOTH, ids=["quantity", "dirichlet"])
+def test_novel_clients_take_nothing_from_those_that_train(partition: Sampled) -> None:
+    """Whoever trains holds the same images whether or not there are novel clients."""
+    fewer = type(partition)(count=20, novel=0, samples=30, test_size=25)
+    with_novel, without = deal_samples(partition), deal_samples(fewer)
+    assert all(map(torch.equal, with_novel.train_of[:20], without.train_of))
+    assert all(map(torch.equal, with_novel.test_of[:20], without.test_of))
+
+
+@pytest.mark.parametrize("classes", [1, 2, 3])
+def test_a_client_has_s_classes_with_equally_many_images(classes: int) -> None:
+    federation = deal_samples(
+        Quantity(count=20, novel=10, samples=30, test_size=25, classes=classes)
+    )
+    for row in federation.class_counts().tolist():
+        assert sorted(row)[-classes:] == [30 // classes] * classes
+        assert sum(row) == 30
+
+
+def test_two_classes_for_each_client_of_cifar_10_use_every_image_once() -> None:
+    """100 clients, 2 classes, 500 images: 20 clients a class with 250 of its 5,000 images."""
+    partition = Quantity(count=100, novel=0, samples=500, test_size=100, classes=2)
+    federation = deal_samples(partition, train=5000, test=1000)
+    held = torch.cat(federation.train_of).sort().values
+    assert torch.equal(held, torch.arange(50_000))
+    assert federation.n_shared_images() == 0
+
+
+def test_classes_are_held_equally_often_and_in_different_pairs() -> None:
+    federation = deal_samples(Quantity(count=20, novel=0, samples=30, test_size=25, classes=2))
+    held = federation.class_counts() > 0
+    assert held.sum(dim=0).tolist() == [4] * 10
+    assert len({tuple(row) for row in held.tolist()}) > 10
+
+
+def test_dirichlet_shares_have_the_spread_of_their_distribution() -> None:
+    """Over k classes a share has mean 1/k and variance (k - 1) / k² / (k a + 1)."""
+    partition = DirichletSamples(count=3000, novel=0, samples=1000, alpha=0.3)
+    wanted = partition.wanted(10, Seeds(0))
+    share = np.array([[counts.get(c, 0) for c in range(10)] for counts in wanted]) / 1000
+    np.testing.assert_allclose(share.mean(axis=0), 0.1, atol=0.02)
+    assert share.var() == pytest.approx(9 / 100 / 4, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Quantity(classes=0), "classes = 0"),
+        (lambda: Quantity(classes=9, samples=8), "classes = 9"),
+        (lambda: DirichletSamples(alpha=0.0), "alpha = 0.0"),
+        (lambda: Quantity(novel=-1), "novel = -1"),
+        (lambda: Quantity(samples=0), "samples = 0"),
+    ],
+)
+def test_impossible_options_are_refused_of_sampled(make: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make()  # type: ignore[operator]
+
+
+def test_more_classes_or_images_than_there_are_is_an_error() -> None:
+    with pytest.raises(ValueError, match="the data have 10 classes"):
+        deal_samples(Quantity(classes=11))
+    with pytest.raises(ValueError, match="one client needs 250"):
+        deal_samples(Quantity(classes=2, samples=500))
+
+
+def test_novel_clients_never_take_part(make_task: object) -> None:
+    task: Task = make_task(sizes=(4,) * 6)  # type: ignore[operator]
+    federation = task.federation
+    object.__setattr__(federation, "novel", 2)
+    everyone = FedAvg(participation=1.0).participants(task, 0)
+    assert everyone.tolist() == [0, 1, 2, 3]
+    drawn = {int(c) for t in range(40) for c in FedAvg(participation=0.5).participants(task, t)}
+    assert drawn == {0, 1, 2, 3}

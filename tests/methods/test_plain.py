@@ -1,7 +1,5 @@
 """The plain loop of one client against torch alone, and stacked steps against the plain loop."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any

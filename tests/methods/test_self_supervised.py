@@ -1,6 +1,4 @@
-"""Local self-supervised training, and the federated methods that average what it gives."""
-
-from __future__ import annotations
+"""Local self-supervised training, its average, and central training."""
 
 from dataclasses import replace
 from typing import Any
@@ -8,20 +6,27 @@ from typing import Any
 import pytest
 import torch
 
+from fedrepro.methods.data.federation import Federation, to_float
 from fedrepro.methods.data.views.augment import Augmentation
 from fedrepro.methods.federated import loop
 from fedrepro.methods.federated.base import Round, Task
+from fedrepro.methods.federated.loop import run
+from fedrepro.methods.federated.reference.centralized import Centralized
+from fedrepro.methods.federated.reference.centralized_moco import CentralizedMoCo
 from fedrepro.methods.federated.self_supervised._self_supervised import SelfSupervised
 from fedrepro.methods.federated.self_supervised.fedbyol import FedBYOL
 from fedrepro.methods.federated.self_supervised.fedrot import FedRot
 from fedrepro.methods.federated.self_supervised.fedsimclr import FedSimCLR
 from fedrepro.methods.federated.self_supervised.fedswav import FedSwAV
 from fedrepro.methods.objectives.byol import BYOL
+from fedrepro.methods.objectives.moco import MoCo
 from fedrepro.methods.objectives.rotation import Rotation
 from fedrepro.methods.objectives.simclr import SimCLR
 from fedrepro.methods.objectives.swav import SwAV
 from fedrepro.methods.state import State, n_models
-from tests.methods.conftest import MakeTask
+from fedrepro.methods.training.local import train_clients
+from fedrepro.methods.training.local_loss import LocalOptions
+from tests.methods.conftest import MakeTask, one_round
 
 OPTIONS: dict[str, Any] = {"rounds": 2, "local_epochs": 2, "batch_size": 4, "learning_rate": 0.01}
 METHODS = [
@@ -43,9 +48,7 @@ def trained(method: SelfSupervised, task: Task) -> State:
     server, memory = method.start(task, 0), method.new_memory(task)
     for t in range(method.rounds):
         clients = method.participants(task, t)
-        download = method.broadcast(Round(task, t, clients), server)
-        upload = method.local_update(Round(task, t, clients), download, memory)
-        server = method.aggregate(Round(task, t, clients), server, upload)
+        _, _, server = one_round(method, Round(task, t, clients), server, memory)
     state: State = server
     return state
 
@@ -63,7 +66,6 @@ def test_the_loss_falls_and_is_logged_for_every_client(
     spread = outcome.metrics["representation_std"]
     assert spread.rounds == tuple(range(1, 21))
     assert 0 < spread.values[0] <= 1.01
-    assert outcome.encoder is not None
     assert n_models(outcome.encoder) == 1
 
 
@@ -77,7 +79,6 @@ def test_one_clients_round_is_the_objective_trained_by_hand(make_task: MakeTask)
     steps = torch.optim.Adam(list(state.values()), lr=0.01)
     order = task.seeds.generator("batches", 0, 0)
     looks = task.seeds.generator("views", 0, 0)
-    assert task.augmentation is not None
     for _ in range(2):
         shuffled = torch.randperm(9, generator=order)
         for batch in (shuffled[:4], shuffled[4:8]):  # the ninth image has no negatives
@@ -115,3 +116,102 @@ def test_the_cosine_schedule_falls_from_the_rate_to_nearly_zero() -> None:
     assert rates[5] == pytest.approx(0.1)
     assert rates == sorted(rates, reverse=True)
     assert 0 < rates[-1] < 0.01
+
+
+METHOD = CentralizedMoCo(rounds=3, local_epochs=2, batch_size=5, learning_rate=0.01)
+OBJECTIVE = MoCo(projector_widths=(6, 4), queue_size=8, target_momentum=0.9)
+
+
+def pooled(task: Task) -> Task:
+    """The task of the one client who holds everything, as the loop hands it over."""
+    task = replace(task, objective=OBJECTIVE, augmentation=Augmentation(crop_scale=(0.5, 1.0)))
+    return replace(task, federation=METHOD.prepare(task.federation))
+
+
+def test_the_queue_and_the_copy_go_on_from_round_to_round(make_task: MakeTask) -> None:
+    task, clients = pooled(make_task((8, 8))), torch.zeros(1, dtype=torch.int64)
+    memory = METHOD.new_memory(task)
+    server = METHOD.start(task, 0)
+    seen: list[State] = []
+    for t in range(2):
+        METHOD.local_update(
+            Round(task, t, clients), METHOD.broadcast(Round(task, t, clients), server), memory
+        )
+        seen.append({name: value.clone() for name, value in memory.objective.state.items()})
+    assert seen[0]["queue.filled"].tolist() == [8]
+    name = "encoder.conv0.weight"
+    assert not torch.equal(seen[0][name], seen[1][name])
+    assert not torch.equal(seen[1][name], memory.models[name])
+
+
+def test_nothing_is_sent(make_task: MakeTask) -> None:
+    outcome = loop.run(METHOD, pooled(make_task()))
+    assert outcome.counts["uploaded_bytes"] == outcome.counts["downloaded_bytes"] == 0
+    assert outcome.arrays["loss"].shape == (3, 1)
+
+
+CENTRALIZED_METHOD = Centralized(rounds=2, local_epochs=2, batch_size=4, learning_rate=0.01)
+
+
+def grouped(task: Task, *group: int) -> Task:
+    return replace(task, federation=replace(task.federation, group=torch.tensor(group)))
+
+
+def test_one_pool_holds_the_images_of_all_clients(make_task: MakeTask) -> None:
+    federation = grouped(make_task(sizes=(5, 3, 4)), 0, 1, 0).federation
+    pooled = CENTRALIZED_METHOD.prepare(federation)
+    assert pooled.n_clients == 1
+    assert pooled.train_of[0].tolist() == list(range(12))
+    assert pooled.test_of[0].tolist() == list(range(12))
+
+
+def test_pools_by_cluster_hold_their_groups_images_as_often_as_clients_do(
+    make_task: MakeTask,
+) -> None:
+    federation = grouped(make_task(sizes=(2, 3, 2)), 1, 4, 1).federation
+    twice = torch.tensor([0, 6])
+    federation = replace(federation, train_of=(*federation.train_of[:2], twice))
+    pooled = Centralized(by="cluster").prepare(federation)
+    assert [index.tolist() for index in pooled.train_of] == [[0, 1, 0, 6], [2, 3, 4]]
+    assert pooled.group.tolist() == [1, 4]
+
+
+def plain(task: Task, federation: Federation, pool: int) -> State:
+    """One pool trained as the only client of a federation."""
+    state = task.new_model("model", 0, 0)
+    for t in range(CENTRALIZED_METHOD.rounds):
+        state = train_clients(
+            task.model,
+            state,
+            torch.zeros(1).long(),
+            federation,
+            torch.tensor([pool]),
+            LocalOptions(epochs=2, batch_size=4, learning_rate=0.01),
+            task.seeds,
+            t,
+        )
+    return state
+
+
+def test_pools_are_trained_apart_and_evaluated_on_their_own_test_images(
+    make_task: MakeTask,
+) -> None:
+    task = grouped(make_task(sizes=(5, 3, 4, 4)), 0, 1, 0, 1)
+    method = replace(CENTRALIZED_METHOD, by="cluster")
+    pooled = method.prepare(task.federation)
+    accuracies, test = [], pooled.test
+    for pool in range(2):
+        state, index = plain(task, pooled, pool), pooled.test_of[pool]
+        predicted = task.model(state, to_float(test.images[index])[None])[0].argmax(1)
+        accuracies.append(float((predicted == test.labels[index]).double().mean()))
+    outcome = run(method, task)
+    assert outcome.arrays["client_accuracy"].shape == (2, 2)
+    assert abs(outcome.metrics["accuracy"].read("final") - sum(accuracies) / 2) < 1e-9
+
+
+def test_nothing_is_exchanged_and_nothing_is_left_out(make_task: MakeTask) -> None:
+    outcome = run(
+        replace(CENTRALIZED_METHOD, participation=0.1, by="cluster"), grouped(make_task(), 0, 1, 2)
+    )
+    assert outcome.counts["downloaded_bytes"] == outcome.counts["uploaded_bytes"] == 0
+    assert outcome.arrays["client_accuracy"].shape == (2, 3)

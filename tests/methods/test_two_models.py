@@ -1,20 +1,26 @@
-"""Ditto and APFL: a personal model beside the global one."""
+"""Ditto and APFL by hand; SCAFFOLD on quadratics that can be followed by hand."""
 
-from __future__ import annotations
+from dataclasses import dataclass, replace
 
 import pytest
 import torch
 import torch.nn.functional as F
 
 from fedrepro.methods.data.federation import to_float
-from fedrepro.methods.federated.base import Round, Task
+from fedrepro.methods.federated.base import Memory, Round, Task
 from fedrepro.methods.federated.personalized._two_models import PERSONAL, common, personal
 from fedrepro.methods.federated.personalized.apfl import APFL, SHARE, mixture
 from fedrepro.methods.federated.personalized.ditto import Ditto, squared_distance
+from fedrepro.methods.federated.personalized.scaffold_ft import (
+    ScaffoldFT,
+    _Corrected,
+    control,
+    effective_steps,
+)
 from fedrepro.methods.federated.supervised.fedavg import FedAvg
 from fedrepro.methods.state import State, concatenate, repeat
-from fedrepro.methods.training.local_loss import Batch
-from tests.methods.conftest import MakeTask
+from fedrepro.methods.training.local_loss import Batch, LocalLoss, LocalOptions, TrainedClients
+from tests.methods.conftest import MakeTask, one_round
 
 OPTIONS = {"rounds": 2, "local_epochs": 2, "batch_size": 4, "learning_rate": 0.1}
 
@@ -43,7 +49,6 @@ def gradients(loss: torch.Tensor, state: State) -> State:
 def plain_gradients(task: Task, model: State) -> State:
     leaf = {name: value.detach().clone().requires_grad_() for name, value in model.items()}
     labels = task.federation.train.labels
-    assert labels is not None
     index = batch_of(task).index
     logits = task.model(leaf, to_float(task.federation.train.images[index]), training=True)
     losses = [F.cross_entropy(own, labels[i]) for own, i in zip(logits, index, strict=True)]
@@ -79,10 +84,7 @@ def test_dittos_global_model_is_fedavgs(make_task: MakeTask) -> None:
     for m in (FedAvg(**OPTIONS), method):  # type: ignore[arg-type]
         server = m.start(task, 0)
         for t in range(2):
-            upload = m.local_update(
-                Round(task, t, clients), m.broadcast(Round(task, t, clients), server), memory
-            )
-            server = m.aggregate(Round(task, t, clients), server, upload)
+            _, _, server = one_round(m, Round(task, t, clients), server, memory)
         expected, found = found, server
     for name, value in found.items():
         torch.testing.assert_close(value, expected[name], rtol=1e-4, atol=1e-6)
@@ -164,3 +166,144 @@ def test_a_client_at_its_first_round_starts_its_own_model_at_the_global_one(
     old = personal(method.begin(Round(task, 0, torch.tensor([0])), received, memory))
     assert all(torch.equal(value, received[name]) for name, value in new.items())
     assert not torch.equal(old["head.0.weight"], received["head.0.weight"])
+
+
+CURVATURE, MINIMUM = torch.tensor([1.0, 3.0]), torch.tensor([2.0, -1.0])
+"""f_i(y) = a_i (y - b_i)² / 2; their mean has its minimum at (1·2 + 3·(-1)) / 4 = -0.25."""
+
+
+@dataclass(frozen=True)
+class OnQuadratics(ScaffoldFT):
+    """The real method with one weight, and gradients of the quadratics instead of a network's."""
+
+    corrected: bool = True
+
+    def start(self, task: Task, attempt: int) -> State:
+        return {"head.y": torch.zeros(1, 1), "control.head.y": torch.zeros(1, 1)}
+
+    def train(
+        self,
+        now: Round,
+        local_loss: LocalLoss,
+        start: State,
+        client_state: State | None = None,
+        options: LocalOptions | None = None,
+    ) -> TrainedClients:
+        options = options or self.local_options(now.t)
+        y, c = start["head.y"][:, 0], client_state["head.y"][:, 0]
+        for _ in range(options.epochs):
+            gradient = CURVATURE[now.clients] * (y - MINIMUM[now.clients])
+            y = y - options.learning_rate * (gradient + (c if self.corrected else 0 * c))
+        return TrainedClients({"head.y": y[:, None]}, {}, torch.zeros(len(now.clients)))
+
+
+def rounds(method: OnQuadratics, task: Task, n: int) -> tuple[State, Memory]:
+    server, memory = method.start(task, 0), method.new_memory(task)
+    for t in range(n):
+        clients = torch.arange(2)
+        _, _, server = one_round(method, Round(task, t, clients), server, memory)
+    return server, memory
+
+
+@pytest.fixture
+def task(make_task: MakeTask) -> Task:
+    return make_task((4, 4))  # one batch of four an epoch: as many steps as epochs
+
+
+METHOD = OnQuadratics(local_epochs=2, batch_size=4, learning_rate=0.1)
+
+
+def test_the_first_round_by_hand(task: Task) -> None:
+    """Client 1: 0 → 0.2 → 0.38. Client 2: 0 → -0.3 → -0.51. Gradients on the way: means over both
+    steps -1.9 and 2.55."""
+    server, memory = rounds(METHOD, task, 1)
+    assert server["head.y"].item() == pytest.approx((0.38 - 0.51) / 2)
+    assert memory.control["head.y"][:, 0].tolist() == pytest.approx([-1.9, 2.55])
+    assert control(server)["head.y"].item() == pytest.approx((-1.9 + 2.55) / 2)
+
+
+def test_the_second_round_by_hand(task: Task) -> None:
+    """c - c_i is 2.225 and -2.225; both clients start at -0.065."""
+    server, memory = rounds(METHOD, task, 2)
+    y = [-0.065, -0.065]
+    means = [0.0, 0.0]
+    for i, (a, b, correction) in enumerate(((1.0, 2.0, 2.225), (3.0, -1.0, -2.225))):
+        for _ in range(2):
+            gradient = a * (y[i] - b)
+            means[i] += gradient / 2
+            y[i] -= 0.1 * (gradient + correction)
+    assert server["head.y"].item() == pytest.approx(sum(y) / 2, abs=1e-6)
+    assert memory.control["head.y"][:, 0].tolist() == pytest.approx(means, abs=1e-5)
+    assert control(server)["head.y"].item() == pytest.approx(sum(means) / 2, abs=1e-5)
+
+
+def test_corrected_clients_meet_at_the_common_minimum_and_drifting_ones_do_not(task: Task) -> None:
+    longer = replace(METHOD, local_epochs=10)
+    corrected, _ = rounds(longer, task, 60)
+    drifting, _ = rounds(replace(longer, corrected=False), task, 60)
+    assert corrected["head.y"].item() == pytest.approx(-0.25, abs=1e-4)
+    assert abs(drifting["head.y"].item() + 0.25) > 0.05
+
+
+def test_clients_that_stay_away_move_the_servers_variate_less(task: Task) -> None:
+    server, memory, alone = METHOD.start(task, 0), METHOD.new_memory(task), torch.tensor([1])
+    _, _, after = one_round(METHOD, Round(task, 0, alone), server, memory)
+    assert control(after)["head.y"].item() == pytest.approx(2.55 / 2)
+    assert memory.control["head.y"][:, 0].tolist() == pytest.approx([0.0, 2.55])
+
+
+@pytest.mark.parametrize(("steps", "momentum"), [(1, 0.9), (7, 0.9), (12, 0.5), (5, 0.0)])
+def test_effective_steps_are_how_far_torch_goes(steps: int, momentum: float) -> None:
+    y = torch.zeros(1, requires_grad=True)
+    optimizer = torch.optim.SGD([y], lr=0.1, momentum=momentum)
+    for _ in range(steps):
+        y.grad = torch.ones(1)
+        optimizer.step()
+    expected = -0.1 * float(effective_steps(torch.tensor([steps]), momentum))
+    assert y.item() == pytest.approx(expected, rel=1e-5)
+
+
+def test_the_correction_is_added_to_the_gradient(make_task: MakeTask) -> None:
+    task = make_task((6, 6))
+    state = repeat(task.new_model("model"), 2)
+    for value in state.values():
+        value.requires_grad_()
+    correction = {name: torch.randn_like(value) for name, value in state.items()}
+    index = torch.stack(list(task.federation.train_of))
+    work, batch = (
+        _Corrected(task.model, task.federation.train, None),
+        Batch((0, 1), index, index, 0),
+    )
+    plain, moved = (
+        torch.autograd.grad(work.loss(state, memory, batch).sum(), list(state.values()))
+        for memory in ({}, correction)
+    )
+    for before, after, wanted in zip(plain, moved, correction.values(), strict=True):
+        torch.testing.assert_close(after - before, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_variates_travel_both_ways_and_running_statistics_have_none(make_task: MakeTask) -> None:
+    task, method = make_task((4, 4)), ScaffoldFT()
+    server = method.start(task, 0)
+    assert set(control(server)) == {name for name in server if not name.startswith("control.")}
+    clients = torch.arange(2)
+    download, upload, _ = one_round(method, Round(task, 0, clients), server)
+    assert download.shared.keys() == upload.per_client.keys() == {"weights", "control"}
+
+
+def test_a_clients_variate_is_kept_once(make_task: MakeTask) -> None:
+    task, method = make_task((4, 4)), ScaffoldFT()
+    memory = method.new_memory(task)
+    server, clients = method.start(task, 0), torch.arange(2)
+    method.local_update(
+        Round(task, 0, clients), method.broadcast(Round(task, 0, clients), server), memory
+    )
+    assert memory.control.keys() == control(server).keys()
+    assert not memory.private.state
+    method.finish(task, server, memory)
+    assert memory.adapted.keys() == control(server).keys()
+
+
+def test_adam_is_refused() -> None:
+    with pytest.raises(ValueError, match="control variates are gradients"):
+        ScaffoldFT(optimizer="adam")

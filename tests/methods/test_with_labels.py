@@ -1,6 +1,4 @@
-"""Supervised clients that augment, against clients whose images are changed beforehand."""
-
-from __future__ import annotations
+"""Supervised clients that augment; images without labels."""
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
@@ -10,16 +8,17 @@ import pytest
 import torch
 
 from fedrepro.methods import registry
-from fedrepro.methods.data.federation import ImageSet
+from fedrepro.methods.data.federation import UNLABELED, Federation, ImageSet
 from fedrepro.methods.data.views.augment import Augmentation
-from fedrepro.methods.encoders.resnet import ResNet
+from fedrepro.methods.federated import loop
 from fedrepro.methods.federated.base import FederatedMethod, Round, Task
 from fedrepro.methods.federated.loop import run
+from fedrepro.methods.federated.personalized.fedavg_ft import FedAvgFT
 from fedrepro.methods.federated.personalized.lg_fedavg import LGFedAvg
-from fedrepro.methods.federated.personalized.local_only import LocalOnly
-from fedrepro.methods.federated.split.fsl import FSL
+from fedrepro.methods.federated.self_supervised.pfl_ssl import PFLSSL
 from fedrepro.methods.federated.supervised.fedavg import FedAvg
-from fedrepro.methods.nn.classifier import Classifier, dense_head
+from fedrepro.methods.objectives.simclr import SimCLR
+from fedrepro.methods.seeds import Seeds
 from fedrepro.methods.state import State, repeat
 from tests.methods.conftest import MakeTask
 
@@ -62,12 +61,6 @@ def mirrored(task: Task) -> Task:
     return replace(task, federation=federation)
 
 
-def test_the_supervised_methods_are_those_with_the_option() -> None:
-    assert {"fedavg", "fedprox", "moon", "heterofl", "split-mix", "fedpac", "fsl"} <= {*WITH_LABELS}
-    assert {"fedavg-ft", "scaffold-ft", "ditto", "ifca", "cpcfl", "centralized"} <= {*WITH_LABELS}
-    assert not {"fedbyol", "calibre", "mfcl", "untrained"} & {*WITH_LABELS}
-
-
 @pytest.mark.parametrize("name", sorted({*WITH_LABELS} - APART))
 def test_clients_train_on_views_as_on_images_that_were_changed_before(
     make_task: MakeTask, name: str
@@ -87,27 +80,6 @@ def test_clients_train_on_views_as_on_images_that_were_changed_before(
             torch.testing.assert_close(found[payload][key], value, rtol=1e-4, atol=1e-6)
             moved += float((plain[payload][key] - value).abs().sum())
     assert moved > 1e-3
-
-
-def test_clients_of_split_learning_train_on_views(make_task: MakeTask) -> None:
-    method = FSL(**{**OPTIONS, "optimizer": "sgd"})
-    encoder = ResNet(10, stem="cifar", width=4, **method.encoder_options())
-    model = Classifier(encoder.build(1, 6), encoder.out_dim, dense_head(encoder.out_dim, (), 3))
-    task = replace(make_task(), model=model)
-    found = sent(replace(method, augments=True), replace(task, augmentation=MIRROR))
-    expected, plain = sent(method, mirrored(task)), sent(method, task)
-    for key, value in expected["weights"].items():
-        torch.testing.assert_close(found["weights"][key], value, rtol=1e-4, atol=1e-6)
-    assert any(not torch.equal(plain["weights"][k], v) for k, v in expected["weights"].items())
-
-
-def test_clients_that_only_train_alone_see_views_too(make_task: MakeTask) -> None:
-    task, start = make_task(), repeat(make_task().new_model("model"), 3)
-    method = LocalOnly(**OPTIONS, epochs=2)
-    found = replace(method, augments=True).adapt(replace(task, augmentation=MIRROR), {}, start)
-    expected = method.adapt(mirrored(task), {}, start)
-    for key, value in expected.items():
-        torch.testing.assert_close(found[key], value, rtol=1e-4, atol=1e-6)
 
 
 def test_a_view_is_drawn_anew_in_every_round_and_epoch(make_task: MakeTask) -> None:
@@ -143,3 +115,60 @@ def test_evaluation_and_personalisation_see_the_images_themselves(make_task: Mak
     ]
     for name, value in adapted[0].items():
         assert torch.equal(value, adapted[1][name])
+
+
+def federation(make_task: MakeTask, novel: int = 1) -> tuple[Federation, Federation]:
+    """Three clients that train and a novel one, without and with 20 more images."""
+    plain = replace(make_task((6, 6, 6, 6)).federation, novel=novel)
+    stream = torch.Generator().manual_seed(9)
+    more = torch.randint(0, 256, (20, 1, 6, 6), generator=stream).to(torch.uint8)
+    return plain, plain.with_unlabeled(more, Seeds(0))
+
+
+def test_they_are_dealt_evenly_and_only_to_clients_that_train(make_task: MakeTask) -> None:
+    plain, more = federation(make_task)
+    assert [len(hand) for hand in more.unlabeled_of] == [7, 7, 6, 0]
+    dealt = torch.cat(more.unlabeled_of).sort().values
+    assert torch.equal(dealt, torch.arange(24, 44))
+    assert (more.train.labels[dealt] == UNLABELED).all()
+    assert all(map(torch.equal, more.train_of, plain.train_of))
+
+
+def test_whoever_needs_labels_sees_none_of_them(make_task: MakeTask) -> None:
+    plain, more = federation(make_task)
+    assert torch.equal(more.class_counts(), plain.class_counts())
+    assert torch.equal(more.sizes(), plain.sizes())
+    task = replace(make_task((6, 6, 6, 6)), federation=plain)
+    method = FedAvgFT(rounds=1, local_epochs=1)
+    without, having = (loop.run(method, replace(task, federation=f)) for f in (plain, more))
+    assert without.metrics == having.metrics
+
+
+def test_learning_without_labels_takes_both_kinds(make_task: MakeTask) -> None:
+    _, more = federation(make_task)
+    pooled = PFLSSL().prepare(more)
+    assert pooled.sizes().tolist() == [13, 13, 12, 6]
+    assert pooled.n_training == 3
+    assert torch.equal(pooled.class_counts(), more.class_counts())
+    for own, labelled, other in zip(pooled.train_of, more.train_of, more.unlabeled_of, strict=True):
+        assert set(own.tolist()) == set(labelled.tolist()) | set(other.tolist())
+
+
+def test_training_uses_them(make_task: MakeTask) -> None:
+    task = replace(
+        make_task((6, 6, 6, 6)),
+        objective=SimCLR(projector_widths=(6, 4)),
+        augmentation=Augmentation(crop_scale=(0.5, 1.0)),
+    )
+    method = PFLSSL(rounds=1, local_epochs=1, batch_size=4)
+    updates = []
+    for held in federation(make_task):
+        own = replace(task, federation=method.prepare(held))
+        server, clients = method.start(own, 0), torch.arange(3)
+        download = method.broadcast(Round(own, 0, clients), server)
+        updates.append(
+            method.local_update(
+                Round(own, 0, clients), download, method.new_memory(own)
+            ).per_client["weights"]
+        )
+    assert not torch.equal(updates[0]["encoder.dense.weight"], updates[1]["encoder.dense.weight"])

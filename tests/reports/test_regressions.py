@@ -11,8 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from fedrepro.benchmark.judging.baseline import Recorded
-from fedrepro.benchmark.judging.comparison import BaselineCheck, Movement
+from fedrepro.benchmark.judging.comparison import BaselineCheck, Movement, Recorded
 from fedrepro.cli import main
 from fedrepro.reports import regressions
 

@@ -13,8 +13,15 @@ from ...claims.bind_cells import instances
 from ...claims.nodes import Elementary
 from ...claims.printed import support, support_one
 from ...spec.model import Paper, Relation, Table
-from ..expressions import approximate, cells_of, computed_of, published_of
+from ..expressions import (
+    approximate,
+    cells_of,
+    computed_of,
+    published_of,
+)
 from ..findings import Finding, Status, finding
+
+KIND = "relation"
 
 
 def check(paper: Paper) -> Iterator[Finding]:
@@ -22,16 +29,19 @@ def check(paper: Paper) -> Iterator[Finding]:
     for table in paper.tables:
         for relation in table.relations:
             for where, comparisons in instances(relation, table, paper):
-                word, _ = support(comparisons)
-                if word != "not printed":
-                    printed = [one for one in comparisons if support_one(one) != "not printed"]
-                    yield _instance(table, relation, where, word, printed)
+                found = _instance(paper, table, relation, where, comparisons)
+                if found is not None:
+                    yield found
 
 
 def _instance(
-    table: Table, relation: Relation, where: str, word: str, printed: Sequence[Elementary]
-) -> Finding:
+    paper: Paper, table: Table, relation: Relation, where: str, comparisons: Sequence[Elementary]
+) -> Finding | None:
+    word, _ = support(comparisons)
+    if word == "not printed":
+        return None
     status: Status = "consistent" if word == "supported" else "undecidable"
+    printed = [one for one in comparisons if support_one(one) != "not printed"]
     sharp = relation.vague is None and not any(map(approximate, printed))
     if word == "contradicted" and sharp:
         status = "inconsistent"
@@ -41,7 +51,9 @@ def _instance(
     place = f"Table {table.id}, {where}" if where else f"Table {table.id}"
     source = f" ({relation.where})" if relation.where else ""
     return finding(
-        ("relation", table.id, relation.id, where),
+        paper,
+        KIND,
+        (table.id, relation.id, where),
         cells_of(printed),
         table=table.id,
         statement=f"{place}: {relation.says.rstrip('.')}{source}.{note}",

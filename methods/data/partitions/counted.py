@@ -2,7 +2,7 @@
 
 Paper: mfcl, Figure 4 (one client with 4950 airplanes and 50 cars, one with the opposite).
 Unstated: which images (dealt at random, each to one client while a class lasts, see `_dealing`).
-Evidence: `tests/methods/test_dealing.py`.
+Evidence: `tests/methods/test_partitions.py`.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Papers: fedrlc, Section VII-A ("data-split"), after FedU and FedEMA; fcl's first
 Unstated: which classes go together (drawn at random for each trial); K that does not divide M, and
 K > M. Taken: the classes lie one after the other on a line, cut into K equal pieces; a class that
 a cut goes through is split in that proportion, its images being dealt at random.
-Evidence: `tests/methods/test_dealing.py`.
+Evidence: `tests/methods/test_partitions.py`.
 """
 
 from __future__ import annotations

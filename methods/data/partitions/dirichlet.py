@@ -6,7 +6,7 @@ parameters `alpha`; small values give each class to few clients, large ones deal
 Unstated: what happens to clients that are left with too few images. Taken: the draw is repeated, at
 most a hundred times, until everybody has `smallest` images; if no draw does (a hundred clients at
 0.01), clients that lack images take them one by one, at random, from the client that holds most.
-Evidence: `tests/methods/test_dealing.py`.
+Evidence: `tests/methods/test_partitions.py`.
 """
 
 from __future__ import annotations

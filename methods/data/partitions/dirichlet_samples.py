@@ -4,7 +4,7 @@ Paper: Calibre, Section V-A, D-non-i.i.d. with concentration 0.3, written (0.3, 
 Departure: the text divides the data set, which would leave clients with unequal sizes, but writes
 one number of samples; the number is taken, and a class that is used up is dealt again. Shares are
 rounded by largest remainders. More in `_sampled`.
-Evidence: `tests/methods/test_sampled_partitions.py`.
+Evidence: `tests/methods/test_partitions.py`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Papers: fedrlc (Section VII-A), fcl (Section 6), whose "IID" says no more.
 Unstated: what becomes of a remainder (the first clients have one image more); the test set
 (every client is measured on all of it, so that one global model has one accuracy).
-Evidence: `tests/methods/test_dealing.py`.
+Evidence: `tests/methods/test_partitions.py`.
 """
 
 from __future__ import annotations

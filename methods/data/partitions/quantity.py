@@ -4,7 +4,7 @@ Paper: Calibre, Section V-A, Q-non-i.i.d., written (S, #samples).
 Unstated: how a client's images are divided among its classes (evenly); which classes it holds
 (drawn at random, all classes equally often while that is possible, so that 100 clients with 2
 classes of CIFAR-10 and 500 images use every image once). More in `_sampled`.
-Evidence: `tests/methods/test_sampled_partitions.py`.
+Evidence: `tests/methods/test_partitions.py`.
 """
 
 from __future__ import annotations

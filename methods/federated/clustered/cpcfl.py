@@ -10,7 +10,7 @@ shared encoder is the average of all clients' by numbers of images; it is sent o
 which is cheaper than the paper's (N + 1) S T. Clients return whole models in head-only rounds too,
 as Eq. 15 counts them. Without pre-training all models start from one random encoder
 (`common_encoder`).
-Evidence: `tests/methods/test_cpcfl.py`.
+Evidence: `tests/methods/test_clustered.py`.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ Unstated: clustering has failed as soon as all clients' last choices are one mod
 round, since a model that nobody trains hardly ever becomes the best again; or it is looked at once,
 after the last round (`restart_at_end`). If the last of
 `max_restarts` new starts fails too, it is trained to the end and `clustering_failed` is recorded.
-Evidence: `tests/methods/test_ifca.py` (recovers known clusters; restarts).
+Evidence: `tests/methods/test_clustered.py` (recovers known clusters; restarts).
 """
 
 from __future__ import annotations

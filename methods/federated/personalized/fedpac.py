@@ -14,8 +14,7 @@ set is of: the averaged encoder with the classifiers averaged by size is taken, 
 model as for the other supervised methods, not the personal ones. The statistics that the server
 needs come from the received encoder, so that they can be compared.
 Unstated: the solver (scipy's non-negative least squares); weights below 0.001 are then set to 0.
-Evidence: `tests/methods/test_fedpac.py`, `tests/methods/test_classifier_combination.py` (every
-support tried, the conditions of Karush, Kuhn and Tucker, a case by hand).
+Evidence: `tests/methods/test_fedpac.py` (every support tried, a case by hand).
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ of c_i⁺ - c_i times the share of clients that took part (server step 1).
 Departure: with momentum β, K steps along one gradient g go η Σ_k (1 - β^k) / (1 - β) g and not K η
 g, so that sum stands for K; without momentum it is K. Weights are averaged by numbers of images,
 as in all methods here; the clients of Calibre hold equally many.
-Evidence: `tests/methods/test_scaffold.py` (two rounds on a quadratic by hand).
+Evidence: `tests/methods/test_two_models.py` (two rounds on a quadratic by hand).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ local_epochs epochs, without aggregation, and is evaluated on its clients' poole
 Unstated: an image is in the pool as often as clients hold it, so that the pool follows their
 distribution; the optimiser is made anew each round, as in the federated runs, so that the
 comparison is of data and not of moments; every pool starts from FedAvg's first model.
-Evidence: `tests/methods/test_centralized.py`.
+Evidence: `tests/methods/test_self_supervised.py`.
 """
 
 from __future__ import annotations

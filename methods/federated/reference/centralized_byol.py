@@ -2,7 +2,7 @@
 
 Paper: fedrlc, Table II. Single training of one client that holds everything: as many passes over
 the data as the federated methods make.
-Evidence: `tests/methods/test_fedrlc.py`.
+Evidence: `tests/methods/test_fedema.py`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Paper: fcl, Section 6 (He et al. 2020, "assuming all data are combined in a single location"). Loss:
 `methods.objectives.moco`. One client that holds everything makes rounds x local_epochs passes.
-Evidence: `tests/methods/test_moco_centralized.py`.
+Evidence: `tests/methods/test_self_supervised.py`.
 """
 
 from __future__ import annotations

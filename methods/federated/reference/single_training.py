@@ -1,7 +1,7 @@
 """Single training: every client trains by itself without labels, and nothing is exchanged.
 
 Paper: fedrlc, Sections VII-B and VII-C: the lower bound; means over the clients' models.
-Evidence: `tests/methods/test_fedrlc.py`.
+Evidence: `tests/methods/test_fedema.py`.
 """
 
 from __future__ import annotations

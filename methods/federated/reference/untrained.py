@@ -2,7 +2,7 @@
 
 A protocol measures on it what the architecture alone gives. Its encoder is that of FedAvg's first
 model, so federated fine-tuning from it is FedAvg with few labels (fcl, Table 3, last row).
-Evidence: `tests/methods/test_federated_fine_tuning.py`.
+Evidence: `tests/methods/test_fine_tuning.py`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Features as a payload of their own: what clients upload with weights, and what they receive.
 
 Clients' features travel one after the other, with a count for each client.
-Evidence: `tests/methods/test_features.py`.
+Evidence: `tests/methods/test_fedca.py`.
 """
 
 from __future__ import annotations

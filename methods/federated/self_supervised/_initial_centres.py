@@ -5,7 +5,7 @@ the server clusters those (one-shot federated K-means, Dennis et al. 2021), sinc
 clients' centres would pair unlike clusters. DEC begins with K-means too (Xie et al. 2016).
 Unstated: batch normalisation uses statistics of batches, since the initial networks have no others
 yet; every client's centre counts once. This one exchange is not counted in bytes.
-Evidence: `tests/methods/test_fedrlc.py`.
+Evidence: `tests/methods/test_fedema.py`.
 """
 
 from __future__ import annotations

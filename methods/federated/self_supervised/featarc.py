@@ -11,7 +11,7 @@ clients took last.
 Unstated in MFCL: the number of models and λ (2 and 1). A client without a model of its own takes
 number c modulo their count, as in the code of Wang et al.; the received model is in evaluation mode
 and sees the first of the two views.
-Evidence: `tests/methods/test_featarc.py`.
+Evidence: `tests/methods/test_orchestra.py`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Paper: fedrlc, Section IV (two stages: contrastive, contrastive). Loss:
 `methods.objectives.contrastive_clustering`.
-Evidence: `tests/methods/test_fedrlc.py`.
+Evidence: `tests/methods/test_fedema.py`.
 """
 
 from __future__ import annotations

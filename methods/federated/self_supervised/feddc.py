@@ -4,7 +4,7 @@ Paper: fcl, Section 6 (Caron et al. 2018 and 2020 with FedAvg). Loss and cluster
 `methods.objectives._deepcluster`.
 Unstated: who clusters what (every client its own images, before each local epoch; centroids stay
 with the client, since clusters of other clients are not the same).
-Evidence: `tests/methods/test_feddc.py`.
+Evidence: `tests/methods/test_fedca.py`.
 """
 
 from __future__ import annotations

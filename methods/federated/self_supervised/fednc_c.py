@@ -2,7 +2,7 @@
 
 Paper: fedrlc, Section IV (two stages: non-contrastive, contrastive). Loss:
 `methods.objectives.byol_cc`. Target networks as in FedBYOL.
-Evidence: `tests/methods/test_fedrlc.py`.
+Evidence: `tests/methods/test_fedema.py`.
 """
 
 from __future__ import annotations

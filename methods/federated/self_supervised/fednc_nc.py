@@ -3,7 +3,7 @@
 Paper: fedrlc, Section IV (two stages, both non-contrastive). Loss: `methods.objectives.byol_dec`.
 Target networks as in FedBYOL.
 Unstated: centres begin by K-means (`methods.federated.self_supervised._initial_centres`).
-Evidence: `tests/methods/test_fedrlc.py`.
+Evidence: `tests/methods/test_fedema.py`.
 """
 
 from __future__ import annotations

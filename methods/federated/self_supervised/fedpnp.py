@@ -6,7 +6,7 @@ its training of the previous round, and labels images with them.
 Reading: 'round 1', in which the current model chooses and α is larger, is a client's first round;
 with all clients in every round the two are the same.
 Ablations: `data_selection`, `negative_threshold`.
-Evidence: `tests/methods/test_fedrlc.py`.
+Evidence: `tests/methods/test_fedema.py`.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ cosine leaves the length of the predictor's output free, and it grows past the c
 distances of Eq. 8 then nearly agree (largest soft label 0.13), the centre nearest the origin is
 nearest to most images, and the target network, whose projections the centres never fitted, labels
 so from the first step on. Representations of length one kept five centres, but Eq. 8 takes none.
-Evidence: `tests/methods/test_fedrlc.py` (two clients by hand).
+Evidence: `tests/methods/test_fedema.py` (two clients by hand).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Paper: McMahan et al. 2017, Algorithm 1; as CP-CFL's baseline, Section 4.2 (random start, or the
 encoder pre-trained). Clients are weighted by their numbers of training images, which the server
 knows beforehand, so that the cost of T rounds is 2 S T (CP-CFL Eq. 14).
-Evidence: `tests/methods/test_fedavg.py` (one client equals plain training; numpy's average).
+Evidence: `tests/methods/test_supervised.py` (one client equals plain training; numpy's average).
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ plus μ/2 |w - w_t|²; as MFCL's baseline, Table 2.
 Departures: no partial work of slow clients; all do the same number of epochs.
 Unstated in MFCL: μ (0.01, which Li et al. 2021 found best on CIFAR-10). Running statistics are not
 weights and are left free.
-Evidence: `tests/methods/test_fedprox.py`.
+Evidence: `tests/methods/test_supervised.py`.
 """
 
 from __future__ import annotations

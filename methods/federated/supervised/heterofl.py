@@ -7,7 +7,7 @@ baseline, Table 4.
 Departures: running statistics are averaged like weights (Diao et al. collect them after training);
 no scaling by 1/r, which batch normalisation undoes; all rows of the last layer are averaged.
 Unstated in MFCL: the levels (those of Diao et al., one after the other over the clients).
-Evidence: `tests/methods/test_heterofl.py`.
+Evidence: `tests/methods/test_supervised.py`.
 """
 
 from __future__ import annotations

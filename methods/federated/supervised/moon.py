@@ -7,7 +7,7 @@ Departure: no projection head; z is the encoder's output, as all supervised meth
 Unstated in MFCL: μ and τ (5 and 0.5, which Li et al. use on CIFAR-10). The received and the
 previous model are in evaluation mode; before a client's first round its previous model is the
 received one.
-Evidence: `tests/methods/test_moon.py`.
+Evidence: `tests/methods/test_supervised.py`.
 """
 
 from __future__ import annotations

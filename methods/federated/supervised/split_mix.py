@@ -7,7 +7,7 @@ of the base networks' logits. As MFCL's baseline, Table 4.
 Departures: adversarial training and domain-aware mixing belong to other experiments and are absent.
 Unstated in MFCL: the budgets (those of Hong et al., 1/8, 1/4, 1/2 and all, one after the other over
 the clients); how many base networks are evaluated together (all).
-Evidence: `tests/methods/test_split_mix.py`.
+Evidence: `tests/methods/test_supervised.py`.
 """
 
 from __future__ import annotations

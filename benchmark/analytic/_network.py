@@ -1,0 +1,116 @@
+"""Weights, multiply-adds and feature maps of networks, from shapes alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from ...methods.costs.model_costs import NetworkCost, network_cost, shapes_of
+from ...methods.encoders.base import Encoder
+from ...methods.encoders.resnet import Residual
+from ...methods.nn.layers import Conv2d, Layer, MaxPool2d, Sequential
+from ...methods.nn.mfcl_modules import Convolution, Pooling
+from ..spec.model import Cell
+from .base import encoder_of, setting
+
+
+def encoder_cost(cell: Cell) -> tuple[NetworkCost, str]:
+    """The cost of the cell's encoder at its image size, and a line that says what was measured.
+
+    Raises `SpecError` if the experiment lacks a setting.
+    """
+    encoder = encoder_of(cell)
+    size, channels = setting(cell, "clients.image_size"), setting(cell, "clients.channels")
+    return _cost(encoder, channels, size), f"{encoder} for {channels} x {size} x {size} images"
+
+
+@cache
+def _cost(encoder: Encoder, channels: int, side: int) -> NetworkCost:
+    return network_cost(encoder.build(channels, side), channels, side, side)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A network in numbers. All but the weights are for the forward pass of one image.
+
+    convolved: values that its convolutions and dense layers put out.
+    """
+
+    weights: int
+    multiply_adds: int
+    convolved: int
+
+
+@cache
+def measure(encoder: Encoder, channels: int, side: int) -> Measured:
+    """An encoder for square images; no weight is drawn and nothing is computed."""
+    network, cost = encoder.build(channels, side), _cost(encoder, channels, side)
+    with _Convolved() as counter, torch.no_grad():
+        network(shapes_of(network), torch.zeros(1, 1, channels, side, side, device="meta"))
+    return Measured(cost.parameters, cost.multiply_adds, counter.values)
+
+
+class _Convolved(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Counts the values that convolutions and dense layers put out."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.values = 0
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        out = func(*args, **(kwargs or {}))
+        if isinstance(out, Tensor) and any(kind in str(func) for kind in ("convolution", "mm")):
+            self.values += out.numel()
+        return out
+
+
+@cache
+def measure_layers(layers: tuple[Convolution | Pooling, ...], side: int) -> tuple[Measured, int]:
+    """Plain layers for square images of `side`, and the side of what they put out."""
+    weights = multiply_adds = convolved = 0
+    for layer in layers:
+        before, side = side, layer.size(side)
+        if isinstance(layer, Convolution):
+            places = before**2 if layer.transposed else side**2
+            weights += layer.parameters
+            multiply_adds += layer.inputs * layer.outputs * layer.kernel**2 * places
+            convolved += layer.outputs * side**2
+    return Measured(weights, multiply_adds, convolved), side
+
+
+@cache
+def first_layers(
+    encoder: Encoder, channels: int, side: int, count: int
+) -> tuple[Convolution | Pooling, ...]:
+    """The first `count` convolutions of an encoder and the poolings between and behind them.
+
+    Projections on shortcuts are left out.
+    """
+    found: list[Convolution | Pooling] = []
+    for layer in _plain(encoder.build(channels, side)):
+        if isinstance(layer, MaxPool2d):
+            found.append(Pooling(layer.kernel, layer.stride, layer.padding))
+        elif count == 0:
+            break
+        else:
+            count -= 1
+            found.append(
+                Convolution(layer.inputs, layer.outputs, layer.kernel, layer.stride, layer.padding)
+            )
+    return tuple(found)
+
+
+def _plain(layer: Layer) -> list[Conv2d | MaxPool2d]:
+    if isinstance(layer, Conv2d | MaxPool2d):
+        return [layer]
+    inner = layer if isinstance(layer, Sequential) else ()
+    if isinstance(layer, Residual):
+        inner = layer.body
+    return [plain for one in inner for plain in _plain(one)]

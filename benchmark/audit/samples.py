@@ -1,0 +1,132 @@
+"""Can a mean and an SD be those of n shares of whole images, and of which, for example?
+
+With N images an accuracy is x = 100 k / N, k whole. S = sum(k) and Q = sum(k^2) give the mean
+100 S / (N n) and the variance (100 / N)^2 (Q - S^2 / n) / (n - ddof).
+
+GRIM (Brown and Heathers 2017): some whole S gives the mean.
+GRIMMER (Anaya 2016; Allard 2018): for one of these, some whole Q gives the SD, and Q is odd where S
+is, as k^2 is where k is; Q is at least that of n equal values, and at most that of values at the
+ends.
+DEBIT (Heathers and Brown 2019) is N = 1: Q = S, so the mean fixes the SD. For any N it bounds it by
+the square root of m (100 - m) n / (n - ddof) (Bhatia and Davis 2000).
+SPRITE (Heathers et al. 2018) asks for a sample: here all but three values are equal or differ by
+one, a third is tried everywhere, and the last two are solved for. Up to three values nothing is
+left out by that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from .rounding import Interval
+
+MOST_SUMS = 2_000
+"""More whole sums than this behind one printed mean always give its SD: the grid is too fine."""
+MOST_TRIED = 20_000
+"""So many third values are tried for a sample."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A printed mean and SD in percent, n values on multiples of 1 / images, and the SD's ddof."""
+
+    mean: Interval
+    sd: Interval
+    images: int
+    runs: int
+    ddof: int
+
+
+def sums(asked: Asked) -> Iterator[tuple[int, tuple[int, int]]]:
+    """Each whole S that gives the mean, with the least and largest whole Q that give the SD.
+
+    Parity of Q is not looked at; what GRIM and the ends forbid is left out.
+    """
+    scale = Fraction(asked.images * asked.runs, 100)
+    first = max(0, math.ceil(asked.mean[0] * scale))
+    last = min(asked.images * asked.runs, math.floor(asked.mean[1] * scale))
+    for total in range(first, last + 1):
+        low, high = squares(asked, total)
+        if low <= high:
+            yield total, (low, high)
+
+
+def squares(asked: Asked, total: int) -> tuple[int, int]:
+    """The least and largest whole sum of squares that print so, of values with that sum."""
+    n, images = asked.runs, asked.images
+    low, high = (
+        (max(end, Fraction(0)) * images / 100) ** 2 * (n - asked.ddof) + Fraction(total**2, n)
+        for end in asked.sd
+    )
+    below, over = divmod(total, n)
+    least = over * (below + 1) ** 2 + (n - over) * below**2
+    full, rest = divmod(total, images)
+    most = full * images**2 + rest**2
+    return max(math.ceil(low), least), min(math.floor(high), most)
+
+
+def is_possible(asked: Asked) -> bool:
+    """What GRIM and GRIMMER say: whether whole sums of the right parity print so."""
+    scale = Fraction(asked.images * asked.runs, 100)
+    if (asked.mean[1] - asked.mean[0]) * scale > MOST_SUMS:
+        return True
+    return any(low + (low - total) % 2 <= high for total, (low, high) in sums(asked))
+
+
+def sample(asked: Asked) -> tuple[int, ...] | None:
+    """Whole numbers of images that print so, in order; None if none is found.
+
+    For up to three values none found means that there is none, unless the search was cut short.
+    """
+    if asked.runs < 2:
+        return None
+    tried = 0
+    for total, bounds in sums(asked):
+        for first in _middle_out(total // asked.runs, asked.images):
+            tried += 1
+            if tried > MOST_TRIED:
+                return None
+            found = _filled(asked, total, bounds, first)
+            if found is not None:
+                return tuple(sorted(found))
+            if asked.runs == 2:
+                break
+    return None
+
+
+def _filled(asked: Asked, total: int, bounds: tuple[int, int], first: int) -> list[int] | None:
+    """A sample with `first` among it, equal values beside it, and two that are solved for."""
+    equal, third = max(0, asked.runs - 3), [first] if asked.runs > 2 else []
+    # The equal ones are as near to the mean as whole numbers are.
+    base, over = divmod(total, asked.runs)
+    known = [base + (i < over) for i in range(equal)] + third
+    rest = total - sum(known)
+    low, high = (2 * (end - sum(k * k for k in known)) - rest**2 for end in bounds)
+    if high < 0:
+        return None
+    # Two values with sum `rest` and difference d: 2 (a^2 + b^2) = rest^2 + d^2.
+    apart = math.isqrt(max(0, low - 1)) + 1 if low > 0 else 0
+    apart += (apart - rest) % 2
+    if apart**2 > high:
+        return None
+    pair = [(rest - apart) // 2, (rest + apart) // 2]
+    return [*known, *pair] if pair[0] >= 0 and pair[1] <= asked.images else None
+
+
+def _middle_out(middle: int, last: int) -> Iterator[int]:
+    """All of 0 to `last`, those next to `middle` first."""
+    yield middle
+    for step in range(1, last + 1):
+        if middle + step <= last:
+            yield middle + step
+        if middle - step >= 0:
+            yield middle - step
+
+
+def largest_sd(mean: Interval, runs: int, ddof: int) -> float:
+    """The largest SD of values from 0 to 100 with such a mean, n of them at the ends."""
+    nearest = min(max(Fraction(50), mean[0]), mean[1])
+    return math.sqrt(float(nearest * (100 - nearest) * runs / (runs - ddof)))

@@ -1,0 +1,289 @@
+"""Objectives that cluster, from their parts, and negatives chosen by the past."""
+
+import math
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from fedrepro.methods.clusters.soft_assignment import (
+    CENTRES,
+    HEAD,
+    assigns,
+    soft_assignment,
+    student_t,
+)
+from fedrepro.methods.encoders.cnn import CNN
+from fedrepro.methods.nn.layers import dense_layers_of, is_buffer
+from fedrepro.methods.objectives._soft_clusters import (
+    cluster_contrast,
+    crossed_divergence,
+    embedded_clustering,
+)
+from fedrepro.methods.objectives.base import Objective
+from fedrepro.methods.objectives.byol import BYOL, BYOLLearner
+from fedrepro.methods.objectives.byol_cc import BYOLCC
+from fedrepro.methods.objectives.byol_dec import BYOLDEC
+from fedrepro.methods.objectives.contrastive_clustering import ContrastiveClustering
+from fedrepro.methods.objectives.crossed_kl import CrossedKL
+from fedrepro.methods.objectives.past_negatives import (
+    KNOWN,
+    PastNegatives,
+    PastNegativesLearner,
+    negative_pool,
+    pnp_contrast,
+    similarity,
+)
+from fedrepro.methods.objectives.simclr import SimCLR, nt_xent
+from fedrepro.methods.objectives.simclr_dec import SimCLRDEC
+from fedrepro.methods.state import State, part, repeat
+
+NETWORK = CNN(widths=(3,), dim=5, padding=1).build(1, 6)
+SIMCLR: dict[str, Any] = {"projector_widths": (6, 4), "temperature": 0.5}
+BYOL_: dict[str, Any] = {"projector_widths": (6, 4), "predictor_width": 3, "sum_directions": True}
+
+
+def views(models: int = 1, batch: int = 6) -> list[Tensor]:
+    streams = [torch.Generator().manual_seed(k) for k in (1, 2)]
+    return [torch.rand(models, batch, 1, 6, 6, generator=g) for g in streams]
+
+
+def stacked(objective: Objective, models: int) -> tuple[Any, State, State]:
+    """A learner, states of `models` different models, and a memory of other weights."""
+    learner = objective.build(NETWORK, 5, 3)
+    states = [learner.new(torch.Generator().manual_seed(k)) for k in range(models)]
+    other = [learner.memory(learner.new(torch.Generator().manual_seed(9 + k))) for k in range(3)]
+
+    def stack(parts: list[State]) -> State:
+        return {name: torch.cat([p[name] for p in parts]) for name in parts[0]}
+
+    return learner, stack(states), stack(other[:models])
+
+
+def simclr_loss(state: State, x: list[Tensor]) -> Tensor:
+    return SimCLR(**SIMCLR).build(NETWORK, 5, 3).loss(state, {}, x, None)
+
+
+def byol_loss(state: State, memory: State, x: list[Tensor]) -> Tensor:
+    return BYOL(**BYOL_).build(NETWORK, 5, 3).loss(state, memory, x, None)
+
+
+def soft_labels_by_torch(state: State, h: Tensor) -> Tensor:
+    hidden = F.linear(h[0], state[f"{HEAD}.0.weight"][0], state[f"{HEAD}.0.bias"][0]).relu()
+    logits = F.linear(hidden, state[f"{HEAD}.1.weight"][0], state[f"{HEAD}.1.bias"][0])
+    return logits.softmax(1)[None]
+
+
+def test_contrastive_clustering_adds_the_clusters_of_the_encoders_output() -> None:
+    learner, state, memory = stacked(ContrastiveClustering(**SIMCLR), 1)
+    x = views()
+    c = [soft_labels_by_torch(state, NETWORK(state, view)) for view in x]
+    expected = simclr_loss(state, x) + cluster_contrast(c[0], c[1], 1.0)
+    torch.testing.assert_close(learner.loss(state, memory, x, None), expected)
+
+
+def test_byol_with_clusters_reads_them_from_the_online_encoder() -> None:
+    learner, state, memory = stacked(BYOLCC(**BYOL_), 1)
+    x = views()
+    c = [soft_labels_by_torch(state, NETWORK(state, view)) for view in x]
+    expected = byol_loss(state, memory, x) + cluster_contrast(c[0], c[1], 1.0)
+    torch.testing.assert_close(learner.loss(state, memory, x, None), expected)
+
+
+def test_dec_beside_simclr_clusters_projections() -> None:
+    learner, state, memory = stacked(SimCLRDEC(**SIMCLR), 1)
+    x = views()
+    z = [learner.projector(state, NETWORK(state, view)) for view in x]
+    expected = simclr_loss(state, x) + embedded_clustering(z[0], z[1], state[CENTRES])
+    torch.testing.assert_close(learner.loss(state, memory, x, None), expected)
+
+
+def predictions(learner: BYOLLearner, state: State, x: list[Tensor]) -> list[Tensor]:
+    return learner.predictions(state, [NETWORK(state, view) for view in x])
+
+
+def test_dec_beside_byol_clusters_predictions() -> None:
+    learner, state, memory = stacked(BYOLDEC(**BYOL_), 1)
+    x = views()
+    p = predictions(learner, state, x)
+    expected = byol_loss(state, memory, x) + embedded_clustering(p[0], p[1], state[CENTRES])
+    torch.testing.assert_close(learner.loss(state, memory, x, None), expected)
+
+
+@pytest.mark.parametrize("select", [True, False])
+def test_fedrlcs_loss_crosses_views_and_networks(select: bool) -> None:
+    learner, state, memory = stacked(CrossedKL(**BYOL_, data_selection=select), 1)
+    x = views()
+    q = [student_t(p, state[CENTRES]) for p in predictions(learner, state, x)]
+    target = [
+        student_t(learner.projector(memory, NETWORK(memory, v), training=True), state[CENTRES])
+        for v in x
+    ]
+    expected = byol_loss(state, memory, x) + crossed_divergence(*q, *target, select)
+    torch.testing.assert_close(learner.loss(state, memory, x, None), expected)
+
+
+def test_the_divergence_trains_centres_but_never_the_target_network() -> None:
+    learner, state, memory = stacked(CrossedKL(**BYOL_, data_selection=False), 1)
+    for name, value in (*state.items(), *memory.items()):
+        value.requires_grad_(not is_buffer(name) and not name.startswith("counted."))
+    learner.loss(state, memory, views(), None).sum().backward()
+    assert float(state[CENTRES].grad.abs().max()) > 0
+    assert all(value.grad is None for value in memory.values())
+
+
+def test_both_directions_of_byol_can_be_added() -> None:
+    added = BYOL(**BYOL_).build(NETWORK, 5, 3)
+    averaged = BYOL(**{**BYOL_, "sum_directions": False}).build(NETWORK, 5, 3)
+    state = added.new(torch.Generator().manual_seed(0))
+    memory = added.memory(state)
+    x = views()
+    torch.testing.assert_close(
+        added.loss(state, memory, x, None), 2 * averaged.loss(state, memory, x, None)
+    )
+
+
+def test_a_cluster_head_assigns_from_the_encoders_output() -> None:
+    _, state, _ = stacked(ContrastiveClustering(**SIMCLR), 1)
+    h = torch.rand(1, 4, 5)
+    torch.testing.assert_close(soft_assignment(h, state), soft_labels_by_torch(state, h))
+
+
+@pytest.mark.parametrize("objective", [SimCLRDEC(**SIMCLR), BYOLDEC(**BYOL_)], ids=["C", "NC"])
+def test_centres_assign_where_they_were_trained(objective: Objective) -> None:
+    learner, state, _ = stacked(objective, 1)
+    x = views()[0]
+    expected = student_t(learner.embed(state, x, training=False), state[CENTRES])
+    torch.testing.assert_close(soft_assignment(NETWORK(state, x), state), expected)
+
+
+def test_weights_without_clusters_are_refused() -> None:
+    _, state, _ = stacked(BYOL(**BYOL_), 1)
+    assert not assigns(state)
+    with pytest.raises(ValueError, match="neither a cluster head nor centres"):
+        soft_assignment(torch.rand(1, 4, 5), state)
+
+
+def test_a_network_read_off_its_weights_is_the_one_that_was_made() -> None:
+    learner, state, _ = stacked(BYOL(**BYOL_), 1)
+    h = torch.rand(2, 4, 5)
+    two = repeat(state, 2)
+    for name in ("projector", "predictor"):
+        assert part(two, name)
+        h_next = getattr(learner, name)(two, h)
+        torch.testing.assert_close(dense_layers_of(name, two)(two, h), h_next)
+        h = h_next
+
+
+def draw(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def soft_labels(*shape: int, seed: int = 0) -> Tensor:
+    return torch.softmax(2 * draw(*shape, seed=seed), dim=-1)
+
+
+def test_similarity_is_the_gaussian_of_the_distance() -> None:
+    u, v = soft_labels(2, 3, 4), soft_labels(2, 5, 4, seed=1)
+    s = similarity(u, v)
+    assert s.shape == (2, 3, 5)
+    for m, i, j in ((0, 0, 0), (1, 2, 4), (0, 1, 3)):
+        squared = float(((u[m, i] - v[m, j]) ** 2).sum())
+        assert float(s[m, i, j]) == pytest.approx(math.exp(-squared / 2))
+
+
+def test_for_hard_labels_it_is_the_printed_similarity_over_its_largest_value() -> None:
+    hard = torch.eye(3)[None]
+    torch.testing.assert_close(similarity(hard, hard), torch.exp(hard @ hard.mT) / math.e)
+
+
+def test_images_that_are_alike_in_either_view_are_no_negatives() -> None:
+    # Labels of view a: 0, 0, 1, 1. Of view b: 0, 1, 0, 1.
+    y_a = torch.eye(2)[torch.tensor([0, 0, 1, 1])][None]
+    y_b = torch.eye(2)[torch.tensor([0, 1, 0, 1])][None]
+    pool = negative_pool(y_a, y_b, threshold=0.999)[0]
+    # Anchor 0 (label 0): image 1 is alike in view a, image 2 in view b, image 3 in neither.
+    assert pool[0].tolist() == [False, False, False, True]
+    # Anchor 2 (label 1): image 3 is alike in both views, image 1 in view b, image 0 in neither.
+    assert pool[2].tolist() == [True, False, False, False]
+
+
+def test_a_threshold_above_one_makes_all_others_negatives() -> None:
+    z_a, z_b = draw(2, 6, 4), draw(2, 6, 4, seed=1)
+    y_a, y_b = soft_labels(2, 6, 3), soft_labels(2, 6, 3, seed=1)
+    found = pnp_contrast(z_a, z_b, y_a, y_b, 0.5, threshold=1.1)
+    torch.testing.assert_close(found, nt_xent(z_a, z_b, 0.5))
+
+
+def test_the_loss_is_the_loop_over_the_equation() -> None:
+    z_a, z_b = draw(2, 6, 4), draw(2, 6, 4, seed=1)
+    y_a, y_b = soft_labels(2, 6, 3), soft_labels(2, 6, 3, seed=1)
+    tau, mu = 0.5, 0.9
+    found = pnp_contrast(z_a, z_b, y_a, y_b, tau, mu)
+    sizes = set()
+    for m in range(2):
+        expected = 0.0
+        for own, other, y, y_o in ((z_a, z_b, y_a, y_b), (z_b, z_a, y_b, y_a)):
+            for i in range(6):
+
+                def gauss(j: int, labels: Tensor, i: int = i, y: Tensor = y, m: int = m) -> float:
+                    return math.exp(-float(((y[m, i] - labels[m, j]) ** 2).sum()) / 2)
+
+                def s(v: Tensor, i: int = i, own: Tensor = own, m: int = m) -> float:
+                    return math.exp(float(F.cosine_similarity(own[m, i], v, dim=0)) / tau)
+
+                others = [j for j in range(6) if j != i]
+                pool = [j for j in others if max(gauss(j, y), gauss(j, y_o)) < mu] or others
+                sizes.add(len(pool))
+                positive = s(other[m, i])
+                negatives = sum(s(own[m, j]) + s(other[m, j]) for j in pool)
+                expected -= math.log(positive / (positive + negatives)) / 12
+        assert float(found[m]) == pytest.approx(expected)
+    assert len(sizes) > 2
+
+
+def test_an_anchor_without_a_negative_repels_all_others() -> None:
+    # Images 0 to 2 are labelled alike; image 3 differs and is the only negative that they have.
+    y = torch.tensor([[[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]])
+    assert negative_pool(y, y, 0.999)[0, 0].tolist() == [False, False, False, True]
+    same = torch.full((1, 4, 2), 0.5, dtype=torch.float64)
+    assert negative_pool(same, same, 0.999).sum().item() == 4 * 3
+    z_a, z_b = draw(1, 4, 3), draw(1, 4, 3, seed=1)
+    torch.testing.assert_close(
+        pnp_contrast(z_a, z_b, same, same, 0.5, 0.999), nt_xent(z_a, z_b, 0.5)
+    )
+
+
+@pytest.fixture
+def learner() -> PastNegativesLearner:
+    options = PastNegatives(
+        projector_widths=(6, 4), temperature=0.5, negative_threshold=0.99, cluster_weight=0.25
+    )
+    return options.build(CNN(widths=(3,), dim=5, padding=1).build(1, 6), 5, 3)
+
+
+def test_the_first_round_chooses_by_the_current_model_and_later_ones_by_the_past(
+    learner: PastNegativesLearner,
+) -> None:
+    state = repeat(learner.new(torch.Generator().manual_seed(0)), 2)
+    past = repeat(learner.new(torch.Generator().manual_seed(1)), 2)
+    views = [torch.rand(2, 5, 1, 6, 6, generator=torch.Generator().manual_seed(k)) for k in (2, 3)]
+    memory = {**learner.memory(past), KNOWN: torch.tensor([False, True])}
+
+    z_a, z_b, c_a, c_b = learner.both_heads(state, views)
+    labels_of_past = [
+        torch.softmax(learner.head(past, learner.encoder(past, x)), dim=2) for x in views
+    ]
+    clusters = cluster_contrast(c_a, c_b, 1.0)
+    by_current = pnp_contrast(z_a, z_b, c_a, c_b, 0.5, 0.99) + 2.0 * clusters
+    by_past = pnp_contrast(z_a, z_b, *labels_of_past, 0.5, 0.99) + 0.25 * clusters
+    found = learner.loss(state, memory, views, None)
+    torch.testing.assert_close(found, torch.stack([by_current[0], by_past[1]]))
+    assert abs(float(by_past[1] - by_current[1])) > 1e-3
+
+
+def test_a_new_client_has_no_past(learner: PastNegativesLearner) -> None:
+    state = learner.new(torch.Generator().manual_seed(0))
+    assert learner.memory(state)[KNOWN].tolist() == [False]

@@ -1,0 +1,278 @@
+"""FedAvg, FedProx, MOON, HeteroFL and Split-Mix: averages, gradients and losses by hand."""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from fedrepro.methods.data.federation import to_float
+from fedrepro.methods.encoders.cnn import CNN
+from fedrepro.methods.federated.base import Message, Round, Task
+from fedrepro.methods.federated.loop import run
+from fedrepro.methods.federated.supervised.fedavg import FedAvg
+from fedrepro.methods.federated.supervised.fedprox import FedProx, Proximal
+from fedrepro.methods.federated.supervised.heterofl import (
+    HeteroFL,
+    PresentClasses,
+    overlapping_average,
+    sliced,
+)
+from fedrepro.methods.federated.supervised.moon import MOON, model_contrast
+from fedrepro.methods.federated.supervised.split_mix import SplitMix, ensemble_logits
+from fedrepro.methods.nn.classifier import ENCODER, Classifier, dense_head
+from fedrepro.methods.state import State, n_bytes, part, repeat, take
+from fedrepro.methods.training.local import Supervised, train_clients
+from fedrepro.methods.training.local_loss import Batch, LocalOptions
+from tests.methods.conftest import MakeTask, one_round
+
+METHOD = FedAvg(rounds=3, local_epochs=2, batch_size=4, learning_rate=0.01)
+
+
+def trained_server(method: FedAvg, task: Task) -> State:
+    server: State = method.start(task, 0)
+    for t in range(method.rounds):
+        clients = method.participants(task, t)
+        _, _, server = one_round(method, Round(task, t, clients), server)
+    return server
+
+
+def test_one_client_is_plain_training(make_task: MakeTask) -> None:
+    task = make_task(sizes=(10,))
+    state = task.new_model("model", 0, 0)
+    for t in range(3):
+        state = train_clients(
+            task.model,
+            state,
+            torch.zeros(1).long(),
+            task.federation,
+            torch.arange(1),
+            LocalOptions(epochs=2, batch_size=4, learning_rate=0.01),
+            task.seeds,
+            t,
+        )
+    for name, value in trained_server(METHOD, task).items():
+        assert torch.equal(value, state[name])
+
+
+def test_clients_are_weighted_by_their_images_as_numpy_averages(make_task: MakeTask) -> None:
+    task = make_task(sizes=(10, 4, 7))
+    stacked = {"encoder.w": torch.randn(2, 3, 4), "head.b": torch.randn(2, 5)}
+    upload = Message(per_client={"weights": stacked})
+    average = METHOD.aggregate(Round(task, 0, torch.tensor([2, 0])), None, upload)
+    for name, value in stacked.items():
+        expected = np.average(value.numpy(), axis=0, weights=[7, 10])
+        np.testing.assert_allclose(average[name][0].numpy(), expected, rtol=1e-6)
+
+
+def test_a_pre_trained_encoder_is_where_training_starts(make_task: MakeTask) -> None:
+    task = make_task()
+    encoder = part(task.new_model("elsewhere"), ENCODER)
+    random, pretrained = METHOD.start(task, 0), METHOD.start(replace(task, encoder=encoder), 0)
+    for name, value in pretrained.items():
+        assert torch.equal(value, encoder.get(name, random[name]))
+
+
+def test_classes_of_clients_are_counted(make_task: MakeTask) -> None:
+    task = make_task(sizes=(4, 4))
+    labels = task.federation.train.labels
+    labels.copy_(torch.tensor([0, 0, 0, 2, 1, 1, 1, 1]))
+    outcome = run(METHOD, task)
+    assert outcome.metrics["classes_per_client"].values == (1.5,)
+
+
+def test_gradient_gains_mu_times_the_way_from_the_received_model(make_task: MakeTask) -> None:
+    task = make_task()
+    anchor, mu = task.new_model("anchor"), 0.3
+    state = {k: (v + 0.1 * torch.randn_like(v)) for k, v in repeat(anchor, 2).items()}
+    batch = Batch((0, 1), torch.arange(8).view(2, 4), torch.arange(8).view(2, 4), 0)
+    found = {}
+    for name, work in (
+        ("plain", Supervised(task.model, task.federation.train, None)),
+        ("held", Proximal(task, anchor, mu)),
+    ):
+        leaves = {k: v.clone().requires_grad_() for k, v in state.items()}
+        loss = work.loss(leaves, {}, batch)
+        found[name] = loss, torch.autograd.grad(loss.sum(), list(leaves.values()))
+    for (key, value), plain, held in zip(
+        state.items(), found["plain"][1], found["held"][1], strict=True
+    ):
+        torch.testing.assert_close(held - plain, mu * (value - anchor[key]), rtol=1e-4, atol=1e-6)
+    far = sum(((state[k] - anchor[k]) ** 2).flatten(1).sum(1) for k in state)
+    torch.testing.assert_close(found["held"][0] - found["plain"][0], mu / 2 * far)
+
+
+def test_without_weight_it_is_fedavg_and_with_much_it_stays(make_task: MakeTask) -> None:
+    options = {"rounds": 2, "local_epochs": 2, "batch_size": 5, "optimizer": "sgd"}
+    task = make_task()
+    plain = run(FedAvg(learning_rate=0.1, **options), task)  # type: ignore[arg-type]
+    free = FedProx(learning_rate=0.1, proximal_weight=0.0, **options)  # type: ignore[arg-type]
+    outcome = run(free, task)
+    for name, value in plain.encoder.items():
+        torch.testing.assert_close(outcome.encoder[name], value)
+
+    start = free.start(task, 0)
+    moved = []
+    for weight in (0.0, 5.0):
+        after = run(replace(free, proximal_weight=weight), task).encoder
+        moved.append(sum(float((after[k] - start[k]).square().sum()) for k in after))
+    assert moved[1] < 0.8 * moved[0]
+
+
+OPTIONS = {"rounds": 2, "local_epochs": 1, "batch_size": 5, "learning_rate": 0.05}
+
+
+def test_loss_of_two_images_by_hand() -> None:
+    z = torch.tensor([[[1.0, 0.0], [0.0, 2.0]]])
+    received = torch.tensor([[[3.0, 0.0], [1.0, 0.0]]])  # cosines 1 and 0
+    previous = torch.tensor([[[0.0, 1.0], [0.0, -1.0]]])  # cosines 0 and -1
+    tau = 0.5
+    first = -math.log(math.exp(1 / tau) / (math.exp(1 / tau) + math.exp(0)))
+    second = -math.log(math.exp(0) / (math.exp(0) + math.exp(-1 / tau)))
+    found = model_contrast(z, received, previous, tau)
+    assert found.flatten().tolist() == pytest.approx([first, second])
+
+
+def test_clients_remember_their_own_last_model(make_task: MakeTask) -> None:
+    task, method = make_task(), MOON(**OPTIONS)  # type: ignore[arg-type]
+    memory, clients = method.new_memory(task), torch.tensor([0, 2])
+    server = method.start(task, 0)
+    _, up, _ = one_round(method, Round(task, 0, clients), server, memory)
+    for name, value in memory.previous.state.items():
+        assert torch.equal(value[[0, 2]], up.per_client["weights"][name])
+        assert not value[1].any()
+    # A client that was away begins from what it then receives.
+    later = {name: value + 1 for name, value in server.items()}
+    method.local_update(
+        Round(task, 1, torch.tensor([1])), method.broadcast(Round(task, 1, clients), later), memory
+    )
+    assert not any(torch.equal(v[1:2], server[k]) for k, v in memory.previous.state.items())
+
+
+HETEROFL_METHOD = HeteroFL(
+    levels=(1.0, 0.5), rounds=2, local_epochs=1, batch_size=5, learning_rate=0.01
+)
+
+
+def at_width(classes: int = 3) -> Callable[[float], Classifier]:
+    def made(share: float) -> Classifier:
+        encoder = CNN(widths=(4, 4), dim=4, padding=1).narrowed(share)
+        head = dense_head(encoder.out_dim, (), classes)
+        return Classifier(encoder.build(1, 6), encoder.out_dim, head)
+
+    return made
+
+
+def widths(task: Task) -> Task:
+    make = at_width()
+    return replace(task, model=make(1.0), at_width=make)
+
+
+def test_each_weight_is_averaged_over_the_clients_that_hold_it() -> None:
+    old = {"w": torch.zeros(1, 2, 3), "b": torch.tensor([[7.0, 7.0]])}
+    wide = {"w": torch.full((1, 2, 2), 3.0), "b": torch.tensor([[1.0, 5.0]])}
+    narrow = {"w": torch.tensor([[[6.0]], [[9.0]]]), "b": torch.tensor([[3.0], [5.0]])}
+    found = overlapping_average(old, [wide, narrow])
+    # Held by all three: (3 + 6 + 9) / 3; by the wide one alone: 3; by nobody: the old 0.
+    assert found["w"][0].tolist() == [[6.0, 3.0, 0.0], [3.0, 3.0, 0.0]]
+    assert found["b"][0].tolist() == [3.0, 5.0]
+
+
+def test_a_slice_is_the_first_channels_and_a_model_of_that_width() -> None:
+    make = at_width()
+    whole = make(1.0).new(torch.Generator().manual_seed(0))
+    half = sliced(whole, make(0.5).new(torch.Generator()))
+    assert half["encoder.conv1.weight"].shape == (1, 2, 2, 3, 3)
+    assert torch.equal(half["encoder.conv1.weight"], whole["encoder.conv1.weight"][:, :2, :2])
+    assert half["head.0.weight"].shape == (1, 3, 2)
+    make(0.5)(half, torch.rand(1, 2, 1, 6, 6))
+
+
+def test_clients_receive_and_send_what_their_level_holds(make_task: MakeTask) -> None:
+    task = widths(make_task(sizes=(10, 10, 10)))
+    make = at_width()
+    whole, half = (n_bytes(make(share).new(torch.Generator())) for share in (1.0, 0.5))
+    outcome = run(HETEROFL_METHOD, task)
+    # Clients 0 and 2 hold everything, client 1 the half.
+    for direction in ("downloaded", "uploaded"):
+        assert outcome.counts[f"{direction}_bytes"] == 2 * (2 * whole + half)
+
+
+def test_equal_levels_average_without_weights(make_task: MakeTask) -> None:
+    task, clients = widths(make_task(sizes=(4, 16))), torch.arange(2)
+    method = replace(HETEROFL_METHOD, levels=(1.0,))
+    server = method.start(task, 0)
+    _, up, after = one_round(method, Round(task, 0, clients), server)
+    for name, value in up.per_client["weights 1"].items():
+        torch.testing.assert_close(after[name][0], (value[0] + value[1]) / 2)
+
+
+def test_logits_of_absent_classes_are_zero(make_task: MakeTask) -> None:
+    task = widths(make_task())
+    labels = task.federation.train.labels
+    labels[:10] = 1
+    work = PresentClasses(Round(task, 0, torch.tensor([0])), 1.0)
+    batch = Batch((0,), torch.arange(4).view(1, 4), torch.arange(4).view(1, 4), 0)
+    logits = work.logits(task.new_model("m"), {}, batch)
+    assert bool((logits[:, :, [0, 2]] == 0).all())
+    assert bool((logits[:, :, 1] != 0).any())
+
+
+def test_impossible_levels_are_refused(make_task: MakeTask) -> None:
+    with pytest.raises(ValueError, match="not shares"):
+        HeteroFL(levels=(1.5,))
+    with pytest.raises(ValueError, match="other widths"):
+        run(HETEROFL_METHOD, make_task())
+
+
+SPLIT_MIX_METHOD = SplitMix(
+    base_width=0.25, budgets=(0.25, 1.0), rounds=2, local_epochs=1, batch_size=5, learning_rate=0.01
+)
+
+
+def test_the_ensemble_is_the_mean_of_its_members_logits(make_task: MakeTask) -> None:
+    task = widths(make_task())
+    bases, model = SPLIT_MIX_METHOD.start(task, 0), at_width()(0.25)
+    images = task.federation.test.images[:7]
+    x = to_float(images)[None]
+    each = [model(take(bases, [i]), x)[0] for i in range(4)]
+    expected = (each[0] + each[1] + each[2] + each[3]) / 4
+    torch.testing.assert_close(ensemble_logits(model, bases, images, batch_size=3), expected)
+    assert not torch.allclose(each[0], each[1])
+
+
+def test_budgets_decide_how_many_bases_a_client_trains(make_task: MakeTask) -> None:
+    task = widths(make_task(sizes=(6, 6, 6)))
+    who, which = SPLIT_MIX_METHOD._chosen(Round(task, 0, torch.arange(3)))
+    assert torch.bincount(who).tolist() == [1, 4, 1]
+    assert sorted(which[who == 1].tolist()) == [0, 1, 2, 3]
+    drawn = {int(SPLIT_MIX_METHOD._chosen(Round(task, t, torch.tensor([0])))[1]) for t in range(40)}
+    assert drawn == {0, 1, 2, 3}
+    size = n_bytes(at_width()(0.25).new(torch.Generator()))
+    assert run(SPLIT_MIX_METHOD, task).counts["uploaded_bytes"] == 2 * 6 * size
+
+
+def test_a_base_is_averaged_over_those_who_trained_it_and_else_left(make_task: MakeTask) -> None:
+    task = widths(make_task(sizes=(4, 12)))
+    method = replace(SPLIT_MIX_METHOD, budgets=(0.25,))
+    clients = torch.arange(2)
+    for t in range(20):
+        _, which = method._chosen(Round(task, t, clients))
+        if which[0] == which[1]:
+            break
+    server = method.start(task, 0)
+    _, up, after = one_round(method, Round(task, t, clients), server)
+    for name, value in up.per_client["bases"].items():
+        for base in range(4):
+            if base == int(which[0]):
+                expected = 0.25 * value[0] + 0.75 * value[1]
+                torch.testing.assert_close(after[name][base], expected)
+            else:
+                assert torch.equal(after[name][base], server[name][base])
+
+
+def test_impossible_shares_are_refused() -> None:
+    with pytest.raises(ValueError, match="shares"):
+        SplitMix(base_width=0.0)
