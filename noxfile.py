@@ -7,8 +7,6 @@ them to the hashes in `hashes.txt`; pyproject.toml holds the ranges that fedrepr
 virtualenv backend, because uv ignores pip's configuration.
 """
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -102,3 +102,21 @@ class RunConfig:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, RunConfig) and self.canonical == other.canonical
+
+
+Trial = tuple[RunConfig, int]
+"""A run and a seed."""
+
+
+def chain(run: RunConfig | None) -> Iterator[RunConfig]:
+    """A run, and those before it that it starts from."""
+    while run is not None:
+        yield run
+        run = run.start
+
+
+def with_starts(run: RunConfig, seed: int) -> Iterator[Trial]:
+    """A trial after those that it starts from."""
+    if run.start is not None:
+        yield from with_starts(run.start, seed if run.start_trial is None else run.start_trial)
+    yield run, seed

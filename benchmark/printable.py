@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
+from pathlib import Path
 
 _HIDDEN = re.compile(
     "["
@@ -22,3 +25,19 @@ def printable(text: str) -> str:
 def one_line(text: str) -> str:
     """`printable` text in which every run of white space is one space."""
     return " ".join(printable(text).split())
+
+
+_ABSOLUTE = re.compile(r"(?<![\w.~:/\\])(?:[A-Za-z]:)?(?:[/\\][^\s/\\\"'`:;,()<>|]+)+")
+_OURS = str(Path(__file__).parents[1])
+
+
+def without_folders(text: str) -> str:
+    """Text in which absolute paths are relative to where modules are found, or names alone."""
+    folders = sorted({_OURS, *filter(None, sys.path)}, key=len, reverse=True)
+
+    def shorter(found: re.Match[str]) -> str:
+        path = found[0]
+        inside = next((one for one in folders if path.startswith(one + os.sep)), None)
+        return re.split(r"[/\\]", path)[-1] if inside is None else path[len(inside) + 1 :]
+
+    return _ABSOLUTE.sub(shorter, text)

@@ -11,7 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
-from .claims.answer import AnswerWord, ClaimAnswer
+from .claims.answer import ClaimResult as ClaimResult
+from .claims.answer import ClaimWord as ClaimWord
+from .claims.answer import Comparison as Comparison
+from .claims.printed import SupportWord as SupportWord
 from .judging.first_lines import FirstLines
 from .judging.leads import Lead
 from .judging.table_answer import TableAnswer
@@ -26,8 +29,6 @@ Detail = Literal[
     "REPRODUCED", "DISCREPANT", "COMPATIBLE", "SHIFTED", "INCONCLUSIVE",
     "EXACT", "MISPRINT?", "SCALED", "NOT RUN", "ERROR", "DESCRIPTIVE",
 ]  # fmt: skip
-ClaimWord = AnswerWord
-SupportWord = Literal["supported", "contradicted", "undecidable", "not printed"]
 ProtocolScale = Literal["full", "scaled"]
 
 
@@ -128,62 +129,6 @@ class CellResult:
     def fails(self) -> bool:
         """Whether it fails a job: what is shown to be another number than the printed one."""
         return self.verdict.detail == "DISCREPANT"
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """One elementary comparison of a claim: 'left op right' in the trials.
-
-    Attributes:
-        text: with the labels of its cells.
-        published_left: with printed numbers in their place.
-        published_right: likewise.
-        relation: the sign between left and right (`>`, `<`, `~`, `=`).
-        differences: left less right by seed.
-        interval: of their mean; None without trials.
-    """
-
-    text: str
-    published_left: str
-    published_right: str
-    relation: str
-    differences: tuple[float, ...]
-    interval: Interval | None
-
-
-@dataclass(frozen=True)
-class ClaimResult:
-    """A claim of the text.
-
-    Attributes:
-        id: of the spec.
-        says: in our words.
-        holds: as an expression.
-        headline: of a claim of abstract or conclusion, what it says as a clause.
-        unit: of its differences, None for bare ratios.
-        support: what the printed numbers say of it, with their rounding.
-        support_reason: one sentence.
-        answer: what the trials say of it.
-        comparisons: that it makes.
-    """
-
-    id: str
-    says: str
-    holds: str
-    headline: str | None
-    unit: str | None
-    support: SupportWord
-    support_reason: str
-    answer: ClaimAnswer
-    comparisons: tuple[Comparison, ...]
-
-    @property
-    def word(self) -> ClaimWord:
-        return self.answer.word
-
-    @property
-    def reason(self) -> str:
-        return self.answer.reason
 
 
 @dataclass(frozen=True)

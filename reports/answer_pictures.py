@@ -1,7 +1,5 @@
 """Pictures of an answer: printed against ours, and how much of each claim is seen."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The audit of the printed numbers as a report, in HTML and Markdown."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 

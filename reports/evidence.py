@@ -1,7 +1,5 @@
 """What an answer stands on, in one line: differences, ratio to the print, trials."""
 
-from __future__ import annotations
-
 from ..benchmark.results import ClaimResult, TableResult
 from ..benchmark.stats.intervals import Interval
 from . import layout
@@ -45,8 +43,8 @@ def of_table(table: TableResult) -> list[str]:
     if first.orderings is not None:
         parts.append(f"{first.orderings:.0%} of {first.pairs} printed orderings alike")
     parts.append(f"relabelling p {layout.p_equals(first.relabelling_p)}")
-    if first.rests_on is not None:
-        parts.append(f"without {first.rests_on}: {layout.number(first.without_it)}")
+    if first.without_it is not None:
+        parts.append(f"without {first.rests_on}: {span(first.without_it)}")
     if first.reliability < 0.9:
         parts.append(f"a perfect repetition would have {layout.number(first.reliability)}")
     for lead in table.leads:
@@ -60,5 +58,5 @@ def of_table(table: TableResult) -> list[str]:
     for group in first.joined:
         parts.append(f"{len(group)} printed columns are one here: {', '.join(group)}")
     for other in table.answers[1:]:
-        parts.append(f"{other.metric}: {other.word}, {layout.number(other.retention.mean)} times")
+        parts.append(f"{other.metric}: {other.word}, {span(other.retention)} times")
     return parts

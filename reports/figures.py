@@ -1,7 +1,5 @@
 """Figure panels as SVG, the same bytes for the same data; their legends are the page's."""
 
-from __future__ import annotations
-
 import io
 import textwrap
 import warnings

@@ -1,7 +1,5 @@
 """How judged tables are laid out, for every format: grids, number formats, shared departures."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal

@@ -1,7 +1,5 @@
 """Pieces of Markdown in which a text from elsewhere stays text."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

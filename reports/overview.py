@@ -1,7 +1,5 @@
 """What a reader must see first: counts over one paper or several."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Literal

@@ -1,7 +1,5 @@
 """HTML pages from templates: escaped, complete, and with nothing to fetch."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

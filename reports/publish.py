@@ -1,7 +1,5 @@
 """Reports on disk: every format is made aside, and then all of them take their places."""
 
-from __future__ import annotations
-
 import dataclasses
 import importlib
 import re

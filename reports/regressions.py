@@ -1,7 +1,5 @@
 """Comparisons with baselines: lines for a terminal, JSON, JUnit XML, Markdown and a badge."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -9,9 +7,9 @@ from dataclasses import asdict
 from xml.etree import ElementTree
 
 from ..benchmark.judging.comparison import BaselineCheck, Movement
-from . import junit_xml
 from .layout import plural
 from .markdown_text import escape
+from .writers import junit as junit_xml
 
 FILES = ("regress.json", "regress.junit.xml", "regress.md")
 NOT_COMPARED = "not compared"
@@ -32,6 +30,8 @@ def lines(one: BaselineCheck, paint: Callable[[str], str]) -> Iterator[str]:
     for moved in sorted(one.movements, key=lambda moved: moved.regression):
         word = paint("REGRESSED") if moved.regression else "moved    "
         yield f"{word} {paper} {moved.sentence}"
+    if one.inexact:
+        yield f"{paper}: numbers are held to tolerances, not to be equal: {one.inexact}"
     if edits := _edits(one):
         yield f"{paper}: edited since the baseline, and behind how many of these: {edits}"
     regressed = len(one.regressions)
@@ -50,6 +50,7 @@ def json_text(found: Sequence[BaselineCheck]) -> str:
             "regressed": len(one.regressions),
             "movements": [{**asdict(moved), "sentence": moved.sentence} for moved in one.movements],
             "failed": one.failed,
+            "inexact": one.inexact,
         }
         for one in found
     ]
@@ -76,9 +77,10 @@ def _suites(one: BaselineCheck, again: str) -> Iterator[ElementTree.Element]:
     for place in one.places:
         table, _, inner = place.partition(": ")
         suite = tables.setdefault(
-            table, junit_xml.suite(f"{name}.{table.replace('.', '-')}", then.created)
+            table, junit_xml.new_suite(f"{name}.{table.replace('.', '-')}", then.created)
         )
-        shown = inner if " @ " in inner else f"claim {inner}" if inner else "table"
+        is_named = " @ " in inner or table == "methods"
+        shown = inner if is_named else f"claim {inner}" if inner else "table"
         told = regressed[place]
         message = "; ".join(moved.sentence for moved in told)
         edited = ", ".join(dict.fromkeys(file for moved in told for file in moved.files))

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from ..benchmark.planning.plan import Plan
-from ..benchmark.planning.setting_origin import (
-    Common,
-    Setting,
-    Unit,
-    common,
-    source_of_defaults,
-    units,
-)
+from ..benchmark.planning.setting_origin import Told, Unit, common, source_of_defaults, units
 from ..benchmark.spec.model import Origin
 
 INTRODUCTION = """# Settings of every method, and where they come from
@@ -47,13 +40,13 @@ def render(plans: Iterable[Plan]) -> str:
         others = dict.fromkeys(one for unit in methods for one in unit.elsewhere)
         lines += [f"## {plan.paper.id}: {plan.paper.title}", ""]
         lines += ["### All methods, where nothing else is said", ""]
-        lines += _table(shared, [one for one in others if one[0].path in shared])
+        lines += _table(shared, [one for one in others if one.path in shared])
         for unit in found:
             own = {path: told for path, told in unit.main.items() if shared.get(path) != told}
-            elsewhere = [one for one in unit.elsewhere if one[0].path in own]
+            elsewhere = [one for one in unit.elsewhere if one.path in own]
             lines += [f"### {_heading(unit)}", "", *_table(own, elsewhere)]
         told = (*shared.values(), *(one for unit in found for one in unit.main.values()))
-        modules |= dict.fromkeys(origin.text for _, origin in told if origin.layer == "default")
+        modules |= dict.fromkeys(one.origin.text for one in told if one.origin.layer == "default")
     lines += ["## Modules and the sources of their defaults", "", "| module | its papers |"]
     lines.append("|---|---|")
     for module in sorted(filter(None, modules)):
@@ -68,14 +61,14 @@ def _heading(unit: Unit) -> str:
     return f"{_STAGES[unit.stage]} `{unit.name}`{objective} ({where})"
 
 
-def _table(told: Common, elsewhere: Iterable[tuple[Setting, Origin]]) -> list[str]:
+def _table(told: Mapping[str, Told], elsewhere: Iterable[Told]) -> list[str]:
     """A row for each origin of these settings; values of other cells come with `also`."""
     rows: dict[Origin, dict[str, list[str]]] = {}
-    for path, (value, origin) in sorted(told.items()):
+    for path, value, origin in sorted(told.values()):
         rows.setdefault(origin, {})[path] = [f"`{path} = {value}`"]
-    for setting, origin in elsewhere:
-        values = rows.setdefault(origin, {}).setdefault(setting.path, [f"`{setting.path}`"])
-        values.append(f"also `{setting.value}`")
+    for path, value, origin in elsewhere:
+        values = rows.setdefault(origin, {}).setdefault(path, [f"`{path}`"])
+        values.append(f"also `{value}`")
     order = list(_WORDS)
     ranked = sorted(rows, key=lambda origin: (order.index(origin.layer), origin.text))
     lines = [

@@ -1,7 +1,5 @@
 """Specification curves: what each claim comes to under each set of readings."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,8 +1,6 @@
-"""Small drawings of one cell each: its trials on their interval, its difference on the margin."""
+"""A small drawing of a cell: its trials on their interval, and the printed value."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -11,8 +9,6 @@ from ..benchmark.results import CellResult, TableResult
 
 WIDTH, HEIGHT = 96, 12
 _EDGE = 5
-_FOREST_WIDTH = 240
-_LEAST, _MOST = 2.0, 8.0
 
 
 @dataclass(frozen=True)
@@ -22,10 +18,10 @@ class Scale:
     low: float
     high: float
 
-    def x(self, value: float, width: int = WIDTH) -> str:
+    def x(self, value: float) -> str:
         """The place of a value as a drawing names it, kept inside."""
         share = (value - self.low) / ((self.high - self.low) or 1.0)
-        place = _EDGE + min(max(share, 0.0), 1.0) * (width - 2 * _EDGE)
+        place = _EDGE + min(max(share, 0.0), 1.0) * (WIDTH - 2 * _EDGE)
         return f"{place:.1f}".removesuffix(".0")
 
 
@@ -66,67 +62,5 @@ def dots(cell: CellResult, scales: Scales) -> Markup:
     ]
     if target is not None:
         shapes.append(f'<path class="tick" d="M{scale.x(target)} 0V{HEIGHT}"/>')
-    return _svg("dots", WIDTH, shapes)
-
-
-@dataclass(frozen=True)
-class Effect:
-    """A cell's difference from the print in units of its margin.
-
-    low, high: the 90 % interval of the difference where the cell was judged, else the 95 %
-    interval of the mean moved by the print.
-    """
-
-    cell: CellResult
-    low: float
-    middle: float
-    high: float
-
-
-def effects(table: TableResult) -> list[Effect]:
-    """The differences of the cells that have a margin and a mean, in the order of the table."""
-    found = []
-    for cell in table.cells:
-        target, margin = printed_value(cell), cell.margin
-        if margin is None or cell.mean is None or target is None:
-            continue
-        difference = cell.verdict.difference
-        middle = cell.mean - target if difference is None else difference
-        low, high = cell.verdict.interval or (
-            end - target for end in cell.interval or (cell.mean, cell.mean)
-        )
-        found.append(Effect(cell, low / margin, middle / margin, high / margin))
-    return found
-
-
-def forest_limit(effects: Sequence[Effect]) -> float:
-    """How many margins the axis of a forest plot reaches to either side."""
-    farthest = max((abs(one.middle) for one in effects), default=_LEAST)
-    return min(max(farthest * 1.15, _LEAST), _MOST)
-
-
-def forest(effect: Effect, limit: float) -> Markup:
-    """One line of a forest plot; what lies beyond `limit` is an arrow at the edge."""
-    scale, middle = Scale(-limit, limit), HEIGHT // 2
-
-    def x(value: float) -> str:
-        return scale.x(value, _FOREST_WIDTH)
-
-    shapes = [
-        f'<path class="zone" d="M{x(-1)} {middle}H{x(1)}"/>',
-        f'<path class="zero" d="M{x(0)} 0V{HEIGHT}"/>',
-        f'<path class="bar" d="M{x(effect.low)} {middle}H{x(effect.high)}"/>',
-    ]
-    if abs(effect.middle) <= limit:
-        shapes.append(f'<path class="dot" d="M{x(effect.middle)} {middle}h0"/>')
-    else:
-        tip, back = (_FOREST_WIDTH - 1, -5) if effect.middle > 0 else (1, 5)
-        shapes.append(f'<path class="beyond" d="M{tip} {middle}l{back} -4v8z"/>')
-    return _svg("forest", _FOREST_WIDTH, shapes)
-
-
-def _svg(name: str, width: int, shapes: Sequence[str]) -> Markup:
-    drawn = "".join(shapes)
-    return Markup(
-        f'<svg class="{name}" viewBox="0 0 {width} {HEIGHT}" aria-hidden="true">{drawn}</svg>'
-    )
+    view = f'class="dots" viewBox="0 0 {WIDTH} {HEIGHT}" aria-hidden="true"'
+    return Markup(f"<svg {view}>{''.join(shapes)}</svg>")

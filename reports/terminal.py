@@ -1,7 +1,5 @@
 """A judged table as lines of text: printed, reproduced and verdict, in columns."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from ..benchmark.printable import one_line

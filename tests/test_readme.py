@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from fedrepro.benchmark.judging.comparison import recorded
+from fedrepro.benchmark.judging.baseline import recorded
 from fedrepro.benchmark.results import Report
 from fedrepro.benchmark.spec.load import paper_ids
 from tools import found

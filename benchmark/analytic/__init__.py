@@ -1,7 +1,6 @@
 """Analytic cells: printed values that follow from definitions, recomputed without training.
 
-One formula a file, found by the name that a spec gives as `formula`; its function `recompute`
-takes a cell and returns an `Analytic`.
+A formula is a function of the name that a spec gives as `formula`, from a cell to an `Analytic`.
 """
 
 from .base import Analytic, judge_analytic, recompute, recomputed

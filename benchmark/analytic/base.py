@@ -10,7 +10,7 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from ...methods.registry import UnknownNameError, names_in
+from ...methods.registry import UnknownNameError
 from ..errors import FedreproError, SpecError
 from ..results import Verdict
 from ..spec import settings
@@ -20,6 +20,16 @@ if TYPE_CHECKING:
     from ...methods.encoders.base import Encoder
 
 _PACKAGE = "fedrepro.benchmark.analytic"
+_MODULES = {
+    "communication": "communication",
+    **dict.fromkeys(("flops", "parameters"), "networks"),
+    **dict.fromkeys(
+        ("client-flops", "client-memory", "communication-bits", "module-layer",
+         "representation-bits", "representation-size", "round-bits"),
+        "mfcl",
+    ),
+}  # fmt: skip
+"""By name of a formula the module that has a function of that name; loaded when it is asked for."""
 _UNITS = {"": 0, "k": 3, "K": 3, "M": 6, "G": 9, "T": 12}
 
 
@@ -72,11 +82,10 @@ def recompute(cell: Cell) -> Analytic:
     """
     if cell.formula is None:
         raise SpecError(f"{cell.paper}, table {cell.table}, {cell.label}: no formula is given")
-    known = names_in(_PACKAGE)
-    if cell.formula not in known:
-        raise UnknownNameError("formula", cell.formula, known)
-    module = importlib.import_module(f"{_PACKAGE}.{cell.formula.replace('-', '_')}")
-    formula: Callable[[Cell], Analytic] = module.recompute
+    if cell.formula not in _MODULES:
+        raise UnknownNameError("formula", cell.formula, sorted(_MODULES))
+    module = importlib.import_module(f"{_PACKAGE}.{_MODULES[cell.formula]}")
+    formula: Callable[[Cell], Analytic] = getattr(module, cell.formula.replace("-", "_"))
     return formula(cell)
 
 
@@ -99,8 +108,7 @@ def encoder_of(cell: Cell) -> Encoder:
     Raises `SpecError` if it is not given, or an option of it is wrong.
     """
     name = setting(cell, "encoder.name")
-    encoder: Encoder = settings.build("encoder", name, cell.experiment["encoder"])
-    return encoder
+    return settings.build("encoder", name, cell.experiment["encoder"])  # type: ignore[no-any-return]
 
 
 def recomputed(cell: Cell) -> float | None:
@@ -173,9 +181,9 @@ def _judge_number(cell: Cell, found: Analytic) -> Verdict:
     if low <= found.value <= high:
         reason = f"recomputed as {shown}, which prints as {cell.printed.text}"
         return Verdict("EXACT", reason, difference, working=working)
-    rounded = _rounded(found.value, cell.printed.value)
-    count = f"{len(found.readings)} readings"
-    for reading in (one for one in found.readings if one.fits):
+    rounded, count = _rounded(found.value, cell.printed.value), f"{len(found.readings)} readings"
+    reading = next((one for one in found.readings if one.fits), None)
+    if reading is not None:
         reason = (
             f"under the reading '{reading.name}' (of {count}) recomputed as "
             f"{_shown(reading.value)}, which prints as {cell.printed.text}; as first stated it is "
@@ -207,13 +215,7 @@ def from_candidates(
             f"{'fits' if fits else 'does not fit'}: {name}{one.arithmetic} = "
             f"{_like(value, cell.printed.value)} [{one.source}]"
         )
-    return Analytic(
-        readings[0].value,
-        working=tuple(lines),
-        readings=tuple(readings),
-        searched=searched,
-        ours=ours,
-    )
+    return Analytic(readings[0].value, None, tuple(lines), tuple(readings), searched, ours)
 
 
 def _like(value: Decimal, printed: Decimal | None) -> str:

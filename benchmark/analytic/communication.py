@@ -13,7 +13,8 @@ from itertools import product
 
 import torch
 
-from ...methods.costs.model_costs import Exchange, communication
+from ...methods.costs import model_costs
+from ...methods.costs.model_costs import Exchange
 from ...methods.data.federation import Federation, ImageSet
 from ...methods.encoders.cnn import CNN
 from ...methods.federated.base import FederatedMethod, Task
@@ -27,7 +28,7 @@ _POOLS, _ROUNDS = (1, 2, 3, 5), (1, 2, 3)
 _CLIENTS, _IMAGES = 3, 4
 
 
-def recompute(cell: Cell) -> Analytic:
+def communication(cell: Cell) -> Analytic:
     """The cost as a product such as `(N+1)ST`; for a cell that holds a number, its multiple of ST.
 
     The number is taken at the cell's `training.n_clusters`. Raises `SpecError` if the experiment
@@ -51,9 +52,9 @@ def recompute(cell: Cell) -> Analytic:
                 "which is no multiple of T (a N + b)"
             )
     text = f"{_sum(slope, constant)}ST"
-    working = tuple(_line(n, 1, counted[n, 1]) for n in _POOLS)
-    working += tuple(_line(_POOLS[2], t, counted[_POOLS[2], t]) for t in _ROUNDS[1:])
-    working = (*working, f"all {len(counted)} counts equal {text}")
+    shown = [(n, 1) for n in _POOLS] + [(_POOLS[2], t) for t in _ROUNDS[1:]]
+    lines = (_line(n, t, counted[n, t]) for n, t in shown)
+    working = (*lines, f"all {len(counted)} counts equal {text}")
     if cell.printed.value is None:
         return Analytic(text=text, working=working)
     n = setting(cell, "training.n_clusters")
@@ -64,7 +65,7 @@ def recompute(cell: Cell) -> Analytic:
 @cache
 def _exchanged(method: FederatedMethod) -> Exchange:
     """Cached, since the verdict and the audit ask for the same, and so do rows of one method."""
-    return communication(method, _tiny_task())
+    return model_costs.communication(method, _tiny_task())
 
 
 def _tiny_task() -> Task:

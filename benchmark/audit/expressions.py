@@ -1,19 +1,21 @@
-"""Claims and relations as findings show them: their cells, printed numbers and arithmetic."""
+"""Claims and relations as findings show them, and their sides as weighted sums of cells."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
 from ..claims.grammar import Number
-from ..claims.nodes import Arithmetic, Elementary, Leaf, Node, leaves, show
-from ..claims.printed import range_over, reaches_zero
+from ..claims.nodes import Aggregate, Arithmetic, CellKey, Elementary, Leaf, Node, leaves, show
+from ..claims.printed import Interval, range_over, reaches_zero
 from ..spec.model import Cell
 from .rounding import digits
 
 MOST_SHOWN = 4
 """More comparisons than this are counted instead of written out."""
+Form = Mapping[CellKey | None, Fraction]
+"""The weight of each cell, and under None the constant that is added; no weight is zero."""
 FACTOR = Fraction(3, 2)
 """Sides that differ by more than this factor are shown with their ratio."""
 
@@ -75,25 +77,66 @@ def _touching(left: Node, right: Node) -> str:
     return f"; both could only be {digits(end)}, which one rule of rounding never prints both ways"
 
 
-def _range(node: Node) -> tuple[Fraction, Fraction]:
+def _range(node: Node) -> Interval:
     return range_over(node, {leaf.key: leaf.cell.bounds for leaf in leaves(node)})
 
 
 def _worked(side: Node, value: Fraction) -> str:
     low, high = _range(side)
-    if low == high:
-        return (
-            f"{show(side)} is a count"
-            if isinstance(side, Leaf)
-            else f"{show(side)} = {digits(value)}"
-        )
-    text = f"{digits(low)} to {digits(high)}"
+    ends = f"{digits(low)} to {digits(high)}"
     if isinstance(side, Leaf):
-        return f"{show(side)} stands for {text}"
-    return f"{show(side)} = {digits(value)}, with rounding {text}"
+        return f"{show(side)} " + ("is a count" if low == high else f"stands for {ends}")
+    rounding = "" if low == high else f", with rounding {ends}"
+    return f"{show(side)} = {digits(value)}{rounding}"
 
 
 def _value(node: Node) -> Fraction:
     """The value of an expression at the printed digits."""
     values = {leaf.key: leaf.cell.printed.value or Decimal(0) for leaf in leaves(node)}
     return range_over(node, {key: (value, value) for key, value in values.items()})[0]
+
+
+def form_of(node: Node) -> Form | None:
+    """A node as a linear form; None where it is none. Counts are constants.
+
+    Sums, differences, means, and products or quotients with one constant factor are linear.
+    """
+    match node:
+        case Number():
+            return {None: Fraction(node.value)}
+        case Leaf():
+            low, high = node.cell.bounds
+            return {None: Fraction(low)} if low == high else {node.key: Fraction(1)}
+        case Aggregate():
+            total: Form = {}
+            for leaf in node.leaves:
+                total = added(total, form_of(leaf) or {})
+            whole = node.name == "mean" or len(node.leaves) == 1
+            return times(total, Fraction(1, len(node.leaves))) if whole else None
+        case Arithmetic():
+            left, right = form_of(node.left), form_of(node.right)
+            return None if left is None or right is None else _combine(node.sign, left, right)
+
+
+def added(one: Form, other: Form, sign: int = 1) -> Form:
+    """The sum of two forms, or with sign -1 their difference."""
+    total = dict(one)
+    for key, weight in other.items():
+        total[key] = total.get(key, Fraction(0)) + sign * weight
+    return {key: weight for key, weight in total.items() if weight}
+
+
+def times(form: Form, factor: Fraction) -> Form:
+    """The form, all of it multiplied by a number."""
+    return {key: weight * factor for key, weight in form.items() if factor}
+
+
+def _combine(sign: str, left: Form, right: Form) -> Form | None:
+    if sign in "+-":
+        return added(left, right, 1 if sign == "+" else -1)
+    if sign == "*" and right.keys() - {None}:
+        left, right = right, left
+    factor = right.get(None, Fraction(0))
+    if right.keys() - {None} or (sign == "/" and not factor):
+        return None
+    return times(left, factor if sign == "*" else 1 / factor)

@@ -51,8 +51,6 @@ class Finding:
 
 
 def finding(
-    paper: Paper,
-    kind: str,
     name: Sequence[str],
     cells: Iterable[Cell],
     *,
@@ -62,23 +60,15 @@ def finding(
     status: Status,
     table: str | None = None,
 ) -> Finding:
-    """A finding about `cells`; its id is made of the paper, the kind and `name`.
+    """A finding about `cells`, of a paper that `findings_for` names; `name` begins with its kind.
 
     table: where it is stated, put before the tables of the cells.
     """
     cells = tuple(cells)
     tables = dict.fromkeys((*(() if table is None else (table,)), *(cell.table for cell in cells)))
-    return Finding(
-        id="/".join((paper.id, kind, *filter(None, map(_slug, name)))),
-        paper=paper.id,
-        tables=tuple(tables),
-        kind=kind,
-        statement=statement,
-        published=published,
-        computed=computed,
-        status=status,
-        cells=tuple(dict.fromkeys(map(key_of, cells))),
-    )
+    id = "/".join(filter(None, (re.sub(r"[^\w.+]+", "-", s.lower()).strip("-") for s in name)))
+    keys = tuple(dict.fromkeys(map(key_of, cells)))
+    return Finding(id, "", tuple(tables), name[0], statement, published, computed, status, keys)
 
 
 def findings_for(paper: Paper, tables: Collection[str] | None = None) -> tuple[Finding, ...]:
@@ -98,10 +88,7 @@ def findings_for(paper: Paper, tables: Collection[str] | None = None) -> tuple[F
             if hasattr(module, "needed"):
                 ids = module.needed(paper, tables)
                 seen = replace(paper, tables=tuple(one for one in paper.tables if one.id in ids))
-        found += module.check(seen)
+        found += (
+            replace(one, id=f"{paper.id}/{one.id}", paper=paper.id) for one in module.check(seen)
+        )
     return tuple(one for one in found if tables is None or not {*one.tables}.isdisjoint(tables))
-
-
-def _slug(text: str) -> str:
-    """Text as part of an id: letters, digits, dots and plus signs."""
-    return re.sub(r"[^\w.+]+", "-", text.lower()).strip("-")

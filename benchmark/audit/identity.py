@@ -6,19 +6,24 @@ The audit compares what specs bind, so it knows a paper's tables only through th
 from __future__ import annotations
 
 import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
+from ..claims.printed import Interval
 from ..errors import SpecError
 from ..planning.resolve import MEASUREMENTS, Resolver
 from ..spec import settings as experiments
 from ..spec.model import AS_PUBLISHED, Cell, Paper
-from .rounding import is_exact_enough
 
 SUBJECT = frozenset({"method", "training", "pretraining", "head", "augmentation"})
 """Sections that say what was tried; the others say on what, and how it was measured."""
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,14 +53,20 @@ class ComparableValue:
         return self.cell.metric, self.cell.formula, self.cell.unit
 
     @cached_property
+    def quantity(self) -> tuple[object, ...]:
+        """What of which run, at which round; its trials share it with their mean."""
+        return self.experiment, self.measure, self.round
+
+    @cached_property
     def conditions(self) -> tuple[object, ...]:
         """What was measured how, whatever was tried: data, clients, encoder, round."""
         return self.surroundings, self.measure, self.round, self.cell.trial
 
-    @property
-    def bounds(self) -> tuple[Decimal, Decimal]:
+    @cached_property
+    def bounds(self) -> Interval:
         """The closed interval of values that print like this one."""
-        return self.cell.bounds
+        low, high = self.cell.bounds
+        return Fraction(low), Fraction(high)
 
     @cached_property
     def has_spread(self) -> bool:
@@ -63,39 +74,39 @@ class ComparableValue:
         return self.cell.printed.sd is not None
 
 
-def numbers(paper: Paper) -> tuple[ComparableValue, ...]:
-    """The numbers of experiments that bounds can be put on, in print order."""
-    return _numbers(_Same(paper))
+Pair = tuple[ComparableValue, ComparableValue]
 
 
-@dataclass(frozen=True, eq=False)
-class _Same:
-    """A paper that equals itself alone."""
+def tables_of(pair: Pair) -> tuple[str, str]:
+    """The tables that print the two values."""
+    return pair[0].cell.table, pair[1].cell.table
 
-    paper: Paper
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.paper is other.paper
-
-    def __hash__(self) -> int:
-        return id(self.paper)
+def grouped(items: Iterable[V], key: Callable[[V], K]) -> Mapping[K, list[V]]:
+    """Items by their key, in the order in which they come."""
+    groups: dict[K, list[V]] = defaultdict(list)
+    for item in items:
+        groups[key(item)].append(item)
+    return groups
 
 
 @lru_cache(maxsize=1)
-def _numbers(same: _Same) -> tuple[ComparableValue, ...]:
-    """Kept for the paper that was asked for last: nine checks ask for the same numbers."""
+def numbers(paper: Paper) -> tuple[ComparableValue, ...]:
+    """The numbers of experiments that bounds can be put on, in print order.
+
+    Kept for the paper that was asked for last: nine checks ask for the same numbers.
+    """
     resolver = Resolver(AS_PUBLISHED)
-    cells = (cell for table in same.paper.tables for cell in table.cells)
     return tuple(
-        ComparableValue(cell, _run(cell, resolver), _surroundings(cell))
-        for cell in cells
-        if cell.experiment and is_exact_enough(cell.printed)
+        ComparableValue(
+            cell,
+            _run(cell, resolver),
+            canonical({k: v for k, v in cell.experiment.items() if k not in SUBJECT}),
+        )
+        for table in paper.tables
+        for cell in table.cells
+        if cell.experiment and cell.printed.value is not None and not cell.printed.approximate
     )
-
-
-def _surroundings(cell: Cell) -> str:
-    """Shared by cells whose sections other than `SUBJECT` are equal."""
-    return canonical({k: v for k, v in cell.experiment.items() if k not in SUBJECT})
 
 
 def _run(cell: Cell, resolver: Resolver) -> str:

@@ -10,12 +10,10 @@ import math
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import TypeVar
 
+from ..claims.printed import Interval
 from ..spec.printed import Printed, half_unit
 
-Exact = TypeVar("Exact", Fraction, Decimal)
-Interval = tuple[Fraction, Fraction]
 MOST_CORNERS = 12
 """More numbers than this have too many corners to try; a bound on all of them stands in."""
 
@@ -32,17 +30,12 @@ def rounded(value: Decimal) -> Interval:
     return Fraction(value) - half, Fraction(value) + half
 
 
-def is_exact_enough(printed: Printed) -> bool:
-    """Whether bounds can be put on a cell: it holds a number that is not marked as approximate."""
-    return printed.value is not None and not printed.approximate
-
-
-def can_meet(one: tuple[Exact, Exact], other: tuple[Exact, Exact]) -> bool:
+def can_meet(one: Interval, other: Interval) -> bool:
     """Whether two intervals have a value in common."""
     return one[0] <= other[1] and other[0] <= one[1]
 
 
-def can_be_one_value(one: tuple[Exact, Exact], other: tuple[Exact, Exact]) -> bool:
+def can_be_one_value(one: Interval, other: Interval) -> bool:
     """Whether one value, rounded by one rule, can print both ways.
 
     Intervals that merely touch do not count: 84.55 prints as 84.5 or as 84.6, never as both.
@@ -65,42 +58,16 @@ def squares_of(values: Sequence[Interval]) -> Interval:
     bound, which errs towards `consistent`.
     """
     # Whole numbers of one small unit: there are thousands of corners.
-    unit = math.lcm(*(end.denominator for value in values for end in value))
+    n, unit = len(values), math.lcm(*(end.denominator for value in values for end in value))
     whole = [(int(low * unit), int(high * unit)) for low, high in values]
     least = _least_squares(whole) / unit**2
-    if len(values) <= MOST_CORNERS:
-        return least, _largest_at_a_corner(whole) / unit**2
+    if n <= MOST_CORNERS:
+        corners = itertools.product(*whole)
+        largest = max(n * sum(a * a for a in corner) - sum(corner) ** 2 for corner in corners)
+        return least, Fraction(largest, n * unit**2)
     low, high = mean_of(values)
     centre = (low + high) / 2
     return least, sum((max((a - centre) ** 2, (b - centre) ** 2) for a, b in values), Fraction(0))
-
-
-def sd_fits(squares: Interval, divisor: int, sd: Decimal) -> bool:
-    """Whether a sum of squared deviations in `squares` over `divisor` can be the square of `sd`."""
-    if divisor < 1:
-        return False
-    low, high = rounded(sd)
-    return can_meet(squares, (max(low, Fraction(0)) ** 2 * divisor, high**2 * divisor))
-
-
-def show(value: Fraction | Decimal, places: int) -> str:
-    """A number for reading; exact arithmetic has been done before."""
-    return f"{float(value):,.{places}f}"
-
-
-def digits(value: Fraction, most: int = 6) -> str:
-    """A number with so many significant digits; products of a claim may be beyond all floats."""
-    try:
-        return f"{float(value):.{most}g}"
-    except OverflowError:
-        whole = Decimal(value.numerator) / Decimal(value.denominator)
-        return f"{whole:.{most - 1}e}"
-
-
-def places_of(value: Decimal) -> int:
-    """How many decimals are printed."""
-    exponent = value.as_tuple().exponent
-    return max(0, -exponent) if isinstance(exponent, int) else 0
 
 
 def _least_squares(values: Sequence[tuple[int, int]]) -> Fraction:
@@ -120,8 +87,29 @@ def _least_squares(values: Sequence[tuple[int, int]]) -> Fraction:
     return Fraction(0)
 
 
-def _largest_at_a_corner(values: Sequence[tuple[int, int]]) -> Fraction:
-    """The largest sum of squared deviations where every value is at an end of its interval."""
-    n, corners = len(values), itertools.product(*values)
-    largest = max(n * sum(a * a for a in corner) - sum(corner) ** 2 for corner in corners)
-    return Fraction(largest, n)
+def sd_fits(squares: Interval, divisor: int, sd: Decimal) -> bool:
+    """Whether a sum of squared deviations in `squares` over `divisor` can be the square of `sd`."""
+    low, high = rounded(sd)
+    return divisor > 0 and can_meet(
+        squares, (max(low, Fraction(0)) ** 2 * divisor, high**2 * divisor)
+    )
+
+
+def show(value: Fraction | Decimal, places: int) -> str:
+    """A number for reading; exact arithmetic has been done before."""
+    return f"{float(value):,.{places}f}"
+
+
+def digits(value: Fraction, most: int = 6) -> str:
+    """A number with so many significant digits; products of a claim may be beyond all floats."""
+    try:
+        return f"{float(value):.{most}g}"
+    except OverflowError:
+        whole = Decimal(value.numerator) / Decimal(value.denominator)
+        return f"{whole:.{most - 1}e}"
+
+
+def places_of(printed: Printed) -> int:
+    """How many decimals are printed."""
+    assert printed.value is not None
+    return max(0, -int(printed.value.as_tuple().exponent))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import inf, sqrt
 
-from .rounding import Interval
+from ..claims.printed import Interval
 
 LEVEL = 0.05
 """Two-sided; what 'significant' means where a paper does not say."""
@@ -38,12 +38,13 @@ class Mean:
         low, high = (float(max(end, Fraction(0))) ** 2 for end in self.sd)
         share = float(self.weight) ** 2
         # SD^2 n / (n - 1) / n for a population SD, SD^2 / n for a sample's.
-        least, most = (share / (self.runs - 1 if d == 0 else self.runs) for d in _extremes(self))
+        extremes = max(self.ddofs), min(self.ddofs)
+        least, most = (share / (self.runs - 1 if d == 0 else self.runs) for d in extremes)
         return low * least, high * most
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Test:
     """Bounds of a difference, its standard error, t without its sign, and the two-sided p."""
 
     difference: tuple[float, float]
@@ -52,32 +53,23 @@ class Comparison:
     p: tuple[float, float]
 
 
-def compare(means: Sequence[Mean]) -> Comparison:
+def compare(means: Sequence[Mean]) -> Test:
     """Welch's test of a weighted sum of means against zero.
 
     p is bounded from both sides: no values that print so have one beyond.
     """
     from scipy.stats import t as student  # only an audit needs it
 
-    low = high = Fraction(0)
-    for one in means:
-        ends = [one.weight * end for end in one.value]
-        low, high = low + min(ends), high + max(ends)
-    errors = [one.error for one in means]
-    least, most = (sqrt(sum(side)) for side in zip(*errors, strict=True))
-    near = 0 if low <= 0 <= high else min(abs(low), abs(high))
-    far = max(abs(low), abs(high))
-    t = (float(near) / most if most else inf if near else 0.0), _ratio(float(far), least)
+    ends = [sorted(one.weight * end for end in one.value) for one in means]
+    low, high = (sum(side, Fraction(0)) for side in zip(*ends, strict=True))
+    least, most = (sqrt(sum(side)) for side in zip(*(one.error for one in means), strict=True))
+    near, far = 0 if low <= 0 <= high else min(abs(low), abs(high)), max(abs(low), abs(high))
+    t = _ratio(float(near), most), _ratio(float(far), least)
     freedom = [one.runs - 1 for one in means]
     smallest = 2 * float(student.sf(t[1], sum(freedom)))
     largest = 2 * float(student.sf(t[0], min(freedom)))
-    return Comparison((float(low), float(high)), (least, most), t, (smallest, largest))
+    return Test((float(low), float(high)), (least, most), t, (smallest, largest))
 
 
-def _ratio(far: float, error: float) -> float:
-    return far / error if error else (inf if far else 0.0)
-
-
-def _extremes(one: Mean) -> tuple[int, int]:
-    """The kinds of SD that make the error least and largest."""
-    return max(one.ddofs), min(one.ddofs)
+def _ratio(difference: float, error: float) -> float:
+    return difference / error if error else (inf if difference else 0.0)

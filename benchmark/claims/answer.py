@@ -11,9 +11,7 @@ the same mean in print, with a t-interval over paired trials, gives the first wo
 
 Where the printed mean is not printed, within rounding or against the claim, direction alone counts.
 A stated number (`A - B > 2`) is a bound. Closeness (`~`) takes two one-sided tests. What is said of
-every trial holds only in all of them. Counted and computed numbers need no interval. Of `max` and
-`min` the cell is taken that the print makes largest or smallest, so that both sides speak of one
-comparison. Equal trials are no evidence: they leave no interval.
+every trial holds only in all of them. Counted and computed numbers need no interval.
 """
 
 from __future__ import annotations
@@ -21,23 +19,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..spec.model import Claim
-from ..stats.intervals import TIE, Interval, t_interval
-from ..stats.looks import reached
-from ..stats.samples import is_flat
-from ..stats.t_tests import LEVEL
+from ..stats.intervals import Interval, t_interval
+from .contrasts import Contrasts, is_trained
 from .grammar import Number
-from .nodes import Aggregate, Arithmetic, CellKey, Elementary, Leaf, Node
+from .nodes import Arithmetic, CellKey, Elementary, Node, show
+from .printed import SupportWord, support
 
-Floats = NDArray[np.float64]
-Values = Mapping[CellKey, Mapping[int, float]]
-AnswerWord = Literal[
+ClaimWord = Literal[
     "HOLDS", "SAME DIRECTION", "OPPOSITE", "ABSENT", "OPEN", "NOT COMPARED", "NOT RUN"
 ]
 Kind = Literal["ratio", "direction", "bound", "closeness", "every trial", "counted", "size", ""]
@@ -51,8 +44,6 @@ class ClaimAnswer:
     """What trials say of a claim.
 
     Attributes:
-        word: the answer.
-        reason: one sentence.
         kind: how it was asked.
         comparisons: how many the claim makes.
         shown: of how many the own interval lies as claimed.
@@ -65,7 +56,7 @@ class ClaimAnswer:
         trials_ahead: in how many of them all comparisons are as claimed.
     """
 
-    word: AnswerWord
+    word: ClaimWord
     reason: str
     kind: Kind
     comparisons: int
@@ -79,97 +70,55 @@ class ClaimAnswer:
     trials_ahead: int = 0
 
 
-@dataclass(frozen=True)
-class Contrasts:
-    """The comparisons of a claim in paired trials, each signed as the claim states it.
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One elementary comparison of a claim: 'left op right' in the trials.
 
     Attributes:
-        comparisons: of the claim.
-        values: by cell and seed; what is counted once has one entry.
-        level: of the intervals.
-        most: how many trials count; None for all.
+        text: with the labels of its cells.
+        published_left, published_right: with printed numbers in their place.
+        differences: left less right by seed.
+        interval: of their mean; None without trials.
     """
 
-    comparisons: Sequence[Elementary]
-    values: Values
-    level: float = 1 - LEVEL
-    most: int | None = None
-
-    @cached_property
-    def leaves(self) -> list[Leaf]:
-        """Its cells, repeats included."""
-        return [leaf for one in self.comparisons for leaf in one.leaves]
-
-    @cached_property
-    def seeds(self) -> list[int]:
-        """The seeds that all trained cells have, rising."""
-        trials = [self.values[leaf.key].keys() for leaf in self.leaves if is_trained(leaf)]
-        return sorted(set(trials[0]).intersection(*trials[1:]))[: self.most] if trials else [0]
-
-    @cached_property
-    def ours(self) -> Floats:
-        """By comparison and trial. [k, n]"""
-        return np.array([self._difference(one, self._trials) for one in self.comparisons])
-
-    @cached_property
-    def printed(self) -> Floats | None:
-        """By comparison; None where a value is not printed. [k]"""
-        if any(leaf.cell.printed.value is None for leaf in self.leaves):
-            return None
-        found = [self._difference(one, _print) for one in self.comparisons]
-        return np.array([float(each.item()) for each in found])
-
-    @cached_property
-    def rounding(self) -> float:
-        """The standard deviation that rounding of the printed values may give their mean."""
-        halves = [float(leaf.cell.printed.half_unit) for leaf in self.leaves]
-        return math.sqrt(sum(half**2 for half in halves)) / len(self.comparisons)
-
-    def intervals(self, level: float) -> list[Interval]:
-        """Of each comparison; where all its trained cells have equal trials there is none."""
-        found = []
-        for one, each in zip(self.comparisons, self.ours, strict=True):
-            trained = [self._trials(leaf) for leaf in one.leaves if is_trained(leaf)]
-            flat = all(map(is_flat, trained))
-            found.append(Interval(float(each.mean())) if flat else t_interval(each, level))
-        return found
-
-    def _difference(self, one: Elementary, value: Callable[[Leaf], Floats]) -> Floats:
-        sign = -1.0 if one.relation == "<" else 1.0
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            left, right = (self._value(node, value) for node in (one.left, one.right))
-            return np.asarray(sign * (left - right))
-
-    def _value(self, node: Node, value: Callable[[Leaf], Floats]) -> Floats:
-        match node:
-            case Number():
-                return np.asarray(float(node.value))
-            case Leaf():
-                return value(node)
-            case Aggregate(name="mean"):
-                return np.asarray(np.mean([value(leaf) for leaf in node.leaves], axis=0))
-            case Aggregate():
-                return value(self._chosen(node))
-            case Arithmetic():
-                left, right = (self._value(side, value) for side in (node.left, node.right))
-                return np.asarray(_SIGNS[node.sign](left, right))
-
-    def _chosen(self, node: Aggregate) -> Leaf:
-        """The cell that the print makes largest or smallest; our mean, where one is blank."""
-        pick = max if node.name == "max" else min
-        prints = [leaf.cell.printed.value for leaf in node.leaves]
-        if any(one is None for one in prints):
-            return pick(node.leaves, key=lambda leaf: float(self._trials(leaf).mean()))
-        return pick(node.leaves, key=lambda leaf: leaf.cell.printed.value or 0)
-
-    def _trials(self, leaf: Leaf) -> Floats:
-        trials = self.values[leaf.key]
-        if not is_trained(leaf):
-            return np.full(len(self.seeds), next(iter(trials.values())))
-        return np.array([trials[seed] for seed in self.seeds])
+    text: str
+    published_left: str
+    published_right: str
+    relation: str
+    differences: tuple[float, ...]
+    interval: Interval | None
 
 
-_SIGNS = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide}
+@dataclass(frozen=True)
+class ClaimResult:
+    """A claim of the text as a report shows it.
+
+    Attributes:
+        says: in our words.
+        holds: as an expression.
+        headline: of a claim of abstract or conclusion, what it says as a clause.
+        unit: of its differences, None for bare ratios.
+        support: what the printed numbers say of it, with their rounding.
+        answer: what the trials say of it.
+    """
+
+    id: str
+    says: str
+    holds: str
+    headline: str | None
+    unit: str | None
+    support: SupportWord
+    support_reason: str
+    answer: ClaimAnswer
+    comparisons: tuple[Comparison, ...]
+
+    @property
+    def word(self) -> ClaimWord:
+        return self.answer.word
+
+    @property
+    def reason(self) -> str:
+        return self.answer.reason
 
 
 @dataclass(frozen=True)
@@ -184,57 +133,73 @@ class Known:
         looks: at how many trials claims are looked at, rising; none means once, at all.
     """
 
-    values: Values
+    values: Mapping[CellKey, Mapping[int, float]]
     missing: Mapping[CellKey, str] = field(default_factory=dict)
     incomplete: Mapping[CellKey, str] = field(default_factory=dict)
     margin: Callable[[Elementary], float | None] = lambda one: None
     looks: tuple[int, ...] = ()
 
-    def contrasts(self, comparisons: Sequence[Elementary]) -> Contrasts:
-        """Comparisons in their paired trials, as far as the last look that these have reached."""
-        whole = Contrasts(comparisons, self.values)
-        n = len(whole.seeds) if all(self.values.get(leaf.key) for leaf in whole.leaves) else 0
-        most, level = reached(self.looks, n)
-        return Contrasts(comparisons, self.values, level, most)
+
+def judged(claim: Claim, comparisons: Sequence[Elementary], known: Known) -> ClaimResult:
+    """A claim with the comparisons that it is bound to, held against print and trials."""
+    supported, why = support(comparisons)
+    return ClaimResult(
+        id=claim.id,
+        says=claim.says,
+        holds=claim.holds,
+        headline=claim.headline,
+        unit=comparisons[0].unit,
+        support=supported,
+        support_reason=why,
+        answer=answer_claim(claim, comparisons, known),
+        comparisons=tuple(_comparison(one, known) for one in comparisons),
+    )
 
 
-def is_trained(leaf: Leaf) -> bool:
-    """Whether a cell's trials may differ; what is counted or computed is one number."""
-    return leaf.cell.kind == "empirical"
+def _comparison(one: Elementary, known: Known) -> Comparison:
+    differences: tuple[float, ...] = ()
+    interval = None
+    if all(known.values.get(leaf.key) for leaf in one.leaves):
+        contrasts = Contrasts([one], known.values, known.looks)
+        if np.isfinite(contrasts.ours).all():
+            turned = -1.0 if one.relation == "<" else 1.0
+            differences = tuple(map(float, turned * contrasts.ours[0]))
+            interval = t_interval(differences, contrasts.level, float(contrasts.ties[0]))
+    sides = show(one.left), show(one.right)
+    return Comparison(one.text, *sides, one.relation, differences, interval)
 
 
-def answer_claim(
-    claim: Claim,
-    comparisons: Sequence[Elementary],
-    known: Known,
-) -> ClaimAnswer:
+def answer_claim(claim: Claim, comparisons: Sequence[Elementary], known: Known) -> ClaimAnswer:
     """The word of a claim, which is bound to `comparisons`."""
-    k, values = len(comparisons), known.values
-    contrasts = known.contrasts(comparisons)
-    trained = [leaf for leaf in contrasts.leaves if is_trained(leaf)]
+    contrasts = Contrasts(comparisons, known.values, known.looks)
+    k, relations = len(comparisons), {one.relation for one in comparisons}
+
+    def unanswered(word: ClaimWord, reason: str, kind: Kind = "") -> ClaimAnswer:
+        return ClaimAnswer(word, reason, kind, k)
+
     for leaf in contrasts.leaves:
-        if not values.get(leaf.key):
+        if not known.values.get(leaf.key):
             reason = known.missing.get(leaf.key, "a printed fact, for which nothing is run")
-            return ClaimAnswer("NOT RUN", f"{leaf.cell.label}: {reason.rstrip('.')}.", "", k)
+            return unanswered("NOT RUN", f"{leaf.cell.label}: {reason.rstrip('.')}.")
+    trained = [leaf for leaf in contrasts.leaves if is_trained(leaf)]
     if not trained:
         return _counted(contrasts)
     for leaf in trained:
         if leaf.key in known.incomplete:
             reason = f"{leaf.cell.label}: {known.incomplete[leaf.key]}"
-            return ClaimAnswer("OPEN", f"Fewer trials than planned: {reason}.", "", k)
-    if len(contrasts.seeds) < 2:
-        return ClaimAnswer("NOT RUN", "Fewer than two paired trials.", "", k)
+            return unanswered("OPEN", f"Fewer trials than planned: {reason}.")
+    if contrasts.n < 2:
+        return unanswered("NOT RUN", "Fewer than two paired trials.")
     if not np.isfinite(contrasts.ours).all():
-        return ClaimAnswer(
-            "NOT COMPARED", "A divisor is zero, or a value not finite, in some trial.", "", k
-        )
-    if any(one.relation == "=" for one in comparisons):
-        widths = [known.margin(one) for one in comparisons]
-        if None in widths:
-            return ClaimAnswer("NOT COMPARED", "A stated size is not compared here.", "size", k)
+        reason = "A divisor is zero, or a value not finite, in some trial."
+        return unanswered("NOT COMPARED", reason)
+    if "=" in relations:
+        widths = [width for one in comparisons if (width := known.margin(one)) is not None]
+        if len(widths) < k:
+            return unanswered("NOT COMPARED", "A stated size is not compared here.", "size")
         # What is printed is one more draw of our differences.
-        return _close(contrasts, [w for w in widths if w is not None], len(contrasts.seeds) + 1)
-    if any(one.relation == "~" for one in comparisons):
+        return _close(contrasts, widths, contrasts.n + 1)
+    if "~" in relations:
         return _close(contrasts, [float(one.tolerance or 0) for one in comparisons])
     return _directed(claim, contrasts)
 
@@ -243,25 +208,21 @@ def _counted(contrasts: Contrasts) -> ClaimAnswer:
     """A claim on counted and computed numbers: true, not true, or true in part."""
     k = len(contrasts.comparisons)
     true = 0
-    for one, each in zip(contrasts.comparisons, contrasts.ours, strict=True):
+    for one, each in zip(contrasts.comparisons, contrasts.by_trial, strict=True):
         counts = (next(iter(contrasts.values[leaf.key].values())) for leaf in one.leaves)
         true += _is_true(one, float(each[0]), _EXACT * max(1.0, *map(abs, counts)))
-    word: AnswerWord = "HOLDS" if true == k else "OPEN" if true else "OPPOSITE"
+    word: ClaimWord = "HOLDS" if true == k else "OPEN" if true else "OPPOSITE"
     return ClaimAnswer(word, f"Counted: {true} of {k} true.", "counted", k, shown=true)
 
 
 def _is_true(one: Elementary, difference: float, rounding: float) -> bool:
-    """difference: left less right, signed as stated."""
+    """difference: left less right, signed as stated. A number beside '=' stands for what rounds."""
     if one.relation in "<>":
         return difference > rounding
-    allowed = float(one.tolerance or 0) if one.relation == "~" else _half(one)
-    return abs(difference) <= allowed + rounding
-
-
-def _half(one: Elementary) -> float:
-    """Half a unit of the last digit that a text states as equal."""
     stated = [node.value for node in (one.left, one.right) if isinstance(node, Number)]
-    return max((0.5 * 10.0 ** int(v.as_tuple().exponent) for v in stated), default=0.0)
+    halves = [0.5 * 10.0 ** int(value.as_tuple().exponent) for value in stated]
+    allowed = float(one.tolerance or 0) if one.relation == "~" else max(halves, default=0.0)
+    return abs(difference) <= allowed + rounding
 
 
 def _close(contrasts: Contrasts, widths: Sequence[float], variances: int = 1) -> ClaimAnswer:
@@ -269,100 +230,68 @@ def _close(contrasts: Contrasts, widths: Sequence[float], variances: int = 1) ->
 
     variances: of how many means of trials the difference has the variance.
     """
-    k, wider = len(widths), math.sqrt(variances)
-    inner = [one.widened(wider) for one in contrasts.intervals(contrasts.level)]
-    outer = [one.widened(wider) for one in contrasts.intervals(1 - (1 - contrasts.level) / k)]
-    near = sum(
-        one.lies_above(-width) and one.lies_below(width)
-        for one, width in zip(inner, widths, strict=True)
-    )
-    far = sum(
-        one.lies_above(width) or one.lies_below(-width)
-        for one, width in zip(outer, widths, strict=True)
-    )
-    word: AnswerWord = "HOLDS" if near == k else "OPPOSITE" if far else "OPEN"
+    k, wider, level = len(widths), math.sqrt(variances), contrasts.level
+    near = far = 0
+    for inner, outer, width in zip(
+        contrasts.intervals(level), contrasts.intervals(1 - (1 - level) / k), widths, strict=True
+    ):
+        close, apart = ([one.widened(wider) for one in both] for both in (inner, outer))
+        near += all(one.lies_above(-width) and one.lies_below(width) for one in close)
+        far += any(one.lies_above(width) or one.lies_below(-width) for one in apart)
     return ClaimAnswer(
-        word,
+        "HOLDS" if near == k else "OPPOSITE" if far else "OPEN",
         f"{near} of {k} shown to be as close as stated, {far} further apart.",
         "closeness",
         k,
         shown=near,
         opposite=far,
-        ours=t_interval(contrasts.ours.mean(axis=0), contrasts.level),
-        trials=len(contrasts.seeds),
+        ours=t_interval(contrasts.ours.mean(axis=0), level),
+        trials=contrasts.n,
     )
 
 
 def _directed(claim: Claim, contrasts: Contrasts) -> ClaimAnswer:
     """A claim of which is larger, by how much of the printed difference."""
-    ours, own = contrasts.ours, contrasts.intervals(contrasts.level)
-    whole = t_interval(ours.mean(axis=0), contrasts.level)
-    if all(one.low is None for one in own):
-        whole = Interval(whole.mean)
-    k, n = ours.shape
-    shown = sum(one.lies_above(TIE) for one in own)
-    opposite = sum(one.lies_below(-TIE) for one in own)
-    behind = int((ours.mean(axis=1) < -TIE).sum())
-    ahead = int((ours > TIE).all(axis=0).sum())
-    printed = contrasts.printed
-    mean = None if printed is None else float(printed.mean())
+    ours, ties, n = contrasts.ours, contrasts.ties, contrasts.n
+    own, k = list(zip(contrasts.intervals(contrasts.level), ties, strict=True)), len(ours)
+    is_flat = all(first.low is None for (first, _), _ in own)
+    step = math.inf if is_flat else float(ties.min())
+    whole = t_interval(ours.mean(axis=0), contrasts.level, step)
+    shown = sum(all(one.lies_above(tie) for one in both) for both, tie in own)
+    opposite = sum(any(one.lies_below(-tie) for one in both) for both, tie in own)
+    behind = int((ours.mean(axis=1) < -ties).sum())
+    ahead = int((np.minimum(ours, contrasts.by_trial) > ties[:, None]).all(axis=0).sum())
+    printed, ratio = contrasts.printed, None
     kind: Kind = "direction"
-    ratio = None
-    if _states_number(contrasts.comparisons):
-        kind = "bound"
-    elif mean is not None and mean > contrasts.rounding and whole.low is not None:
-        kind, ratio = "ratio", whole.over(mean)
-    direction = _direction(whole, opposite)
-    word: AnswerWord = direction
+    # A mean does not outvote a comparison that is shown against the claim.
+    word: ClaimWord = "OPPOSITE" if whole.lies_below(0.0) else "OPEN"
+    if whole.lies_above(0.0) and not opposite:
+        word = "SAME DIRECTION"
     reason = f"{k - behind} of {k} comparisons ahead, {behind} behind."
-    if kind == "bound":
-        if all(one.lies_above(0.0) for one in own):
+    if any(_adds_number(side) for one in contrasts.comparisons for side in (one.left, one.right)):
+        kind = "bound"
+        word = "HOLDS" if shown == k else "OPPOSITE" if whole.lies_below(0.0) else "OPEN"
+    elif printed is not None and printed > contrasts.rounding and whole.low is not None:
+        kind, ratio = "ratio", whole.over(printed)
+        if ratio.lies_above(-UNSEEN) and ratio.lies_below(UNSEEN):
+            word = "ABSENT"
+        elif ratio.lies_above(SEEN) and shown == k:
             word = "HOLDS"
-        elif direction != "OPPOSITE":
-            word = "OPEN"
-    elif ratio is not None:
-        word = _of_ratio(ratio, direction, shown == k)
         if word == "OPEN" and opposite:
             reason = f"{opposite} of {k} comparisons shown opposite."
         elif word == "OPEN" and ratio.lies_below(1.0):
-            reason = f"Smaller than printed; {reason[0].lower()}{reason[1:]}"
+            reason = f"Smaller than printed; {reason}"
     if claim.every_trial:
-        kind = "every trial"
-        word = "OPPOSITE" if direction == "OPPOSITE" else "OPEN"
-        if ahead == n and all(one.low is not None for one in own):
-            word = "HOLDS"
-        reason = f"{ahead} of {n} trials as stated."
-    return ClaimAnswer(word, reason, kind, k, shown, behind, opposite, whole, mean, ratio, n, ahead)
-
-
-def _direction(whole: Interval, opposite: int) -> AnswerWord:
-    """A mean does not outvote a comparison that is shown against the claim."""
-    if whole.lies_above(0.0):
-        return "OPEN" if opposite else "SAME DIRECTION"
-    return "OPPOSITE" if whole.lies_below(0.0) else "OPEN"
-
-
-def _of_ratio(ratio: Interval, direction: AnswerWord, every: bool) -> AnswerWord:
-    if ratio.lies_above(-UNSEEN) and ratio.lies_below(UNSEEN):
-        return "ABSENT"
-    if ratio.lies_above(SEEN) and every:
-        return "HOLDS"
-    return direction
-
-
-def _states_number(comparisons: Sequence[Elementary]) -> bool:
-    return any(_adds_number(side) for one in comparisons for side in (one.left, one.right))
+        kind, reason = "every trial", f"{ahead} of {n} trials as stated."
+        is_all = ahead == n and all(first.low is not None for (first, _), _ in own)
+        word = "HOLDS" if is_all else "OPPOSITE" if whole.lies_below(0.0) else "OPEN"
+    counts = k, shown, behind, opposite
+    return ClaimAnswer(word, reason, kind, *counts, whole, printed, ratio, n, ahead)
 
 
 def _adds_number(node: Node) -> bool:
     match node:
-        case Number():
-            return True
         case Arithmetic(sign="+" | "-"):
             return _adds_number(node.left) or _adds_number(node.right)
         case _:
-            return False
-
-
-def _print(leaf: Leaf) -> Floats:
-    return np.asarray(float(leaf.cell.printed.value or 0))
+            return isinstance(node, Number)

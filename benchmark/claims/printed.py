@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
+from typing import Literal
 
-from ..results import SupportWord
 from ..spec.printed import RULES, Rule, closed_ends, half_unit
 from .grammar import Number
 from .nodes import (
@@ -31,6 +31,7 @@ from .nodes import (
     leaves,
 )
 
+SupportWord = Literal["supported", "contradicted", "undecidable", "not printed"]
 Interval = tuple[Fraction, Fraction]
 End = tuple[Fraction, bool]
 """An end of a range, and whether it is reached."""

@@ -22,12 +22,9 @@ Part = Literal["train", "test", "unlabeled"]
 class Stored:
     """One part of a set at its original size.
 
-    images: uint8, n x channels x height x width, possibly a view of a mapped file.
-    labels: int64, n, or None.
-    is_release: whether every file is known to be the release's.
-    source: where the images came from.
-    note: what a reader must know.
-    files: what was read, if its checksum may be cached by size and date; else empty.
+    images: uint8, n x channels x height x width, possibly a view of a mapped file. labels: int64,
+    n, or None. is_release: whether every file is known to be the release's. source: where the
+    images came from. note: what a reader must know. files: what is mapped, not held in memory.
     """
 
     images: Tensor
@@ -68,8 +65,7 @@ class DataSet(ABC):
         """A part from `<folder>/<name>/<part>/<class>/`, which no checksum holds to the release."""
         where = folder / self.name / part
         classes = None if part == "unlabeled" else self.n_classes
-        images, labels, cached = read_folder(where, channels, classes, folder)
-        return Stored(images, labels, False, str(where), note, cached)
+        return Stored(*read_folder(where, channels, classes, folder), False, str(where), note)
 
 
 class ReleasedSet(DataSet):
@@ -79,12 +75,9 @@ class ReleasedSet(DataSet):
     Where the release is missing, images in `<folder>/<name>/<part>/<class>/` are taken instead
     and said not to be the release.
 
-    archives: what `--download` fetches.
-    channels: of an image.
-    folder: of the files, below the data folder.
-    parts: the files' names.
-    md5: of the files by name.
-    package: which brings the files on Debian and Ubuntu, and where it puts them.
+    archives: what `--download` fetches. channels: of an image. folder: of the files, below the data
+    folder. parts: the files' names. md5: of the files by name. package: which brings the files on
+    Debian and Ubuntu, and where it puts them.
     """
 
     archives: ClassVar[tuple[Archive, ...]]
@@ -99,16 +92,13 @@ class ReleasedSet(DataSet):
         return tuple(f"{self.folder}/{name}" for name in self.parts[part])
 
     def how_to_get(self) -> str:
-        fetched = (
-            f"--download fetches {sum(archive.size for archive in self.archives) / 1e6:,.0f} MB"
-        )
-        if self.package is None:
-            return fetched
-        return f"apt install {self.package[0]} (Debian, Ubuntu), or {fetched}"
+        size = sum(archive.size for archive in self.archives)
+        packaged = f"apt install {self.package[0]} (Debian, Ubuntu), or " if self.package else ""
+        return f"{packaged}--download fetches {size / 1e6:,.0f} MB"
 
     @abstractmethod
-    def read_release(self, part: Part, place: Path, folder: Path) -> Stored:
-        """One part of the release; its files are in `place`, and `folder` has the cache.
+    def read_release(self, part: Part, place: Path) -> Stored:
+        """One part of the release, whose files are in `place`.
 
         Raises `DataError` that names a damaged file.
         """
@@ -144,7 +134,7 @@ class ReleasedSet(DataSet):
                 f"{folder.absolute()}; name the folder that holds it with --data-dir (or "
                 f"FEDREPRO_DATA), or get it: {self.how_to_get()}"
             )
-        return self.read_release(part, place, folder)
+        return self.read_release(part, place)
 
 
 def data_folder(data_dir: Path | None) -> Path:

@@ -2,55 +2,60 @@
 
 from __future__ import annotations
 
+import hashlib
 import http.client
 import shutil
 import sys
 import tarfile
 import urllib.error
 import urllib.request
-import zipfile
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 from urllib.parse import urlsplit
 
 from ..errors import DataError
 from ..store.files import replacing
-from .cache import (
-    NAME,
-    key_of,
-    md5_of,
-    remembered,
-    remembered_md5,
-)
 
+NAME = ".fedrepro-cache"
+"""The folder, below the data folder, of what can be deleted at any time."""
 _CHUNK = 1 << 18
 _TIMEOUT = 60.0
+_known: dict[tuple[object, ...], str] = {}
+
+
+def once(what: str, files: Sequence[Path], compute: Callable[[], str]) -> str:
+    """`compute()`, once in this process for as long as `files` keep size and time of change."""
+    stats = [(str(path.resolve()), path.stat()) for path in files]
+    key = (what, *((name, found.st_size, found.st_mtime_ns) for name, found in stats))
+    if key not in _known:
+        _known[key] = compute()
+    return _known[key]
+
+
+def md5_of(path: Path) -> str:
+    """MD5 of a file's content."""
+
+    def compute() -> str:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
+
+    return once("md5", [path], compute)
 
 
 @dataclass(frozen=True)
 class Archive:
-    """A released file.
+    """A released file at an HTTPS address, of `size` bytes, with the MD5 of what is sent.
 
-    url: HTTPS.
-    size: bytes.
-    md5: of the file as it is sent.
-    path: where the file itself goes, relative to the data folder; None for an archive that is
-    unpacked and deleted.
-    members: what is unpacked, by name in the archive, and where to, relative to the data folder.
+    path: where the file itself goes, relative to the data folder; None for a tar archive that is
+    unpacked and deleted. members: the files in it that are unpacked, to the same places there.
     """
 
     url: str
     size: int
     md5: str
     path: str | None = None
-    members: Mapping[str, str] = field(default_factory=dict)
-
-
-def release_key(md5: str) -> str:
-    """Under which the cache remembers that content with this MD5 came from a checked archive."""
-    return key_of("release", md5)
+    members: tuple[str, ...] = ()
 
 
 def fetch(archives: Sequence[Archive], folder: Path) -> None:
@@ -60,11 +65,11 @@ def fetch(archives: Sequence[Archive], folder: Path) -> None:
     """
     for archive in archives:
         kept = None if archive.path is None else folder / archive.path
-        if kept is not None and kept.is_file() and remembered_md5(kept, folder) == archive.md5:
-            continue
         name = urlsplit(archive.url).path.rpartition("/")[2]
         partial = folder / NAME / "downloads" / f"{archive.md5[:8]}-{name}.part"
         try:
+            if kept is not None and kept.is_file() and md5_of(kept) == archive.md5:
+                continue
             download(archive.url, partial, archive.size, archive.md5)
             if kept is not None:
                 kept.parent.mkdir(parents=True, exist_ok=True)
@@ -99,10 +104,9 @@ def download(url: str, partial: Path, size: int, md5: str) -> None:
 
 def _receive(url: str, partial: Path, have: int, size: int) -> None:
     """Appends what the server sends, up to one byte more than `size` in all."""
-    request = urllib.request.Request(url, headers={"User-Agent": "fedrepro"})
-    if have:
-        request.add_header("Range", f"bytes={have}-")
+    headers = {"User-Agent": "fedrepro", **({"Range": f"bytes={have}-"} if have else {})}
     try:
+        request = urllib.request.Request(url, headers=headers)
         with urllib.request.urlopen(request, timeout=_TIMEOUT) as answer:
             resumed = answer.status == 206
             left = size + 1 - (have if resumed else 0)
@@ -126,28 +130,13 @@ def unpack(packed: Path, archive: Archive, folder: Path) -> None:
 
     Raises `DataError` if the archive lacks one.
     """
-    left = dict(archive.members)
-    for name, source in _members(packed, archive.url):
-        target = left.pop(name, None)
-        if target is not None:
-            with replacing(folder / target) as file:
-                shutil.copyfileobj(source, file)
-            md5 = remembered_md5(folder / target, folder)
-            remembered(folder, release_key(md5), lambda: archive.url)
-    if left:
-        raise DataError(f"{archive.url} does not hold {next(iter(left))}")
-
-
-def _members(packed: Path, url: str) -> Iterator[tuple[str, IO[bytes]]]:
-    if url.endswith(".zip"):
-        with zipfile.ZipFile(packed) as zipped:
-            for name in zipped.namelist():
-                with zipped.open(name) as source:
-                    yield name, source
-        return
+    left = set(archive.members)
     with tarfile.open(packed, "r:*") as tar:
         for member in tar:
-            content = tar.extractfile(member) if member.isfile() else None
-            if content is not None:
-                with content:
-                    yield member.name, content
+            source = tar.extractfile(member) if member.isfile() and member.name in left else None
+            if source is not None:
+                with source, replacing(folder / member.name) as file:
+                    shutil.copyfileobj(source, file)
+                left.remove(member.name)
+    if left:
+        raise DataError(f"{archive.url} does not hold {min(left)}")

@@ -17,6 +17,7 @@ Colour becomes grey by the luma of ITU-R BT.601, grey becomes colour by repetiti
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 from pathlib import Path
 
@@ -28,19 +29,12 @@ from torch import Tensor
 
 from ..errors import DataError
 from ..store.files import replacing
-from .cache import NAME, key_of
+from .fetch import NAME
 
 FORMATS = {
-    ".bmp": "BMP",
-    ".gif": "GIF",
-    ".jpeg": "JPEG",
-    ".jpg": "JPEG",
-    ".pgm": "PPM",
-    ".png": "PNG",
-    ".ppm": "PPM",
-    ".tif": "TIFF",
-    ".webp": "WEBP",
-}
+    ".bmp": "BMP", ".gif": "GIF", ".jpeg": "JPEG", ".jpg": "JPEG", ".pgm": "PPM", ".png": "PNG",
+    ".ppm": "PPM", ".tif": "TIFF", ".webp": "WEBP",
+}  # fmt: skip
 """What a file is read as, by the end of its name; nothing else is tried on it."""
 _PLAIN = ("1", "L", "P", "RGB")
 _ALPHA = ("LA", "PA", "RGBA")
@@ -51,8 +45,8 @@ _DECODED = 2
 
 def read_folder(
     where: Path, channels: int, n_classes: int | None, folder: Path
-) -> tuple[Tensor, Tensor | None, tuple[Path, ...]]:
-    """Images (uint8, n x channels x height x width), labels, and the file that keeps them.
+) -> tuple[Tensor, Tensor | None]:
+    """Images (uint8, n x channels x height x width) and labels.
 
     Classes are numbered in the order of their folders' names, as numbers where all names are.
     With `n_classes` None all images below `where` are taken, without labels. Decoded arrays are
@@ -68,14 +62,19 @@ def read_folder(
         raise DataError(f"{where} cannot be read ({error})") from error
     if not listed:
         raise DataError(f"{where} holds no images ({', '.join(FORMATS)})")
-    title = f"{where.parent.name}-{where.name}-{key_of(where.resolve(), channels, n_classes)[:8]}"
-    cached = folder / NAME / f"{title}-{key_of(_DECODED, *listed)}.npz"
+    title = f"{where.parent.name}-{where.name}-{_key(where.resolve(), channels, n_classes)[:8]}"
+    cached = folder / NAME / f"{title}-{_key(_DECODED, *listed)}.npz"
     images = _cached(cached, len(listed), channels)
     if images is None:
         images = _decoded([path for path, *_ in listed], channels)
         _keep(images, cached, title)
     labels = None if n_classes is None else torch.tensor([label for *_, label in listed])
-    return torch.from_numpy(images), labels, (cached,) if cached.is_file() else ()
+    return torch.from_numpy(images), labels
+
+
+def _key(*parts: object) -> str:
+    """A file name that stands for `parts`."""
+    return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()[:32]
 
 
 def _folders(where: Path, n_classes: int | None) -> list[tuple[str, int]]:

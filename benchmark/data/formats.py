@@ -15,7 +15,7 @@ import struct
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import IO, Any, ClassVar
 
 import numpy as np
 import torch
@@ -23,22 +23,24 @@ from numpy.typing import NDArray
 
 from ..errors import DataError
 from .base import Part, ReleasedSet, Stored
-from .cache import knows, md5_of
-from .fetch import release_key
 
 _LARGEST = 1 << 30
 """Bytes of an IDX file that are read at most; the largest part of the sets has 88 million."""
 
 
-def read_idx(path: Path, dimensions: int) -> tuple[bytearray, NDArray[np.uint8]]:
+def read_idx(
+    path: Path, dimensions: int, packed: IO[bytes] | None = None
+) -> tuple[bytearray, NDArray[np.uint8]]:
     """What an IDX file of bytes holds, unpacked if its name ends in .gz, and the array in it.
+
+    packed: the open file, where it lies in an archive.
 
     Raises `DataError` if the file is damaged, or its header is another one.
     """
     again = "delete it and fetch it again with --download"
     start = 4 + 4 * dimensions
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        with gzip.open(packed or path) if path.suffix == ".gz" else path.open("rb") as file:
             content = bytearray(file.read(start))
             if content[:4] != bytes((0, 0, 8, dimensions)) or len(content) < start:
                 raise DataError(
@@ -67,9 +69,8 @@ def idx_parts(train: str, test: str) -> Mapping[str, tuple[str, str]]:
 class IdxSet(ReleasedSet):
     """Grey images and labels in IDX files, gzipped or not.
 
-    md5: of the unpacked files; those without one count as the release only if `--download`
-    unpacked them from the released archive.
-    transposed: whether rows and columns of the images are swapped.
+    md5: of the unpacked files; those without one are never known to be the release's. transposed:
+    whether rows and columns of the images are swapped.
     """
 
     channels = 1
@@ -79,10 +80,10 @@ class IdxSet(ReleasedSet):
     def present(self, path: Path) -> bool:
         return _stored(path).is_file()
 
-    def read_release(self, part: Part, place: Path, folder: Path) -> Stored:
+    def read_release(self, part: Part, place: Path) -> Stored:
         image_file, label_file = (place / name for name in self.parts[part])
-        pixels, released_images = self._read(image_file, 3, folder)
-        numbers, released_labels = self._read(label_file, 1, folder)
+        pixels, released_images = self.read_file(image_file, 3)
+        numbers, released_labels = self.read_file(label_file, 1)
         if len(pixels) != len(numbers):
             raise DataError(
                 f"{image_file} has {len(pixels)} images, {label_file} {len(numbers)} labels"
@@ -92,19 +93,17 @@ class IdxSet(ReleasedSet):
         return Stored(
             images.transpose(2, 3) if self.transposed else images,
             torch.from_numpy(numbers).to(torch.int64),
-            is_release=released,
-            source=str(place),
-            note=None if released else f"{self.name}: no checksum is known to hold the files to",
+            released,
+            str(place),
+            None if released else f"{self.name}: no checksum is known to hold the files to",
         )
 
-    def _read(self, path: Path, dimensions: int, folder: Path) -> tuple[NDArray[np.uint8], bool]:
+    def read_file(self, path: Path, dimensions: int) -> tuple[NDArray[np.uint8], bool]:
         """The array in a file, and whether it is known to be the release's."""
         content, array = read_idx(_stored(path), dimensions)
         if path.name in self.md5:
             self.check(path, hashlib.md5(content, usedforsecurity=False).hexdigest())
-            return array, True
-        # An archive within an archive is remembered as it was unpacked: still gzipped.
-        return array, knows(folder, release_key(md5_of(_stored(path))))
+        return array, path.name in self.md5
 
 
 def _stored(path: Path) -> Path:
@@ -122,16 +121,12 @@ class CifarSet(ReleasedSet):
     channels = 3
     labels: ClassVar[str]
 
-    def read_release(self, part: Part, place: Path, folder: Path) -> Stored:
+    def read_release(self, part: Part, place: Path) -> Stored:
         batches = [self._read(place / name) for name in self.parts[part]]
         pixels = np.concatenate([batch["data"] for batch in batches]).reshape(-1, 3, 32, 32)
         labels = [label for batch in batches for label in batch[self.labels]]
-        return Stored(
-            torch.from_numpy(pixels),
-            torch.tensor(labels, dtype=torch.int64),
-            is_release=True,
-            source=str(place),
-        )
+        numbers = torch.tensor(labels, dtype=torch.int64)
+        return Stored(torch.from_numpy(pixels), numbers, is_release=True, source=str(place))
 
     def _read(self, path: Path) -> Mapping[str, Any]:
         """A batch; `data` is uint8, n x 3072, the labels are a list of n."""
@@ -147,8 +142,7 @@ class CifarSet(ReleasedSet):
 class _ArraysOnly(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         # What a pickled array of bytes is made of, as old and new versions of NumPy write it.
-        if module.startswith("numpy") and name in ("ndarray", "dtype", "_reconstruct"):
-            return super().find_class(module, name)
-        if (module, name) == ("_codecs", "encode"):
+        numpy = module.startswith("numpy") and name in ("ndarray", "dtype", "_reconstruct")
+        if numpy or (module, name) == ("_codecs", "encode"):
             return super().find_class(module, name)
         raise pickle.UnpicklingError(f"it asks for {module}.{name}, which no array needs")

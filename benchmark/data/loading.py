@@ -16,7 +16,7 @@ from ...methods.registry import UnknownNameError, class_in, names_in
 from ...methods.seeds import Seeds
 from ..errors import DataError
 from .base import DataSet, Part, Stored, data_folder
-from .cache import key_of, remembered, stamp
+from .fetch import once
 from .images import prepare
 from .selection import SHARES, share, subset
 
@@ -27,14 +27,10 @@ PARTS = ("train", *SHARES, "test", "unlabeled")
 
 @dataclass(frozen=True)
 class Loaded:
-    """A part of a data set as a run uses it.
+    """A part of a data set as a run uses it; is_release, note and source as in `Stored`.
 
-    n_classes: 0 where the set has no labels.
-    checksum: SHA-256 over images and labels of the part at its original size; of a selection (a
-    half, a subset), over that and the chosen positions.
-    is_release: whether every file is known to be the release's.
-    note: what a reader must know.
-    source: where the images came from.
+    n_classes: 0 where the set has no labels. checksum: SHA-256 over images and labels of the part
+    at its original size; of a selection (a half, a subset), over that and the chosen positions.
     """
 
     portion: ImageSet
@@ -80,11 +76,10 @@ def load(
 
     part: `train`, `test`, `unlabeled` (the training images without labels where the set has no
     unlabelled ones), `train-a` or `train-b` (fixed disjoint halves of the training images),
-    `train-70` or `train-30` (seven tenths of them, and the rest).
-    image_size, channels: what images are brought to; None leaves them as they are.
-    data_dir: the folder of all sets; None for FEDREPRO_DATA, else `data`.
-    images: how many are taken, at random but always the same, in the proportions of the classes.
-    download: fetches the release if it is missing.
+    `train-70` or `train-30` (seven tenths of them, and the rest). image_size, channels: what images
+    are brought to; None leaves them as they are. data_dir: as in `data_folder`. images: how many
+    are taken, at random but always the same, in the proportions of the classes. download: fetches
+    the release if it is missing.
 
     Raises `UnknownNameError` for an unknown set and `DataError` for an unknown part and for data
     that are missing, damaged or fewer than `images`.
@@ -102,7 +97,7 @@ def load(
         raise DataError(f"{name} cannot be read ({error})") from error
     labels = None if part == "unlabeled" else stored.labels
     index = _chosen(name, part, len(stored.images), labels, images)
-    checksum = _checksum(stored, labels is not None, index, folder)
+    checksum = _checksum(stored, labels is not None, index)
     images_used = prepare(stored.images, index, image_size, channels)
     portion = ImageSet(images_used, labels if labels is None or index is None else labels[index])
     return Loaded(portion, data.n_classes, checksum, stored.is_release, stored.note, stored.source)
@@ -121,7 +116,7 @@ def _chosen(
     return some if index is None else index[some]
 
 
-def _checksum(stored: Stored, labelled: bool, index: Tensor | None, folder: Path) -> str:
+def _checksum(stored: Stored, labelled: bool, index: Tensor | None) -> str:
     def compute() -> str:
         digest = hashlib.sha256()
         for first in range(0, len(stored.images), _CHUNK):
@@ -130,11 +125,8 @@ def _checksum(stored: Stored, labelled: bool, index: Tensor | None, folder: Path
             digest.update(stored.labels.contiguous().numpy().tobytes())
         return digest.hexdigest()
 
-    if stored.files:
-        key = key_of("sha256", labelled, *(s for path in stored.files for s in stamp(path)))
-        whole = remembered(folder, key, compute)
-    else:
-        whole = compute()
+    is_mapped = bool(stored.files)
+    whole = once(f"sha256 {labelled}", stored.files, compute) if is_mapped else compute()
     if index is None:
         return whole
     return hashlib.sha256(bytes.fromhex(whole) + index.contiguous().numpy().tobytes()).hexdigest()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import heapq
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from itertools import count
+from collections.abc import Sequence
+from dataclasses import dataclass
+from heapq import heappop, heappush
 from pathlib import Path
 from typing import Any
 
@@ -17,29 +16,30 @@ ATTEMPTS = 2
 """How often a trial is tried when its worker is killed or memory runs out; anew for each time that
 it has saved itself since."""
 
+TrialName = tuple[str, int]
+"""Run key and seed."""
+
 
 @dataclass(frozen=True)
 class Job:
-    """One trial to train.
-
-    rank: how soon it should begin; smaller first.
-    weight: the same among equal ranks; larger first.
-    limit_s: seconds of running after which its worker counts as hung; None for no limit.
-    """
+    """One trial to train. limit_s: seconds after which it counts as hung; None for never."""
 
     config: RunConfig
     seed: int
-    weight: float = 0.0
     limit_s: float | None = None
-    rank: int = 0
 
     @property
-    def name(self) -> tuple[str, int]:
-        """Run and seed; no two jobs share them."""
+    def name(self) -> TrialName:
+        """No two jobs share it."""
         return self.config.key, self.seed
 
     @property
-    def needs(self) -> tuple[str, int] | None:
+    def label(self) -> str:
+        """For a reader."""
+        return f"{self.config.description}, trial {self.seed}"
+
+    @property
+    def needs(self) -> TrialName | None:
         """The job whose encoder this one starts from."""
         if self.config.start is None:
             return None
@@ -52,7 +52,7 @@ class Done:
     """A trained trial. source: digest of the code that the worker ran."""
 
     outcome: Outcome
-    provenance: Mapping[str, Any]
+    provenance: dict[str, Any]
     source: str
 
 
@@ -73,98 +73,77 @@ class Failed:
 Result = Done | Failed
 
 
-class Queue:
-    """Jobs in order of weight, each held back until the job that it needs is done.
+class Dispatch:
+    """The jobs of one run: an executor takes them from here and tells what becomes of them.
 
-    Every operation takes logarithmic time: 50,000 trials are queued in a second.
+    Jobs come in the order given, each held back until the one that it needs is done; an operation
+    takes logarithmic time. A subclass says what a run does with results and news.
     """
 
-    def __init__(self, jobs: Iterable[Job]) -> None:
-        jobs = list(jobs)
-        self._ready: list[tuple[tuple[float, float], int, Job]] = []
-        self._held: dict[tuple[str, int], list[Job]] = defaultdict(list)
-        self._pushed = count()
-        open_names = {job.name for job in jobs}
-        for job in jobs:
-            if job.needs in open_names:
-                assert job.needs is not None
-                self._held[job.needs].append(job)
+    def __init__(self, jobs: Sequence[Job]) -> None:
+        self._jobs = jobs
+        self._place = {job.name: i for i, job in enumerate(jobs)}
+        self._held: dict[TrialName, list[int]] = defaultdict(list)
+        self._ready: list[int] = []
+        self._tried = Counter[tuple[TrialName, float | None]]()
+        for i, job in enumerate(jobs):
+            if job.needs in self._place:
+                self._held[job.needs].append(i)
             else:
-                self._push((job.rank, -job.weight), job)
-
-    def __bool__(self) -> bool:
-        return bool(self._ready or self._held)
+                heappush(self._ready, i)
 
     def next(self) -> Job | None:
         """Takes the first job that may begin now; None if there is none."""
-        return heapq.heappop(self._ready)[2] if self._ready else None
+        return self._jobs[heappop(self._ready)] if self._ready else None
 
     def put_back(self, job: Job) -> None:
-        """Gives a job back, to be the next one."""
-        self._push((float("-inf"), 0.0), job)
+        """Makes a job the next one."""
+        heappush(self._ready, self._place[job.name] - len(self._jobs))  # indexes from the end
 
     def done(self, job: Job) -> None:
         """Lets the jobs begin that need this one."""
         for held in self._held.pop(job.name, ()):
-            self._push((held.rank, -held.weight), held)
-
-    def failed(self, job: Job) -> list[Job]:
-        """Takes out and returns all jobs that need this one, directly or not."""
-        lost = self._held.pop(job.name, [])
-        return lost + [further for other in lost for further in self.failed(other)]
-
-    def _push(self, order: tuple[float, float], job: Job) -> None:
-        # The number breaks ties in the order of coming, so that jobs are never compared.
-        heapq.heappush(self._ready, (order, next(self._pushed), job))
-
-
-@dataclass(frozen=True)
-class Listener:
-    """What an executor calls while it trains.
-
-    encoder_of: gives the file of the weights that a job starts from.
-    finished: takes a result, once for every job; says whether other trials can start from it.
-    started: a job began.
-    advanced: so many of so many rounds are done.
-    said: a job has something to say in one sentence.
-    saved: when a job saved itself last, in any measure of time; None for never.
-    waiting: takes the reason why nothing is trained now.
-    """
-
-    encoder_of: Callable[[Job], Path | None]
-    finished: Callable[[Job, Result], bool]
-    started: Callable[[Job], None] = lambda job: None
-    advanced: Callable[[Job, int, int], None] = lambda job, done, total: None
-    said: Callable[[Job, str], None] = lambda job, sentence: None
-    saved: Callable[[Job], float | None] = lambda job: None
-    waiting: Callable[[str], None] = lambda why: None
-
-
-@dataclass
-class Dispatch:
-    """The jobs of one run; every executor takes jobs from it and gives results to it."""
-
-    queue: Queue
-    listener: Listener
-    _tried: Counter[tuple[tuple[str, int], float | None]] = field(default_factory=Counter)
+            heappush(self._ready, held)
 
     def settle(self, job: Job, result: Result) -> None:
-        """Reports a result, and the failure of all that needs it; or queues the job again."""
+        """Keeps a result, and the failure of all that needs it; or has the job tried again."""
         if isinstance(result, Failed) and result.again:
-            tried = job.name, self.listener.saved(job)
+            tried = job.name, self.saved_at(job)
             self._tried[tried] += 1
             if self._tried[tried] < ATTEMPTS:
-                self.queue.put_back(job)
+                self.put_back(job)
                 return
-        if self.listener.finished(job, result):
-            self.queue.done(job)
+        if self.keep(job, result):
+            self.done(job)
             return
-        for lost in self.queue.failed(job):
-            start = lost.config.start
-            assert start is not None
-            reason = f"the run that it starts from failed ({start.description})"
-            self.listener.finished(lost, Failed(reason))
+        reason = f"the run that it starts from failed ({job.config.description})"
+        for held in self._held.pop(job.name, ()):
+            self.settle(self._jobs[held], Failed(reason))
 
     def killed(self, job: Job, how: str) -> None:
-        """Queues a job again whose worker is gone; `how` says what is known of the worker's end."""
+        """Settles a job whose worker is gone; `how` says what is known of the worker's end."""
         self.settle(job, Failed(f"its worker was killed {ATTEMPTS} times ({how})", again=True))
+
+    def keep(self, job: Job, result: Result) -> bool:
+        """Takes a result, once for every job; says whether other trials can start from it."""
+        return isinstance(result, Done)
+
+    def encoder_of(self, job: Job) -> Path | None:
+        """The file of the weights that a job starts from."""
+        return None
+
+    def saved_at(self, job: Job) -> float | None:
+        """When a job saved itself last, in any measure of time; None for never."""
+        return None
+
+    def started(self, job: Job) -> None:
+        """A job began."""
+
+    def advanced(self, job: Job, done: int, total: int) -> None:
+        """So many of so many rounds are done."""
+
+    def said(self, job: Job, sentence: str) -> None:
+        """A job has something to say."""
+
+    def waiting(self, why: str) -> None:
+        """Nothing is trained now."""

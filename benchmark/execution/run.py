@@ -1,7 +1,7 @@
 """Carries out a plan: trains the trials that the store lacks and stores their results.
 
-`sort_out` compares the plan with the store and the data, `weighted` puts what is left in order, an
-executor trains it, and `_keep` stores each result as it comes.
+`_sort_out` compares the plan with the store and the data, `_in_order` says which trials come first,
+an executor trains them, and `_Training` stores each result as it comes.
 """
 
 from __future__ import annotations
@@ -9,32 +9,35 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal
 
 import torch
 
 from ...methods.nn.precision import refusal, warning
+from ..config import Trial
 from ..errors import FedreproError, StoreError
-from ..planning.estimate import TrialTimes
+from ..planning.estimate import TrialTimes, duration
 from ..planning.plan import Plan
-from ..planning.summary import Trial, duration
 from ..store import fingerprint
-from ..store.folder import saved_at, trial_name
 from ..store.store import Store
 from ..training.training import device_name
 from . import executors
 from .budget import ending_after
 from .data_availability import DataAvailability
-from .executors.base import Executor, ExecutorOptions, Saving
-from .jobs import Dispatch, Done, Failed, Job, Listener, Queue, Result
-from .progress import Progress
+from .display import Display
+from .executors.base import Executor, ExecutorOptions
+from .jobs import Dispatch, Done, Failed, Job, Result, TrialName
 
 _GENEROUS = 20.0
 _LEAST_LIMIT_S = 1800.0
 _SAVED = 10  # so often a trial saves itself within a budget, at the least
 _LARGEST_LIMIT_S = 1e8  # three years: no clock or timer of a worker refuses it
+
+
+Order = Literal["longest chain", "shortest", "given"]
 
 
 @dataclass
@@ -85,7 +88,7 @@ def execute(
     device: str = "auto",
     jobs: int | None = None,
     download: bool = False,
-    progress: Progress | None = None,
+    progress: Display | None = None,
     executor: str = "local",
     cluster: Path | None = None,
     time_limit: float | None = None,
@@ -109,21 +112,25 @@ def execute(
     Raises `StoreError` if the store cannot be written, and `FedreproError` for a device that is not
     there.
     """
-    shown, clock = progress or Progress(), time.perf_counter()
+    shown, clock = progress or Display(), time.perf_counter()
     budget = math.inf if budget is None else budget
-    checkpoint_every = min(checkpoint_every, budget / _SAVED)
-    saving = Saving(store.root.absolute(), checkpoint_every) if checkpoint_every else None
-    options = ExecutorOptions(data_dir, device, jobs, cluster, saving)
+    every_s = min(checkpoint_every, budget / _SAVED)
+    options = ExecutorOptions(data_dir, device, jobs, cluster, store.root.absolute(), every_s)
     chosen = executors.find(executor)(options)
     with store.writing():
-        driver = _Driver(plan, store, data_dir, shown, trials, math.isfinite(budget))
-        todo = driver.sort_out(download)
-        with ending_after(budget - (time.perf_counter() - clock)):
-            driver.train(todo, chosen, time_limit)
-        if (left := len(todo) - driver.done.trained - driver.done.failed) > 0:
+        todo, done = _sort_out(plan, store, DataAvailability(data_dir, download), trials, shown.say)
+        by: Order = (
+            "given" if trials is not None else "shortest" if budget < math.inf else "longest chain"
+        )
+        order = _in_order(todo, store, chosen, time_limit, shown.say, by)
+        shown.begin(order.seconds, chosen.slots, order.is_measured)
+        if todo:
+            with ending_after(budget - (time.perf_counter() - clock)), shown:
+                chosen.train(_Training(order.jobs, store, shown, done))
+        if (left := len(todo) - done.trained - done.failed) > 0:
             shown.say(f"the budget is spent: {left} trials are left for the same command")
-    driver.done.wall_s = time.perf_counter() - clock
-    return driver.done
+    done.wall_s = time.perf_counter() - clock
+    return done
 
 
 def rehearse(
@@ -141,153 +148,153 @@ def rehearse(
 ) -> list[str]:
     """Lines that say what `execute` would submit, where, and in which order; nothing is written."""
     chosen = executors.find(executor)(ExecutorOptions(data_dir, device, jobs, cluster))
-    driver = _Driver(plan, store, data_dir, Progress(), trials)
-    todo = driver.sort_out(download=False)
-    queue = Queue(driver.weighted(todo, chosen, time_limit))
+    todo, _ = _sort_out(plan, store, DataAvailability(data_dir, False), trials, Display().say)
+    by: Order = "longest chain" if trials is None else "given"
+    order = _in_order(todo, store, chosen, time_limit, Display().say, by)
     lines = [*chosen.describe(), f"{len(todo)} trials would be submitted, in this order:"]
-    while (job := queue.next()) is not None:
+    dispatch = Dispatch(order.jobs)
+    while (job := dispatch.next()) is not None:
         after = "" if job.needs is None else f", after {job.needs[0]} trial {job.needs[1]}"
         limit = "" if job.limit_s is None else f", at most {duration(job.limit_s)}"
         lines.append(f"  {job.config.key} trial {job.seed}: {job.config.description}{after}{limit}")
-        queue.done(job)
+        dispatch.done(job)
     return lines
 
 
+def _sort_out(
+    plan: Plan,
+    store: Store,
+    available: DataAvailability,
+    trials: Sequence[Trial] | None,
+    say: Callable[[str], None],
+) -> tuple[list[Job], Execution]:
+    """The trials to train, each after its start; says why the others are not trained."""
+    todo, done = list[Job](), Execution()
+    other_data, stale = set[TrialName](), Counter[str]()
+    for config, seed in plan.trials_to_run() if trials is None else trials:
+        job, record = Job(config, seed), store.find(config, seed)
+        changed = [] if record is None else available.changed(config, record)
+        if changed or job.needs in other_data:
+            other_data.add(job.name)
+            stale.update(changed or ["data of the run that it starts from"])
+        elif record is not None:
+            done.reused += 1
+            continue
+        else:
+            stale.update(store.stale(config, seed))
+        todo.append(job)
+    for config in dict.fromkeys(job.config for job in todo):
+        reason = done.not_run.get(config.start.key) if config.start else None
+        if reason := reason or available.problem(config):
+            done.not_run[config.key] = reason
+    todo = [job for job in todo if job.config.key not in done.not_run]
+    say(f"{len(todo)} trials to train, {done.reused} reused from {store.root}")
+    for edited, n in stale.most_common():
+        noun = "trial was" if n == 1 else "trials were"
+        say(f"stale: {edited} has changed since {n} {noun} made")
+    for reason, n in Counter(done.not_run.values()).items():
+        say(f"NOT RUN: {reason} ({n} {'run' if n == 1 else 'runs'})")
+    return todo, done
+
+
 @dataclass
-class _Driver:
-    plan: Plan
-    store: Store
-    data_dir: Path | None
-    progress: Progress
-    trials: Sequence[Trial] | None = None
-    shortest_first: bool = False
-    done: Execution = field(default_factory=Execution)
-    seconds: dict[tuple[str, int], float] = field(default_factory=dict)
-    is_measured: bool = False
+class _Order:
+    """Jobs in the order in which they should begin, and seconds that each may take.
 
-    def sort_out(self, download: bool) -> list[Job]:
-        """The trials to train, each after its start; says why the others are not trained."""
-        available = DataAvailability(self.data_dir, download)
-        todo: list[Job] = []
-        other_data = set[tuple[str, int]]()
-        stale = Counter[str]()
-        wanted = self.plan.trials_to_run() if self.trials is None else self.trials
-        for rank, (config, seed) in enumerate(wanted):
-            job = Job(config, seed, rank=0 if self.trials is None else rank)
-            record = self.store.find(config, seed)
-            changed = [] if record is None else available.changed(config, record)
-            if changed or job.needs in other_data:
-                other_data.add(job.name)
-                stale.update(changed or ["data of the run that it starts from"])
-            elif record is not None:
-                self.done.reused += 1
-                continue
-            else:
-                stale.update(self.store.stale(config, seed))
-            todo.append(job)
-        not_run = self.done.not_run
-        for config in dict.fromkeys(job.config for job in todo):
-            reason = not_run.get(config.start.key) if config.start else None
-            reason = reason or available.problem(config)
-            if reason is not None:
-                not_run[config.key] = reason
-        todo = [job for job in todo if job.config.key not in not_run]
-        self._announce(len(todo), stale)
-        return todo
+    is_measured: False if the seconds only compare the jobs with each other.
+    """
 
-    def _announce(self, todo: int, stale: Counter[str]) -> None:
-        say = self.progress.say
-        say(f"{todo} trials to train, {self.done.reused} reused from {self.store.root}")
-        for changed, trials in stale.most_common():
-            noun = "trial was" if trials == 1 else "trials were"
-            say(f"stale: {changed} has changed since {trials} {noun} made")
-        for reason, runs in Counter(self.done.not_run.values()).items():
-            say(f"NOT RUN: {reason} ({runs} {'run' if runs == 1 else 'runs'})")
+    jobs: list[Job]
+    seconds: dict[TrialName, float]
+    is_measured: bool
 
-    def train(self, todo: list[Job], executor: Executor, time_limit: float | None) -> None:
-        """Trains jobs and stores their results."""
-        if not todo:
-            return
-        jobs = self.weighted(todo, executor, time_limit)
-        shown = self.progress
-        weight = sum(self.seconds.values())
-        shown.begin(len(jobs), weight, executor.slots, self.is_measured)
 
-        def finished(job: Job, result: Result) -> bool:
-            stored = self._keep(job, result)
-            shown.ended(job.name, self.seconds[job.name], failed=not stored)
-            return stored
+def _in_order(
+    todo: list[Job],
+    store: Store,
+    executor: Executor,
+    time_limit: float | None,
+    say: Callable[[str], None],
+    by: Order,
+) -> _Order:
+    """Jobs with limits: those first that begin the longest chain, the shortest, or as they are.
 
-        listener = Listener(
-            encoder_of=self._encoder_of,
-            finished=finished,
-            started=lambda job: shown.started(job.name, _label(job), self.seconds[job.name]),
-            advanced=lambda job, done, total: shown.advanced(job.name, done, total),
-            said=lambda job, sentence: shown.say(f"{_label(job)}: {sentence}"),
-            saved=lambda job: saved_at(self.store.root, trial_name(*job.name)),
-            waiting=shown.say,
-        )
-        with shown:
-            executor.train(Dispatch(Queue(jobs), listener))
+    Raises `FedreproError` for what the device cannot do, and says what it does slowly.
+    """
+    device = executor.device
+    for precision in sorted({job.config.precision for job in todo}):
+        if (refused := refusal(precision, device)) is not None:
+            raise FedreproError(refused)
+        if (warned := warning(precision, device)) is not None:
+            say(warned)
+    # A cluster's devices are not here: its trials are ordered as if they ran on this processor.
+    here = device if torch.device(device).type == "cpu" or torch.cuda.is_available() else "cpu"
+    known = TrialTimes(device_name(here), store.records())
+    each = {run: known.ordering(run) for run in {job.config for job in todo}}
+    seconds = {job.name: each[job.config] for job in todo}
+    chains = dict[TrialName | None, float]()
+    for job in reversed(todo):
+        chains[job.name] = seconds[job.name] + chains.get(job.name, 0.0)
+        chains[job.needs] = max(chains.get(job.needs, 0.0), chains[job.name])
+    jobs = [replace(job, limit_s=_limit(known.longest(job.config), time_limit)) for job in todo]
+    if by != "given":
+        jobs.sort(key=lambda job: seconds[job.name] if by == "shortest" else -chains[job.name])
+    return _Order(jobs, seconds, all(known.seconds(run) is not None for run in each))
 
-    def _check_precisions(self, todo: list[Job], device: str) -> None:
-        """Raises `FedreproError` for what the device cannot do, and says what it does slowly."""
-        for precision in sorted({job.config.precision for job in todo}):
-            if (refused := refusal(precision, device)) is not None:
-                raise FedreproError(refused)
-            if (warned := warning(precision, device)) is not None:
-                self.progress.say(warned)
 
-    def weighted(self, todo: list[Job], executor: Executor, time_limit: float | None) -> list[Job]:
-        """The jobs with limits, and weights: seconds of each and of the longest chain after it."""
-        device = executor.device
-        self._check_precisions(todo, device)
-        # A cluster's devices are not here: its trials are ordered as if they ran on this processor.
-        here = device if torch.device(device).type == "cpu" or torch.cuda.is_available() else "cpu"
-        known = TrialTimes(device_name(here), self.store.records())
-        each = {run: known.ordering(run) for run in {job.config for job in todo}}
-        self.is_measured = all(known.seconds(run) is not None for run in each)
-        self.seconds = {job.name: each[job.config] for job in todo}
-        weighted: list[Job] = []
-        tail: dict[tuple[str, int] | None, float] = {}
-        for job in reversed(todo):
-            own = self.seconds[job.name]
-            weight = own + tail.get(job.name, 0.0)
-            tail[job.needs] = max(tail.get(job.needs, 0.0), weight)
-            weight = -own if self.shortest_first else weight
-            limit_s = _limit(known.longest(job.config), time_limit)
-            weighted.append(replace(job, weight=weight, limit_s=limit_s))
-        return weighted[::-1]
+class _Training(Dispatch):
+    """Stores results as they come, and shows how far things are."""
 
-    def _keep(self, job: Job, result: Result) -> bool:
+    def __init__(self, jobs: list[Job], store: Store, display: Display, done: Execution) -> None:
+        super().__init__(jobs)
+        self._store, self._display, self._execution = store, display, done
+
+    def keep(self, job: Job, result: Result) -> bool:
         """Stores a result, or why there is none; returns whether there is one."""
-        if isinstance(result, Done):
-            if result.source != fingerprint.digest(self.store.source_of(job.config)):
-                result = Failed("its source was edited while it was trained; run again")
-            else:
-                try:
-                    self.store.save(job.config, job.seed, result.outcome, result.provenance)
-                except ValueError as error:
-                    result = Failed(str(error))
-                else:
-                    self.done.trained += 1
-                    return True
-        self.done.errors[job.name] = result.message
-        self.store.save_error(job.config, job.seed, result.message, result.details)
-        self.progress.say(f"ERROR: {_label(job)}: {result.message}")
-        return False
+        failed = self._save(job, result) if isinstance(result, Done) else result
+        if failed is None:
+            self._execution.trained += 1
+        else:
+            self._execution.errors[job.name] = failed.message
+            self._store.save_error(job.config, job.seed, failed.message, failed.details)
+            self._display.say(f"ERROR: {job.label}: {failed.message}")
+        self._display.ended(job.name, failed=failed is not None)
+        return failed is None
 
-    def _encoder_of(self, job: Job) -> Path | None:
-        if job.config.start is None:
+    def _save(self, job: Job, result: Done) -> Failed | None:
+        if result.source != fingerprint.digest(self._store.source_of(job.config)):
+            return Failed("its source was edited while it was trained; run again")
+        try:
+            self._store.save(job.config, job.seed, result.outcome, result.provenance)
+        except ValueError as error:
+            return Failed(str(error))
+        return None
+
+    def encoder_of(self, job: Job) -> Path | None:
+        if job.config.start is None or job.needs is None:
             return None
-        assert job.needs is not None
-        record = self.store.find(job.config.start, job.needs[1])
+        record = self._store.find(job.config.start, job.needs[1])
         if record is None:
             raise StoreError(
                 f"the trial that {job.config.description} starts from is gone from the store; "
                 "run again to renew it"
             )
-        return self.store.encoder_path(record)
+        return self._store.encoder_path(record)
+
+    def saved_at(self, job: Job) -> float | None:
+        return self._store.saved_at(job.config, job.seed)
+
+    def started(self, job: Job) -> None:
+        self._display.started(job.name, job.label)
+
+    def advanced(self, job: Job, done: int, total: int) -> None:
+        self._display.advanced(job.name, done, total)
+
+    def said(self, job: Job, sentence: str) -> None:
+        self._display.say(f"{job.label}: {sentence}")
+
+    def waiting(self, why: str) -> None:
+        self._display.say(why)
 
 
 def _limit(longest: float | None, given: float | None) -> float | None:
@@ -296,7 +303,3 @@ def _limit(longest: float | None, given: float | None) -> float | None:
         return None
     wanted = max(_LEAST_LIMIT_S, _GENEROUS * (longest or 0.0)) if given is None else given
     return min(wanted, _LARGEST_LIMIT_S)
-
-
-def _label(job: Job) -> str:
-    return f"{job.config.description}, trial {job.seed}"

@@ -12,15 +12,14 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ..claims.answer import is_trained
 from ..claims.bind_cells import bind
+from ..claims.contrasts import is_trained
 from ..claims.nodes import CellKey, Elementary, key_of
-from ..config import RunConfig
+from ..config import RunConfig, Trial, with_starts
 from ..judging.judge import judge
 from ..judging.trials import load_trials
-from ..planning.looks_reached import with_starts
+from ..planning.estimate import duration
 from ..planning.plan import Plan
-from ..planning.summary import Trial, duration
 from ..store.store import Store
 from .run import Execution
 

@@ -1,7 +1,9 @@
-"""Which cells of a paper results belong to."""
+"""Which cells of a paper results belong to, and an empty file of them to be filled in."""
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -62,14 +64,13 @@ def bind_rows(rows: Iterable[Row], plan: Plan, protocol: ProtocolScale) -> Given
     Raises `FedreproError` for a name that the paper does not have, a cell that takes no results, a
     trial that is given twice, and a metric, round or unit that is not the cell's.
     """
-    twins = _Twins(plan.cells)
-    found: dict[CellKey, dict[int, Row]] = {}
-    cells = {key_of(one.cell): one.cell for one in plan.cells}
+    first, cells = _first(plan.cells), {key_of(one.cell): one.cell for one in plan.cells}
     tables = {table.id: table for table in plan.paper.tables if table.id in plan.tables}
+    found: dict[CellKey, dict[int, Row]] = {}
     for row in rows:
         cell = cell_of(row, tables)
         _check(row, cell, protocol)
-        trials = found.setdefault(twins.first(cell), {})
+        trials = found.setdefault(first[key_of(cell)], {})
         before = trials.get(row.seed)
         again = before is not None and (before.row, before.column) == (row.row, row.column)
         if before is not None and (again or before.value != row.value):
@@ -87,40 +88,24 @@ def bind_rows(rows: Iterable[Row], plan: Plan, protocol: ProtocolScale) -> Given
     _refuse_fractions(found, cells)
     return Given(
         {
-            key: {
-                seed: row.value * _scale(row, cell)
-                for seed, row in sorted(found[twins.first(cell)].items())
-            }
-            for key, cell in cells.items()
-            if twins.first(cell) in found and why_not(cell) is None
+            key: {seed: _value(row, cells[key]) for seed, row in sorted(found[one].items())}
+            for key, one in first.items()
+            if one in found
         }
     )
 
 
-class _Twins:
-    """Cells of one table that show the same number of the same run."""
-
-    def __init__(self, cells: Sequence[PlannedCell]) -> None:
-        groups: dict[tuple[object, ...], CellKey] = {}
-        self._first: dict[CellKey, CellKey] = {}
-        for one in cells:
-            key = key_of(one.cell)
-            if one.config is not None and why_not(one.cell) is None:
-                of_run = (one.cell.table, one.config.key, one.cell.metric, one.cell.unit, one.read)
-                self._first[key] = groups.setdefault(of_run, key)
-
-    def first(self, cell: Cell) -> CellKey:
-        """The first of the cells that share a cell's results."""
-        return self._first.get(key_of(cell), key_of(cell))
-
-
-def alike(plan: Plan) -> list[list[Cell]]:
-    """The cells of a plan that take results, those together that share them."""
-    twins, groups = _Twins(plan.cells), dict[CellKey, list[Cell]]()
-    for one in plan.cells:
+def _first(cells: Sequence[PlannedCell]) -> dict[CellKey, CellKey]:
+    """By cell that takes results, the first of those of its table that show its number and run."""
+    groups: dict[tuple[object, ...], CellKey] = {}
+    first: dict[CellKey, CellKey] = {}
+    for one in cells:
+        key = key_of(one.cell)
         if why_not(one.cell) is None:
-            groups.setdefault(twins.first(one.cell), []).append(one.cell)
-    return list(groups.values())
+            run = key if one.config is None else one.config.key
+            of_run = (one.cell.table, run, one.cell.metric, one.cell.unit, one.read)
+            first[key] = groups.setdefault(of_run, key)
+    return first
 
 
 def tables_of(rows: Iterable[Row], paper: Paper) -> list[str]:
@@ -179,24 +164,20 @@ def _check(row: Row, cell: Cell, protocol: ProtocolScale) -> None:
             f"{row.place}: {cell.label} is read at round {at}, not {shown(row.round or '')}; "
             "that is not the published protocol"
         )
-    known = {cell.unit or "", *(("%", "fraction") if _is_share(cell) else ())}
+    known = {cell.unit or "", *(("%", "fraction") if cell.unit == "%" else ())}
     if row.unit is not None and row.unit not in known:
         raise FedreproError(
             f"{row.place}: {cell.label} is in {cell.unit or 'plain numbers'}, not in "
             f"'{shown(row.unit)}'"
         )
-    problem = outside(row.value * _scale(row, cell), cell.metric, cell.unit)
+    problem = outside(_value(row, cell), cell.metric, cell.unit)
     if problem is not None:
         raise FedreproError(f"{row.place}: {cell.label}: {problem}")
 
 
-def _is_share(cell: Cell) -> bool:
-    """Whether fractions and percent of it can be told from each other by a factor of 100."""
-    return cell.unit == "%"
-
-
-def _scale(row: Row, cell: Cell) -> float:
-    return 100.0 if row.unit == "fraction" and _is_share(cell) else 1.0
+def _value(row: Row, cell: Cell) -> float:
+    """The result in the cell's unit."""
+    return row.value * (100.0 if row.unit == "fraction" and cell.unit == "%" else 1.0)
 
 
 def _refuse_fractions(
@@ -210,7 +191,7 @@ def _refuse_fractions(
     printed: dict[tuple[str, str | None, Label], list[float]] = {}
     for key, trials in found.items():
         cell = cells[key]
-        if _is_share(cell):
+        if cell.unit == "%":
             of_row = (cell.table, cell.metric, cell.row)
             groups.setdefault(of_row, []).extend(trials.values())
             if cell.printed.value is not None:
@@ -223,3 +204,30 @@ def _refuse_fractions(
                 f"{'|'.join(label)} lie between 0 and 1; give percent, or say 'fraction' (or '%') "
                 "in a column unit"
             )
+
+
+def template(paper: Paper, tables: Sequence[str] | None = None, trials: int | None = None) -> str:
+    """CSV with a line for each cell that takes results and each trial, without the values.
+
+    tables: ids, None for all. trials: None for as many as the paper's own protocol has. Of cells
+    that share results the one stands there that is no single trial.
+
+    Raises `SpecError` for a table that does not exist.
+    """
+    plan = external_plan(paper, [t.id for t in paper.tables] if tables is None else tables)
+    first, shown = _first(plan.cells), dict[CellKey, Cell]()
+    for cell in (one.cell for one in plan.cells if key_of(one.cell) in first):
+        group = first[key_of(cell)]
+        if group not in shown or (shown[group].trial is not None and cell.trial is None):
+            shown[group] = cell
+    published = paper.profiles.get("paper")
+    n, text = trials or (published.trials if published is not None else 1), io.StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow(("table", "row", "column", "metric", "unit", "round", "seed", "value"))
+    for cell in shown.values():
+        labels = "|".join(cell.row), "|".join(cell.column)
+        texts = (cell.table, *labels, cell.metric or "", cell.unit or "", str(cell.read.at))
+        # A spreadsheet would compute what begins so; reading takes the apostrophe away again.
+        named = [f"'{text}" if text[:1] in ("=", "+", "-", "@") else text for text in texts]
+        lines.writerows((*named, seed, "") for seed in range(n))
+    return text.getvalue()

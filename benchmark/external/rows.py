@@ -38,10 +38,8 @@ _SHOWN = 60
 class Row:
     """One result: of which cell and seed, and where it stands.
 
-    place: file and line, for errors.
-    row, column: parts of a label joined by `|`.
-    unit: `fraction` or `%` where it is not the table's own.
-    metric, round: what the value is said to be; None where nothing is said.
+    place: file and line, for errors. row, column: parts of a label joined by `|`. unit: `fraction`
+    or `%` where it is not the table's own. metric, round: what the value is said to be.
     """
 
     place: str
@@ -69,9 +67,8 @@ def read_rows(file: Path, paper: str | None = None) -> list[Row]:
         return from_records(_json_lines(text, name), paper)
     header, body = csv_lines(text, name)
     lower = [column.lower() for column in header]
-    return from_records(
-        ((place, dict(zip(lower, line, strict=True))) for place, line in body), paper
-    )
+    records = ((place, dict(zip(lower, line, strict=True))) for place, line in body)
+    return from_records(records, paper)
 
 
 def from_records(
@@ -125,9 +122,16 @@ def csv_lines(text: str, name: str) -> tuple[list[str], Iterator[tuple[str, list
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
 
     def lines() -> Iterator[tuple[str, list[str]]]:
+        width = 0
         try:
             for line in reader:
-                yield f"{name}:{reader.line_num}", [part.strip() for part in line]
+                place = f"{name}:{reader.line_num}"
+                parts = [part.strip() for part in line]
+                width = width or len(parts)
+                if any(parts) and len(parts) != width:
+                    said = f"has {len(parts)} fields, and the header names {width}"
+                    raise FedreproError(f"{place}: {said}")
+                yield place, parts
         except csv.Error as error:
             raise FedreproError(f"{name}:{reader.line_num}: is no CSV: {error}") from None
 
@@ -135,20 +139,10 @@ def csv_lines(text: str, name: str) -> tuple[list[str], Iterator[tuple[str, list
     _, header = next(read, ("", []))
     if not any(header):
         raise FedreproError(f"{name}: holds nothing; its first line must name the columns")
-    if len(set(header)) < len(header):
-        twice = next(one for one in header if header.count(one) > 1)
+    twice = next((one for one in header if header.count(one) > 1), None)
+    if twice is not None:
         raise FedreproError(f"{name}:1: column '{shown(twice)}' is there twice")
-
-    def body() -> Iterator[tuple[str, list[str]]]:
-        for place, line in read:
-            if any(line) and len(line) != len(header):
-                raise FedreproError(
-                    f"{place}: has {len(line)} fields, and the header names {len(header)}"
-                )
-            if any(line):
-                yield place, line
-
-    return header, body()
+    return header, ((place, line) for place, line in read if any(line))
 
 
 def name_of(file: Path) -> str:

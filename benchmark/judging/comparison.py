@@ -1,128 +1,47 @@
 """What moved between two judged reports, or between a recorded baseline and a report.
 
-Seed k is the same trial on both sides, so values are compared by seed. A cell's mean has left its
-tolerance if it moved by more than
-
-    max(s / sqrt(n), min(t * sd(d) / sqrt(n), t' * sqrt((s^2 + s'^2) / n)))
-
-with d the n differences by seed, s and s' the deviations of the earlier and the later trials, and
-t, t' two-sided 1 % points of Student's t with n - 1 and 2n - 2 degrees of freedom. The second part
-asks whether the move could be chance, paired where pairing still helps and unpaired where an edit
-has redrawn all random numbers; the first lets pass what is smaller than the earlier mean's own
-standard error. With one trial the tolerance is zero.
-
-Trials that start from one shared pre-training, as CP-CFL's do, vary less than pre-training itself:
-an edit that trains another encoder can leave the tolerance by rounding alone.
+Seed k is the same trial on both sides: where all values are equal, nothing moved. Else the rules of
+`tolerance` say what other seeds of unchanged code may give. What the earlier side has and the later
+one lacks (a cell, a trial, a claim, a table) is a regression, and so is a worse word.
 """
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, field, replace
-from dataclasses import dataclass as plain_dataclass
-from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
-from pydantic import BeforeValidator, ConfigDict, TypeAdapter, ValidationError
-from pydantic.dataclasses import dataclass
 
 from ..errors import FedreproError
-from ..plain import as_plain
+from ..metrics import outside
 from ..results import Report
-from ..stats.t_tests import t_quantile
-from ..store.files import path_segment, write_whole
-from .scoreboard import scoreboard
+from .baseline import Recorded, RecordedCell, recorded
+from .tolerance import mean_tolerance, spread_changed, standardised
 
-Values = Sequence[float] | NDArray[np.float64]
 Sources = Mapping[str, Mapping[str, str]]
-Read = TypeVar("Read")
-SCHEMA = 2
-REPORTS = 2
-"""The schemas of baselines and of reports."""
-LEVEL = 0.01
 ABSENT = "absent"
 _EXACT = 1e-9
 _RANKS = {"HOLDS": 3, "PASS": 3, "SAME DIRECTION": 2, "OPPOSITE": 0, "FAIL": 0}
 """Of claims and tables; a lower rank is worse. All other words are between."""
-_STRICT = ConfigDict(strict=True, allow_inf_nan=False)
-"""For what is read back: no type is guessed, and no number is infinite or none."""
 
 
-def _by_file(sources: Any) -> Any:
-    """The hashes of each file, also from schema 1, which holds them by run."""
-    if not isinstance(sources, dict) or not all(isinstance(one, dict) for one in sources.values()):
-        return sources
-    found: dict[str, list[Any]] = {}
-    for source in sources.values():
-        for file, content in source.items():
-            known = found.setdefault(file, [])
-            if content not in known:
-                known.append(content)
-    return found
-
-
-@dataclass(frozen=True, config=_STRICT)
-class RecordedCell:
-    """A cell of a baseline.
-
-    Attributes:
-        trials: by seed in order, None where one is missing.
-    """
-
-    trials: tuple[float | None, ...]
-    verdict: str
-    run: str | None
-
-    @property
-    def by_seed(self) -> dict[int, float]:
-        return {seed: value for seed, value in enumerate(self.trials) if value is not None}
-
-
-@dataclass(frozen=True, config=_STRICT)
-class Recorded:
-    """A judged report as a baseline keeps it, and as reports are compared.
-
-    Attributes:
-        cells: by place, `3: CP-CFL|SimCLR @ T = 25`.
-        claims: their words by place, `3: id`.
-        tables: their words by id; none in older baselines.
-        sources: by file of the code, its SHA-256; several where several versions made the runs.
-        series: of its trials; None in older baselines, which do not say.
-    """
-
-    paper: str
-    profile: str
-    on: str | None
-    created: str
-    commit: str | None
-    device: str
-    cells: dict[str, RecordedCell]
-    claims: dict[str, str]
-    sources: Annotated[dict[str, list[str]], BeforeValidator(_by_file)]
-    schema: int = SCHEMA
-    series: int | None = None
-    tables: dict[str, str] = field(default_factory=dict)
-
-
-@plain_dataclass(frozen=True)
+@dataclass(frozen=True)
 class Movement:
     """One thing that is not the same on both sides.
 
     Attributes:
-        where: the cell, `3: CP-CFL|SimCLR @ T = 25`, the claim, `3: id`, or the table, `3`.
-        before: word, or mean as text; 'absent' where the side lacks it.
+        where: the cell, `3: CP-CFL|SimCLR @ T = 25`, the claim, `3: id`, the table, `3`, or the
+            method, `methods: fedavg`.
+        before: word, or number as text; 'absent' where the side lacks it.
         after: the same of the later side.
         difference: of the means, in the cell's unit.
-        regression: beyond tolerance, or a worse word; a baseline lets other movements pass.
+        regression: beyond tolerance, a worse word, or less than the earlier side has.
         tolerance: of the difference.
         files: edited in between, of the code behind the cell.
     """
 
-    what: Literal["value", "verdict", "claim", "table"]
+    what: Literal["value", "verdict", "claim", "table", "trials", "spread", "method", "failure"]
     where: str
     before: str
     after: str
@@ -141,20 +60,22 @@ class Movement:
         return f"{self.where}: {self.what} {self.before} -> {self.after}{size}"
 
 
-@plain_dataclass(frozen=True)
+@dataclass(frozen=True)
 class BaselineCheck:
     """One paper against its baseline.
 
     Attributes:
         places: every cell, table and claim of the baseline that was compared, as in
             `Movement.where`.
-        failed: trials that failed here, a sentence each.
+        failed: trials that failed here and not in the baseline, a sentence each.
+        inexact: why numbers were compared by tolerance although equal ones were asked for.
     """
 
     baseline: Recorded
     places: tuple[str, ...]
     movements: tuple[Movement, ...]
     failed: tuple[str, ...]
+    inexact: str = ""
 
     @property
     def regressions(self) -> tuple[Movement, ...]:
@@ -166,38 +87,58 @@ class BaselineCheck:
         return not self.regressions and not self.failed
 
 
-def recorded(report: Report) -> Recorded:
-    """A judged report as a baseline keeps it."""
-    return _recorded(as_plain(report))
+def compare(
+    before: Recorded,
+    after: Recorded,
+    tables: Collection[str] | None = None,
+    *,
+    source: Sources | None = None,
+    methods: Mapping[str, str] | None = None,
+) -> list[Movement]:
+    """What moved; an empty list says that nothing did.
 
+    Args:
+        tables: their ids; None for those that both sides have.
+        source: by run key of the later side, the SHA-256 of each file of its code; if given,
+            movements name the files that were edited in between.
+        methods: by run key of the later side, its method; if given, the means over all cells of a
+            method are compared, too.
 
-def compare(before: Recorded, after: Recorded, source: Sources | None = None) -> list[Movement]:
-    """What moved in the tables that both sides have; an empty list says that nothing did.
-
-    source: by run key of the later side, the SHA-256 of each file of its code; if given, movements
-    name the files that were edited in between.
-
-    Raises `FedreproError` if they have no table in common: that would compare nothing.
+    Raises:
+        FedreproError: if the sides have no table in common: that would compare nothing.
     """
-    shared = _tables(before) & _tables(after)
-    if not shared:
+    both = _tables(before) & _tables(after)
+    if not both:
         raise FedreproError("the two sides share no table of one paper and profile")
+    shared = both if tables is None else tables
+    places = [
+        place for place in dict.fromkeys((*before.cells, *after.cells)) if _table(place) in shared
+    ]
+    compared = len({cell.trials for cell in before.cells.values() if cell.by_seed})
     found: list[Movement] = []
-    for place in dict.fromkeys((*before.cells, *after.cells)):
-        if _table(place) in shared:
-            old, new = before.cells.get(place), after.cells.get(place)
-            code = (source or {}).get("" if new is None else new.run or "", {})
-            edited = [file for file, now in code.items() if now not in before.sources.get(file, ())]
-            found += _moved(place, old, new, tuple(sorted(edited)) if before.sources else ())
+    for place in places:
+        old, new = before.cells.get(place), after.cells.get(place)
+        code = (source or {}).get("" if new is None else new.run or "", {})
+        edited = [file for file, now in code.items() if now not in before.sources.get(file, ())]
+        files = tuple(sorted(edited)) if before.sources else ()
+        found += (replace(one, files=files) for one in _moved(place, old, new, compared))
+    found += _of_methods(before, after, places, methods or {})
     found += _reworded("table", before.tables, after.tables, shared)
     return found + _reworded("claim", before.claims, after.claims, shared)
 
 
-def check(baseline: Recorded, report: Report) -> BaselineCheck:
+def check(baseline: Recorded, report: Report, *, exact: bool = False) -> BaselineCheck:
     """A report against its baseline.
 
-    Raises `FedreproError` for a baseline of another paper, profile, data set or series. So it does
-    for one that shares no trained cell with the report: a gate that measures nothing must not pass.
+    Args:
+        baseline: of the same paper, profile, data set and series.
+        report: as judged now.
+        exact: whether every changed number is a regression, where versions and processor are those
+            of the baseline.
+
+    Raises:
+        FedreproError: for a baseline of anything else, for one that shares no trained cell with the
+            report, and for one with values that their metric cannot have.
     """
     for name in ("paper", "profile", "on", "series"):
         then, here = getattr(baseline, name), getattr(report, name)
@@ -206,144 +147,57 @@ def check(baseline: Recorded, report: Report) -> BaselineCheck:
     now = recorded(report)
     if not any(cell.by_seed and place in now.cells for place, cell in baseline.cells.items()):
         raise FedreproError("the baseline shares no trained cell with this report")
-    shared = _tables(baseline) & _tables(now)
+    _check_bounds(baseline, report)
+    moved = compare(
+        baseline,
+        now,
+        _tables(baseline) | _tables(now),
+        source={run.key: run.source for run in report.runs},
+        methods={run.key: str(run.config["method"]) for run in report.runs if run.config},
+    )
+    inexact = _why_inexact(baseline, now) if exact else ""
+    if exact and not inexact:
+        moved = [
+            replace(one, regression=True, tolerance=0.0) if one.what == "value" else one
+            for one in moved
+        ]
+    mended = [one for one in baseline.failed if one not in now.failed]
+    moved += [Movement("failure", one, "failed", "not as recorded") for one in mended]
     trained = {
         place for one in (baseline, now) for place, cell in one.cells.items() if cell.by_seed
     }
     cells = (place for place in baseline.cells if place in trained)
-    places = (*cells, *baseline.tables, *baseline.claims)
+    methods = (one.where for one in moved if one.what == "method")
     return BaselineCheck(
         baseline,
-        tuple(place for place in places if _table(place) in shared),
-        tuple(compare(baseline, now, {run.key: run.source for run in report.runs})),
-        scoreboard(report).failed,
+        (*cells, *baseline.tables, *baseline.claims, *methods),
+        tuple(moved),
+        tuple(one for one in now.failed if one not in baseline.failed),
+        inexact,
     )
 
 
-def tolerance(old: Values, new: Values) -> float:
-    """How far a mean may move, from values of the same seeds; the rule is the module's."""
-    n = len(old)
-    if n < 2:
-        return 0.0
-    before, after = float(np.std(old, ddof=1)), float(np.std(new, ddof=1))
-    spread = float(np.std(np.subtract(new, old), ddof=1))
-    paired = t_quantile(1 - LEVEL / 2, n - 1) * spread / math.sqrt(n)
-    unpaired = t_quantile(1 - LEVEL / 2, 2 * n - 2) * math.sqrt((before**2 + after**2) / n)
-    return max(before / math.sqrt(n), min(paired, unpaired))
+def _check_bounds(baseline: Recorded, report: Report) -> None:
+    for table in report.tables:
+        for cell in table.cells:
+            place = f"{table.id}: {'|'.join(cell.row)} @ {'|'.join(cell.column)}"
+            for value in baseline.cells[place].found if place in baseline.cells else ():
+                if (problem := outside(value, cell.metric, cell.unit)) is not None:
+                    raise FedreproError(f"the baseline is damaged: {place}: {problem}")
 
 
-def path_for(root: Path, paper: str, profile: str, on: str | None) -> Path:
-    """The file of a baseline: `<root>/cpcfl-reduced.json`, `<root>/cpcfl-reduced-mnist.json`.
-
-    Raises `FedreproError` for a name that would lead out of `root`.
-    """
-    return root / path_segment("-".join(filter(None, (paper, profile, on))) + ".json")
-
-
-def save(path: Path, baseline: Recorded) -> None:
-    """Writes a baseline, replacing an older one.
-
-    Raises `FedreproError` if nothing was trained or the file cannot be written.
-    """
-    if not any(cell.by_seed for cell in baseline.cells.values()):
-        raise FedreproError("a baseline needs trained cells; this report has none")
-    plain = asdict(baseline) | {"schema": SCHEMA}
-    try:
-        write_whole(path, (json.dumps(plain, indent=1, sort_keys=True) + "\n").encode())
-    except OSError as error:
-        raise FedreproError(f"cannot write the baseline {path}: {error.strerror}") from None
-
-
-def load(path: Path) -> Recorded:
-    """A recorded baseline; one of an older schema is compared by its values alone.
-
-    Raises `FedreproError` if there is none, it is damaged, or a newer version wrote it.
-    """
-    found = _read(TypeAdapter(Recorded), path, "baseline")
-    if found.schema < SCHEMA:
-        found = _values_alone(found)
-    if found.schema > SCHEMA:
-        raise FedreproError(
-            f"the baseline {path} has schema {found.schema}, this version reads up to {SCHEMA}"
-        )
-    return found
-
-
-def _values_alone(older: Recorded) -> Recorded:
-    """A baseline without its words, which older rules gave."""
-    cells = {place: replace(cell, verdict="") for place, cell in older.cells.items()}
-    return replace(older, cells=cells, claims={}, tables={})
-
-
-def read_reports(path: Path) -> list[Recorded]:
-    """The reports in a `report.json`, in what is compared of them.
-
-    Raises `FedreproError` if it cannot be read or is no report.
-    """
-    found = _read(TypeAdapter(list[dict[str, Any]] | dict[str, Any]), path, "fedrepro report")
-    reports = found if isinstance(found, list) else [found]
-    for one in reports:
-        if one.get("schema", REPORTS) != REPORTS:
-            raise FedreproError(
-                f"{path} has schema {one['schema']} of reports, this version reads {REPORTS}: "
-                "make it again with `fedrepro report`"
-            )
-    try:
-        return [_recorded(one) for one in reports]
-    except ValidationError as error:
-        raise _problem(error, path, "fedrepro report") from None
-    except (KeyError, TypeError) as error:
-        raise FedreproError(f"{path} is no fedrepro report: {error!r}") from None
-
-
-def _read(kind: TypeAdapter[Read], path: Path, what: str) -> Read:
-    """The content of a JSON file, of the type `kind`; raises `FedreproError` for any other."""
-    try:
-        return kind.validate_json(path.read_bytes())
-    except FileNotFoundError:
-        raise FedreproError(f"there is no {what} {path}") from None
-    except OSError as error:
-        raise FedreproError(f"cannot read the {what} {path}: {error.strerror}") from None
-    except ValidationError as error:
-        raise _problem(error, path, what) from None
-
-
-def _problem(error: ValidationError, path: Path, what: str) -> FedreproError:
-    first: Any = error.errors(include_url=False, include_input=False)[0]
-    place = ".".join(map(str, first["loc"]))
-    problem = " ".join(f"{place}: {first['msg']}".removeprefix(": ").split())
-    return FedreproError(f"{path} is no {what}: {problem}")
-
-
-def _recorded(report: Mapping[str, Any]) -> Recorded:
-    """A report as plain data, in what is compared of it."""
-    made = report["provenance"]
-    plain = {
-        "paper": report["paper"],
-        "profile": report["profile"],
-        "on": report.get("on"),
-        "series": report.get("series"),
-        "created": made["created"],
-        "commit": made["commit"],
-        "device": made["device"],
-        "cells": {
-            f"{table['id']}: {'|'.join(cell['row'])} @ {'|'.join(cell['column'])}": {
-                "trials": cell["trials"],
-                "verdict": cell["verdict"]["word"],
-                "run": cell["run"],
-            }
-            for table in report["tables"]
-            for cell in table["cells"]
-        },
-        "claims": {
-            f"{table['id']}: {claim['id']}": claim["answer"]["word"]
-            for table in report["tables"]
-            for claim in table["claims"]
-        },
-        "tables": {table["id"]: table["word"] for table in report["tables"]},
-        "sources": {run["key"]: run["source"] for run in report["runs"]},
-    }
-    return TypeAdapter(Recorded).validate_json(json.dumps(plain))
+def _why_inexact(baseline: Recorded, now: Recorded) -> str:
+    """Why numbers need not be equal to the last bit; empty where they must be."""
+    if baseline.device != now.device:
+        return f"the baseline was made on {baseline.device}, this run on {now.device}"
+    if not baseline.versions:
+        return "the baseline does not say with which versions it was made; record it again"
+    differ = [
+        f"{name} was {baseline.versions.get(name, ABSENT)} and is {now.versions.get(name, ABSENT)}"
+        for name in sorted(baseline.versions.keys() | now.versions.keys())
+        if name != "fedrepro" and baseline.versions.get(name) != now.versions.get(name)
+    ]
+    return "; ".join(differ)
 
 
 def _table(place: str) -> str:
@@ -355,24 +209,56 @@ def _tables(side: Recorded) -> set[str]:
 
 
 def _moved(
-    place: str, old: RecordedCell | None, new: RecordedCell | None, files: tuple[str, ...]
+    place: str, old: RecordedCell | None, new: RecordedCell | None, compared: int
 ) -> Iterator[Movement]:
-    """What moved of a cell: its word, and its mean."""
+    """What moved of a cell: its word, its trials, its mean and its spread."""
     a, b = (ABSENT if side is None else side.verdict for side in (old, new))
     before, after = ({} if side is None else side.by_seed for side in (old, new))
-    is_lost = bool(before) and not after
+    is_lost = (old is not None and new is None) or (bool(before) and not after)
     if is_lost or (a != b and a):  # a baseline of older rules has no words
         is_worse = old is not None and (a == "REPRODUCED" or b == "DISCREPANT")
-        yield Movement("verdict", place, a, b, regression=is_lost or is_worse, files=files)
-    seeds = sorted(before.keys() & after.keys())
-    x, y = np.array([[side[seed] for seed in seeds] for side in (before, after)])
-    if np.abs(x - y).max(initial=0.0) <= _EXACT:
+        yield Movement("verdict", place, a, b, regression=is_lost or is_worse)
+    if not before or not after:
         return
-    means = float(x.mean()), float(y.mean())
-    allowed, difference = tolerance(x, y), means[1] - means[0]
+    if lost := len(before.keys() - after.keys()):
+        kept = f"{len(before) - lost} of these"
+        yield Movement("trials", place, str(len(before)), kept, regression=True)
+    x, y = list(before.values()), list(after.values())
+    if before.keys() == after.keys() and np.abs(np.subtract(x, y)).max() <= _EXACT:
+        return
+    means = float(np.mean(x)), float(np.mean(y))
+    allowed, difference = mean_tolerance(x, len(y), compared), means[1] - means[0]
     was, now = (f"{mean:.4g}" for mean in means)
     is_beyond = abs(difference) > max(allowed, _EXACT)
-    yield Movement("value", place, was, now, difference, is_beyond, allowed, files)
+    yield Movement("value", place, was, now, difference, is_beyond, allowed)
+    if spread_changed(x, y, compared):
+        was, now = (f"{np.std(side, ddof=1):.3g}" for side in (x, y))
+        yield Movement("spread", place, was, now, regression=True)
+
+
+def _of_methods(
+    before: Recorded, after: Recorded, places: Collection[str], methods: Mapping[str, str]
+) -> Iterator[Movement]:
+    """Methods whose mean over all their cells left its tolerance."""
+    cells: dict[str, dict[tuple[float | None, ...], str]] = {}
+    for place in places:
+        old, new = before.cells.get(place), after.cells.get(place)
+        if old is not None and new is not None and (name := methods.get(new.run or "")):
+            cells.setdefault(name, {}).setdefault(old.trials, place)
+    for name, distinct in cells.items():
+        pairs = [
+            (before.cells[place].by_seed, after.cells[place].by_seed) for place in distinct.values()
+        ]
+        old_means, new_means = standardised(pairs)
+        if len(pairs) < 2 or len(old_means) < 3 or not new_means:
+            continue
+        allowed = mean_tolerance(old_means, len(new_means), len(cells))
+        difference = float(np.mean(new_means) - np.mean(old_means))
+        if abs(difference) > max(allowed, _EXACT):
+            after_text = f"{difference:+.2f} standard deviations"
+            yield Movement(
+                "method", f"methods: {name}", "as recorded", after_text, difference, True, allowed
+            )
 
 
 def _reworded(
@@ -395,7 +281,7 @@ def _reworded(
 
 
 def _is_worse(before: str, after: str) -> bool:
-    """Whether an answer is a worse one; what only one side has is told, and is not worse."""
+    """Whether an answer is a worse one; that there is none any more is worse than any."""
     if ABSENT in (before, after):
-        return before in ("HOLDS", "PASS")
+        return after == ABSENT
     return _RANKS.get(after, 1) < _RANKS.get(before, 1)

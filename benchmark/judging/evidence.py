@@ -8,15 +8,15 @@ from functools import cached_property
 
 from ...methods.outcome import Arrays
 from ..claims.nodes import CellKey, key_of
-from ..config import RunConfig
+from ..config import RunConfig, chain
 from ..metrics import outside
 from ..planning.plan import Plan, PlannedCell
 from ..planning.resolve import Resolved
 from ..results import Departure
-from ..stats.samples import Sample, describe
+from ..stats.intervals import Sample, describe
 from ..store.record import TrialRecord
 from .copies import Copies, find_copies
-from .trials import NOT_STORED, Finished, Missing, Trials, chain
+from .trials import NOT_STORED, Finished, Missing, Trials
 
 
 @dataclass(frozen=True)

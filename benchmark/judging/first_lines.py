@@ -9,77 +9,38 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from ..claims.answer import AnswerWord, ClaimAnswer
+from ..claims.answer import ClaimResult, ClaimWord
 from ..stats.intervals import Interval
 from .leads import Lead
-from .table_answer import TableAnswer, TableWord, bare_label
+from .table_answer import TableAnswer, bare_label
 
-_SENTENCES: Mapping[AnswerWord, str] = {
-    "HOLDS": "{clause}",
-    "SAME DIRECTION": "{clause}, in the same direction as published",
-    "OPPOSITE": "the opposite of “{clause}” is seen",
-    "ABSENT": "at most a quarter is seen of what is published for “{clause}”",
-    "OPEN": "whether {clause} is open",
-    "NOT COMPARED": "“{clause}” is not compared",
-    "NOT RUN": "“{clause}” was not run",
+if TYPE_CHECKING:
+    from ..results import TableResult
+
+_SAID: Mapping[ClaimWord, tuple[str, str, str, str]] = {
+    "HOLDS": ("{}", "yes", "holds", "hold"),
+    "SAME DIRECTION": (
+        "{}, in the same direction as published",
+        "same direction",
+        "goes the same way",
+        "go the same way",
+    ),
+    "OPPOSITE": ("the opposite of “{}” is seen", "opposite", "is opposite", "are opposite"),
+    "ABSENT": (
+        "at most a quarter is seen of what is published for “{}”",
+        "absent",
+        "is absent",
+        "are absent",
+    ),
+    "OPEN": ("whether {} is open", "open", "is open", "are open"),
+    "NOT COMPARED": ("“{}” is not compared", "not compared", "is not compared", "are not compared"),
+    "NOT RUN": ("“{}” was not run", "not run", "was not run", "were not run"),
 }
+"""By word: of a clause in the sentence, before its numbers, of one claim and of several."""
 LARGER = 2.0
 """A ratio above this is more than published, not as published."""
-_SHORT: Mapping[AnswerWord, str] = {
-    "HOLDS": "yes",
-    "SAME DIRECTION": "same direction",
-    "OPPOSITE": "opposite",
-    "ABSENT": "absent",
-    "OPEN": "open",
-    "NOT COMPARED": "not compared",
-    "NOT RUN": "not run",
-}
-_CLAIMS: Mapping[AnswerWord, tuple[str, str]] = {
-    "HOLDS": ("holds", "hold"),
-    "SAME DIRECTION": ("goes the same way", "go the same way"),
-    "OPPOSITE": ("is opposite", "are opposite"),
-    "ABSENT": ("is absent", "are absent"),
-    "OPEN": ("is open", "are open"),
-    "NOT COMPARED": ("is not compared", "are not compared"),
-    "NOT RUN": ("was not run", "were not run"),
-}
-
-
-@dataclass(frozen=True)
-class Headline:
-    """A headline claim with its answer.
-
-    Attributes:
-        table: the id of its table.
-        clause: what it says, such as `it beats FedAvg`.
-        answer: of our trials.
-        points: whether its values are percentages.
-    """
-
-    table: str
-    clause: str
-    answer: ClaimAnswer
-    points: bool
-
-
-@dataclass(frozen=True)
-class TableLine:
-    """A table in the first lines.
-
-    Attributes:
-        id: of the table.
-        word: of the table.
-        answer: by its first metric, None where nothing was compared.
-        leads: of the own methods.
-        points: whether its values are percentages.
-    """
-
-    id: str
-    word: TableWord
-    answer: TableAnswer | None
-    leads: tuple[Lead, ...]
-    points: bool
 
 
 @dataclass(frozen=True)
@@ -99,27 +60,35 @@ class FirstLines:
     totals: tuple[str, ...] = ()
 
 
-def sentence(name: str, headlines: Sequence[Headline], has_others: bool = False) -> str:
+def run_on(profile: str, tables: Sequence[TableResult]) -> str:
+    """The profile, and what the first table with a headline claim was run on, or the first."""
+    shown = [one for one in tables if one.run_on]
+    named = [one for one in shown if any(claim.headline for claim in one.claims)]
+    return ": ".join((profile, *(one.run_on for one in (named or shown)[:1])))
+
+
+def sentence(name: str, claims: Sequence[ClaimResult], has_others: bool = False) -> str:
     """What was found, in one sentence.
 
     Args:
         name: of the paper, as it calls its method.
-        headlines: in the order of the spec.
+        claims: in the order of the spec.
         has_others: whether the spec has headline claims that are not shown.
     """
+    headlines = [one for one in claims if one.headline]
     if not headlines:
         if has_others:
             return f"{name}: its headline claims are about tables that are not shown."
         return f"{name}: its spec marks no headline claim."
-    if all(one.answer.word == "NOT RUN" for one in headlines):
+    if all(one.word == "NOT RUN" for one in headlines):
         return f"{name}: not all was run that its headline claims need."
     return f"{name}: {'; '.join(map(_clause, headlines))}."
 
 
-def _clause(one: Headline) -> str:
+def _clause(claim: ClaimResult) -> str:
     """What was found of one headline claim; beside what is printed, where that says the same."""
-    answer = one.answer
-    said = _SENTENCES[answer.word].format(clause=one.clause)
+    answer, clause = claim.answer, claim.headline
+    said = _SAID[answer.word][0].format(clause)
     if answer.word == "HOLDS" and answer.ratio is not None:
         return (
             f"{said}, by more than published"
@@ -127,29 +96,26 @@ def _clause(one: Headline) -> str:
             else f"{said}, as printed"
         )
     if answer.word == "SAME DIRECTION" and answer.kind == "direction":
-        against = (
-            "no number is published"
-            if answer.printed is None
-            else "the published numbers do not say so"
-        )
-        return f"{one.clause} here, where {against}"
+        if answer.printed is None:
+            return f"{clause} here, where no number is published"
+        return f"{clause} here, where the published numbers do not say so"
     return said
 
 
-def evidence(headlines: Sequence[Headline], tables: Sequence[TableLine]) -> Iterator[str]:
+def evidence(tables: Sequence[TableResult]) -> Iterator[str]:
     """The numbers behind the sentence: each headline claim, and the lead in its table."""
-    for claim in headlines:
-        yield f"{claim.clause} (table {claim.table}): {_answered(claim)}"
-    named = {one.table for one in headlines}
     for table in tables:
-        for one in table.leads if table.id in named else ():
-            said = _led(one, table.points)
-            yield f"table {table.id}, {one.own} against the best baseline: {said}"
+        for claim in table.claims:
+            if claim.headline:
+                yield f"{claim.headline} (table {table.id}): {_answered(claim)}"
+    for table in tables:
+        for lead in table.leads if any(one.headline for one in table.claims) else ():
+            said = _led(lead, table.unit == "%")
+            yield f"table {table.id}, {lead.own} against the best baseline: {said}"
 
 
 def totals(
-    tables: Sequence[TableLine],
-    claims: Sequence[ClaimAnswer],
+    tables: Sequence[TableResult],
     contradictions: int | None,
     pooled: TableAnswer | None,
     failed: int = 0,
@@ -158,7 +124,6 @@ def totals(
 
     Args:
         tables: of the report.
-        claims: all there are.
         contradictions: among printed numbers, None where they were not looked for.
         pooled: all tables of the first metric together, None where they share no two trials.
         failed: cells' trials that failed.
@@ -171,15 +136,18 @@ def totals(
     yield f"tables: {', '.join(shown)}"
     if pooled is not None:
         without = ""
-        if pooled.rests_on is not None:
-            without = f", {pooled.without_it:.2f} without {bare_label(pooled.rests_on)}"
-        yield f"differences {pooled.retention.mean:.2f} times the printed{without}"
-    elif any(one.answer is not None for one in tables):
+        if pooled.rests_on is not None and pooled.without_it is not None:
+            without = f", {_times(pooled.without_it)} without {bare_label(pooled.rests_on)}"
+        yield f"differences {_times(pooled.retention)} times the printed{without}"
+    elif any(one.answers for one in tables):
         yield "differences of all tables together: fewer than two trials are common to all"
+    claims = [claim.answer for table in tables for claim in table.claims]
     said = Counter(one.word for one in claims)
     counted = sum(one.word == "HOLDS" and one.kind == "counted" for one in claims)
     parts = [
-        f"{n} {_CLAIMS[word][n != 1]}" for word in _CLAIMS if (n := said[word]) or word == "HOLDS"
+        f"{n} {several if n != 1 else one}"
+        for word, (_, _, one, several) in _SAID.items()
+        if (n := said[word]) or word == "HOLDS"
     ]
     if counted:
         parts[0] += f" ({counted} of them counted)"
@@ -190,17 +158,18 @@ def totals(
         yield f"audit: {contradictions} {noun} among printed numbers"
 
 
-def _answered(one: Headline) -> str:
-    answer, word = one.answer, _SHORT[one.answer.word]
+def _answered(claim: ClaimResult) -> str:
+    answer, points = claim.answer, claim.unit == "%"
+    word = _SAID[answer.word][1]
     if answer.ours is None:
         return f"{word} ({answer.reason.rstrip('.')})"
     if answer.kind == "closeness":
-        return f"{word}, {interval(answer.ours, one.points)}"
+        return f"{word}, {interval(answer.ours, points)}"
     printed = "not printed"
     if answer.printed is not None:
-        printed = f"printed {_number(answer.printed, one.points)}"
+        printed = f"printed {_number(answer.printed, points)}"
     trials = f"{answer.trials_ahead} of {answer.trials} trials"
-    return f"{word}, {interval(answer.ours, one.points)}, {trials} ({printed})"
+    return f"{word}, {interval(answer.ours, points)}, {trials} ({printed})"
 
 
 def _led(lead: Lead, points: bool) -> str:
@@ -223,6 +192,12 @@ def interval(one: Interval, points: bool) -> str:
         return _number(one.mean, points)
     ends = (f"{end:.1f}" if points else f"{end:.3g}" for end in (one.low, one.high))
     return f"{_number(one.mean, points)} [{', '.join(ends)}]".replace("-", "−")
+
+
+def _times(one: Interval) -> str:
+    """`1.31 [1.18, 1.45]`."""
+    ends = "" if one.low is None else f" [{one.low:.2f}, {one.high:.2f}]"
+    return f"{one.mean:.2f}{ends}".replace("-", "−")
 
 
 def _number(value: float, points: bool) -> str:

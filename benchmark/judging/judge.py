@@ -10,18 +10,17 @@ from functools import cached_property
 
 from ..analytic import recomputed
 from ..audit.findings import Finding, findings_for
-from ..claims.answer import Known, is_trained
+from ..claims.answer import ClaimResult, Known
+from ..claims.answer import judged as judge_claim
 from ..claims.bind_cells import bind
-from ..claims.judged import judged as judge_claim
+from ..claims.contrasts import is_trained
 from ..claims.nodes import CellKey, Elementary, key_of
 from ..config import RunConfig
 from ..metrics import within_bounds
-from ..planning.looks_reached import as_far_as_reached
 from ..planning.plan import Plan, PlannedCell
 from ..results import (
     AuditFinding,
     CellResult,
-    ClaimResult,
     Departure,
     Report,
     TableResult,
@@ -30,12 +29,13 @@ from ..results import (
 from ..spec.folders import option_for
 from ..spec.model import Claim, Table
 from ..spec.settings import PRECISION
-from ..stats.samples import describe, mean_interval
+from ..stats.intervals import describe
 from .answers import Answered, answer, observed, pooled
 from .cell_verdicts import cell_verdicts
 from .evidence import Evidence
 from .figure_data import panels
-from .first_lines import FirstLines, Headline, TableLine, evidence, sentence, totals
+from .first_lines import FirstLines, evidence, sentence, totals
+from .first_lines import run_on as what_first
 from .observed import Observed
 from .other_readings import (
     choices,
@@ -72,7 +72,7 @@ def judge(
         found = trials.get((run.key, seed))
         return found is not None and (isinstance(found, Finished) or found.failed)
 
-    shown = as_far_as_reached(plan, was_tried)
+    shown = plan.as_far_as_reached(was_tried)
     others = {name: Evidence(one, trials) for name, one in read_otherwise(shown).items()}
     return judge_evidence(
         Evidence(shown, trials), others, command=command, wall_s=wall_s, audit=audit
@@ -270,7 +270,7 @@ class _Judging:
             ),
             command=self.command(table.id),
             findings=self.findings(table),
-            run_on=self.run_on(cells),
+            run_on=self.evidence.made or run_on(self.plan, cells),
             word=answered.word,
             reason=answered.reason,
             answers=answered.answers,
@@ -298,51 +298,19 @@ class _Judging:
             for table in self.shown
         }
 
-    @property
-    def marks_headlines(self) -> bool:
-        """Whether any claim of the paper is a headline, shown or not."""
-        return any(one.headline for table in self.plan.paper.tables for one in table.claims)
-
-    def run_on(self, cells: Sequence[PlannedCell]) -> str:
-        """What cells were run on, as far as fedrepro knows."""
-        return self.evidence.made or run_on(self.plan, cells)
-
     def first_lines(self, tables: Sequence[TableResult]) -> FirstLines:
         """What the report says first."""
-        headlines = [
-            Headline(table.id, claim.headline, claim.answer, claim.unit == "%")
-            for table in tables
-            for claim in table.claims
-            if claim.headline is not None
-        ]
-        lines = [
-            TableLine(
-                table.id,
-                table.word,
-                table.answers[0] if table.answers else None,
-                table.leads,
-                table.unit == "%",
-            )
-            for table in tables
-        ]
-        claims = [claim.answer for table in tables for claim in table.claims]
-        named = {one.table for one in headlines}
-        shown = [one.run_on for one in tables if one.run_on]
-        first = [one.run_on for one in tables if one.run_on and one.id in named] or shown
+        paper, trials = self.plan.paper, self.evidence.cells.values()
+        claims = [claim for table in tables for claim in table.claims]
+        has_headlines = any(one.headline for table in paper.tables for one in table.claims)
         wrong = {one.id for one in self.audit if one.status == "inconsistent"}
+        found = len(wrong) if self.audit else None
+        failed = sum(len(one.failed) for one in trials)
         return FirstLines(
-            sentence=sentence(self.plan.paper.name, headlines, self.marks_headlines),
-            run_on=": ".join((self.plan.profile.name, *first[:1])),
-            evidence=tuple(evidence(headlines, lines)),
-            totals=tuple(
-                totals(
-                    lines,
-                    claims,
-                    len(wrong) if self.audit else None,
-                    pooled(self.observed),
-                    sum(len(one.failed) for one in self.evidence.cells.values()),
-                )
-            ),
+            sentence=sentence(paper.name, claims, has_headlines),
+            run_on=what_first(self.plan.profile.name, tables),
+            evidence=tuple(evidence(tables)),
+            totals=tuple(totals(tables, found, pooled(self.observed), failed)),
         )
 
     def findings(self, table: Table) -> tuple[AuditFinding, ...]:
@@ -374,6 +342,7 @@ class _Judging:
             seeds = zip(trials.seeds, values, strict=True)
             values = tuple(value if seed == cell.trial - 1 else None for seed, value in seeds)
         sample = describe([value for value in values if value is not None])
+        interval = None if sample is None else sample.interval
         margin = self.plan.paper.table(cell.table).margin_of(cell)
         own = cell.margin and f"margin here: ±{cell.margin.value:g} ({cell.margin.reason})"
         notes = [note for note in (cell.note, own) if note]
@@ -388,7 +357,7 @@ class _Judging:
             trials=values,
             mean=None if sample is None else sample.mean,
             sd=None if sample is None or sample.n < 2 else sample.sd,
-            interval=within_bounds(mean_interval(sample), cell.metric, cell.unit),
+            interval=within_bounds(interval, cell.metric, cell.unit),
             verdict=verdict,
             run=None if planned.config is None else planned.config.key,
             command=command,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..stats.intervals import TIE, Interval, detectable, t_interval
-from .observed import Column, paired_seeds
+from ..stats.intervals import Interval, detectable, t_interval
+from .observed import Column, paired_seeds, tie_of
 
 Floats = NDArray[np.float64]
 
@@ -70,12 +70,13 @@ def lead(
     values = _differences(used, own, best, sign)
     if values is None:
         return None
+    step = tie_of([one for column in used for one in column.values()])
     every = dict.fromkeys(row for _, rivals in compared for row in rivals)
     ahead = []
     for rival in every:
         others = [column for column in used if rival in column]
         found = _differences(others, own, [rival] * len(others), sign)
-        if found is not None and t_interval(found, level).lies_below(0.0):
+        if found is not None and t_interval(found, level, step).lies_below(0.0):
             ahead.append(rival)
     printed = [
         sign * (column[own].printed - column[row].printed)
@@ -86,8 +87,8 @@ def lead(
         against=tuple(sorted(set(best))),
         columns=len(used),
         printed=float(np.mean(printed)),
-        ours=t_interval(values, level),
-        ahead=int((values > TIE).sum()),
+        ours=t_interval(values, level, step),
+        ahead=int((values > step).sum()),
         trials=len(values),
         shown_in_80=detectable(float(values.std(ddof=1)), len(values), level=level),
         baselines_ahead=tuple(ahead),

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..spec.model import Cell
+from ..stats.intervals import tie
 from ..stats.pattern import Pattern
 
 
@@ -142,7 +143,14 @@ def pattern_of(columns: Mapping[str, Column]) -> Pattern:
             printed[at], half[at] = one.printed, one.half
             trials[at] = [one.trials[seed] for seed in seeds]
             methods.setdefault(row, one.cell.experiment.get("method"))
-    return Pattern(printed, half, trials, rows, tuple(columns), tuple(methods[row] for row in rows))
+    named = tuple(methods[row] for row in rows)
+    return Pattern(printed, half, trials, rows, tuple(columns), named, tie_of(every))
+
+
+def tie_of(cells: Sequence[Observed]) -> float:
+    """The difference up to which trials of some cells of one metric are equal."""
+    largest = max(abs(value) for one in cells for value in one.trials.values())
+    return tie(cells[0].cell.unit, largest)
 
 
 def first_trials(column: Column, seeds: Sequence[int]) -> Column:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from ..planning.plan import Plan
 from ..results import Provenance, RunSummary
-from ..stats.samples import describe
+from ..stats.intervals import describe
 from ..store.record import TrialRecord
 from ..training.checkout import commit
 from ..version import __version__

@@ -69,7 +69,7 @@ def scoreboard(report: Report) -> Scoreboard:
         verdicts=report.count_verdicts(),
         claims=report.count_claims(),
         tables=Counter(one.word for one in report.tables),
-        discrepant=sum(one.fails for one in (*cells, *report.tables)),
+        discrepant=sum(one.fails for one in cells) + sum(one.fails for one in report.tables),
         first=report.first,
         findings=Counter(findings.values()),
         reasons=dict(why_not_run(report.tables)),

@@ -29,7 +29,6 @@ from ..stats.pattern import (
     relabelling_p,
     reliability,
     retention,
-    sole,
 )
 
 TableWord = Literal["PASS", "FAIL", "OPEN", "NOT COMPARED", "NOT RUN"]
@@ -62,7 +61,6 @@ class TableAnswer:
         relabelling_p: of a permutation test over the labels of rows.
         rests_on: the row, column or method without which retention changes most.
         without_it: retention without that.
-        least, most: of the retentions without one part.
         shown_in_80: the difference of two rows that this many trials show in 80 %.
         joined: printed columns that stand for the same runs here.
     """
@@ -84,9 +82,7 @@ class TableAnswer:
     clear_orderings: float | None
     relabelling_p: float
     rests_on: str | None
-    without_it: float
-    least: float
-    most: float
+    without_it: Interval | None
     shown_in_80: float | None
     joined: tuple[tuple[str, ...], ...] = ()
 
@@ -113,15 +109,16 @@ def answer_table(
     slopes = retention(pattern)
     if slopes is None:
         return None
-    slope, without = t_interval(slopes, level), left_out(pattern)
-    rests_on = max(without, key=lambda name: abs(without[name] - slope.mean), default=None)
+    slope, parts = t_interval(slopes, level), left_out(pattern)
+    without = {name: t_interval(one, level) for name, one in parts.items() if one is not None}
+    alone = [name for name in parts if name not in without]
+    rests_on = max(without, key=lambda name: abs(without[name].mean - slope.mean), default=None)
     within, means = orderings(pattern), pattern.means[..., None]
     whole = replace(pattern, trials=means)
     alike, clear = orderings(whole), orderings(whole, margin)
     p = relabelling_p(pattern.printed, pattern.means)
     true_slope = reliability(pattern, printed_variance)
-    parts = list(without.values()) or [slope.mean]
-    word, reason = _word(slope, p, true_slope, distinct_rows(pattern), without, sole(pattern))
+    word, reason = _word(slope, p, true_slope, distinct_rows(pattern), without, alone)
     x, y, sd = centred(pattern.printed), centred(pattern.means), differences_sd(pattern)
     return TableAnswer(
         metric=metric,
@@ -141,9 +138,7 @@ def answer_table(
         clear_orderings=float(clear.mean()) if len(clear) else None,
         relabelling_p=p,
         rests_on=rests_on,
-        without_it=slope.mean if rests_on is None else without[rests_on],
-        least=min(parts),
-        most=max(parts),
+        without_it=None if rests_on is None else without[rests_on],
         shown_in_80=None if sd is None else detectable(sd, pattern.n, level=level),
         joined=tuple((joined or {}).values()),
     )
@@ -154,7 +149,7 @@ def _word(
     p: float,
     true_slope: float,
     rows: int,
-    without: Mapping[str, float],
+    without: Mapping[str, Interval],
     alone: Sequence[str],
 ) -> tuple[TableWord, str]:
     """The word of a table, and why. alone: parts without which the print does not differ."""
@@ -165,17 +160,17 @@ def _word(
     if slope.low > SEEN and p <= LEVEL:
         if alone:
             return "OPEN", f"All printed differences are those of {bare_label(alone[0])}."
-        falls = [name for name, value in without.items() if value <= SEEN]
+        falls = [name for name, one in without.items() if one.mean <= SEEN]
         if not falls:
             return "PASS", "The printed differences are seen, whichever part is left out."
-        kept = bare_label(min(falls, key=lambda name: without[name]))
+        kept = bare_label(min(falls, key=lambda name: without[name].mean))
         return "OPEN", f"It rests on {kept} alone."
     if slope.high < SEEN:
         if p <= LEVEL:
             return "OPEN", "Same order, smaller differences."
-        rises = [name for name, value in without.items() if value >= SEEN]
+        rises = [name for name, one in without.items() if one.mean >= SEEN]
         if rises:
-            kept = bare_label(max(rises, key=lambda name: without[name]))
+            kept = bare_label(max(rises, key=lambda name: without[name].mean))
             return "OPEN", f"Without {kept} at least half of the printed differences are seen."
         if slope.high < true_slope / 2:
             return "FAIL", "The printed differences are not seen, whichever part is left out."

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ...methods.outcome import Arrays
-from ..config import RunConfig
-from ..planning.looks_reached import up_to_last_look
+from ..config import RunConfig, chain
 from ..planning.plan import Plan
 from ..store.record import TrialRecord
 from ..store.store import Store
@@ -60,7 +59,7 @@ def load_trials(
     Raises:
         StoreError: for a record that cannot be read.
     """
-    names = dict.fromkeys((*up_to_last_look(plan).trials_to_run(), *_drawn(plan)))
+    names = dict.fromkeys((*plan.up_to_last_look().trials_to_run(), *_drawn(plan)))
     return {
         (run.key, seed): find_trial(store, run, seed, not_run, include_stale=include_stale)
         for run, seed in names
@@ -95,13 +94,6 @@ def find_trial(
     if stale := store.stale(run, seed):
         return Missing(f"stored trials are stale, edited since: {', '.join(stale)}")
     return Missing()
-
-
-def chain(run: RunConfig | None) -> Iterator[RunConfig]:
-    """A run, and those before it that it starts from."""
-    while run is not None:
-        yield run
-        run = run.start
 
 
 def _started(one: tuple[TrialRecord, list[str]]) -> str:

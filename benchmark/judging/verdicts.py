@@ -28,7 +28,7 @@ from functools import cached_property
 import numpy as np
 
 from ..results import Detail, Verdict, word_of
-from ..stats.samples import Sample, describe
+from ..stats.intervals import Sample, describe
 from ..stats.spread import (
     MOST_TRIALS,
     Spread,

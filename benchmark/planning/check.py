@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..claims.bind_cells import bind, instances
 from ..errors import SpecError
-from ..spec import authors, names, settings
+from ..spec import authors, names, settings, toml_file
 from ..spec.lines import Path
 from ..spec.model import AS_PUBLISHED, Cell, DrawnRun, Paper, Table
 from ..spec.problems import Problem, Reporter, in_order
-from .configs import UnresolvedError
-from .resolve import ENDS, MEASUREMENTS, Resolver
+from .resolve import ENDS, MEASUREMENTS, Resolver, UnresolvedError
 
 
 def check(
@@ -26,89 +24,76 @@ def check(
 
     Wrong are options that a method refuses, profiles that read a round which is never reached or
     that set out to change what no experiment gives, claims that name no cell, and settings of
-    authors that no option takes. Names that
-    nothing implements are no problem: papers may be transcribed before their methods are written.
+    authors that no option takes. Names that nothing implements are no problem: papers may be
+    transcribed before their methods are written.
     """
     problems: list[Problem] = list(authors.check_all())
     missing: dict[tuple[str, str, bool], dict[str, None]] = {}
     for paper in papers:
-        checker = _Checker(paper, missing)
-        checker.check()
-        problems += checker.problems
-    return tuple(problems), _listed(missing, declared=False), _listed(missing, declared=True)
-
-
-def _listed(
-    missing: Mapping[tuple[str, str, bool], Iterable[str]], *, declared: bool
-) -> tuple[str, ...]:
-    return tuple(
-        f"{what} '{name}' ({', '.join(where)})"
-        for (what, name, said), where in sorted(missing.items())
-        if said is declared
+        problems += _Checker(paper).check()
+        for table in paper.tables:
+            for what, name in _names(table):
+                if not names.exists(what, name):
+                    where = missing.setdefault((what, name, name in paper.vocabulary), {})
+                    where[f"{paper.id} {table.id}"] = None
+    undeclared, declared = (
+        tuple(
+            f"{what} '{name}' ({', '.join(where)})"
+            for (what, name, said), where in sorted(missing.items())
+            if said is wanted
+        )
+        for wanted in (False, True)
     )
+    return tuple(problems), undeclared, declared
 
 
-@dataclass
+def _names(table: Table) -> Iterator[tuple[str, str]]:
+    """Every name that the experiments of a table use, and what it names."""
+    for bound, _ in _bound(table):
+        yield from ((what, name) for _, what, name in names.used(bound.experiment))
+        if bound.metric is not None and getattr(bound, "kind", "empirical") == "empirical":
+            yield "metric", bound.metric
+
+
 class _Checker:
-    """Checks one paper.
+    """Checks one paper as published, then under each profile.
 
-    missing: by names that nothing implements, and whether the paper declares them, where they
-    stand.
-    seen: what has been resolved, by its settings; cells share most of them.
+    A profile like another one has nothing to check; what it omits is checked as well.
     """
 
-    paper: Paper
-    missing: dict[tuple[str, str, bool], dict[str, None]]
-    problems: list[Problem] = field(default_factory=list)
-    seen: set[tuple[Any, ...]] = field(default_factory=set)
-
-    @cached_property
-    def resolvers(self) -> list[tuple[str, Resolver]]:
-        """What is resolved in the words of messages: as published, then each profile.
-
-        A profile like another one has nothing to check; what it omits is checked as well.
-        """
-        found = [("", Resolver(AS_PUBLISHED))]
-        for one in self.paper.profiles.values():
+    def __init__(self, paper: Paper) -> None:
+        self.paper = paper
+        self.published = Resolver(AS_PUBLISHED)
+        self.resolvers: dict[str, Resolver] = {}
+        for one in paper.profiles.values():
             if one.like is None:
                 under, whole = f"profile {one.name}: ", replace(one, omit=())
-                found.append((under, Resolver(whole)))
-                found += [(f"{under}on {on}: ", Resolver(whole, on)) for on in one.on]
-        return found
+                self.resolvers[under] = Resolver(whole)
+                self.resolvers |= {f"{under}on {on}: ": Resolver(whole, on) for on in one.on}
 
-    def check(self) -> None:
+    def check(self) -> Iterator[Problem]:
+        seen = set[tuple[Any, ...]]()  # cells share most of their settings
         for table in self.paper.tables:
-            report = Reporter(table.file, table.file.read_text(encoding="utf-8"))
+            report = toml_file.read(table.file)
             for bound, label in _bound(table):
-                self._names(table, bound)
-                self._bound(table, bound, label, report)
+                own = settings.key_of(bound.experiment), bound.read.at, repr(bound.overrides)
+                if own not in seen:
+                    seen.add(own)
+                    for said in self._said(bound):
+                        report.add(_row(table, label), said)
             self._claims(table, report)
-            self.problems += in_order(report.problems)
-        self._idle_overrides()
+            yield from in_order(report.problems)
+        report = toml_file.read(self.paper.file)
+        if seen:
+            self._idle_overrides(report)
+        yield from in_order(report.problems)
 
-    def _names(self, table: Table, bound: Cell | DrawnRun) -> None:
-        used = [(what, name) for _, what, name in names.used(bound.experiment)]
-        if bound.metric is not None and getattr(bound, "kind", "empirical") == "empirical":
-            used.append(("metric", bound.metric))
-        for what, name in used:
-            if not names.exists(what, name):
-                key = (what, name, name in self.paper.vocabulary)
-                self.missing.setdefault(key, {})[f"{self.paper.id} {table.id}"] = None
-
-    def _bound(
-        self, table: Table, bound: Cell | DrawnRun, label: Sequence[str], report: Reporter
-    ) -> None:
-        """Resolves a cell as published, and under every profile, on each of its data sets."""
-        own = settings.key_of(bound.experiment), bound.read.at, repr(bound.overrides)
-        if own in self.seen:
-            return
-        self.seen.add(own)
-        fine = not _problems(bound, self.resolvers[0][1])
-        for under, resolver in self.resolvers:
-            if fine and not resolver.overrides(bound):
-                continue
-            for problem in _problems(bound, resolver):
-                report.add(_row(table, label), under + problem)
+    def _said(self, bound: Cell | DrawnRun) -> Iterator[str]:
+        published = _problems(bound, self.published)
+        yield from published
+        for under, resolver in self.resolvers.items():
+            if published or resolver.overrides(bound):
+                yield from (under + problem for problem in _problems(bound, resolver))
 
     def _claims(self, table: Table, report: Reporter) -> None:
         bindings: tuple[tuple[str, Sequence[Any], Callable[..., Iterable[Any]]], ...] = (
@@ -123,17 +108,15 @@ class _Checker:
                     said = str(error).removeprefix(f"{table.file}, ")
                     report.add((section, i, "holds"), said)
 
-    def _idle_overrides(self) -> None:
-        report = Reporter(self.paper.file, self.paper.file.read_text(encoding="utf-8"))
-        effective = {f"{under}{i}" for under, one in self.resolvers for i in one.effective}
+    def _idle_overrides(self, report: Reporter) -> None:
+        effective = {(under, i) for under, one in self.resolvers.items() for i in one.effective}
         for profile in self.paper.profiles.values():
             for i, one in enumerate(profile.overrides if profile.like is None else ()):
-                if self.seen and f"profile {profile.name}: {i}" not in effective:
+                if (f"profile {profile.name}: ", i) not in effective:
                     report.add(
                         ("profiles", profile.name, "overrides", i),
                         f"'{one.path}' changes no cell; is the setting given anywhere?",
                     )
-        self.problems += in_order(report.problems)
 
 
 def _problems(bound: Cell | DrawnRun, resolver: Resolver) -> Sequence[str]:

@@ -11,15 +11,16 @@ from __future__ import annotations
 import json
 import math
 import statistics
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
 from ...methods import registry
 from ...methods.costs.model_costs import network_cost
-from ..config import RunConfig
+from ..config import RunConfig, Trial, chain, with_starts
 from ..store.record import TrialRecord
 
 _IMAGES = {
@@ -33,23 +34,88 @@ _UNKNOWN_IMAGES = 50_000
 """Of a set that is not listed: between trials of one set the number cancels out."""
 _ORDERING_S = 5e-11
 """Seconds of a multiply-add, to put trials in order of which nothing has been measured."""
+LENGTHS = (1, 3)
+"""Rounds, or epochs, of short trials. Their difference is what rounds take, without the set-up."""
+_PRETRAINING_IMAGES = 512
+"""At most so many in a short trial: an epoch of a whole set may take hours."""
 
-Kind = tuple[str, str, str, str, int, str]
+RunKind = tuple[str, str, str, str, int, str]
 """Stage, method, objective, name of the encoder, image size, precision."""
-Source = Literal["own trials", "trials of its kind"]
-"""What an estimate is made from."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """How long missing trials take with `workers` on `device`.
+
+    seconds: of the trials of whose kind something has been measured.
+    trials: how many are missing. own: those estimated from stored trials of the same run.
+    unmeasured: by kind of run, those that no stored trial says anything about.
+    longest: the run with the longest trial, and its seconds; None where nothing is measured.
+    """
+
+    seconds: float
+    trials: int
+    own: int
+    unmeasured: Mapping[RunKind, int]
+    workers: int
+    device: str
+    longest: tuple[RunConfig, float] | None
+
+    @property
+    def left(self) -> int:
+        """Trials of unmeasured kinds."""
+        return sum(self.unmeasured.values())
+
+    @property
+    def said(self) -> str:
+        """In a few words."""
+        if self.longest is None:
+            return "no time has been measured yet"
+        more = f", and {self.left} trials of unmeasured kinds" if self.left else ""
+        return f"about {duration(self.seconds)}{more}"
+
+    def lines(self) -> list[str]:
+        """For a reader: the time, what it is made from, and the longest trial."""
+        slots = f"{self.workers} {'process' if self.workers == 1 else 'processes'} on {self.device}"
+        lines = []
+        if self.longest is not None:
+            run, seconds = self.longest
+            known = self.trials - self.left
+            lines = [
+                f"about {duration(self.seconds)} for {known} trials with {slots}: {self.own} by "
+                f"stored trials of the same run, {known - self.own} by those of their kind, "
+                "scaled by multiply-adds (expect a factor of up to 3)",
+                f"longest trial: about {duration(seconds)}, {run.key} ({run.description})",
+            ]
+        if self.left:
+            lines.append(
+                f"no time for {self.left} trials of {len(self.unmeasured)} kinds: nothing like "
+                f"them is stored that ran on {self.device}; `--measure` trains short trials of each"
+            )
+        return lines
+
+    def as_plain(self) -> dict[str, Any]:
+        """For a program."""
+        names = ("seconds", "trials", "own", "workers", "device")
+        longest = self.longest and {"key": self.longest[0].key, "seconds": self.longest[1]}
+        plain = {name: getattr(self, name) for name in names}
+        return {**plain, "unmeasured": self.left, "longest": longest}
 
 
 class TrialTimes:
-    """Estimated wall seconds of a trial on one device.
+    """Estimated wall seconds of trials on one device.
 
     device: the name of the hardware, as trials record it.
     records: stored trials; those of other devices are left out.
+    workers: how many processes train at once.
     """
 
-    def __init__(self, device: str, records: Iterable[TrialRecord] = ()) -> None:
+    def __init__(
+        self, device: str, records: Iterable[TrialRecord] = (), *, workers: int = 1
+    ) -> None:
+        self._device, self._workers = device, workers
         self._own: dict[str, list[float]] = defaultdict(list)
-        kinds: dict[Kind, dict[float, list[float]]] = defaultdict(lambda: defaultdict(list))
+        kinds: dict[RunKind, dict[float, list[float]]] = defaultdict(lambda: defaultdict(list))
         for record in records:
             wall_s = record.provenance.get("wall_s")
             if wall_s is None or record.provenance.get("device") != device:
@@ -59,7 +125,7 @@ class TrialTimes:
             with suppress(Exception):
                 config = RunConfig.from_dict(record.config)
                 kinds[kind_of(config)][work_of(config)].append(float(wall_s))
-        self._kinds: Mapping[Kind, list[tuple[float, float]]] = {
+        self._kinds: Mapping[RunKind, list[tuple[float, float]]] = {
             kind: sorted((work, statistics.mean(walls)) for work, walls in by_work.items())
             for kind, by_work in kinds.items()
         }
@@ -71,16 +137,11 @@ class TrialTimes:
         measured = self._kinds.get(kind_of(config))
         return None if measured is None else _scaled(measured, work_of(config))
 
-    def source(self, config: RunConfig) -> Source | None:
-        """What `seconds` are made from."""
-        if config.key in self._own:
-            return "own trials"
-        return "trials of its kind" if kind_of(config) in self._kinds else None
-
     def as_plain(self, config: RunConfig) -> dict[str, Any] | None:
-        """For a program: the seconds of a trial and their source."""
+        """For a program: the seconds of a trial and what they are made from."""
         seconds = self.seconds(config)
-        return None if seconds is None else {"seconds": seconds, "source": self.source(config)}
+        source = "own trials" if config.key in self._own else "trials of its kind"
+        return None if seconds is None else {"seconds": seconds, "source": source}
 
     def ordering(self, config: RunConfig) -> float:
         """Seconds to put trials in order by; a guess where nothing has been measured."""
@@ -96,6 +157,46 @@ class TrialTimes:
             return max(self._own.get(config.key, ()), default=None)
         return max(wall_s * max(1.0, work_of(config) / work) for work, wall_s in measured)
 
+    def of(self, missing: Iterable[Trial]) -> Estimate | None:
+        """The time for trials, each counted once; None where there are none."""
+        runs = [run for run, _ in dict.fromkeys(missing)]
+        if not runs:
+            return None
+        each = {run: self.seconds(run) for run in dict.fromkeys(runs)}
+        known = {run: seconds for run, seconds in each.items() if seconds is not None}
+        return Estimate(
+            seconds=elapsed([(run, known[run]) for run in runs if run in known], self._workers),
+            trials=len(runs),
+            own=sum(run.key in self._own for run in runs),
+            unmeasured=Counter(kind_of(run) for run in runs if run not in known),
+            workers=self._workers,
+            device=self._device,
+            longest=max(known.items(), key=lambda one: one[1], default=None),
+        )
+
+    def to_measure(self, runs: Iterable[RunConfig]) -> list[Trial]:
+        """Short trials of each kind among `runs` of which nothing is known, after their starts.
+
+        Of each kind it is the cheapest run, at two lengths.
+        """
+        cheapest: dict[RunKind, RunConfig] = {}
+        for run in sorted(runs, key=work_of, reverse=True):
+            if self.seconds(run) is None:
+                cheapest[kind_of(run)] = run
+        short = (_shortened(run, rounds) for run in cheapest.values() for rounds in LENGTHS)
+        return list(dict.fromkeys(trial for run in short for trial in with_starts(run, 0)))
+
+
+def _shortened(run: RunConfig, rounds: int) -> RunConfig:
+    loop = "rounds" if "rounds" in run.options else "epochs"
+    options, data = {**run.options}, {**run.data}
+    if loop in options:
+        options[loop] = min(options[loop], rounds)
+    if run.stage == "pretraining":
+        data["images"] = min(_PRETRAINING_IMAGES, round(images_of(run)))
+    start = None if run.start is None else _shortened(run.start, 1)
+    return replace(run, options=options, data=data, start=start)
+
 
 def _scaled(measured: list[tuple[float, float]], work: float) -> float:
     """Seconds at `work` from pairs of work and seconds, rising in work."""
@@ -107,7 +208,7 @@ def _scaled(measured: list[tuple[float, float]], work: float) -> float:
     return max(seconds + slope * (work - near), seconds * min(1.0, work / near))
 
 
-def kind_of(config: RunConfig) -> Kind:
+def kind_of(config: RunConfig) -> RunKind:
     """Trials of one kind differ in how much they compute, and hardly in how."""
     objective = config.objective["name"] if config.objective else ""
     encoder, size = config.encoder["name"], config.data["image_size"]
@@ -147,3 +248,21 @@ def _multiply_adds(encoder: str, channels: int, size: int) -> int:
     options = json.loads(encoder)
     network = registry.make("encoder", options["name"], options).build(channels, size)
     return max(1, network_cost(network, channels, size, size).multiply_adds)
+
+
+def elapsed(trials: Sequence[tuple[RunConfig, float]], workers: int) -> float:
+    """Wall seconds of trials (run, seconds) on `workers` processes: at least the longest chain."""
+    own = dict(trials)
+    longest = max((sum(own.get(one, 0.0) for one in chain(run)) for run in own), default=0.0)
+    return max(sum(seconds for _, seconds in trials) / max(workers, 1), longest)
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people say them: '8 s', '7 min', '2.5 h', '3 days'."""
+    if seconds < 59.5:
+        return f"{seconds:.0f} s"
+    if seconds < 3570:
+        return f"{seconds / 60:.0f} min"
+    if seconds < 48 * 3600:
+        return f"{seconds / 3600:.1f} h"
+    return f"{seconds / 86400:.0f} days"

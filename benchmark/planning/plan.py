@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import takewhile
 from typing import Any
 
 from ..claims.bind_cells import bind, instances
 from ..claims.nodes import CellKey, key_of
-from ..config import RunConfig
+from ..config import RunConfig, Trial, chain
 from ..errors import SpecError
 from ..spec import names, settings
-from ..spec.model import AS_PUBLISHED, Cell, DrawnRun, Paper, Profile, Readout, Table
+from ..spec.model import Cell, DrawnRun, Paper, Profile, Readout, Table
 from ..spec.problems import suggestion
 from ..spec.readings import under
-from .resolve import Resolved, Resolver, counting_run
+from .resolve import Resolved, Resolver
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,29 @@ class Plan:
         planned: tuple[Resolved, ...] = (*self.cells, *self.drawings)
         return frozenset(one.config for one in planned if one.config is not None)
 
-    def trials_to_run(self) -> list[tuple[RunConfig, int]]:
+    def up_to_last_look(self) -> Plan:
+        """The plan with all trials that its looks may show."""
+        return replace(self, trials=self.looks[-1], asked={}) if self.looks else self
+
+    def as_far_as_reached(self, is_there: Callable[[RunConfig, int], bool]) -> Plan:
+        """The plan with as many trials of each run as the look that it has reached, or the first.
+
+        Claims need unlike numbers of trials: those of an unfinished look wait in the store. What
+        other runs start from is asked for as often as these. Without looks the plan is as it was.
+
+        is_there: whether a trial is finished, or failed: no run stops before a failed one.
+        """
+        if not self.looks:
+            return self
+        first = self.looks[0]
+        asked = {run.key: max(reached(run, self.looks, is_there), first) for run in self.shown}
+        for run in reversed(self.runs):
+            trials = asked.setdefault(run.key, 1)
+            if run.start is not None and run.start_trial is None:
+                asked[run.start.key] = max(asked.get(run.start.key, 1), trials)
+        return replace(self, asked=asked)
+
+    def trials_to_run(self) -> list[Trial]:
         """Every trial of every run, those that others start from first."""
         return [(run, seed) for run in self.runs for seed in self.seeds(run)]
 
@@ -141,6 +164,16 @@ class Plan:
     @cached_property
     def _read(self) -> Mapping[CellKey, tuple[Any, ...]]:
         return {key_of(one.cell): (one.config, one.read, one.cell.metric) for one in self.cells}
+
+
+def reached(
+    run: RunConfig, looks: Sequence[int], is_there: Callable[[RunConfig, int], bool]
+) -> int:
+    """The largest look for which all trials of a run are there; 0 before the first."""
+    if run.stage == "costs":
+        return looks[-1] if is_there(run, 0) else 0
+    trials = sum(1 for _ in takewhile(lambda seed: is_there(run, seed), range(looks[-1])))
+    return max((look for look in looks if look <= trials), default=0)
 
 
 def make_plan(
@@ -179,14 +212,14 @@ def make_plan(
     changes = dict(sets)
     for path, value in changes.items():
         _check_set(path, value)
-    resolver, published = Resolver(chosen, on, changes), Resolver(AS_PUBLISHED)
+    resolver = Resolver(chosen, on, changes)
     known = {table.id: table for table in paper.tables}
     selected: Iterable[Table] = paper.tables
     if tables is not None:
         ids = dict.fromkeys(tables)
         selected = [_one_of("table", id, known, f"paper {paper.id}") for id in ids]
     cells = tuple(
-        _planned(cell, resolver, published)
+        _planned(cell, resolver)
         for table in selected
         for cell in table.cells
         if rows is None or _matches(rows, cell.row)
@@ -199,29 +232,15 @@ def make_plan(
     )
     if rows is not None and not cells and not drawings:
         raise SpecError(f"--rows {rows}: no row of these tables has that label")
-    runs = tuple(_in_order((*cells, *drawings)))
-    more = _more_trials(paper, chosen, resolver, published)
+    runs = tuple(dict.fromkeys(_in_order((*cells, *drawings))))
+    more = _more_trials(paper, chosen, resolver)
+    n_trials, asked = trials or chosen.trials, more if trials is None else {}
+    # The declared looks up to the trials that are asked for; none if no look has that number.
+    looks = tuple(n for n in chosen.looks if n <= n_trials) if n_trials in chosen.looks else ()
     return Plan(
-        paper,
-        chosen,
-        on,
-        trials or chosen.trials,
-        cells,
-        runs,
-        drawings,
-        tuple(changes.items()),
-        rows,
-        more=more,
-        asked=more if trials is None else {},
-        looks=_looks(chosen, trials),
-    )
-
-
-def _looks(profile: Profile, trials: int | None) -> tuple[int, ...]:
-    """The declared looks up to the trials that are asked for; none if no look has that number."""
-    if trials is None:
-        return profile.looks
-    return tuple(n for n in profile.looks if n <= trials) if trials in profile.looks else ()
+        paper, chosen, on, n_trials, cells, runs, drawings, tuple(changes.items()), rows, more,
+        asked, chosen.looks if trials is None else looks,
+    )  # fmt: skip
 
 
 def _in_series(profile: Profile, series: int, paper: Paper) -> Profile:
@@ -235,9 +254,7 @@ def _in_series(profile: Profile, series: int, paper: Paper) -> Profile:
     return replace(profile, series=series)
 
 
-def _more_trials(
-    paper: Paper, profile: Profile, resolver: Resolver, published: Resolver
-) -> dict[str, int]:
+def _more_trials(paper: Paper, profile: Profile, resolver: Resolver) -> dict[str, int]:
     """By run key the trials of tables that have more than the others, whatever is selected.
 
     A run that several tables read has as many as that which asks for most.
@@ -251,25 +268,16 @@ def _more_trials(
         for one in bound:
             run: RunConfig | None = None
             with suppress(SpecError):  # what is selected has been planned already
-                if isinstance(one, Cell):
-                    run = _planned(one, resolver, published).config
-                else:
-                    run = _drawing(table.id, one, resolver).config
+                run = _resolved(one, resolver).config
             while run is not None:
                 found[run.key] = max(found.get(run.key, 0), more.trials)
                 run = run.start if run.start_trial is None else None
     return found
 
 
-def _planned(cell: Cell, resolver: Resolver, published: Resolver) -> PlannedCell:
-    reason = _no_training(cell)
+def _planned(cell: Cell, resolver: Resolver) -> PlannedCell:
     try:
-        counted = counting_run(cell, published)
-        if counted is not None:
-            return PlannedCell(counted, None, Readout("final"), cell=cell)
-        if reason is not None:
-            return PlannedCell(None, reason, cell.read, cell=cell)
-        found = resolver.resolve(cell, cell.metric)
+        found = _resolved(cell, resolver)
     except SpecError as error:
         raise SpecError(f"table {cell.table}, {cell.label}: {error}") from error
     return PlannedCell(found.config, found.reason, found.read, found.departures, cell=cell)
@@ -277,12 +285,23 @@ def _planned(cell: Cell, resolver: Resolver, published: Resolver) -> PlannedCell
 
 def _drawing(table: str, run: DrawnRun, resolver: Resolver) -> PlannedDrawing:
     try:
-        found = resolver.resolve(run, run.metric or "accuracy")
+        found = _resolved(run, resolver)
     except SpecError as error:
         raise SpecError(f"{table}, {'|'.join(run.label)}: {error}") from error
     return PlannedDrawing(
         found.config, found.reason, found.read, found.departures, table=table, run=run
     )
+
+
+def _resolved(bound: Cell | DrawnRun, resolver: Resolver) -> Resolved:
+    """The run behind a cell or a drawn run, costs and cells without training included."""
+    if isinstance(bound, DrawnRun):
+        return resolver.resolve(bound, bound.metric or "accuracy")
+    if (counted := resolver.counting_run(bound)) is not None:
+        return Resolved(counted, None, Readout("final"))
+    if (reason := _no_training(bound)) is not None:
+        return Resolved(None, reason, bound.read)
+    return resolver.resolve(bound, bound.metric)
 
 
 def _no_training(cell: Cell) -> str | None:
@@ -300,15 +319,8 @@ def _no_training(cell: Cell) -> str | None:
 
 def _in_order(planned: Iterable[Resolved]) -> Iterator[RunConfig]:
     """Unique runs, each after the one that it starts from."""
-    seen: set[RunConfig] = set()
     for one in planned:
-        chain = []
-        config = one.config
-        while config is not None and config not in seen:
-            chain.append(config)
-            seen.add(config)
-            config = config.start
-        yield from reversed(chain)
+        yield from reversed(tuple(chain(one.config)))
 
 
 def _matches(pattern: str, label: Sequence[str]) -> bool:

@@ -1,23 +1,35 @@
 """From a cell to the run that it reads: profile and `--set` over its experiment, then the config.
 
-Cells that differ only in options of other methods, or in the round that they read, share a run.
+A config holds the options of what the run itself uses, defaults included, and nothing else. So
+cells that differ only in options of other methods, or in the round that they read, share a run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
+from ...methods import registry
 from ...methods.registry import UnknownNameError
 from ..config import FULL_PRECISION, RunConfig
 from ..errors import SpecError
 from ..results import Departure
 from ..spec import names, settings
 from ..spec.layers import AT, Layered, SettingsLayer, layered
-from ..spec.model import Cell, DrawnRun, Experiment, Origin, Override, Profile, Readout
+from ..spec.model import (
+    AS_PUBLISHED,
+    Cell,
+    DrawnRun,
+    Experiment,
+    Origin,
+    Override,
+    Profile,
+    Readout,
+)
+from ..spec.names import NO_PART, NO_PRETRAINING, NO_PROTOCOL
 from ..spec.settings import PRECISION, get, leaves
-from .configs import Configs, NothingToMeasureError
 
 MEASUREMENTS = ("relevance",)
 """Metrics of an encoder that no client trains: protocols that measure the start of a run."""
@@ -28,6 +40,17 @@ COUNTED = ("communication-bits", "client-flops", "client-memory")
 
 ENDS = "the run ends there"
 """Why another round is read than the cell asks for."""
+
+
+class UnresolvedError(SpecError):
+    """Everything for which an experiment has no config.
+
+    refused: options that a class refuses. missing: settings that are not given.
+    """
+
+    def __init__(self, refused: Sequence[str], missing: Sequence[str]) -> None:
+        self.refused = tuple(refused)
+        super().__init__("; ".join((*refused, *missing)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +80,9 @@ class Resolver:
         self, profile: Profile, on: str | None = None, sets: Mapping[str, Any] | None = None
     ) -> None:
         self._profile, self._on = profile, on
+        why = "set on the command line"
         self._sets: list[SettingsLayer] = [
-            (Origin("set", why), Override(path, why, value))
-            for why in ("set on the command line",)
-            for path, value in (sets or {}).items()
+            (Origin("set", why), Override(path, why, value)) for path, value in (sets or {}).items()
         ]
         self._known: dict[tuple[Any, ...], Resolved] = {}
         self.effective: set[int] = set()
@@ -92,6 +114,35 @@ class Resolver:
             self._known[key] = found
         return self._known[key]
 
+    def counting_run(self, cell: Cell) -> RunConfig | None:
+        """The run that counts the costs of an analytic cell; None for cells that are not counted.
+
+        Costs are counted at the paper's own setting in every profile.
+
+        Raises `SpecError` if a setting is missing or has the wrong type.
+        """
+        images = get(cell.experiment, "costs.images")
+        is_counted = cell.kind == "analytic" and cell.skip is None and cell.formula in COUNTED
+        if not is_counted or not isinstance(images, int):
+            return None
+        rest = {name: value for name, value in cell.experiment.items() if name != "costs"}
+        as_published = replace(cell, experiment=rest, overrides={})
+        found = self._published.resolve(as_published, "accuracy").config
+        if found is None:
+            return None
+        trained = found.start or found
+        assert trained.clients is not None
+        clients = {
+            "count": trained.clients["count"],
+            "images": images,
+            "code_rate": str(get(cell.experiment, "costs.code_rate")),
+        }
+        return replace(trained, stage="costs", clients=clients, precision=FULL_PRECISION)
+
+    @cached_property
+    def _published(self) -> Resolver:
+        return Resolver(AS_PUBLISHED)
+
 
 def _resolved(changed: Layered, before: Experiment, metric: str | None) -> Resolved:
     """The run behind an experiment, `at` included, after and before what profile and `--set` do.
@@ -102,22 +153,22 @@ def _resolved(changed: Layered, before: Experiment, metric: str | None) -> Resol
     read = Readout(changed.settings[AT])
     if metric not in names.known("metric"):
         return Resolved(None, f"metric '{metric}' is not implemented", read)
-    configs = Configs(experiment)
+    making = _Making(experiment)
     try:
-        config = configs.measurement(str(metric)) if metric in MEASUREMENTS else configs.evaluated()
+        config = making.measurement(str(metric)) if metric in MEASUREMENTS else making.evaluated()
     except UnknownNameError as error:
         what = "method" if error.kind == "federated" else error.kind
         return Resolved(None, f"{what} '{error.name}' is not implemented", read)
-    except NothingToMeasureError as error:
-        return Resolved(None, str(error), read)
-    if configs.refused or configs.missing:
-        raise configs.unresolved()
+    if config is None:
+        return Resolved(None, f"no pre-trained encoder whose {metric} could be measured", read)
+    if making.refused or making.missing:
+        raise UnresolvedError(making.refused, making.missing)
     if unread := _unread(experiment):
         paths = ", ".join(f"'{path}'" for path in unread)
         return Resolved(None, f"setting {paths} is not implemented", read)
     departures = []
     for path, origin in changed.origin.items():
-        if path in configs.used or (path == AT and config.stage == "federated"):
+        if path in making.used or (path == AT and config.stage == "federated"):
             old, new = get(before, path), get(changed.settings, path)
             # What a paper does not state is a reading, told as one (`judging.other_readings`).
             if old != new and (path != PRECISION or old is not None):
@@ -131,6 +182,212 @@ def _resolved(changed: Layered, before: Experiment, metric: str | None) -> Resol
         departures.append(Departure(AT, shown(read.at), shown(last), ENDS))
         read = Readout(last)
     return Resolved(config, None, read, tuple(departures))
+
+
+class _Making:
+    """Makes the config of an experiment, and notes all that is wrong with it on the way.
+
+    used: the paths that the config depends on.
+    refused, missing: as of `UnresolvedError`; where there is any, the config is of no use.
+
+    Every method raises `UnknownNameError` for a name that nothing implements.
+    """
+
+    def __init__(self, experiment: Experiment) -> None:
+        self._experiment = experiment
+        self.used: set[str] = set()
+        self.refused: list[str] = []
+        self.missing: list[str] = []
+
+    def evaluated(self) -> RunConfig:
+        """The run of the method, or of the protocol that evaluates what the method trained."""
+        start = self._start()
+        is_shared = start is not None and start.stage == "pretraining" and self._is_shared()
+        trained = self._clients_run(self._name("method"), start, 0 if is_shared else None)
+        name = self._get("evaluation.protocol", NO_PROTOCOL)
+        if name == NO_PROTOCOL:
+            return trained
+        protocol = registry.find("protocol", name)
+        made = self._made(protocol, "evaluation", f"protocol '{name}'")
+        given = trained.data
+        part = self._get("evaluation.test_part", given["test_part"]) if protocol.tests else None
+        return RunConfig(
+            stage="measurement",
+            method=name,
+            options=registry.options_of(made),
+            data={
+                "name": self._get("evaluation.data", given["name"]),
+                "part": self._get("evaluation.part", given["part"]),
+                "test_part": part,
+                "images": given["images"],
+                **self._sizes(),
+            },
+            encoder=trained.encoder,
+            clients=trained.clients if protocol.federated else None,
+            augmentation=self._section("augmentation") if made.draws_views else None,
+            start=trained,
+            precision=trained.precision,
+        )
+
+    def measurement(self, metric: str) -> RunConfig | None:
+        """The measurement of the encoder that is pre-trained centrally, None where none is."""
+        start = self._start()
+        if start is None or start.stage != "pretraining":
+            return None
+        return RunConfig(
+            stage="measurement",
+            method=metric,
+            options=self._options("protocol", metric, "evaluation"),
+            data={**self._client_data(), "test_part": None},
+            encoder=start.encoder,
+            start=start,
+            start_trial=0 if self._is_shared() else None,
+            precision=start.precision,
+        )
+
+    def _start(self) -> RunConfig | None:
+        """The run that pre-trains the encoder, if one does."""
+        name = self._get("pretraining.method", NO_PRETRAINING)
+        if name == NO_PRETRAINING:
+            return None
+        if names.exists("method", name):
+            given = self._given(registry.find("federated", name), "pretraining")
+            # A key that central pre-training has too (`batch_size`, ...) is meant for that alone.
+            central = settings.fields_of(settings.section_classes()["pretraining"])
+            own = {key: value for key, value in given.items() if key not in central}
+            return self._clients_run(name, None, None, own)
+        return RunConfig(
+            stage="pretraining",
+            method=name,
+            options={
+                **self._options("objective", name, "pretraining"),
+                **self._section("pretraining"),
+            },
+            data={
+                "name": self._name("pretraining.data"),
+                "part": self._get("pretraining.part", "train"),
+                "test_part": None,
+                "images": self._get("pretraining.images", None),
+                **self._sizes(),
+            },
+            encoder=self._encoder(),
+            augmentation=self._section("augmentation"),
+            precision=self._get(PRECISION, FULL_PRECISION),
+        )
+
+    def _clients_run(
+        self,
+        method: str,
+        start: RunConfig | None,
+        trial: int | None,
+        own: Mapping[str, Any] | None = None,
+    ) -> RunConfig:
+        """The run of a federated method; `own` options come before those of `training`."""
+        if not method:
+            raise UnresolvedError(self.refused, self.missing)
+        partition = self._name("clients.partition")
+        cls = registry.find("federated", method)
+        made = self._made(cls, "training", f"federated '{method}'", own)
+        objective = made.objective_name()
+        clients = {"partition": partition, **self._options("partition", partition, "clients")}
+        return RunConfig(
+            stage="federated",
+            method=method,
+            options=registry.options_of(made),
+            data=self._client_data(learns_from_parts=objective is not None),
+            encoder=self._encoder(method, made.encoder_options()),
+            clients=clients,
+            head={"widths": list(self._get("head.widths", ()))},
+            objective=(
+                None
+                if objective is None
+                else {"name": objective, **self._options("objective", objective, "training")}
+            ),
+            augmentation=self._section("augmentation") if made.draws_views else None,
+            start=start,
+            start_trial=trial,
+            precision=self._get(PRECISION, FULL_PRECISION),
+        )
+
+    def _client_data(self, learns_from_parts: bool = False) -> dict[str, Any]:
+        """learns_from_parts: whether clients may learn from a part without labels."""
+        data = {
+            "name": self._name("clients.data"),
+            "part": self._get("clients.part", "train"),
+            "test_part": self._get("clients.test_part", "test"),
+            "images": self._get("clients.images", None),
+            **self._sizes(),
+        }
+        part = self._get("clients.unlabeled_part", NO_PART) if learns_from_parts else NO_PART
+        return data if part == NO_PART else {**data, "unlabeled_part": part}
+
+    def _sizes(self) -> dict[str, int]:
+        sizes = {name: self._get(f"clients.{name}", 0) for name in ("image_size", "channels")}
+        self.missing += [
+            f"clients.{name} must be given, at least 1" for name, n in sizes.items() if n < 1
+        ]
+        return sizes
+
+    def _encoder(
+        self, method: str = "", decided: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """The encoder with the options that `method` has decided."""
+        name = self._name("encoder.name")
+        if not name:
+            return {}
+        cls = registry.find("encoder", name)
+        lacking = sorted((decided or {}).keys() - settings.fields_of(cls).keys())
+        if lacking:
+            self.refused.append(
+                f"method '{method}' sets {', '.join(lacking)} of its encoder, which '{name}' lacks"
+            )
+        made = self._made(cls, "encoder", f"encoder '{name}'", decided)
+        return {"name": name, **registry.options_of(made)}
+
+    def _is_shared(self) -> bool:
+        return bool(self._get("pretraining.shared", True))
+
+    def _get(self, path: str, default: Any) -> Any:
+        self.used.add(path)
+        value = get(self._experiment, path)
+        return default if value is None else value
+
+    def _name(self, path: str) -> str:
+        name: str = self._get(path, "")
+        if not name:
+            self.missing.append(f"{path} is not given")
+        return name
+
+    def _section(self, name: str) -> dict[str, Any]:
+        """All options of a section that no registered name stands for."""
+        return registry.options_of(self._made(settings.section_classes()[name], name, name))
+
+    def _options(self, kind: str, name: str, section: str) -> dict[str, Any]:
+        """All options of a registered class: the section's, else defaults."""
+        if not name:
+            return {}
+        made = self._made(registry.find(kind, name), section, f"{kind} '{name}'")
+        return registry.options_of(made)
+
+    def _made(
+        self, cls: type, section: str, where: str, own: Mapping[str, Any] | None = None
+    ) -> Any:
+        """The class with the options of a section and its `own`; with defaults if refused."""
+        try:
+            return settings.made(cls, {**self._given(cls, section), **(own or {})}, where)
+        except SpecError as error:
+            self.refused.append(str(error))
+            try:
+                return cls()
+            except (TypeError, ValueError):  # it has no defaults
+                raise UnresolvedError(self.refused, self.missing) from error
+
+    def _given(self, cls: type, section: str) -> dict[str, Any]:
+        """What a section gives of the options of a class."""
+        own = settings.fields_of(cls)
+        self.used |= {f"{section}.{name}" for name in own}
+        values = self._experiment.get(section) or {}
+        return {name: value for name, value in values.items() if name in own}
 
 
 def _unread(experiment: Experiment) -> list[str]:
@@ -149,28 +406,3 @@ def shown(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(shown, value))}]"
     return str(value)
-
-
-def counting_run(cell: Cell, published: Resolver) -> RunConfig | None:
-    """The run that counts the costs of an analytic cell; None for cells that are not counted.
-
-    published: of no override, since costs are counted at the paper's own setting in every profile.
-
-    Raises `SpecError` if a setting is missing or has the wrong type.
-    """
-    images = get(cell.experiment, "costs.images")
-    is_counted = cell.kind == "analytic" and cell.skip is None and cell.formula in COUNTED
-    if not is_counted or not isinstance(images, int):
-        return None
-    rest = {name: value for name, value in cell.experiment.items() if name != "costs"}
-    found = published.resolve(replace(cell, experiment=rest, overrides={}), "accuracy").config
-    if found is None:
-        return None
-    trained = found.start or found
-    assert trained.clients is not None
-    clients = {
-        "count": trained.clients["count"],
-        "images": images,
-        "code_rate": str(get(cell.experiment, "costs.code_rate")),
-    }
-    return replace(trained, stage="costs", clients=clients, precision=FULL_PRECISION)

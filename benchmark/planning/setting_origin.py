@@ -16,10 +16,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...methods import registry
-from ..config import Json, RunConfig
+from ..config import Json, RunConfig, chain
 from ..spec import names, settings
 from ..spec.choices import Unstated
 from ..spec.model import Cell, DrawnRun, Origin
@@ -29,14 +29,15 @@ KINDS = {"federated": "federated", "pretraining": "objective", "measurement": "p
 """The registered kind of what each stage runs."""
 SECTIONS = {"federated": "training", "pretraining": "pretraining", "measurement": "evaluation"}
 """The section with its options."""
+_HINTS = "__annotations__"
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """One setting as a run has it: its dotted path, and its value as JSON."""
+class Told(NamedTuple):
+    """One setting as a run has it: its dotted path, its value as JSON, and where it comes from."""
 
     path: str
     value: str
+    origin: Origin
 
 
 @dataclass
@@ -50,7 +51,7 @@ class Unit:
     stage: str
     name: str
     objective: str | None
-    seen: dict[str, Counter[tuple[Setting, Origin]]] = field(default_factory=dict)
+    seen: dict[str, Counter[Told]] = field(default_factory=dict)
     cells: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -59,21 +60,20 @@ class Unit:
         return self.cells.most_common(1)[0][0]
 
     @property
-    def main(self) -> dict[str, tuple[str, Origin]]:
-        """By path, the most frequent value of that table and its origin; of others, elsewhere."""
-        chosen: dict[str, tuple[str, Origin]] = {}
-        total = sum(self.seen.values(), Counter[tuple[Setting, Origin]]())
-        for counted in (self.seen[self.table], total):
-            for (setting, origin), _ in counted.most_common():
-                chosen.setdefault(setting.path, (setting.value, origin))
+    def main(self) -> dict[str, Told]:
+        """By path, the setting that is most frequent in that table; of others, elsewhere."""
+        chosen: dict[str, Told] = {}
+        for counted in (self.seen[self.table], sum(self.seen.values(), Counter[Told]())):
+            for told, _ in counted.most_common():
+                chosen.setdefault(told.path, told)
         return chosen
 
     @property
-    def elsewhere(self) -> list[tuple[Setting, Origin]]:
+    def elsewhere(self) -> list[Told]:
         """Other values than the main ones, in the order of the cells that have them."""
         main = self.main
-        told = dict.fromkeys(one for counted in self.seen.values() for one in counted)
-        return [one for one in told if one[0].value != main[one[0].path][0]]
+        found = dict.fromkeys(one for counted in self.seen.values() for one in counted)
+        return [told for told in found if told.value != main[told.path].value]
 
 
 def units(plan: Plan) -> list[Unit]:
@@ -86,27 +86,24 @@ def units(plan: Plan) -> list[Unit]:
         *((one.config, one.cell, one.cell.table) for one in plan.cells),
         *((one.config, one.run, one.table) for one in plan.drawings),
     ]
-    for run, bound, table in bindings:
+    for last, bound, table in bindings:
         open_choices = (*plan.paper.unstated, *plan.paper.table(table).unstated)
-        while run is not None:
+        for run in chain(last):
             if run.stage in KINDS:
-                objective = str(run.objective["name"]) if run.objective is not None else None
-                unit = found.setdefault(
-                    (run.stage, run.method, objective), Unit(run.stage, run.method, objective)
-                )
+                objective = None if run.objective is None else run.objective["name"]
+                name = run.stage, run.method, objective
+                unit = found.setdefault(name, Unit(*name))
                 unit.cells[table] += 1
                 unit.seen.setdefault(table, Counter()).update(_told(run, bound, open_choices))
-            run = run.start
-    order = list(KINDS)
-    return sorted(found.values(), key=lambda unit: order.index(unit.stage))
+    return sorted(found.values(), key=lambda unit: list(KINDS).index(unit.stage))
 
 
 def _told(
     run: RunConfig, bound: Cell | DrawnRun, open_choices: tuple[Unstated, ...]
-) -> Iterator[tuple[Setting, Origin]]:
-    for path, value, kind, name in _settings(run):
+) -> Iterator[Told]:
+    for path, value, cls in _settings(run):
         asked = _asked(path, bound) if run.stage == "federated" else path
-        yield Setting(path, _text(value)), _origin(asked, value, kind, name, bound, open_choices)
+        yield Told(path, _text(value), _origin(asked, value, cls, bound, open_choices))
 
 
 def _asked(path: str, bound: Cell | DrawnRun) -> str:
@@ -121,90 +118,74 @@ def _asked(path: str, bound: Cell | DrawnRun) -> str:
     )
 
 
-def _settings(run: RunConfig) -> Iterator[tuple[str, Json, str, str]]:
-    """Path, value, kind and name of the class whose option it is; those of the run's own stage."""
-    section, kind = SECTIONS[run.stage], KINDS[run.stage]
+def _settings(run: RunConfig) -> Iterator[tuple[str, Json, type | None]]:
+    """Path, value and class whose option it is, if it is one; those of the run's own stage."""
+    section, sections = SECTIONS[run.stage], settings.section_classes()
+    cls = registry.find(KINDS[run.stage], run.method)
     for option, value in run.options.items():
-        own = option in settings.fields_of(registry.find(kind, run.method))
-        yield f"{section}.{option}", value, *((kind, run.method) if own else ("", section))
-    for option, value in (run.objective or {}).items():
-        if option != "name":
-            yield f"training.{option}", value, "objective", str((run.objective or {})["name"])
+        own = option in settings.fields_of(cls)
+        yield f"{section}.{option}", value, cls if own else sections.get(section)
+    if run.objective is not None:
+        for path, value, of in _parts("training", run.objective, "objective", "name"):
+            if path != "training.name":
+                yield path, value, of
     for option, value in (run.augmentation or {}).items():
-        yield f"augmentation.{option}", value, "", "augmentation"
+        yield f"augmentation.{option}", value, sections["augmentation"]
     if run.stage == "measurement":
         return
-    yield from _on_what(run)
-
-
-def _on_what(run: RunConfig) -> Iterator[tuple[str, Json, str, str]]:
-    """Data, clients, encoder and head."""
     section = "pretraining" if run.stage == "pretraining" else "clients"
     for key, value in run.data.items():
         if key in ("image_size", "channels"):
-            yield f"clients.{key}", value, "", ""
+            yield f"clients.{key}", value, None
         elif value is not None:
-            yield f"{section}.{'data' if key == 'name' else key}", value, "", ""
-    for option, value in (run.clients or {}).items():
-        kind = "" if option == "partition" else "partition"
-        yield f"clients.{option}", value, kind, str((run.clients or {})["partition"])
-    for option, value in run.encoder.items():
-        yield f"encoder.{option}", value, "" if option == "name" else "encoder", run.encoder["name"]
+            yield f"{section}.{'data' if key == 'name' else key}", value, None
+    yield from _parts("clients", run.clients or {}, "partition", "partition")
+    yield from _parts("encoder", run.encoder, "encoder", "name")
     for option, value in (run.head or {}).items():
-        yield f"head.{option}", value, "", ""
+        yield f"head.{option}", value, None
+
+
+def _parts(
+    section: str, options: Mapping[str, Json], kind: str, name: str
+) -> Iterator[tuple[str, Json, type | None]]:
+    """The options of a registered class, which `name` tells among them."""
+    for option, value in options.items():
+        yield (
+            f"{section}.{option}",
+            value,
+            None if option == name else registry.find(kind, options[name]),
+        )
 
 
 def _origin(
     path: str,
     value: Json,
-    kind: str,
-    name: str,
+    cls: Any,
     bound: Cell | DrawnRun,
     open_choices: tuple[Unstated, ...],
 ) -> Origin:
-    given, cls = bound.origin.get(path), _class(kind, name)
+    given, option = bound.origin.get(path), path.rpartition(".")[2]
     if given is not None and given.layer == "authors":
         return given
-    if cls is not None and given is None and value != _default(cls, path):
-        return Origin("method")
-    method = str(settings.get(bound.experiment, "method"))
-    deciding = [one for one in open_choices if _decides(one, path, method)]
+    if cls is not None and given is None:
+        default = next((one.default for one in fields(cls) if one.name == option), MISSING)
+        if value != (None if default is MISSING else json.loads(_text(default))):
+            return Origin("method")
+    method = settings.get(bound.experiment, "method")
+    deciding = [
+        one.name or one.setting
+        for one in open_choices
+        if (not one.methods or method in one.methods)
+        and any(path == own or path.startswith(f"{own}.") for own in one.settings)
+    ]
     if deciding:
-        return Origin("unstated", "; ".join(dict.fromkeys(map(_title, deciding))))
+        return Origin("unstated", "; ".join(dict.fromkeys(deciding)))
     if given is not None:
         return Origin("paper")
-    return Origin("default", _module_with_default(cls, path) if cls is not None else "")
-
-
-def _class(kind: str, name: str) -> type | None:
-    if kind:
-        found: type = registry.find(kind, name)
-        return found
-    return settings.section_classes().get(name)
-
-
-def _decides(entry: Unstated, path: str, method: str) -> bool:
-    """Whether an entry names the path, or a group of keys with it, for the method."""
-    return (not entry.methods or method in entry.methods) and any(
-        path == one or path.startswith(f"{one}.") for one in entry.settings
-    )
-
-
-def _title(entry: Unstated) -> str:
-    return entry.name or entry.setting
-
-
-def _default(cls: Any, path: str) -> Json:
-    option = path.rpartition(".")[2]
-    default = next((one.default for one in fields(cls) if one.name == option), MISSING)
-    return json.loads(_text(default)) if default is not MISSING else None
-
-
-def _module_with_default(cls: type, path: str) -> str:
-    """The dotted module, without the project's name, of the class that declares an option."""
-    option = path.rpartition(".")[2]
-    above = [one for one in inspect.getmro(cls) if option in vars(one).get("__annotations__", {})]
-    return (above[0] if above else cls).__module__.removeprefix("fedrepro.")
+    if cls is None:
+        return Origin("default")
+    declaring = (one for one in inspect.getmro(cls) if option in vars(one).get(_HINTS, ()))
+    return Origin("default", next(declaring, cls).__module__.removeprefix("fedrepro."))
 
 
 @cache
@@ -223,16 +204,14 @@ def _text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-Common = Mapping[str, tuple[str, Origin]]
-
-
-def common(found: list[Unit]) -> Common:
-    """Settings outside `training` that all methods with them share, with their origin."""
+def common(found: list[Unit]) -> dict[str, Told]:
+    """Settings outside `training` that all methods with them share, by path."""
     methods = [unit.main for unit in found if unit.stage == "federated"]
-    paths = dict.fromkeys(path for main in methods for path in main)
-    shared = {path: {main[path] for main in methods if path in main} for path in paths}
+    shared: dict[str, set[Told]] = {}
+    for path, told in (one for main in methods for one in main.items()):
+        shared.setdefault(path, set()).add(told)
     return {
-        path: next(iter(values))
-        for path, values in shared.items()
-        if len(values) == 1 and not path.startswith("training.")
+        path: next(iter(told))
+        for path, told in shared.items()
+        if len(told) == 1 and not path.startswith("training.")
     }

@@ -437,7 +437,7 @@ AS_PUBLISHED = Profile(1)
 """Runs every experiment as the paper has it."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Paper(InFile):
     """A paper: its tables, profiles and the choices that hold for all of them.
 

@@ -211,6 +211,7 @@ def _hints(path: str) -> Iterator[Any]:
     section, _, option = path.partition(".")
     if path in FIXED:
         yield FIXED[path]
+        return
     for cls in _classes(section):
         if option in fields_of(cls):
             yield fields_of(cls)[option]

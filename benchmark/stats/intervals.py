@@ -1,31 +1,26 @@
-"""Student's t-interval of a mean over trials, and the smallest mean that a run can show."""
+"""One small sample: mean, spread, Student's t-interval, equality, and what a run can show."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from .samples import is_flat
 from .t_tests import t_quantile
 
-TIE = 1e-5
-"""Values that differ by no more count as equal: the step of an accuracy stored in float32."""
-
+_EQUAL = 2e-7
+"""Values that differ by less, in units of the largest, differ by rounding alone."""
+_FLOAT32 = 1e-7
+"""The step of a number in float32, in units of what it measures."""
 _FARTHEST = 50.0
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A mean over trials with its t-interval.
-
-    Attributes:
-        mean: of the trials.
-        low: the lower end, None below two trials and where all trials are equal.
-        high: the upper end, None where `low` is.
-    """
+    """A mean over trials with its t-interval, which is None below two trials and for equal ones."""
 
     mean: float
     low: float | None = None
@@ -36,7 +31,6 @@ class Interval:
         return self.low is not None and self.low > bound
 
     def lies_below(self, bound: float) -> bool:
-        """Whether the whole interval is below `bound`."""
         return self.high is not None and self.high < bound
 
     def over(self, divisor: float) -> Interval:
@@ -53,31 +47,82 @@ class Interval:
         return Interval(self.mean, self.mean - reach, self.mean + reach)
 
 
-def t_interval(values: ArrayLike, level: float = 0.95) -> Interval:
-    """The mean of `values` ([n], at least one) with its two-sided interval at `level`."""
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What intervals and tests need of `n` finite values.
+
+    Attributes:
+        sd: with ddof = 1; not a number below two values.
+        flat: whether all values are equal, so that there is no spread to work with.
+    """
+
+    n: int
+    mean: float
+    sd: float
+    flat: bool
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The two-sided 95 % confidence interval of the mean; None for fewer than two values."""
+        if self.n < 2:
+            return None
+        half = t_quantile(0.975, self.n - 1) * self.sd / math.sqrt(self.n)
+        return self.mean - half, self.mean + half
+
+
+def describe(values: Sequence[float]) -> Sample | None:
+    """A sample in numbers; None where these are not finite, or the sample is empty."""
+    found = np.array(values, dtype=np.float64)
+    if found.size == 0 or not np.isfinite(found).all():
+        return None
+    with np.errstate(over="ignore"):
+        mean = float(found.mean())
+        sd = float(found.std(ddof=1)) if found.size > 1 else math.nan
+    if not math.isfinite(mean) or (found.size > 1 and not math.isfinite(sd)):
+        return None
+    return Sample(found.size, mean, sd, is_flat(found))
+
+
+def is_flat(values: NDArray[np.float64], step: float = 0.0) -> bool:
+    """Whether values are all equal but for rounding.
+
+    step: the rounding of what they are differences of, in their unit.
+    """
+    return bool(np.ptp(values) <= max(step, _EQUAL * float(np.abs(values).max())))
+
+
+def tie(unit: str | None, largest: float) -> float:
+    """The difference up to which two values are equal: 1e-5 points of percentages.
+
+    In other units it is 1e-7 of the `largest` absolute value that is compared.
+    """
+    return _FLOAT32 * (100.0 if unit == "%" else largest)
+
+
+def t_interval(values: ArrayLike, level: float = 0.95, step: float = _EQUAL) -> Interval:
+    """The mean of `values` ([n], at least one) with its two-sided interval at `level`.
+
+    step: values that differ by no more are equal, and leave no interval.
+    """
     found = np.asarray(values, np.float64)
     mean = float(found.mean())
-    if found.size < 2 or is_flat(found):
+    if found.size < 2 or is_flat(found, step):
         return Interval(mean)
     quantile = t_quantile(0.5 + level / 2, found.size - 1)
     reach = quantile * float(found.std(ddof=1)) / math.sqrt(found.size)
     return Interval(mean, mean - reach, mean + reach)
 
 
-def detectable(sd: float, n: int, power: float = 0.8, level: float = 0.95) -> float | None:
-    """The smallest mean that a two-sided t-test shows with this power (noncentral t).
+def detectable(sd: float, n: int, level: float = 0.95) -> float | None:
+    """The smallest mean that a t-test of `n` trials shows with a power of 80 % (noncentral t).
 
     None where it is beyond fifty standard errors, or where equal trials have no spread.
 
-    Args:
-        sd: standard deviation of one trial.
-        n: number of trials, at least two.
-        power: the share of runs in which the mean is shown.
-        level: of the interval, 0.95 for a test at 5 %.
+    sd: standard deviation of one trial. level: of the interval.
     """
     from scipy import optimize, stats
 
-    critical = t_quantile(0.5 + level / 2, n - 1)
+    critical, power = t_quantile(0.5 + level / 2, n - 1), 0.8
     if sd == 0 or stats.nct.sf(critical, n - 1, _FARTHEST) < power:
         return None
     shift = optimize.brentq(lambda d: stats.nct.sf(critical, n - 1, d) - power, 0, _FARTHEST)

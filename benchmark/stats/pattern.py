@@ -23,8 +23,6 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .intervals import TIE
-
 Floats = NDArray[np.float64]
 T = TypeVar("T")
 MOST_ROWS = 8
@@ -47,6 +45,7 @@ class Pattern:
         rows: labels.
         columns: labels.
         methods: the method behind each row, None where it is not known.
+        tie: the difference up to which two trials are equal.
     """
 
     printed: Floats
@@ -55,6 +54,7 @@ class Pattern:
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     methods: tuple[str | None, ...]
+    tie: float = 0.0
 
     @property
     def n(self) -> int:
@@ -79,6 +79,7 @@ class Pattern:
             kept(self.rows, 0),
             kept(self.columns, 1),
             kept(self.methods, 0),
+            self.tie,
         )
 
 
@@ -161,7 +162,7 @@ def orderings(pattern: Pattern, beyond: float = 0.0) -> Floats:
         with np.errstate(invalid="ignore"):
             clear = (np.abs(apart) > rounding) & (np.abs(apart) > beyond)
         ours = (trials[a] - trials[b])[clear] * np.sign(apart[clear])[:, None]
-        found.append(np.where(np.abs(ours) <= TIE, 0.5, (ours > 0).astype(float)))
+        found.append(np.where(np.abs(ours) <= pattern.tie, 0.5, (ours > 0).astype(float)))
     return np.concatenate(found)
 
 
@@ -181,30 +182,23 @@ def reliability(pattern: Pattern, printed_variance: float | None) -> float:
     return max(0.0, 1.0 - float((known.sum() - columns) * variance / (x * x).sum()))
 
 
-def left_out(pattern: Pattern) -> dict[str, float]:
-    """Mean retention without each row, each column and all rows of each method, by what is left.
+def left_out(pattern: Pattern) -> dict[str, Floats | None]:
+    """Retention without each row, each column and all rows of each method, by what is left out.
 
-    Parts whose absence leaves nothing to compare are not among them.
+    None where the print does not differ without it. Parts whose absence leaves nothing to compare
+    are not among them.
     """
-    slopes = {label: retention(rest) for label, rest in _without_each(pattern)}
-    return {label: float(one.mean()) for label, one in slopes.items() if one is not None}
-
-
-def sole(pattern: Pattern) -> list[str]:
-    """Methods, rows and columns without which the printed values do not differ."""
-    return [label for label, rest in _without_each(pattern) if retention(rest) is None]
-
-
-def _without_each(pattern: Pattern) -> Iterator[tuple[str, Pattern]]:
     parts = [(f"row {label}", 0, [r]) for r, label in enumerate(pattern.rows)]
     parts += [(f"column {label}", 1, [c]) for c, label in enumerate(pattern.columns)]
     parts += [
         (f"method {name}", 0, [r for r, one in enumerate(pattern.methods) if one == name])
         for name in dict.fromkeys(pattern.methods)
     ]
-    for label, axis, which in parts:
-        if pattern.printed.shape[axis] - len(which) > 1 - axis:
-            yield label, pattern.without(axis, which)
+    return {
+        label: retention(pattern.without(axis, which))
+        for label, axis, which in parts
+        if pattern.printed.shape[axis] - len(which) > 1 - axis
+    }
 
 
 def distinct_rows(pattern: Pattern) -> int:

@@ -23,7 +23,7 @@ import torch
 from ...methods.checkpoint_tree import DAMAGED, put_together, taken_apart
 from ..errors import StoreError
 from .files import arrays_from, disk, read_whole, replacing, write_npz
-from .folder import UNFINISHED, checkpoint_of
+from .store import UNFINISHED, checkpoint_path
 
 Identity = Mapping[str, Any]
 """What must be the same for a trial to go on: JSON."""
@@ -35,7 +35,7 @@ class TrialFile:
 
     Attributes:
         root: the store's folder.
-        name: of the trial (`folder.trial_name`).
+        trial: run key and seed.
         identity: see `Identity`.
         packages: whose dataclasses a state may hold.
         device: for tensors that were on no CPU.
@@ -43,7 +43,7 @@ class TrialFile:
     """
 
     root: Path
-    name: str
+    trial: tuple[str, int]
     identity: Identity
     packages: Sequence[str]
     device: torch.device
@@ -53,7 +53,7 @@ class TrialFile:
     @property
     def path(self) -> Path:
         """Where it lies."""
-        return checkpoint_of(self.root, self.name)
+        return checkpoint_path(self.root, *self.trial)
 
     def read(self) -> Any:
         """The state that was saved last; None where there is none that can be used."""

@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -17,6 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FedreproError, StoreError
+
+PART = re.compile(r".+\.[0-9a-f]{8}\.part")
+"""The name of a file that is being written in a folder of its own."""
 
 
 def read_whole(path: Path | str) -> bytes | None:
@@ -94,7 +98,7 @@ def write_whole(path: Path, content: bytes | Iterable[bytes], aside: Path | None
 
 
 def write_npz(file: IO[bytes], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Writes arrays in the npz format; equal arrays give equal bytes.
+    """Writes arrays in the npz format, not compressed; equal arrays give equal bytes.
 
     Raises `ValueError` for an array of objects, which only pickle could read back.
     """
@@ -106,40 +110,28 @@ def write_npz(file: IO[bytes], arrays: Mapping[str, NDArray[Any]]) -> None:
                 np.lib.format.write_array(member, np.asanyarray(values), allow_pickle=False)
 
 
-def npz_bytes(arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """What `write_npz` writes."""
-    buffer = io.BytesIO()
-    write_npz(buffer, arrays)
-    return buffer.getvalue()
-
-
-def read_npz(path: Path) -> dict[str, NDArray[Any]]:
-    """The arrays of an npz file; pickles are refused.
-
-    Raises `StoreError` if it cannot be read.
-    """
-    content = read_whole(path)
-    if content is None:
-        raise StoreError(f"cannot read {path}: there is none")
-    try:
-        return arrays_from(content)
-    except StoreError as error:
-        raise StoreError(f"cannot read {path}: {error}") from error
-
-
 def arrays_from(content: bytes) -> dict[str, NDArray[Any]]:
     """The arrays in the content of an npz file; pickles are refused.
 
-    Raises `StoreError` if it is none or is damaged (each array has a checksum).
+    Raises `StoreError` if it is none, is damaged (each array has a checksum), or would unpack to
+    more bytes than it has, as no file that is written here does.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            unpacked = sum(one.file_size for one in archive.infolist())
+            if unpacked > len(content):
+                raise StoreError(
+                    f"its {len(content):,} bytes would unpack to {unpacked:,}; the arrays of a "
+                    "store are not compressed"
+                )
             return {
                 name.removesuffix(".npy"): np.lib.format.read_array(
                     io.BytesIO(archive.read(name)), allow_pickle=False
                 )
                 for name in archive.namelist()
             }
+    except StoreError:
+        raise
     except Exception as error:  # zipfile and numpy raise a dozen kinds for other content
         raise StoreError(f"not an npz file: {error}") from error
 

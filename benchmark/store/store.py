@@ -4,7 +4,6 @@
     trials/<run key>/<source digest>-seed<k>.json   a record, with its .npz and .encoder.npz
     errors/<run key>-seed<k>.json                   why a trial failed; never taken as a result
     checkpoints/<run key>-seed<k>.checkpoint        where a trial goes on that was interrupted
-    quarantine/                                     damaged files, for inspection
     unfinished/                                     what is being written; a kill leaves it there
     lock                                            held by the process that writes
 
@@ -14,36 +13,33 @@ exists all of the trial does. Anyone may read; one process at a time writes (`wr
 
 from __future__ import annotations
 
+import io
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
 from ...methods.outcome import Curve, Outcome
 from ..config import RunConfig
 from ..errors import StoreError
+from ..printable import without_folders
 from . import fingerprint
-from .files import arrays_from, disk, npz_bytes, read_npz, read_whole, sha256_of, write_whole
-from .folder import (
-    DESCRIPTION,
-    RECORD,
-    RUN,
-    UNFINISHED,
-    checkpoint_of,
-    clear_unfinished,
-    object_in,
-    only_writer,
-    refuse_foreign,
-    trial_name,
-)
+from .files import PART, arrays_from, disk, read_whole, sha256_of, write_npz, write_whole
 from .record import NOT_A_RECORD, SCHEMA, TrialRecord, check_schema
 
 if TYPE_CHECKING:
     from ...methods.state import State
+
+DESCRIPTION = "store.json"
+UNFINISHED = "unfinished"
+_LOCK = "lock"
+_RECORD = re.compile(r"[0-9a-f]{16}/[0-9a-f]{12}-seed[0-9]+\.json")
 
 
 class Store:
@@ -66,14 +62,12 @@ class Store:
         self.root, self.source_of, self.warn = Path(root), source_of, warn
         self._writing = False
         self._told = set[Path]()
-        description = object_in(self.root / DESCRIPTION)
-        if description is not None:
-            check_schema(description)
+        check_schema(_object_in(self.root / DESCRIPTION) or {})
 
     def find(self, config: RunConfig, seed: int) -> TrialRecord | None:
         """The finished trial made by the present source, or None.
 
-        A damaged record or array file counts as none and is put aside by whoever is writing.
+        A damaged record or array file counts as none.
 
         Raises `StoreError` if the record cannot be read or is of a newer version.
         """
@@ -83,8 +77,6 @@ class Store:
 
     def stale(self, config: RunConfig, seed: int) -> list[str]:
         """Files whose edit made the stored trial stale; empty if it is fresh or there is none."""
-        if not self._has_trials(config) or self.find(config, seed) is not None:
-            return []
         edits = [edited for _, edited in self.earlier(config, seed)]
         return min(edits, key=len, default=[])
 
@@ -92,20 +84,12 @@ class Store:
         """A trial's sound records by any code, each with the files that were edited since."""
         if not self._has_trials(config):
             return []
-        now, found = self.source_of(config), []
-        for path in sorted(self._folder(config.key).glob(f"*-seed{seed}.json")):
-            record = self._sound_record(path) if RECORD.fullmatch(path.name) else None
-            if record is not None:
-                found.append((record, fingerprint.changed(record.source, now)))
-        return found
+        now, found = self.source_of(config), self._records(config.key, seed)
+        return [(record, fingerprint.changed(record.source, now)) for record in found]
 
     def records(self) -> Iterator[TrialRecord]:
         """Every sound record, stale ones included, in order of run, source and seed."""
-        for path in sorted((self.root / "trials").glob("*/*.json")):
-            if RUN.fullmatch(path.parent.name) and RECORD.fullmatch(path.name):
-                record = self._sound_record(path)
-                if record is not None:
-                    yield record
+        return self._records("*", "*")
 
     def load_arrays(self, record: TrialRecord) -> dict[str, NDArray[Any]]:
         """The trial's arrays by name; empty where it has none.
@@ -124,36 +108,59 @@ class Store:
             raise StoreError(f"cannot read {path}: {error}") from error
 
     def encoder_path(self, record: TrialRecord) -> Path | None:
-        """Where the encoder lies, for a worker that reads it itself (`read_encoder`)."""
+        """Where the encoder lies, for a worker that reads it itself (`weights_from`)."""
         if record.encoder is None:
             return None
         return self._folder(record.run) / record.encoder["file"]
 
     def error(self, config: RunConfig, seed: int) -> str | None:
         """One line on why the trial failed when it was last tried, or None."""
-        found = object_in(self._error_path(config, seed))
+        found = _object_in(self._error_path(config, seed))
         return None if found is None else str(found.get("message"))
+
+    def saved_at(self, config: RunConfig, seed: int) -> float | None:
+        """When a trial saved itself last, by the disk's clock; None where it has not."""
+        with suppress(OSError):
+            return checkpoint_path(self.root, config.key, seed).stat().st_mtime
+        return None
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Makes this process the only writer while the block runs.
+        """Makes this process the only writer while the block runs; its end releases the lock.
 
         Raises `StoreError` if another process writes, the folder cannot be written, or holds files
         and is no store; nothing has been created then.
         """
+        lock = FileLock(self.root / _LOCK)
         with disk(self.root):
-            refuse_foreign(self.root)
+            with suppress(FileNotFoundError):
+                names = {path.name for path in self.root.iterdir()}
+                if names and names.isdisjoint((DESCRIPTION, _LOCK)):
+                    raise StoreError(
+                        f"{self.root} holds files and is no store of fedrepro; give an empty "
+                        "folder or another --store"
+                    )
             self.root.mkdir(parents=True, exist_ok=True)
-        with only_writer(self.root):
-            self._writing = True
             try:
-                with disk(self.root):
-                    clear_unfinished(self.root)
-                if not (self.root / DESCRIPTION).exists():
-                    self._write(self.root / DESCRIPTION, _json({"schema": SCHEMA}))
-                yield
-            finally:
-                self._writing = False
+                lock.acquire(timeout=0)
+            except Timeout:
+                raise StoreError(
+                    f"another fedrepro is writing to {self.root}; wait for it or give another "
+                    "--store"
+                ) from None
+        try:
+            self._writing = True
+            with disk(self.root):
+                # What killed writers left, by names that they alone give.
+                for file in (self.root / UNFINISHED).glob("*"):
+                    if PART.fullmatch(file.name):
+                        file.unlink()
+            if not (self.root / DESCRIPTION).exists():
+                self._write(self.root / DESCRIPTION, _json({"schema": SCHEMA}))
+            yield
+        finally:
+            self._writing = False
+            lock.release()
 
     def save(
         self, config: RunConfig, seed: int, outcome: Outcome, provenance: Mapping[str, Any]
@@ -187,17 +194,17 @@ class Store:
         self._write(path, record.as_file())
         with disk(self.root):
             self._error_path(config, seed).unlink(missing_ok=True)
-            checkpoint_of(self.root, trial_name(config.key, seed)).unlink(missing_ok=True)
+            checkpoint_path(self.root, config.key, seed).unlink(missing_ok=True)
         return record
 
     def save_error(self, config: RunConfig, seed: int, message: str, details: str = "") -> None:
-        """Notes why a trial failed; it is tried again by the next run.
+        """Notes why a trial failed, without this machine's folders; the next run tries it again.
 
         Raises `StoreError` if the disk refuses.
         """
         trial = {"run": config.key, "config": config.as_dict(), "seed": seed}
-        plain = {**trial, "message": message, "details": details}
-        self._write(self._error_path(config, seed), _json(plain))
+        told = {"message": without_folders(message), "details": without_folders(details)}
+        self._write(self._error_path(config, seed), _json({**trial, **told}))
 
     def _folder(self, run: str) -> Path:
         return self.root / "trials" / run
@@ -212,57 +219,67 @@ class Store:
         return self._folder(config.key) / f"{version}-seed{seed}.json"
 
     def _error_path(self, config: RunConfig, seed: int) -> Path:
-        return self.root / "errors" / f"{trial_name(config.key, seed)}.json"
+        return self.root / "errors" / f"{config.key}-seed{seed}.json"
+
+    def _records(self, run: str, seed: int | str) -> Iterator[TrialRecord]:
+        for path in sorted((self.root / "trials").glob(f"{run}/*-seed{seed}.json")):
+            if _RECORD.fullmatch(f"{path.parent.name}/{path.name}"):
+                record = self._sound_record(path)
+                if record is not None:
+                    yield record
 
     def _sound_record(self, path: Path) -> TrialRecord | None:
-        """The record in a file, if it and its arrays are whole."""
-        damaged = [path]
+        """The record in a file, if it and its arrays are whole; else one line is said, once."""
+        damaged = path
         try:
             content = read_whole(path)
             if content is None:
                 return None
             record = TrialRecord.from_file(content, path.parent.name, path.stem)
-            arrays = ((record.arrays, ".npz"), (record.encoder, ".encoder.npz"))
-            damaged = [
-                path.with_suffix(suffix)
-                for part, suffix in arrays
-                if part is not None and _sound_content(path.with_suffix(suffix), part) is None
-            ]
+            for part, suffix in ((record.arrays, ".npz"), (record.encoder, ".encoder.npz")):
+                damaged = path.with_suffix(suffix)
+                if part is not None and _sound_content(damaged, part) is None:
+                    break
+            else:
+                return record
         except NOT_A_RECORD:
             pass
-        if damaged:
-            self._quarantine(path, damaged[0].relative_to(self.root))
-            return None
-        return record
-
-    def _quarantine(self, path: Path, damaged: Path) -> None:
-        if not self._writing:
-            if damaged not in self._told:  # a report looks at a trial several times
-                self._told.add(damaged)
-                self.warn(f"{damaged} is damaged or missing; its trial is not used")
-            return
-        self.warn(f"{damaged} is damaged or missing; moved to quarantine, the trial is made again")
-        with disk(self.root):
-            place = self.root / "quarantine" / path.parent.name
-            place.mkdir(parents=True, exist_ok=True)
-            # The record goes first: without it, arrays that are left behind are no trial.
-            for file in (path, path.with_suffix(".npz"), path.with_suffix(".encoder.npz")):
-                with suppress(FileNotFoundError):
-                    file.replace(place / file.name)
+        if damaged not in self._told:
+            self._told.add(damaged)
+            name = damaged.relative_to(self.root)
+            self.warn(
+                f"{name} is damaged or missing; its trial is not used, and the next run makes it"
+            )
+        return None
 
     def _write_arrays(
         self, path: Path, arrays: Mapping[str, NDArray[Any]]
     ) -> dict[str, str] | None:
         if not arrays:
             return None
-        content = npz_bytes(arrays)
-        self._write(path, content)
-        return {"file": path.name, "sha256": sha256_of(content)}
+        write_npz(content := io.BytesIO(), arrays)
+        self._write(path, content.getvalue())
+        return {"file": path.name, "sha256": sha256_of(content.getvalue())}
 
     def _write(self, path: Path, content: bytes) -> None:
         assert self._writing, "only inside `writing`"
         with disk(self.root):
             write_whole(path, content, self.root / UNFINISHED)
+
+
+def checkpoint_path(root: Path, run: str, seed: int) -> Path:
+    """Where a trial saves itself in the store at `root`."""
+    return root / "checkpoints" / f"{run}-seed{seed}.checkpoint"
+
+
+def _object_in(path: Path) -> dict[str, Any] | None:
+    """The JSON object in a file; None where there is no file or no object in it."""
+    content = read_whole(path)
+    try:
+        found = None if content is None else json.loads(content.decode())
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def _sound_content(path: Path, part: Mapping[str, str]) -> bytes | None:
@@ -273,26 +290,14 @@ def _sound_content(path: Path, part: Mapping[str, str]) -> bytes | None:
     return content
 
 
-def read_encoder(path: Path) -> State:
-    """The weights in an encoder's file.
-
-    Raises `StoreError` if it cannot be read.
-    """
-    return _tensors(read_npz(path))
-
-
 def weights_from(content: bytes) -> State:
     """The weights in the content of an encoder's file.
 
     Raises `StoreError` if there are none.
     """
-    return _tensors(arrays_from(content))
-
-
-def _tensors(arrays: Mapping[str, NDArray[Any]]) -> State:
     import torch  # here, because finding trials needs none of it
 
-    return {name: torch.from_numpy(value) for name, value in arrays.items()}
+    return {name: torch.from_numpy(value) for name, value in arrays_from(content).items()}
 
 
 def _json(plain: Mapping[str, Any]) -> bytes:

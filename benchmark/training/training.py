@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import os
 import platform
 import time
 import warnings
@@ -117,6 +118,10 @@ def device_name(device: torch.device | str) -> str:
     return processor() if place.type == "cpu" else place.type
 
 
+_BITS = ("MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "ONEDNN_MAX_CPU_ISA")
+"""Variables of the environment that choose instructions, and with them the last bits."""
+
+
 @cache
 def versions() -> Mapping[str, str]:
     """Versions of what computes the numbers."""
@@ -126,6 +131,8 @@ def versions() -> Mapping[str, str]:
         "torch": str(torch.__version__),
         "numpy": numpy.__version__,
     }
+    named = [f"{name}={os.environ[name]}" for name in _BITS if name in os.environ]
+    found["instructions"] = ", ".join([torch.backends.cpu.get_cpu_capability(), *named])
     for package in ("torchvision", "scikit-learn", "scipy"):
         with suppress(PackageNotFoundError):
             found[package] = version(package)

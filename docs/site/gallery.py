@@ -6,8 +6,6 @@ earlier code made, the page and the report say so. Any other paper is trained un
 profile, for seconds, and the page says so beside it.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@ MkDocs calls `on_files` and `on_page_markdown`. What is made lies in `MADE`: the
 outputs, the gallery's page and its reports (`docs/site/gallery.py`).
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@
 them, prints what is wrong and ends with exit code 1 then.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -1,14 +1,14 @@
 """Every cell as one line of CSV, for spreadsheets and data frames."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from ...benchmark.printable import printable
-from ...benchmark.results import CellResult, Report, TableResult
+from ...benchmark.results import Report
+from .. import rows
 
 FILE = "report.csv"
 COLUMNS = (
@@ -25,33 +25,34 @@ def render(reports: Sequence[Report]) -> str:
 
     edited_files: how many files were edited since the trials were made; 0 for today's code.
     """
-    text = io.StringIO()
-    lines = csv.writer(text, lineterminator="\n")
-    lines.writerow(COLUMNS)
+    lines = []
     for report in reports:
-        for table in report.tables:
-            lines.writerows(_line(report, table, cell) for cell in table.cells)
+        cells = (cell for table in report.tables for cell in table.cells)
+        for row, cell in zip(rows.cells(report), cells, strict=True):
+            trials = " ".join("" if value is None else f"{value:.6g}" for value in cell.trials)
+            printed = {"published": cell.published, "published_sd": cell.published_sd}
+            lines.append(row | printed | {"trials": trials, "edited_files": len(report.edited)})
+    return table(COLUMNS, lines)
+
+
+def table(columns: Sequence[str], lines: Iterable[rows.Row]) -> str:
+    """A header and lines, of which these columns are written; `trials` are numbers of our own."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(
+        [line[name] if name == "trials" else escape(line[name]) for name in columns]
+        for line in lines
+    )
     return text.getvalue()
 
 
-def escape(text: str | None) -> str | None:
+def escape(value: Any) -> Any:
     """Text that a spreadsheet shows and never computes; a number stays one.
 
     An apostrophe stands before what would be a formula.
     """
-    if text is None:
-        return None
-    text = printable(text)
+    if not isinstance(value, str):
+        return value
+    text = printable(value)
     return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
-
-
-def _line(report: Report, table: TableResult, cell: CellResult) -> tuple[object, ...]:
-    low, high = cell.interval or (None, None)
-    trials = " ".join("" if value is None else f"{value:.6g}" for value in cell.trials)
-    names = (report.paper, report.profile, table.id, "|".join(cell.row), "|".join(cell.column))
-    printed = (cell.metric, cell.unit, cell.published, cell.published_sd)
-    return (
-        *map(escape, (*names, *printed)),
-        cell.mean, cell.sd, low, high, trials, cell.verdict.difference, cell.margin,
-        escape(cell.verdict.word), escape(cell.verdict.reason), len(report.edited),
-    )  # fmt: skip

@@ -1,7 +1,5 @@
 """The report as one self-contained HTML file: no font, no picture, no script from elsewhere."""
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Callable, Sequence
@@ -101,7 +99,6 @@ _FILTERS: dict[str, Callable[..., object]] = {
     "curve": specification_curve.draw,
     "evidence": evidence.line,
     "dots": strips.dots,
-    "forest": strips.forest,
     "legend": figures.legend,
     "picture": _picture,
     "plural": layout.plural,

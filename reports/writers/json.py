@@ -3,8 +3,6 @@
 `python -m fedrepro.reports.writers.json > docs/report.schema.json` renews the published schema.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any

@@ -4,8 +4,6 @@ Needs `booktabs` and, for check marks, `amssymb`; each table is a `table` of its
 ones can be copied out.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The report as Markdown that renders on a code host, with collapsible details."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal
 
@@ -14,29 +12,26 @@ from ..evidence import line
 FILE = "report.md"
 LIMIT = 1_000_000
 """Bytes that a job summary of a code host holds (1 MiB), with room to spare."""
-_DEPTHS = ("whole", "tables", "overview")
 
 
 def render(reports: Sequence[Report], limit: int = LIMIT) -> str:
     """The report as Markdown text, as much of it as `limit` bytes hold.
 
-    What is left out is said: first the trials of every cell, then everything but the overview.
+    Where that is too little, everything but the overview is left out, and that is said.
     """
-    for depth in _DEPTHS:
-        text = _document(reports, depth)
-        if len(text.encode("utf-8", "replace")) <= limit:
-            break
-    return text
+    text = _document(reports, whole=True)
+    fits = len(text.encode("utf-8", "replace")) <= limit
+    return text if fits else _document(reports, whole=False)
 
 
-def _document(reports: Sequence[Report], depth: str) -> str:
+def _document(reports: Sequence[Report], whole: bool) -> str:
     blocks = []
     if len(reports) > 1:
         blocks += _overview(list(map(scoreboard, reports)))
-    if depth != "whole":
-        blocks.append(f"*Shortened to the {depth} to fit; the HTML and JSON reports hold all.*")
+    if not whole:
+        blocks.append("*Shortened to the overview to fit; the HTML and JSON reports hold all.*")
     for report in reports:
-        blocks += filter(None, _paper(report, depth))
+        blocks += filter(None, _paper(report, whole))
     return "\n\n".join(blocks) + "\n"
 
 
@@ -65,7 +60,7 @@ def _counted(board: Scoreboard, what: Literal["verdicts", "claims", "tables", "f
     return ", ".join(f"{n} {word}" for word, n in overview.counts([board], what).items())
 
 
-def _paper(report: Report, depth: str) -> list[str]:
+def _paper(report: Report, whole: bool) -> list[str]:
     board = scoreboard(report)
     blocks = [
         f"# {md.escape(report.title)}",
@@ -73,14 +68,14 @@ def _paper(report: Report, depth: str) -> list[str]:
         + (f"{md.address(report.address)} · " if report.address else "")
         + f"{md.code(report.paper)} · profile {md.code(report.profile)}"
         + (f" on {md.code(report.on)}" if report.on else "")
-        + (f", series {report.series}" if report.series else ""),
+        + (f", series {report.series}" if report.series else "")
+        + (f" · readings: {', '.join(map(md.code, report.readings))}" if report.readings else ""),
         *_first(board),
     ]
-    if depth == "overview":
+    if not whole:
         return [*blocks, _scoreboard(board)]
     blocks += [_tables(report), _scoreboard(board)]
-    blocks += [_readings(report), _curves(report)]
-    blocks += [_section(table, depth == "whole") for table in report.tables]
+    blocks += [_curves(report), *map(_section, report.tables)]
     blocks += [
         _gathered("Departures", report, "departures"),
         _gathered("Unstated settings", report, "unstated"),
@@ -122,26 +117,6 @@ def _tables(report: Report) -> str:
     return "## Tables\n\n" + md.table(["table", "word", "differences / printed", "why"], rows)
 
 
-def _readings(report: Report) -> str:
-    """What the paper leaves open, with the readings that can be run instead."""
-    if not report.choices:
-        return ""
-    rows = []
-    for choice in report.choices:
-        other = any(one.is_taken for one in choice.alternatives)
-        where = "" if choice.table is None else f" (table {choice.table})"
-        named = "usual" if other else "taken"
-        rows.append([choice.setting + where, named, choice.taken, choice.why])
-        for one in choice.alternatives:
-            name = md.Written(f"{md.code(one.name)}{f' ({one.state})' if one.state else ''}")
-            why = f"{one.why.rstrip('.')}. Speaks for it: {one.speaks}"
-            rows.append(["", name, one.taken, why])
-    taken = ", ".join(map(md.code, report.readings)) or "as taken"
-    table = md.table(["open", "reading", "what it takes", "why"], rows)
-    every = md.details(f"{len(report.choices)} choices", table)
-    return f"## Readings: {taken}\n\n{every}"
-
-
 def _curves(report: Report) -> str:
     """The claims under each set of readings."""
     curves = specification_curve.curves(report)
@@ -156,7 +131,7 @@ def _curves(report: Report) -> str:
     return f"{heading}\n\n" + md.details("Every claim", md.table(["about", "claim", *names], rows))
 
 
-def _section(table: TableResult, with_trials: bool) -> str:
+def _section(table: TableResult) -> str:
     parts = [
         f"## {md.escape(layout.title(table))}: {md.escape(table.title)}",
         f"{md.escape(layout.section(table))}.",
@@ -168,8 +143,6 @@ def _section(table: TableResult, with_trials: bool) -> str:
     parts += [f"*{md.escape(note)}*" for note in table.notes]
     if table.cells:
         parts.append(_grid(table))
-        if with_trials:
-            parts.append(md.details("Every cell with its trials", _cells(table)))
     if table.findings:
         rows = [[f.status, f.statement, f.published, f.computed] for f in table.findings]
         header = ["status", "statement", "printed", "computed"]
@@ -203,26 +176,6 @@ def _short(cell: CellResult | None) -> str:
     mean = layout.number(cell.mean, layout.places(cell))
     shown = "" if word == "NOT COMPARED" else f" · {word}"
     return f"{layout.published(cell)} → {mean}{shown}"
-
-
-def _cells(table: TableResult) -> str:
-    rows = []
-    for cell in table.cells:
-        digits = layout.places(cell)
-        rows.append(
-            [
-                f"{' '.join(cell.row)} · {' '.join(cell.column)}",
-                layout.published(cell),
-                layout.number(cell.mean, digits),
-                layout.span(cell.interval, digits),
-                " ".join(layout.number(value, digits) for value in cell.trials) or "—",
-                layout.number(cell.verdict.difference, digits, sign=True),
-                cell.verdict.word,
-                "; ".join((cell.verdict.reason, *cell.verdict.working)),
-            ]
-        )
-    header = ["cell", "published", "mean", "95 % interval", "trials", "diff.", "verdict", "why"]
-    return md.table(header, rows)
 
 
 def _evidence(claims: tuple[ClaimResult, ...]) -> str:

@@ -1,18 +1,13 @@
 """Every trial of every cell as one line of CSV: the long file that data frames and plots want."""
 
-from __future__ import annotations
-
-import csv
-import io
 from collections.abc import Sequence
 
 from ...benchmark.results import Report
-from .csv import escape
+from .. import rows
+from .csv import table
 
 FILE = "report.trials.csv"
-COLUMNS = (
-    "paper", "profile", "table", "row", "column", "metric", "unit", "seed", "value", "edited_files",
-)  # fmt: skip
+COLUMNS = (*rows.OF_TRIALS, "edited_files")
 
 
 def render(reports: Sequence[Report]) -> str:
@@ -20,16 +15,11 @@ def render(reports: Sequence[Report]) -> str:
 
     edited_files: as in `fedrepro.reports.writers.csv`.
     """
-    text = io.StringIO()
-    lines = csv.writer(text, lineterminator="\n")
-    lines.writerow(COLUMNS)
-    for report in reports:
-        for table in report.tables:
-            for cell in table.cells:
-                labels = ("|".join(cell.row), "|".join(cell.column))
-                names = (report.paper, report.profile, table.id, *labels, cell.metric, cell.unit)
-                named = [escape(name) for name in names]
-                lines.writerows(
-                    (*named, seed, value, len(report.edited)) for seed, value in report.seeded(cell)
-                )
-    return text.getvalue()
+    return table(
+        COLUMNS,
+        (
+            {**row, "edited_files": len(report.edited)}
+            for report in reports
+            for row in rows.trials(report)
+        ),
+    )

@@ -24,26 +24,19 @@ __all__ = [
     "write_report",
 ]  # fmt: skip
 
-_HOMES = {
-    "FedreproError": "benchmark.errors",
-    "Paper": "benchmark.spec.model",
-    "Plan": "benchmark.planning.plan",
-    "Report": "benchmark.results",
-    "Results": "_results",
-    "Store": "benchmark.store.store",
-    "execute": "benchmark.execution.run",
-    "judge": "_calls",
-    "load_paper": "benchmark.spec.load",
-    "load_papers": "benchmark.spec.load",
-    "make_plan": "benchmark.planning.plan",
-    "papers": "_calls",
-    "plan": "_calls",
-    "report": "_calls",
-    "run": "_calls",
-    "stored": "_calls",
-    "write_report": "reports.publish",
+_DEFINED_IN = {
+    "_calls": ("judge", "papers", "plan", "report", "run", "stored"),
+    "_results": ("Results",),
+    "benchmark.errors": ("FedreproError",),
+    "benchmark.execution.run": ("execute",),
+    "benchmark.planning.plan": ("Plan", "make_plan"),
+    "benchmark.results": ("Report",),
+    "benchmark.spec.load": ("load_paper", "load_papers"),
+    "benchmark.spec.model": ("Paper",),
+    "benchmark.store.store": ("Store",),
+    "reports.publish": ("write_report",),
 }
-"""The module that defines each name."""
+_HOMES = {name: module for module, names in _DEFINED_IN.items() for name in names}
 
 if TYPE_CHECKING:
     from fedrepro._calls import judge, papers, plan, report, run, stored

@@ -1,8 +1,5 @@
 """What a notebook or a script asks for: papers, a plan, a run, a judgement, a report."""
 
-from __future__ import annotations
-
-import math
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -10,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.external.mapping import read_files
+from fedrepro.benchmark.external.exports import read_files
 from fedrepro.benchmark.external.rows import Row, from_records
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.results import ProtocolScale
@@ -28,7 +25,7 @@ if TYPE_CHECKING:
 STORE = Path("results/store")
 
 
-def papers() -> pd.DataFrame:
+def papers() -> "pd.DataFrame":
     """The papers that come with fedrepro: a row for each, with its size, indexed by its id.
 
     Raises `SpecError` for specs that are not well-formed.
@@ -73,7 +70,7 @@ def plan(
     """
     found = load_paper(paper) if isinstance(paper, str) else paper
     return make_plan(
-        under(found, readings) if readings else found,
+        under(found, readings),
         profile,
         tables=tables,
         rows=rows,
@@ -95,7 +92,7 @@ def run(
     download: bool = False,
     progress: bool = True,
     **selection: Any,
-) -> Results:
+) -> "Results":
     """Trains what the store lacks, and judges every cell; `fedrepro run` in Python.
 
     store: the folder of finished trials, which are not trained again. data_dir: of real data sets;
@@ -108,7 +105,7 @@ def run(
     """
     from rich.console import Console
 
-    from fedrepro.benchmark.execution.progress import Progress
+    from fedrepro.benchmark.execution.display import Display
     from fedrepro.benchmark.execution.run import execute
     from fedrepro.benchmark.judging.trials import load_trials
 
@@ -121,7 +118,7 @@ def run(
         device=device,
         jobs=jobs,
         download=download,
-        progress=Progress() if progress else Progress(Console(quiet=True)),
+        progress=Display() if progress else Display(Console(quiet=True)),
     )
     wall_s = time.perf_counter() - clock
     return _judged(chosen, load_trials(chosen, kept, done.not_run), "run", wall_s)
@@ -134,7 +131,7 @@ def stored(
     store: Path | str = STORE,
     stale: bool = False,
     **selection: Any,
-) -> Results:
+) -> "Results":
     """Judges what a store holds, and trains nothing; takes and raises otherwise what `run` does.
 
     stale: whether trials of earlier code are shown where there are none of the present one; the
@@ -148,13 +145,13 @@ def stored(
 
 def judge(
     paper: str | Paper,
-    results: pd.DataFrame | Path | str | Sequence[Path | str],
+    results: "pd.DataFrame | Path | str | Sequence[Path | str]",
     *,
     tables: Sequence[str] | None = None,
     protocol: ProtocolScale = "scaled",
     note: str = "",
     audit: bool = True,
-) -> Results:
+) -> "Results":
     """Judges results that were made elsewhere; `fedrepro judge` in Python.
 
     results: files (CSV, JSON lines, a TOML map of exports: docs/your-results.md), or a data frame
@@ -172,28 +169,23 @@ def judge(
     if protocol not in ("full", "scaled"):
         raise FedreproError(f"protocol must be 'full' or 'scaled', not {protocol!r}")
     found = load_paper(paper) if isinstance(paper, str) else paper
-    files: list[Path] = []
-    if isinstance(results, (str, Path)):
-        files = [Path(results)]
-    elif isinstance(results, Sequence):
-        files = [Path(one) for one in results]
-    rows = read_files(files, found) if files else _rows(results, found)
+    given = [results] if isinstance(results, (str, Path)) else results
+    files = [Path(one) for one in given] if isinstance(given, Sequence) else []
     names = [file.name for file in files]
-    return Results(
-        judge_external(
-            found,
-            rows,
-            command=f"fedrepro.judge({found.id!r}, {', '.join(names) or 'a data frame'})",
-            tables=tables,
-            protocol=protocol,
-            note=note,
-            files=names,
-            audit=audit,
-        )
+    report = judge_external(
+        found,
+        read_files(files, found) if files else _rows(results, found),
+        command=f"fedrepro.judge({found.id!r}, {', '.join(names) or 'a data frame'})",
+        tables=tables,
+        protocol=protocol,
+        note=note,
+        files=names,
+        audit=audit,
     )
+    return Results(report)
 
 
-def report(what: Results | str | Sequence[Results], out: Path | str) -> Path:
+def report(what: "Results | str | Sequence[Results]", out: Path | str) -> Path:
     """Writes a report in every format to the folder `out`, and gives the path of its HTML.
 
     what: judged results, one or several, or the id of a paper, of which the store's results under
@@ -202,16 +194,15 @@ def report(what: Results | str | Sequence[Results], out: Path | str) -> Path:
     Raises `FedreproError` if the folder cannot be written.
     """
     from fedrepro._results import Results
+    from fedrepro.reports.publish import write_report
 
     one = stored(what) if isinstance(what, str) else what
     several = [one] if isinstance(one, Results) else one
-    from fedrepro.reports.publish import write_report
-
     write_report([each.report for each in several], out)
     return Path(out) / "report.html"
 
 
-def _judged(chosen: Plan, trials: Trials, call: str, wall_s: float = 0.0) -> Results:
+def _judged(chosen: Plan, trials: "Trials", call: str, wall_s: float = 0.0) -> "Results":
     from fedrepro._results import Results
     from fedrepro.benchmark.judging.judge import judge
 
@@ -225,15 +216,6 @@ def _rows(results: Any, paper: Paper) -> list[Row]:
 
     if not isinstance(results, pd.DataFrame):
         raise FedreproError(f"results must be files or a data frame, not {type(results).__name__}")
-    records = (
-        (
-            f"row {i}",
-            {str(name): None if _is_missing(value) else value for name, value in one.items()},
-        )
-        for i, one in enumerate(results.to_dict("records"))
-    )
-    return from_records(records, paper.id)
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and math.isnan(value))
+    known = results.astype(object).where(results.notna(), None).to_dict("records")
+    named = ({str(name): value for name, value in one.items()} for one in known)
+    return from_records(((f"row {i}", one) for i, one in enumerate(named)), paper.id)

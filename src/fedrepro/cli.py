@@ -5,8 +5,6 @@ Exit codes: 0 nothing discrepant or regressed, 1 something is or a trial failed,
 act on is one line, never a traceback.
 """
 
-from __future__ import annotations
-
 import argparse
 import gc
 import importlib
@@ -17,7 +15,7 @@ from contextlib import redirect_stdout
 
 from fedrepro import __version__, commands
 from fedrepro.benchmark.errors import FedreproError
-from fedrepro.commands._options import check_execution
+from fedrepro.commands import _options
 from fedrepro.commands._terminal import Output, complain, discard_output, open_standard_streams
 
 _NEW_OBJECTS = 50_000
@@ -50,7 +48,8 @@ def build_parser(first: str = "") -> argparse.ArgumentParser:
             description=module.HELP,
             epilog=f"Example: {module.EXAMPLE}",
         )
-        module.add_arguments(verb)
+        for add in module.ARGUMENTS:
+            add(verb)
         verb.set_defaults(execute=module.execute, whole_parser=build_parser)
     return parser
 
@@ -71,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             words = sys.argv[1:] if arguments is None else arguments
             given = build_parser("".join(words[:1])).parse_args(words)
-            check_execution(given)
+            _options.complete(given)
             code = int(given.execute(given))
             # What waits in the buffer may still be refused; at exit nobody could say so.
             sys.stdout.flush()

@@ -92,7 +92,7 @@ def contents_of() -> Callable[[Path], dict[str, Any]]:
 
     def contents(root: Path) -> dict[str, Any]:
         found: dict[str, Any] = {}
-        for folder in ("trials", "errors", "quarantine", "unfinished"):
+        for folder in ("trials", "errors", "unfinished"):
             for file in sorted((root / folder).rglob("*")):
                 if file.is_file():
                     found[str(file.relative_to(root))] = file.read_bytes()

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from torch import nn
 
 from fedrepro.benchmark.analytic import judge_analytic, recompute
-from fedrepro.benchmark.analytic._network import first_layers, measure, measure_layers
 from fedrepro.benchmark.analytic.base import Candidate, _judge_number, from_candidates
+from fedrepro.benchmark.analytic.networks import first_layers, measure, measure_layers
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.model import Cell
 from fedrepro.benchmark.spec.printed import Printed

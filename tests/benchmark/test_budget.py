@@ -65,8 +65,7 @@ def test_trials_save_themselves_ten_times_in_a_budget(
     plan, every = make_plan(tiny_paper({"a": {}}), "smoke"), list[float]()
 
     def noting(self: LocalExecutor, dispatch: Any) -> None:
-        assert self.options.saving is not None
-        every.append(self.options.saving.every_s)
+        every.append(self.options.save_every_s)
 
     monkeypatch.setattr(LocalExecutor, "train", noting)
     for budget in (100.0, 1e6, None):

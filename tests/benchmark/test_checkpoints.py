@@ -10,15 +10,13 @@ import torch
 
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.execution.executors._work import OverdueError, _interruptible
-from fedrepro.benchmark.execution.executors.base import Saving
 from fedrepro.benchmark.execution.jobs import Job
 from fedrepro.benchmark.store.checkpoints import TrialFile
-from fedrepro.benchmark.store.folder import trial_name
 from fedrepro.benchmark.training.stages.trial import StaleStateError
 from fedrepro.methods.outcome import DivergedError
 
 IDENTITY = {"run": "0123456789abcdef", "seed": 3, "source": "abc", "versions": {"torch": "2"}}
-NAME = trial_name("0123456789abcdef", 3)
+NAME = "0123456789abcdef", 3
 STATE = {"round": 7, "weights": {"w": torch.arange(6.0).reshape(2, 3)}}
 
 
@@ -117,14 +115,13 @@ def test_a_checkpoint_goes_only_with_a_failure_that_would_come_again(
     file: TrialFile, error: Exception, stays: bool
 ) -> None:
     file.write({"at": "round 2"})
-    saving = Saving(file.root, 1.0)
 
     def train(**given: Any) -> Any:
         assert given["saved"] == {"at": "round 2"}
         raise error
 
     with pytest.raises(type(error)):
-        _interruptible(train, again(file), saving, lambda sentence: None)
+        _interruptible(train, again(file), 1.0, lambda sentence: None)
     assert file.path.exists() == stays
 
 
@@ -134,7 +131,7 @@ def test_a_failure_from_the_start_keeps_what_was_saved_since(file: TrialFile) ->
         raise EndedError
 
     with pytest.raises(EndedError):
-        _interruptible(train, file, Saving(file.root, 1.0), lambda sentence: None)
+        _interruptible(train, file, 1.0, lambda sentence: None)
     assert file.path.exists()
 
 
@@ -148,7 +145,7 @@ def test_data_that_have_changed_begin_a_trial_anew(file: TrialFile, said: list[s
             raise StaleStateError("digits/train")
         return "outcome", {}
 
-    found = _interruptible(train, again(file), Saving(file.root, 1.0), said.append)
+    found = _interruptible(train, again(file), 1.0, said.append)
     assert found == ("outcome", {})
     assert begun == [{"at": "round 2"}, None]
     assert said[0] == "goes on from round 2"

@@ -11,10 +11,15 @@ from hypothesis import strategies as st
 
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.execution.run import execute
-from fedrepro.benchmark.planning.estimate import TrialTimes, _scaled, images_of, kind_of, work_of
-from fedrepro.benchmark.planning.measuring import to_measure
+from fedrepro.benchmark.planning.estimate import (
+    TrialTimes,
+    _scaled,
+    elapsed,
+    images_of,
+    kind_of,
+    work_of,
+)
 from fedrepro.benchmark.planning.plan import make_plan
-from fedrepro.benchmark.planning.summary import TimeEstimator, elapsed
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.store.record import TrialRecord
 from fedrepro.benchmark.store.store import Store
@@ -38,7 +43,7 @@ def test_where_nothing_is_measured_no_time_is_said(tiny_config: Make) -> None:
     config, other = tiny_config(), tiny_config({"clients": {"image_size": 12}})
     for known in (TrialTimes("here"), TrialTimes("here", [record(config, 40.0, "elsewhere")])):
         assert known.as_plain(config) is known.longest(config) is None
-        left = TimeEstimator(known, "here", 2).of([(config, 0), (config, 1), (other, 0)])
+        left = known.of([(config, 0), (config, 1), (other, 0)])
         assert left is not None
         (line,) = left.lines()
         assert line.startswith("no time for 3 trials of 2 kinds")
@@ -52,7 +57,7 @@ def test_trials_of_a_kind_are_scaled_by_their_work(tiny_config: Make) -> None:
     rounds = config.options["rounds"]
     assert known.seconds(config) == pytest.approx(2.0 * rounds)
     assert known.longest(config) == pytest.approx(6.0 * max(1, rounds / 3))
-    left = TimeEstimator(known, "here", 1).of([(config, 0), (config, 1)])
+    left = known.of([(config, 0), (config, 1)])
     assert left is not None
     assert left.seconds == pytest.approx(4.0 * rounds)
     assert "0 by stored trials of the same run, 2 by those of their kind" in left.lines()[0]
@@ -124,7 +129,7 @@ def test_short_trials_are_measured_of_each_unknown_kind_after_their_starts(
     long = tiny_config({"training": {"rounds": 50}, "pretraining": {"method": "simclr"}})
     assert long.start is not None
     runs = [long, long.start, tiny_config({"training": {"rounds": 80}})]
-    trials = to_measure(runs, TrialTimes("here"))
+    trials = TrialTimes("here").to_measure(runs)
     assert {kind_of(run) for run, _ in trials} == {kind_of(run) for run in runs}
     assert {run.options["rounds"] for run, _ in trials if run.stage == "federated"} == {1, 3}
     begun = set[str]()
@@ -132,7 +137,7 @@ def test_short_trials_are_measured_of_each_unknown_kind_after_their_starts(
         assert run.start is None or run.start.key in begun
         begun.add(run.key)
     measured = TrialTimes("here", [record(run, 1.0) for run, _ in trials])
-    assert to_measure(runs, measured) == []
+    assert measured.to_measure(runs) == []
     assert all(measured.seconds(run) is not None for run in runs)
 
 
@@ -142,7 +147,7 @@ def test_short_trials_tell_the_time_of_the_smoke_profile_within_a_factor_of_thre
     paper: str, tmp_path: Path
 ) -> None:
     plan, store, here = make_plan(load_paper(paper), "smoke"), Store(tmp_path), device_name("cpu")
-    execute(plan, store, device="cpu", jobs=0, trials=to_measure(plan.runs, TrialTimes(here)))
+    execute(plan, store, device="cpu", jobs=0, trials=TrialTimes(here).to_measure(plan.runs))
     known = TrialTimes(here, list(store.records()))
     before = {(one.run, one.seed) for one in store.records()}
     execute(plan, store, device="cpu", jobs=0)

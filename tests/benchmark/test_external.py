@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 
 from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.external.binding import bind_rows, external_plan, why_not
+from fedrepro.benchmark.external.binding import bind_rows, external_plan, template, why_not
 from fedrepro.benchmark.external.rows import Row, from_records, read_rows
-from fedrepro.benchmark.external.template import template
 from fedrepro.benchmark.judging.external import judge_external
 from fedrepro.benchmark.judging.judge import judge
 from fedrepro.benchmark.judging.trials import load_trials

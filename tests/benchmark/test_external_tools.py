@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.external.mapping import read_files, read_map
+from fedrepro.benchmark.external.exports import read_files, read_map
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.model import Paper
 

@@ -127,7 +127,6 @@ def test_a_run_does_not_depend_on_what_judges_shows_or_belongs_to_others(
         "benchmark/results.py",
         "benchmark/planning/plan.py",
         "benchmark/planning/resolve.py",
-        "benchmark/planning/configs.py",
         "benchmark/spec/layers.py",
         "benchmark/store/store.py",
         "benchmark/execution/executors/local.py",

@@ -38,8 +38,7 @@ from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.store.checkpoints import TrialFile
-from fedrepro.benchmark.store.folder import trial_name
-from fedrepro.benchmark.store.store import Store, read_encoder
+from fedrepro.benchmark.store.store import Store, weights_from
 from fedrepro.methods.outcome import Curve, Outcome
 from fedrepro.reports import publish
 from tests.hostile import HOSTILE, unseen
@@ -196,7 +195,7 @@ def stores(inside: Path, tiny_config: Callable[..., RunConfig], outcome: Outcome
             store.load_arrays(record)
             encoder = store.encoder_path(record)
             assert encoder is not None
-            read_encoder(encoder)
+            weights_from(encoder.read_bytes())
         assert len(sound) + len(said) == 2
         with store.writing():
             gone = [store.find(config, seed) is None for seed in range(2)]
@@ -208,7 +207,7 @@ def stores(inside: Path, tiny_config: Callable[..., RunConfig], outcome: Outcome
 
 
 def checkpoints(inside: Path) -> Reader:
-    name, cpu = trial_name("0123456789abcdef", 3), torch.device("cpu")
+    name, cpu = ("0123456789abcdef", 3), torch.device("cpu")
     state = {
         "at": "round 2", "weights": {"w": torch.arange(6.0).reshape(2, 3).t()}, "seen": (1, None),
         "chosen": np.arange(4), "curve": Curve((1, 2), (0.25, 0.5)), "by": {0: [True], 1: [0.5]},

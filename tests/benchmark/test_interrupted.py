@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import multiprocessing
+import pickle
 import random
 from collections.abc import Iterator
 from contextlib import suppress
@@ -18,13 +19,14 @@ import pytest
 import torch
 
 from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.execution.executors._work import as_numpy, as_torch, perform, trial_file
-from fedrepro.benchmark.execution.executors.base import Saving
+from fedrepro.benchmark.execution.executors._work import perform, trial_file
+from fedrepro.benchmark.execution.executors.base import ExecutorOptions
 from fedrepro.benchmark.execution.jobs import Done, Job
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.load import load_paper, paper_ids
 from fedrepro.benchmark.store import fingerprint
 from fedrepro.benchmark.store.checkpoints import TrialFile
+from fedrepro.benchmark.store.store import Store
 from fedrepro.benchmark.training.training import train_trial
 from fedrepro.methods import checkpoint, registry
 from fedrepro.methods.outcome import Outcome
@@ -78,8 +80,7 @@ def disturbed(config: RunConfig, seed: int, store: Path) -> tuple[Outcome, dict[
     while True:
         _forget_everything(stops)
         said: list[str] = []
-        job, saving = Job(config, seed), Saving(store, ALWAYS_S)
-        file = trial_file(saving, job, source, "cpu", weights, said.append)
+        file = trial_file(store, Job(config, seed), source, "cpu", weights, said.append)
         saved = file.read()
         assert (saved is not None) == (stops > 0), said
         # What a part begins with was saved by the one before.
@@ -192,28 +193,28 @@ def test_nothing_that_is_registered_is_left_out() -> None:
     assert {m for s, m in RUNS if s == "measurement"} >= set(registry.names("protocol"))
 
 
-def _goes_on(pipe: Connection, config: dict[str, Any], store: Path) -> None:
-    said: list[str] = []
-    job = Job(RunConfig.from_dict(config), 0)
-    result = perform(job, None, None, "cpu", saving=Saving(store, 1e9), say=said.append)
-    pipe.send((said, as_numpy(result)))
+def _goes_on(pipe: Connection, configs: list[RunConfig], store: Path) -> None:
+    options = ExecutorOptions(None, store=store, save_every_s=1e9)
+    for config in configs:
+        said: list[str] = []
+        result = perform(Job(config, 0), None, options, "cpu", say=said.append)
+        pipe.send_bytes(pickle.dumps((said, result)))
 
 
-@pytest.mark.parametrize(
-    "name", [("federated", "ditto"), ("federated", "mfcl"), ("pretraining", "byol")], ids="-".join
-)
-def test_a_fresh_process_goes_on(name: tuple[str, str], tmp_path: Path) -> None:
-    config = RUNS[name]
-    disturbed(config, 0, tmp_path)  # its last checkpoint stays: nobody has written a record
+def test_a_fresh_process_goes_on(tmp_path: Path) -> None:
+    names = [("federated", "ditto"), ("federated", "mfcl"), ("pretraining", "byol")]
+    configs = [RUNS[name] for name in names]
+    with Store(tmp_path).writing():
+        for config in configs:  # the last checkpoints stay: nobody writes a record
+            disturbed(config, 0, tmp_path)
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=_goes_on, args=(theirs, config.as_dict(), tmp_path))
+    process = context.Process(target=_goes_on, args=(theirs, configs, tmp_path))
     process.start()
     theirs.close()
-    said, result = ours.recv()
+    for config in configs:
+        said, result = ours.recv()
+        assert [one.partition(" from ")[0] for one in said] == ["goes on"]
+        assert isinstance(result, Done)
+        assert_same(result.outcome, undisturbed(config, 0)[0])
     process.join()
-    assert len(said) == 1
-    assert said[0].startswith("goes on from")
-    found = as_torch(result)
-    assert isinstance(found, Done)
-    assert_same(found.outcome, undisturbed(config, 0)[0])

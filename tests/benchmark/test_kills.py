@@ -24,7 +24,7 @@ import torch
 from rich.console import Console
 
 from fedrepro.benchmark.errors import StoreError
-from fedrepro.benchmark.execution.progress import Progress
+from fedrepro.benchmark.execution.display import Display
 from fedrepro.benchmark.execution.run import execute
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.spec.load import load_paper
@@ -52,7 +52,7 @@ def _drive(plan: Plan, root: Path, prepare: Callable[[], None]) -> None:
     torch.set_num_threads(1)
     with said(root).open("a", buffering=1) as file:
         prepare()
-        progress = Progress(Console(file=file, width=300))
+        progress = Display(Console(file=file, width=300))
         options: dict[str, Any] = {"device": "cpu", "jobs": 2, "checkpoint_every": 0.001}
         try:
             execute(plan, Store(root, warn=progress.say), progress=progress, **options)

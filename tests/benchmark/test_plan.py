@@ -9,7 +9,7 @@ import pytest
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.planning.estimate import TrialTimes
 from fedrepro.benchmark.planning.plan import make_plan
-from fedrepro.benchmark.planning.summary import TimeEstimator, summarize
+from fedrepro.benchmark.planning.summary import Summary
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.model import Claim, Omission, Paper, TableProfile
 from fedrepro.benchmark.spec.printed import Printed
@@ -157,8 +157,7 @@ def test_a_claim_without_a_cell_is_found_before_anything_is_trained(tiny_paper: 
 
 def test_description_counts_runs_sharing_and_time(tiny_paper: MakePaper, tmp_path: Path) -> None:
     plan = make_plan(tiny_paper({"a": {}, "b": SHARED}, at=(1, 2), trials=2), "smoke")
-    estimator = TimeEstimator(TrialTimes("cpu"), "cpu", workers=2)
-    lines = summarize(plan, Store(tmp_path), lambda: estimator).lines()
+    lines = Summary(plan, Store(tmp_path), lambda: TrialTimes("cpu", workers=2)).lines()
     text = "\n".join(lines)
     assert "4 cells, 4 of them measured" in text
     assert "3 unique runs (2 federated, 1 pretraining); 4 cells share 2 of them" in text

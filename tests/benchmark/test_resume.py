@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from fedrepro.benchmark.execution.progress import Progress
+from fedrepro.benchmark.execution.display import Display
 from fedrepro.benchmark.execution.run import Execution, execute
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.spec.model import Paper
@@ -36,7 +36,7 @@ ROOT = Path(__file__).parents[2]
 DRIVER = """
 import io, pickle, sys
 from rich.console import Console
-from fedrepro.benchmark.execution.progress import Progress
+from fedrepro.benchmark.execution.display import Display
 from fedrepro.benchmark.execution.run import execute
 from fedrepro.benchmark.store.store import Store
 
@@ -44,7 +44,7 @@ if __name__ == "__main__":
     plan = pickle.load(sys.stdin.buffer)
     store, jobs = Store(sys.argv[1]), int(sys.argv[2])
     print("ready", flush=True)
-    done = execute(plan, store, device="cpu", jobs=jobs, progress=Progress(Console(stderr=True)))
+    done = execute(plan, store, device="cpu", jobs=jobs, progress=Display(Console(stderr=True)))
     print(done.trained, done.reused, flush=True)
 """
 
@@ -55,7 +55,7 @@ def plan(tiny_paper: MakePaper) -> Plan:
 
 
 def carry_out(plan: Plan, store: Store) -> Execution:
-    progress = Progress(Console(file=io.StringIO()))
+    progress = Display(Console(file=io.StringIO()))
     return execute(plan, store, device="cpu", jobs=0, progress=progress)
 
 
@@ -158,7 +158,7 @@ def test_an_edit_makes_results_stale_and_says_which_file(plan: Plan, tmp_path: P
         trials = carry_out(plan, Store(tmp_path, lambda config: old)).trained
         patch.setattr("fedrepro.benchmark.store.fingerprint.source_of", lambda config: new)
         out = io.StringIO()
-        progress = Progress(Console(file=out, width=200))
+        progress = Display(Console(file=out, width=200))
         store = Store(tmp_path, lambda config: new)
         done = execute(plan, store, device="cpu", jobs=0, progress=progress)
     assert (done.reused, done.trained) == (0, trials)
@@ -182,7 +182,7 @@ def test_other_data_under_the_same_name_make_results_stale(
     plain["provenance"]["data"]["digits/unlabeled"]["checksum"] = "0" * 64
     file.write_bytes(sealed(plain))
     out = io.StringIO()
-    progress = Progress(Console(file=out, width=200))
+    progress = Display(Console(file=out, width=200))
     done = execute(plan, Store(tmp_path), device="cpu", jobs=0, progress=progress)
     # The pre-training and the run that starts from it; the other run read other images.
     assert (done.trained, done.reused) == (2, 1)

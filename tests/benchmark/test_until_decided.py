@@ -13,14 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedrepro.benchmark.claims.answer import ClaimAnswer
-from fedrepro.benchmark.config import RunConfig
+from fedrepro.benchmark.config import RunConfig, Trial
 from fedrepro.benchmark.execution.run import Execution
 from fedrepro.benchmark.execution.until_decided import steps, train_until_decided
 from fedrepro.benchmark.judging.judge import judge
 from fedrepro.benchmark.judging.trials import load_trials
-from fedrepro.benchmark.planning.looks_reached import reached
-from fedrepro.benchmark.planning.plan import Plan, make_plan
-from fedrepro.benchmark.planning.summary import Trial
+from fedrepro.benchmark.planning.plan import Plan, make_plan, reached
 from fedrepro.benchmark.results import Report
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.model import Claim, Margin, Override, Paper

@@ -13,15 +13,14 @@ import pytest
 from rich.console import Console
 
 from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.execution.jobs import Job, Queue
-from fedrepro.benchmark.execution.progress import Progress
+from fedrepro.benchmark.execution.display import Display
 from fedrepro.benchmark.execution.run import Execution, execute
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.spec.model import Claim, Paper
 from fedrepro.benchmark.store.record import TrialRecord
 from fedrepro.benchmark.store.store import Store
 from fedrepro.cli import main
-from fedrepro.commands import _options, run
+from fedrepro.commands import _options
 
 MakePaper = Callable[..., Paper]
 ROWS = {
@@ -39,8 +38,7 @@ def paper(tiny_paper: MakePaper, monkeypatch: pytest.MonkeyPatch) -> Paper:
     table = replace(made.tables[0], claims=(claim,))
     profile = replace(made.profiles["smoke"], looks=(2, 4))
     made = replace(made, tables=(table,), profiles={"smoke": profile})
-    for module in (run, _options):
-        monkeypatch.setattr(module, "load_paper", lambda id, root=None: made)
+    monkeypatch.setattr(_options, "load_paper", lambda id, root=None: made)
     return made
 
 
@@ -83,7 +81,7 @@ def test_a_budget_that_is_no_time_is_refused(
 
 
 def carry_out(plan: Plan, store: Store, **more: Any) -> Execution:
-    quiet = Progress(Console(file=io.StringIO()))
+    quiet = Display(Console(file=io.StringIO()))
     return execute(plan, store, device="cpu", jobs=0, progress=quiet, **more)
 
 
@@ -101,13 +99,6 @@ def test_trials_that_are_named_are_trained_alone_and_in_their_order(
     monkeypatch.setattr(Store, "save", noting)
     assert carry_out(plan, store, trials=named).trained == 2
     assert saved == named
-
-
-def test_a_queue_goes_by_rank_before_weight(paper: Paper) -> None:
-    run, *_ = make_plan(paper, "smoke").runs
-    jobs = [Job(run, 0, weight=9, rank=2), Job(run, 1, weight=1, rank=1), Job(run, 2, rank=1)]
-    queue = Queue(jobs)
-    assert [queue.next() for _ in range(4)] == [jobs[1], jobs[2], jobs[0], None]
 
 
 def test_the_plan_names_the_looks_and_trials_between_two_wait_for_the_next(

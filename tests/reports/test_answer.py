@@ -46,7 +46,7 @@ def test_a_tables_lines_have_retention_orderings_what_it_rests_on_and_the_lead(
         "differences 1.20 [0.90, 1.50] times the printed",
         "75% of 12 printed orderings alike",
         "relabelling p = 0.042",
-        "without row FedAvg: 0.60",
+        "without row FedAvg: 0.60 [0.40, 0.80]",
         "a perfect repetition would have 0.80",
         "CP-CFL against the best baseline: −0.90 [−9.00, +7.20], 1 of 2 trials, printed +4.60",
         "ahead of it here: IFCA",
@@ -59,7 +59,7 @@ def test_other_metrics_of_a_table_are_shown_and_do_not_decide(report: Report) ->
     (first,) = report.tables[0].answers
     second = replace(first, metric="loss", word="FAIL", retention=Interval(0.1, 0.0, 0.2))
     shown = replace(report.tables[0], answers=(first, second), leads=())
-    assert evidence.of_table(shown)[-1] == "loss: FAIL, 0.10 times"
+    assert evidence.of_table(shown)[-1] == "loss: FAIL, 0.10 [0.00, 0.20] times"
 
 
 def test_the_picture_of_a_table_shows_the_metric_that_decides(report: Report) -> None:

@@ -11,7 +11,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from fedrepro.benchmark.judging.comparison import BaselineCheck, Movement, Recorded
+from fedrepro.benchmark.judging.baseline import Recorded
+from fedrepro.benchmark.judging.comparison import BaselineCheck, Movement
 from fedrepro.cli import main
 from fedrepro.reports import regressions
 

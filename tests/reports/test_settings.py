@@ -109,16 +109,16 @@ def unit(found: list[Unit], name: str) -> Unit:
 
 def test_every_value_says_whose_it_is() -> None:
     fedema = unit(units(plan_of("mfcl")), "fedema").main
-    assert fedema["training.participation"] == ("1.0", Origin("paper"))
-    assert fedema["training.sgd_momentum"][1].layer == "authors"
-    assert "EasyFL" in fedema["training.sgd_momentum"][1].text
+    assert fedema["training.participation"][1:] == ("1.0", Origin("paper"))
+    assert fedema["training.sgd_momentum"].origin.layer == "authors"
+    assert "EasyFL" in fedema["training.sgd_momentum"].origin.text
     mfcl = unit(units(plan_of("mfcl")), "mfcl")
-    assert mfcl.main["training.server_epochs"][1].layer == "authors"
-    assert mfcl.main["encoder.modular"] == ("true", Origin("method"))
-    assert mfcl.main["encoder.norm_momentum"][1] == Origin(
+    assert mfcl.main["training.server_epochs"].origin.layer == "authors"
+    assert mfcl.main["encoder.modular"][1:] == ("true", Origin("method"))
+    assert mfcl.main["encoder.norm_momentum"].origin == Origin(
         "default", "methods.encoders._client_layers"
     )
-    elsewhere = {(one.path, one.value): whose for one, whose in mfcl.elsewhere}
+    elsewhere = {(one.path, one.value): one.origin for one in mfcl.elsewhere}
     assert "column of Tiny-ImageNet" in elsewhere["training.server_epochs", "200"].text
 
 
@@ -131,9 +131,9 @@ def test_a_setting_that_an_entry_of_unstated_names_is_open() -> None:
     entry = Decides("batch", "128", "usual", "size-of-batches", ("training.batch_size", "head"))
     opened = dataclasses.replace(paper("fcl"), unstated=(entry,))
     found = unit(units(make_plan(opened, "paper", tables=["1"])), "fedavg").main
-    assert found["training.batch_size"][1] == Origin("unstated", "size-of-batches")
-    assert found["head.widths"][1] == Origin("unstated", "size-of-batches")
-    assert found["training.rounds"][1] == Origin("paper")
+    assert found["training.batch_size"].origin == Origin("unstated", "size-of-batches")
+    assert found["head.widths"].origin == Origin("unstated", "size-of-batches")
+    assert found["training.rounds"].origin == Origin("paper")
 
 
 def test_an_encoder_pretrained_in_federation_has_the_settings_of_that_run() -> None:

@@ -57,7 +57,6 @@ def test_pages_tell_choices_and_what_hangs_on_them(report: Report) -> None:
     assert "1 of 1 claims that were judged change their word" in page
     text = markdown.render([report])
     assert "## Claims by reading: 1 of 1 claims that were judged change their word" in text
-    assert "`fresh` (taken)" in text
 
 
 def test_pages_of_a_report_without_choices_have_no_such_part(report: Report) -> None:

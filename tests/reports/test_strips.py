@@ -56,26 +56,6 @@ def test_a_cell_without_trials_draws_nothing(table: TableResult) -> None:
     assert strips.dots(table.cells[1], strips.scales(table)) == ""
 
 
-def test_differences_are_counted_in_margins(table: TableResult, cell: CellResult) -> None:
-    # Of more trials than were declared the first count: the verdict's difference goes before ours.
-    first = replace(cell.verdict, difference=5.0, interval=(3.0, 7.0))
-    judged = replace(cell, margin=2.0, verdict=first)
-    scaled = replace(cell, margin=2.0, verdict=replace(cell.verdict, difference=None))
-    without = replace(cell, margin=None)
-    effects = strips.effects(replace(table, cells=(judged, scaled, without)))
-    assert [one.middle for one in effects] == [2.5, pytest.approx((81 - 76.8) / 2)]
-    assert (effects[0].low, effects[0].high) == (1.5, 3.5)
-    assert effects[1].low == pytest.approx((79 - 76.8) / 2)
-
-
-def test_what_lies_beyond_the_axis_is_an_arrow_on_its_side(cell: CellResult) -> None:
-    limit = 2.0
-    left, right = (strips.forest(strips.Effect(cell, x - 1, x, x + 1), limit) for x in (-9.0, 9.0))
-    inside = strips.forest(strips.Effect(cell, 0.0, 1.0, 2.0), limit)
-    assert "beyond" not in inside
-    assert places(left, "beyond")[0] < 10 < places(right, "beyond")[0]
-
-
 def test_an_approximate_print_is_a_number_and_a_dash_is_none(cell: CellResult) -> None:
     printed = [
         strips.printed_value(replace(cell, published=text)) for text in ("≈ 23", "1,024", "—")

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from ...spec.model import Paper
 from ..findings import Finding, finding
-from ..identity import ComparableValue, numbers
+from ..identity import ComparableValue, Pair, grouped, numbers, tables_of
 
 KIND = "best-round"
-Pair = tuple[ComparableValue, ComparableValue]
 
 
 def check(paper: Paper) -> Iterator[Finding]:
     """One finding for every best value that is too low, and one for each pair of tables."""
-    runs: dict[tuple[object, ...], list[ComparableValue]] = defaultdict(list)
-    for one in numbers(paper):
-        runs[one.experiment, one.measure, one.cell.trial, one.has_spread].append(one)
-    compared: dict[tuple[str, str], list[Pair]] = defaultdict(list)
-    for shown in runs.values():
-        for best in (one for one in shown if one.round == "best"):
-            for other in (one for one in shown if one.round != "best"):
-                compared[best.cell.table, other.cell.table].append((best, other))
-    for pairs in compared.values():
-        low = [pair for pair in pairs if not can_be_best(*pair)]
-        yield from (_too_low(paper, *pair) for pair in low)
-        yield _tables(paper, [pair for pair in pairs if pair not in low], pairs)
+    runs = grouped(
+        numbers(paper), lambda one: (one.experiment, one.measure, one.cell.trial, one.has_spread)
+    )
+    found = [
+        (best, other)
+        for shown in runs.values()
+        for best in shown
+        for other in shown
+        if best.round == "best" != other.round
+    ]
+    for tables, pairs in grouped(found, tables_of).items():
+        sound = [pair for pair in pairs if can_be_best(*pair)]
+        yield from (_too_low(*pair) for pair in pairs if pair not in sound)
+        yield _tables(tables, sound, len(pairs))
 
 
 def can_be_best(best: ComparableValue, other: ComparableValue) -> bool:
@@ -38,12 +38,10 @@ def can_be_best(best: ComparableValue, other: ComparableValue) -> bool:
     return high > low or best.cell.printed.value == other.cell.printed.value
 
 
-def _too_low(paper: Paper, upper: ComparableValue, lower: ComparableValue) -> Finding:
+def _too_low(upper: ComparableValue, lower: ComparableValue) -> Finding:
     best, other = upper.cell, lower.cell
     return finding(
-        paper,
-        KIND,
-        (best.table, *best.row, *best.column, other.table, *other.column),
+        (KIND, best.table, *best.row, *best.column, other.table, *other.column),
         (best, other),
         statement=f"The best round of {best.label} (table {best.table}) is at least as good as the "
         f"round that {other.label} (table {other.table}) shows of the same run.",
@@ -53,16 +51,14 @@ def _too_low(paper: Paper, upper: ComparableValue, lower: ComparableValue) -> Fi
     )
 
 
-def _tables(paper: Paper, sound: Sequence[Pair], pairs: Sequence[Pair]) -> Finding:
-    best, other = (one.cell.table for one in pairs[0])
+def _tables(tables: tuple[str, str], sound: Sequence[Pair], of: int) -> Finding:
+    best, other = tables
     place = f"table {best}" if best == other else f"tables {best} and {other}"
     return finding(
-        paper,
-        KIND,
-        ("tables", best, other),
+        (KIND, "tables", best, other),
         (one.cell for pair in sound for one in pair),
         statement=f"In {place}, best rounds are at least as good as other rounds of their runs.",
-        published=f"{len(pairs)} pairs of a best and another round",
-        computed=f"{len(sound)} of {len(pairs)} are in order",
+        published=f"{of} pairs of a best and another round",
+        computed=f"{len(sound)} of {of} are in order",
         status="consistent",
     )

@@ -8,63 +8,47 @@ say which, the finding is `undecidable`. Methods are taken as independent for th
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import comb
 
 from ...spec.model import Cell, Paper
 from ..findings import Finding, finding
-from ..identity import numbers
+from ..identity import grouped, numbers
 
 KIND = "beyond-trials"
 FEWEST = 3
 """Fewer trials than this are exceeded too easily."""
 LIKELY = 0.05
-
-
-@dataclass(frozen=True)
-class Beyond:
-    """A single number beside the trials of its experiment."""
-
-    single: Cell
-    trials: tuple[Cell, ...]
-
-    @property
-    def side(self) -> int:
-        """1 above all, -1 below all, else 0; sure of all values that print so."""
-        low, high = self.single.bounds
-        if all(low > trial.bounds[1] for trial in self.trials):
-            return 1
-        return -1 if all(high < trial.bounds[0] for trial in self.trials) else 0
+Beside = tuple[Cell, Sequence[Cell]]
+"""A single number, and the trials of its experiment."""
 
 
 def check(paper: Paper) -> Iterator[Finding]:
     """One finding for each table of trials and metric."""
-    for (_, metric), found in compared(paper).items():
-        yield _table(paper, found, metric)
+    beside = grouped(_beside(paper), lambda one: (one[1][0].table, one[0].metric or ""))
+    for (table, metric), found in beside.items():
+        yield _table(found, table, metric)
 
 
-def compared(paper: Paper) -> dict[tuple[str, str], list[Beyond]]:
-    """By table of trials and metric: each experiment that other tables print with one number.
+def _beside(paper: Paper) -> Iterator[Beside]:
+    """Each experiment whose trials one table prints, and another one number.
 
     Its first print stands for all that other tables repeat.
     """
-    groups: dict[tuple[object, ...], list[Cell]] = defaultdict(list)
-    for one in numbers(paper):
-        groups[one.experiment, one.measure, one.round].append(one.cell)
-    found: dict[tuple[str, str], list[Beyond]] = defaultdict(list)
-    for alike in groups.values():
-        by_table: dict[str, list[Cell]] = defaultdict(list)
-        for cell in (cell for cell in alike if cell.trial is not None):
-            by_table[cell.table].append(cell)
-        lone = [cell for cell in alike if cell.trial is None and cell.printed.sd is None]
-        for table, trials in by_table.items():
-            singles = [cell for cell in lone if cell.table != table]
-            if singles and len(trials) >= FEWEST:
-                key = table, singles[0].metric or ""
-                found[key].append(Beyond(singles[0], tuple(trials)))
-    return found
+    for alike in grouped(numbers(paper), lambda one: one.quantity).values():
+        cells = [one.cell for one in alike]
+        lone = [cell for cell in cells if cell.trial is None and cell.printed.sd is None]
+        trials = grouped((c for c in cells if c.trial is not None), lambda cell: cell.table)
+        for table, some in trials.items():
+            single = next((cell for cell in lone if cell.table != table), None)
+            if single is not None and len(some) >= FEWEST:
+                yield single, some
+
+
+def _side(one: Beside) -> int:
+    """1 above all, -1 below all, else 0; sure of all values that print so."""
+    (low, high), others = one[0].bounds, [trial.bounds for trial in one[1]]
+    return all(low > other for _, other in others) - all(high < other for other, _ in others)
 
 
 def chance(hits: int, of: int, trials: int) -> float:
@@ -73,21 +57,17 @@ def chance(hits: int, of: int, trials: int) -> float:
     return sum(comb(of, k) * p**k * (1 - p) ** (of - k) for k in range(hits, of + 1))
 
 
-def _table(paper: Paper, found: Sequence[Beyond], metric: str) -> Finding:
-    above = [one for one in found if one.side > 0]
-    below = [one for one in found if one.side < 0]
+def _table(found: Sequence[Beside], trials: str, metric: str) -> Finding:
+    above, below = ([one for one in found if _side(one) == side] for side in (1, -1))
     side, word = (above, "above") if len(above) >= len(below) else (below, "below")
-    fewest = min(len(one.trials) for one in found)
+    fewest = min(len(some) for _, some in found)
     # Both directions could have been found.
     likely = min(1.0, 2 * chance(len(side), len(found), fewest))
     odd = likely <= LIKELY
-    single, trials = found[0].single.table, found[0].trials[0].table
-    shown = side if odd else found
+    single, shown = found[0][0].table, side if odd else found
     return finding(
-        paper,
-        KIND,
-        (single, trials, metric),
-        (cell for one in shown for cell in (one.single, *one.trials)),
+        (KIND, single, trials, metric),
+        (cell for one, some in shown for cell in (one, *some)),
         statement=f"Table {single} prints single values of experiments whose trials table {trials} "
         f"prints ({metric.replace('_', ' ')}): one more run is as likely to be anywhere among them."
         + (" They may be other runs or another set-up; the paper does not say." if odd else ""),
@@ -99,7 +79,8 @@ def _table(paper: Paper, found: Sequence[Beyond], metric: str) -> Finding:
     )
 
 
-def _pair(one: Beyond) -> str:
-    values = sorted(cell.printed.value or 0 for cell in one.trials)
-    label = " · ".join(one.single.row)
-    return f"{label} {one.single.printed.text}, trials {values[0]} to {values[-1]}"
+def _pair(one: Beside) -> str:
+    single, trials = one
+    values = sorted(cell.printed.value or 0 for cell in trials)
+    label = " · ".join(single.row)
+    return f"{label} {single.printed.text}, trials {values[0]} to {values[-1]}"

@@ -8,21 +8,16 @@ contradicts the spec's bound, the finding is undecidable.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...claims.bind_cells import bind
 from ...claims.nodes import Elementary
-from ...claims.printed import support, support_one
-from ...results import SupportWord
+from ...claims.printed import SupportWord, support, support_one
 from ...spec.model import Claim, Paper, Table
-from ..expressions import (
-    approximate,
-    arithmetic_of,
-    cells_of,
-    published_of,
-)
+from ..expressions import approximate, arithmetic_of, cells_of, published_of
 from ..findings import Finding, Status, finding
+from ..identity import grouped
 
 
 @dataclass(frozen=True)
@@ -47,15 +42,13 @@ def check(paper: Paper) -> Iterator[Finding]:
     for table in paper.tables:
         for name, reads in readings(paper, table).items():
             if any(read.word != "not printed" for read in reads):
-                yield _sentence(paper, table, name, reads)
+                yield _sentence(table, name, reads)
 
 
-def readings(paper: Paper, table: Table) -> dict[str, list[Reading]]:
+def readings(paper: Paper, table: Table) -> Mapping[str, list[Reading]]:
     """By sentence about a table (the id of its first claim), all of its readings."""
-    found: dict[str, list[Reading]] = {}
-    for claim in table.claims:
-        found.setdefault(claim.reading_of or claim.id, []).append(_read(claim, table, paper))
-    return found
+    reads = (_read(claim, table, paper) for claim in table.claims)
+    return grouped(reads, lambda read: read.claim.reading_of or read.claim.id)
 
 
 def _read(claim: Claim, table: Table, paper: Paper) -> Reading:
@@ -65,13 +58,12 @@ def _read(claim: Claim, table: Table, paper: Paper) -> Reading:
     return Reading(claim, word, reason, decisive or comparisons, comparisons)
 
 
-def _sentence(paper: Paper, table: Table, name: str, reads: Sequence[Reading]) -> Finding:
+def _sentence(table: Table, name: str, reads: Sequence[Reading]) -> Finding:
     """The finding on all readings of one sentence; a supported reading speaks for it."""
     supported = [read for read in reads if read.word == "supported"]
     shown = supported or [read for read in reads if read.word != "not printed"]
-    contradicted = all(read.word == "contradicted" for read in reads)
     status: Status = "consistent" if supported else "undecidable"
-    if contradicted and all(read.is_sharp for read in reads):
+    if all(read.word == "contradicted" and read.is_sharp for read in reads):
         status = "inconsistent"
     statements = [_statement(read) for read in shown]
     if len(reads) > 1:
@@ -80,9 +72,7 @@ def _sentence(paper: Paper, table: Table, name: str, reads: Sequence[Reading]) -
         statements.append(text)
     stated = all(one.relation == "=" for read in reads for one in read.comparisons)
     return finding(
-        paper,
-        "stated-number" if stated else "claim",
-        (table.id, name),
+        ("stated-number" if stated else "claim", table.id, name),
         (cell for read in shown for cell in cells_of(read.decisive)),
         table=table.id,
         statement=" ".join(statements),
@@ -93,21 +83,16 @@ def _sentence(paper: Paper, table: Table, name: str, reads: Sequence[Reading]) -
 
 
 def _statement(read: Reading) -> str:
-    claim = read.claim
-    text = f"{claim.says.rstrip('.')}{_where(claim.where)}."
-    if claim.note is not None:
-        text += f" {claim.note.rstrip('.')}."
+    claim, where = read.claim, read.claim.where
+    text = claim.says.rstrip(".")
+    if where is not None:
+        plain = where[0].isdigit() or where.split("-")[0].strip("IVX") == ""
+        text += f" ({'Section ' if plain else ''}{where})"
+    text += "." if claim.note is None else f". {claim.note.rstrip('.')}."
     if read.word == "contradicted" and not read.is_sharp:
         words = f"'{claim.vague}'" if claim.vague else "the text"
         text += f" Contradicted as read in the spec; {words} gives no sharp bound."
     return text
-
-
-def _where(section: str | None) -> str:
-    if section is None:
-        return ""
-    plain = section[0].isdigit() or section.split("-")[0].strip("IVX") == ""
-    return f" ({'Section ' if plain else ''}{section})"
 
 
 def _computed(read: Reading) -> str:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
 from math import log10
 
 from ...analytic.base import Analytic, Reading, judge_analytic, recompute
@@ -23,27 +22,14 @@ from ...errors import FedreproError
 from ...spec.model import Cell, Paper
 from ..findings import Finding, finding
 
-KIND = "formula"
 _MOST_LINES = 5
 _CHANCE = 0.5
 """Where as many readings fit by chance on average, one that fits says nothing by itself."""
+Tried = Mapping[tuple[str | None, str], Mapping[str, bool]]
+"""By formula and reading, the quantities that it was tried on, and whether it fits them.
 
-
-@dataclass(frozen=True)
-class Tried:
-    """By formula and reading, the experiments that it was tried on, and those that it fits."""
-
-    on: Mapping[tuple[str, str], Set[str]]
-    fits: Mapping[tuple[str, str], Set[str]]
-
-    def throughout(self, formula: str, reading: Reading, by_chance: float) -> bool:
-        """Whether a reading fits most of what it was tried on.
-
-        by_chance: how many of the readings of the cell fit by chance, on average.
-        """
-        key = formula, reading.name
-        ahead = 2 * len(self.fits[key]) - len(self.on[key])
-        return ahead > 0 or (ahead == 0 and by_chance < _CHANCE)
+Cells that print one experiment's number again count once.
+"""
 
 
 def needed(paper: Paper, tables: Collection[str]) -> Set[str]:
@@ -67,7 +53,7 @@ def check(paper: Paper) -> Iterator[Finding]:
     found = {key_of(cell): _recomputed(cell) for cell in cells}
     tried = _tried(cells, found)
     for cell in cells:
-        verdict = judge_analytic(cell)
+        verdict, recomputed = judge_analytic(cell), found[key_of(cell)]
         if not verdict.working:  # nothing was recomputed
             continue
         # A summary stands for dozens of readings; reports show all of them.
@@ -77,17 +63,16 @@ def check(paper: Paper) -> Iterator[Finding]:
         off, half = verdict.difference, float(cell.printed.half_unit)
         fits = verdict.detail == "EXACT" and off is not None and abs(off) <= half
         elsewhere = ""
-        recomputed = found[key_of(cell)]
         fitting = [one for one in recomputed.readings if one.fits]
         if fits and fitting:
-            assert cell.formula is not None
             by_chance = _by_chance(cell, max(recomputed.searched, len(recomputed.readings)))
-            fits = any(tried.throughout(cell.formula, one, by_chance) for one in fitting)
-            elsewhere = "" if fits else _elsewhere(cell, fitting, tried)
+            counts = [(one, *_counted(tried[cell.formula, one.name])) for one in fitting]
+            fits = any(
+                2 * hits > of or (2 * hits == of and by_chance < _CHANCE) for _, hits, of in counts
+            )
+            elsewhere = "" if fits else _elsewhere(counts)
         yield finding(
-            paper,
-            KIND,
-            (cell.table, *cell.row, *cell.column),
+            ("formula", cell.table, *cell.row, *cell.column),
             (cell,),
             statement=f"Table {cell.table}, {cell.label}: {(cell.formula or '').replace('-', ' ')} "
             f"of the architecture and equation that the paper gives, as the spec reads them."
@@ -112,23 +97,18 @@ def _recomputed(cell: Cell) -> Analytic:
 
 
 def _tried(cells: Sequence[Cell], found: Mapping[CellKey, Analytic]) -> Tried:
-    """Cells that print one experiment's number again count once."""
-    on: dict[tuple[str, str], set[str]] = defaultdict(set)
-    fits: dict[tuple[str, str], set[str]] = defaultdict(set)
+    tried: dict[tuple[str | None, str], dict[str, bool]] = defaultdict(dict)
     for cell in cells:
         for one in found[key_of(cell)].readings:
-            key = cell.formula or "", one.name
-            quantity = f"{one.value} {cell.unit}"
-            on[key].add(quantity)
-            if one.fits:
-                fits[key].add(quantity)
-    return Tried(on, fits)
+            quantities, quantity = tried[cell.formula, one.name], f"{one.value} {cell.unit}"
+            quantities[quantity] = one.fits or quantities.get(quantity, False)
+    return tried
 
 
-def _elsewhere(cell: Cell, fitting: Sequence[Reading], tried: Tried) -> str:
-    parts = []
-    for one in fitting:
-        key = cell.formula or "", one.name
-        parts.append(f"'{one.name}' fits {len(tried.fits[key])} of {len(tried.on[key])} quantities")
-    told = "; ".join(parts)
+def _counted(quantities: Mapping[str, bool]) -> tuple[int, int]:
+    return sum(quantities.values()), len(quantities)
+
+
+def _elsewhere(counts: Sequence[tuple[Reading, int, int]]) -> str:
+    told = "; ".join(f"'{one.name}' fits {hits} of {of} quantities" for one, hits, of in counts)
     return f" It fits here, but no such reading fits most of the formula's numbers: {told}."

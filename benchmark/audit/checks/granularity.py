@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -21,10 +22,10 @@ import numpy as np
 from ...spec import settings
 from ...spec.model import Cell, Paper
 from ...spec.printed import RULES, half_unit
-from ..findings import Finding, finding
-from ..grid import neighbours, off_grids, on_grid, share_on_grid
+from ..findings import Finding, Status, finding
 from ..identity import numbers
 from ..rounding import interval, places_of, show
+from ..shares import neighbours, off_grids, on_grid, share_on_grid
 
 KIND = "granularity"
 SHARES = ("accuracy", "clustering_accuracy")
@@ -43,22 +44,22 @@ _VALUES = 8
 
 def check(paper: Paper) -> Iterator[Finding]:
     """One finding for each number of test images in a table, and one for each value off grid."""
-    groups: dict[tuple[str, int, int], list[Cell]] = defaultdict(list)
+    stated: dict[tuple[str, int, int], list[Cell]] = defaultdict(list)
     unstated: dict[tuple[str, int], list[Cell]] = defaultdict(list)
     for cell in (one.cell for one in numbers(paper)):
-        if cell.metric not in SHARES or cell.unit != "%" or cell.kind != "empirical":
-            continue
-        if _places(cell) > MOST_PLACES:
+        places = places_of(cell.printed)
+        counts = cell.metric in SHARES and cell.unit == "%" and cell.kind == "empirical"
+        if not counts or places > MOST_PLACES:
             continue
         steps = steps_of(cell, paper)
-        if steps is not None and share_on_grid(steps, _places(cell)) < 1:
-            groups[cell.table, steps, _places(cell)].append(cell)
+        if steps is not None and share_on_grid(steps, places) < 1:
+            stated[cell.table, steps, places].append(cell)
         elif steps is None and cell.printed.sd is None:
-            unstated[cell.table, _places(cell)].append(cell)
-    for (_, steps, _), cells in groups.items():
-        yield from _stated(paper, steps, cells)
+            unstated[cell.table, places].append(cell)
+    for (_, steps, _), cells in stated.items():
+        yield from _stated(steps, cells)
     for cells in unstated.values():
-        yield from _unstated(paper, cells)
+        yield from _unstated(cells)
 
 
 def steps_of(cell: Cell, paper: Paper) -> int | None:
@@ -79,7 +80,7 @@ def fewest_images(cells: Sequence[Cell], clients: int = 1, spare: int = 0) -> Ma
     there.
     """
     values = [interval(cell.printed) for cell in cells]
-    end = -(-100 * 10 ** _places(cells[0]) // clients)
+    end = -(-100 * 10 ** places_of(cells[0].printed) // clients)
     found: dict[int, int] = {}
     for first in range(1, end, _BLOCK):
         images = np.arange(first, min(first + _BLOCK, end))
@@ -98,36 +99,30 @@ def fewest_images(cells: Sequence[Cell], clients: int = 1, spare: int = 0) -> Ma
     return found
 
 
-def _stated(paper: Paper, steps: int, cells: Sequence[Cell]) -> Iterator[Finding]:
-    off = _off(cells, steps)
-    rest = [cell for cell in cells if cell not in off]
+def _stated(steps: int, cells: Sequence[Cell]) -> Iterator[Finding]:
+    off, rest = _divided(cells, steps)
     clients, size = clients_and_size(cells[0])
     runs = steps // (clients * size)
     images = f"{clients} x {size} test images" + (f" in {runs} runs" if runs > 1 else "")
     explained = len(off) < len(rest)
     if explained:
-        for cell in off:
-            others = f"as are {len(rest)} of the {len(cells)} such values of the table"
-            yield _value(paper, cell, steps, f"an accuracy on {images}", others)
-    computed = _counted(rest, cells, steps)
+        others = f"as are {len(rest)} of the {len(cells)} such values of the table"
+        yield from (_value(cell, steps, f"an accuracy on {images}", others) for cell in off)
     fewest = fewest_images(rest, clients * runs).get(0) if len(rest) > 2 else None
-    if fewest is not None:
-        computed += f"; the fewest test images per client that give these are {fewest}"
+    more = f"; the fewest test images per client that give these are {fewest}" if fewest else ""
     doubt = "" if explained else " So many are not that the number of test images is in doubt."
     yield finding(
-        paper,
-        KIND,
-        (cells[0].table, f"{clients}-clients", str(steps)),
+        (KIND, cells[0].table, f"{clients}-clients", str(steps)),
         rest if explained else cells,
         statement=f"Table {cells[0].table}: accuracies on {images} are multiples of 1/{steps}."
         f"{doubt}",
         published=_listed(cells),
-        computed=computed,
+        computed=_counted(rest, cells, steps) + more,
         status="consistent" if explained else "undecidable",
     )
 
 
-def _unstated(paper: Paper, cells: Sequence[Cell]) -> Iterator[Finding]:
+def _unstated(cells: Sequence[Cell]) -> Iterator[Finding]:
     """The grid of a table whose number of test images is not known, if there clearly is one."""
     if len(cells) < FEWEST:
         return
@@ -136,15 +131,12 @@ def _unstated(paper: Paper, cells: Sequence[Cell]) -> Iterator[Finding]:
     if not chances or min(chances.values()) > CHANCE:
         return
     steps = min(chances, key=lambda one: chances[one])
-    off = _off(cells, steps)
-    rest = [cell for cell in cells if cell not in off]
+    off, rest = _divided(cells, steps)
+    others = f"as are the other {len(rest)} values of the table"
     for cell in off:
-        others = f"as are the other {len(rest)} values of the table"
-        yield _value(paper, cell, steps, "an accuracy of this table", others, stated=False)
+        yield _value(cell, steps, "an accuracy of this table", others, "undecidable")
     yield finding(
-        paper,
-        KIND,
-        (cells[0].table, str(steps)),
+        (KIND, cells[0].table, str(steps)),
         rest,
         statement=f"Table {cells[0].table}: accuracies are multiples of 1/{steps}, though the "
         "paper does not give the number of test images.",
@@ -156,44 +148,41 @@ def _unstated(paper: Paper, cells: Sequence[Cell]) -> Iterator[Finding]:
 
 def _by_chance(cells: Sequence[Cell], steps: int, spare: int) -> float:
     """A bound on the chance that some grid up to `steps` explains all values but `spare`."""
-    share = float(share_on_grid(steps, _places(cells[0])))
+    share = float(share_on_grid(steps, places_of(cells[0].printed)))
     return float(steps * share ** (len(cells) - spare) * len(cells) ** spare)
 
 
 def _value(
-    paper: Paper, cell: Cell, steps: int, what: str, others: str, stated: bool = True
+    cell: Cell, steps: int, what: str, others: str, status: Status = "inconsistent"
 ) -> Finding:
-    value = cell.printed.value
-    assert value is not None
+    value, places = cell.printed.value or Decimal(0), places_of(cell.printed) + 2
     (k, below), (_, above) = neighbours(value, steps)
-    places = _places(cell) + 2
     low, high = interval(cell.printed)
     cut_off = ""
     if above < Fraction(value) + 2 * Fraction(half_unit(value)):
         cut_off = " Cut off instead of rounded, the multiple above would print so."
     return finding(
-        paper,
-        KIND,
-        (cell.table, *cell.row, *cell.column),
+        (KIND, cell.table, *cell.row, *cell.column),
         (cell,),
         statement=f"Table {cell.table}, {cell.label}: {what} is a multiple of 1/{steps}, {others}."
         f"{cut_off}",
         published=f"{cell.printed.text}, which stands for {float(low):g} to {float(high):g}",
         computed=f"{k}/{steps} = {show(below, places)} and {k + 1}/{steps} = {show(above, places)}",
-        status="inconsistent" if stated else "undecidable",
+        status=status,
     )
 
 
-def _off(cells: Sequence[Cell], steps: int) -> list[Cell]:
-    return [
-        cell
-        for cell in cells
-        if not any(on_grid(interval(cell.printed), steps, cell.closed_ends(rule)) for rule in RULES)
-    ]
+def _divided(cells: Sequence[Cell], steps: int) -> tuple[list[Cell], list[Cell]]:
+    """The cells off the grid, and those on it."""
+    sides: tuple[list[Cell], list[Cell]] = ([], [])
+    for cell in cells:
+        value = interval(cell.printed)
+        sides[any(on_grid(value, steps, cell.closed_ends(rule)) for rule in RULES)].append(cell)
+    return sides
 
 
 def _counted(rest: Sequence[Cell], cells: Sequence[Cell], steps: int) -> str:
-    by_chance = float(share_on_grid(steps, _places(cells[0]))) * len(cells)
+    by_chance = float(share_on_grid(steps, places_of(cells[0].printed))) * len(cells)
     return (
         f"{len(rest)} of {len(cells)} are multiples of 1/{steps}, "
         f"about {by_chance:.1f} would be by chance"
@@ -203,11 +192,6 @@ def _counted(rest: Sequence[Cell], cells: Sequence[Cell], steps: int) -> str:
 def _listed(cells: Sequence[Cell]) -> str:
     first = cells[0].printed.text
     return first if len(cells) == 1 else f"{first} and {len(cells) - 1} more"
-
-
-def _places(cell: Cell) -> int:
-    assert cell.printed.value is not None
-    return places_of(cell.printed.value)
 
 
 def clients_and_size(cell: Cell) -> tuple[int, int]:

@@ -13,15 +13,8 @@ from ...claims.bind_cells import instances
 from ...claims.nodes import Elementary
 from ...claims.printed import support, support_one
 from ...spec.model import Paper, Relation, Table
-from ..expressions import (
-    approximate,
-    cells_of,
-    computed_of,
-    published_of,
-)
+from ..expressions import approximate, cells_of, computed_of, published_of
 from ..findings import Finding, Status, finding
-
-KIND = "relation"
 
 
 def check(paper: Paper) -> Iterator[Finding]:
@@ -29,19 +22,16 @@ def check(paper: Paper) -> Iterator[Finding]:
     for table in paper.tables:
         for relation in table.relations:
             for where, comparisons in instances(relation, table, paper):
-                found = _instance(paper, table, relation, where, comparisons)
-                if found is not None:
-                    yield found
+                word, _ = support(comparisons)
+                if word != "not printed":
+                    printed = [one for one in comparisons if support_one(one) != "not printed"]
+                    yield _instance(table, relation, where, word, printed)
 
 
 def _instance(
-    paper: Paper, table: Table, relation: Relation, where: str, comparisons: Sequence[Elementary]
-) -> Finding | None:
-    word, _ = support(comparisons)
-    if word == "not printed":
-        return None
+    table: Table, relation: Relation, where: str, word: str, printed: Sequence[Elementary]
+) -> Finding:
     status: Status = "consistent" if word == "supported" else "undecidable"
-    printed = [one for one in comparisons if support_one(one) != "not printed"]
     sharp = relation.vague is None and not any(map(approximate, printed))
     if word == "contradicted" and sharp:
         status = "inconsistent"
@@ -51,9 +41,7 @@ def _instance(
     place = f"Table {table.id}, {where}" if where else f"Table {table.id}"
     source = f" ({relation.where})" if relation.where else ""
     return finding(
-        paper,
-        KIND,
-        (table.id, relation.id, where),
+        ("relation", table.id, relation.id, where),
         cells_of(printed),
         table=table.id,
         statement=f"{place}: {relation.says.rstrip('.')}{source}.{note}",

@@ -10,51 +10,37 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 from ...spec.model import Paper
 from ..findings import Finding, finding
-from ..identity import ComparableValue, numbers
+from ..identity import ComparableValue, Pair, grouped, numbers
 
 KIND = "repeat"
 LIKELY = 0.05
 Label = tuple[str, ...]
-Pair = tuple[ComparableValue, ComparableValue]
 Places = Mapping[tuple[object, ...], Sequence[ComparableValue]]
 """Numbers by the conditions under which they were measured."""
 
 
-@dataclass(frozen=True)
-class Repeat:
-    """A row whose numbers are all equal to those of `label`, which is one of `others` rows."""
-
-    label: Label
-    pairs: Sequence[Pair]
-    chance: float
-    others: int
-
-
 def check(paper: Paper) -> Iterator[Finding]:
     """One finding for each pair of row labels whose values are too alike."""
-    places: dict[tuple[object, ...], list[ComparableValue]] = defaultdict(list)
-    rows: dict[tuple[str, Label], list[ComparableValue]] = defaultdict(list)
-    for one in numbers(paper):
-        if one.cell.kind == "empirical" and one.cell.trial is None:
-            places[one.conditions].append(one)
-            rows[one.cell.table, one.cell.row].append(one)
-    found: dict[frozenset[Label], Repeat] = {}
-    for row in rows.values():
+    cells = (one for one in numbers(paper) if one.cell.kind == "empirical")
+    values = [one for one in cells if one.cell.trial is None]
+    places = grouped(values, lambda one: one.conditions)
+    widths = {key: _width(alike) for key, alike in places.items()}
+    found: dict[frozenset[Label], tuple[Sequence[Pair], float, int]] = {}
+    for row in grouped(values, lambda one: (one.cell.table, one.cell.row)).values():
         others = counterparts(row, places)
         for label, pairs in others.items():
             if len(pairs) < min(2, len(row)) or not all(_equal(*pair) for pair in pairs):
                 continue
-            chance = min(1.0, _chance([one for one, _ in pairs], places) * len(others))
+            chance = min(1.0, _chance([one for one, _ in pairs], widths) * len(others))
             labels = frozenset((row[0].cell.row, label))
             # The longer row tells all that parts of it in other tables would tell again.
-            if chance <= LIKELY and (labels not in found or len(pairs) > len(found[labels].pairs)):
-                found[labels] = Repeat(label, pairs, chance, len(others))
-    yield from (_repeat(paper, repeat) for repeat in found.values())
+            if chance <= LIKELY and (labels not in found or len(pairs) > len(found[labels][0])):
+                found[labels] = pairs, chance, len(others)
+    yield from (_repeat(*repeat) for repeat in found.values())
 
 
 def counterparts(row: Sequence[ComparableValue], places: Places) -> dict[Label, list[Pair]]:
@@ -78,33 +64,33 @@ def _equal(one: ComparableValue, other: ComparableValue) -> bool:
     return (a.value, a.sd) == (b.value, b.sd)
 
 
-def _chance(row: Sequence[ComparableValue], places: Places) -> float:
+def _width(values: Sequence[ComparableValue]) -> Fraction:
+    """The range of values that were measured under the same conditions."""
+    known = [Fraction(one.cell.printed.value or 0) for one in values]
+    return max(known) - min(known)
+
+
+def _chance(row: Sequence[ComparableValue], widths: Mapping[tuple[object, ...], Fraction]) -> float:
     """That all of these values are met by one other row."""
     chance = 1.0
     for one in row:
-        values = [other.cell.printed.value for other in places[one.conditions]]
-        known = [value for value in values if value is not None]
-        unit = 2 * Fraction(one.cell.printed.half_unit)
-        width = Fraction(max(known)) - Fraction(min(known))
+        width, unit = widths[one.conditions], 2 * Fraction(one.cell.printed.half_unit)
         chance *= float(min(Fraction(1), unit / width)) if width else 1.0
     return chance
 
 
-def _repeat(paper: Paper, repeat: Repeat) -> Finding:
-    pairs = repeat.pairs
+def _repeat(pairs: Sequence[Pair], chance: float, others: int) -> Finding:
     one, other = (number.cell for number in pairs[0])
     tables = ", ".join(dict.fromkeys(number.cell.table for _, number in pairs))
     cells = "the one cell" if len(pairs) == 1 else f"all {len(pairs)} cells"
     return finding(
-        paper,
-        KIND,
-        (one.table, *one.row, "and", *repeat.label),
+        (KIND, one.table, *one.row, "and", *other.row),
         (number.cell for pair in pairs for number in pair),
         statement=f"'{' · '.join(one.row)}' (table {one.table}) and '{' · '.join(other.row)}' "
         f"(table {tables}) are different experiments and equal in {cells} that can be compared: "
         "one may be the other under another name, which the paper does not say.",
         published=", ".join(str(number.cell.printed) for number, _ in pairs),
-        computed=f"by chance with probability {repeat.chance:.2g}, were values independent "
-        f"({repeat.others} other rows compared)",
+        computed=f"by chance with probability {chance:.2g}, were values independent "
+        f"({others} other rows compared)",
         status="undecidable",
     )

@@ -12,7 +12,6 @@ The spec's bound for such a word (`- 2.0`) is left out: here the spread is the b
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,13 +20,12 @@ from typing import Literal
 from ...claims.nodes import CellKey, Elementary, key_of
 from ...spec.model import Cell, Paper, Table
 from .. import welch
+from ..expressions import added, form_of, times
 from ..findings import Finding, Status, finding
-from ..identity import numbers
-from ..linear import added, form_of, times
+from ..identity import grouped, numbers
 from ..rounding import interval, rounded
 from .claims import Reading, readings
 
-KIND = "significance"
 HEAVY = True
 Word = Literal["significant", "no significant difference", "comparable"]
 Donors = Mapping[CellKey, Cell]
@@ -48,20 +46,25 @@ class Tested:
     comparison: Elementary
     cells: tuple[Cell, ...]
     shown: str
-    test: welch.Comparison
+    test: welch.Test
     opposite: bool
+
+    @property
+    def differs(self) -> bool:
+        """Whether what is called alike differs for certain; beside '<' and '>', the other way."""
+        return self.test.p[1] < welch.LEVEL and (self.comparison.relation in "=~" or self.opposite)
 
 
 def check(paper: Paper) -> Iterator[Finding]:
     """One finding for each reading of a sentence that speaks of significance."""
     donors = spreads(paper)
     for table in paper.tables:
-        for name, reads in readings(paper, table).items():
+        for reads in readings(paper, table).values():
             for read in reads:
                 word = word_of(read)
                 tested = [] if word is None else list(_tested(read, paper, donors))
                 if word is not None and tested:
-                    yield _sentence(paper, table, name, read, word, tested, len(reads) > 1)
+                    yield _sentence(table, read, word, tested, len(reads) > 1)
 
 
 def word_of(read: Reading) -> Word | None:
@@ -79,31 +82,25 @@ def word_of(read: Reading) -> Word | None:
 
 
 def spreads(paper: Paper) -> Donors:
-    """Where the spread of each number is printed."""
-    groups: dict[tuple[object, ...], list[Cell]] = defaultdict(list)
-    for one in numbers(paper):
-        if one.cell.trial is None:
-            groups[one.experiment, one.measure, one.round].append(one.cell)
+    """Where the spread of each number is printed, and it is said over how many runs."""
     found: dict[CellKey, Cell] = {}
-    for cells in groups.values():
-        known = [cell for cell in cells if _runs(cell, paper) is not None]
-        for cell in cells:
+    means = (one for one in numbers(paper) if one.cell.trial is None)
+    for cells in grouped(means, lambda one: one.quantity).values():
+        known = [
+            one.cell
+            for one in cells
+            if one.has_spread and (paper.table(one.cell.table).sd.runs or 0) > 1
+        ]
+        for cell in (one.cell for one in cells):
             own = [one for one in known if one is cell or one.table == cell.table]
             for donor in (own or known)[:1]:
                 found[key_of(cell)] = donor
     return found
 
 
-def _runs(cell: Cell, paper: Paper) -> int | None:
-    """The runs behind a printed spread; None where there is none to work with."""
-    runs = paper.table(cell.table).sd.runs
-    return runs if cell.printed.sd is not None and runs is not None and runs > 1 else None
-
-
 def _tested(read: Reading, paper: Paper, donors: Donors) -> Iterator[Tested]:
     for one in read.comparisons:
-        cells = [donors.get(leaf.key) for leaf in one.leaves]
-        if not all(cells):
+        if not all(leaf.key in donors for leaf in one.leaves):
             continue
         left, right = form_of(one.left), form_of(one.right)
         if left is None or right is None:
@@ -112,8 +109,7 @@ def _tested(read: Reading, paper: Paper, donors: Donors) -> Iterator[Tested]:
         weights = {key: weight for key, weight in form.items() if key is not None}
         if len(weights) < 2:
             continue
-        means = [_mean(donors[key], weight, paper) for key, weight in weights.items()]
-        test = welch.compare(means)
+        test = welch.compare([_mean(donors[key], w, paper) for key, w in weights.items()])
         used = tuple(donors[key] for key in weights)
         opposite = one.relation in "<>" and test.difference[1] <= 0
         yield Tested(one, used, _shown(weights, donors), test, opposite)
@@ -128,18 +124,17 @@ def _mean(cell: Cell, weight: Fraction, paper: Paper) -> welch.Mean:
 
 
 def _sentence(
-    paper: Paper,
-    table: Table,
-    name: str,
-    read: Reading,
-    word: Word,
-    tested: Sequence[Tested],
-    several: bool,
+    table: Table, read: Reading, word: Word, tested: Sequence[Tested], several: bool
 ) -> Finding:
     below = [one for one in tested if one.test.p[1] < welch.LEVEL and not one.opposite]
-    never = [one for one in tested if one.test.p[0] >= welch.LEVEL or one.opposite]
-    wrong = never if word == "significant" else [one for one in tested if _differs(one, read)]
-    right = len(below) == len(tested) if word == "significant" else not wrong
+    if word == "significant":
+        wrong = [one for one in tested if one.test.p[0] >= welch.LEVEL or one.opposite]
+        right = len(below) == len(tested)
+        counted = f"{len(below)} of {len(tested)} are significant, {len(wrong)} cannot be; "
+    else:
+        wrong = [one for one in tested if one.differs]
+        right = not wrong
+        counted = f"{len(wrong)} of {len(tested)} differ for certain; "
     status: Status = "consistent" if right else "undecidable"
     if wrong and word != "comparable" and not several:
         status = "inconsistent"
@@ -147,56 +142,34 @@ def _sentence(
     cells = {key_of(cell): cell for one in decisive for cell in one.cells}
     tables = sorted({cell.table for cell in cells.values()})
     borrowed = "" if tables == [table.id] else f" Means and SDs are those of table {tables[0]}."
-    called = {"significant": "significant", "comparable": "comparable or stable"}.get(word, word)
+    called = "comparable or stable" if word == "comparable" else word
+    more = len(decisive) - MOST_SHOWN
     return finding(
-        paper,
-        KIND,
-        (table.id, read.claim.id),
+        ("significance", table.id, read.claim.id),
         cells.values(),
         table=table.id,
         statement=f"{read.claim.says.rstrip('.')}. The text says '{called}': by Welch's test of "
         f"the printed means and SDs, at {welch.LEVEL:.0%}, two-sided.{borrowed}"
         + (" The sentence has other readings." if several else ""),
-        published="; ".join(one.shown for one in decisive[:MOST_SHOWN]) + _more(decisive),
-        computed=_counted(word, tested, wrong, below)
-        + "; ".join(_worked(one) for one in decisive[:MOST_SHOWN]),
+        published="; ".join(one.shown for one in decisive[:MOST_SHOWN])
+        + (f"; and {more} more" if more > 0 else ""),
+        computed=counted + "; ".join(_worked(one.test) for one in decisive[:MOST_SHOWN]),
         status=status,
     )
 
 
-def _differs(one: Tested, read: Reading) -> bool:
-    """Whether what is called alike differs for certain; beside '<' and '>', the other way."""
-    certain = one.test.p[1] < welch.LEVEL
-    return certain and (one.comparison.relation in "=~" or one.opposite)
-
-
-def _counted(
-    word: Word, tested: Sequence[Tested], wrong: Sequence[Tested], below: Sequence[Tested]
-) -> str:
-    if word == "significant":
-        return f"{len(below)} of {len(tested)} are significant, {len(wrong)} cannot be; "
-    return f"{len(wrong)} of {len(tested)} differ for certain; "
-
-
-def _more(decisive: Sequence[Tested]) -> str:
-    more = len(decisive) - MOST_SHOWN
-    return f"; and {more} more" if more > 0 else ""
-
-
 def _shown(weights: Mapping[CellKey, Fraction], donors: Donors) -> str:
     """'84.6 ± 0.21 - 83.3 ± 0.34', larger weights with their factor."""
-    parts = []
     if len(weights) > MOST_SHOWN:
         return f"a weighted sum of {len(weights)} means with their SDs"
+    parts = []
     for key, weight in weights.items():
         factor = "" if abs(weight) == 1 else f"{float(abs(weight)):.3g} x "
-        sign = "-" if weight < 0 else "+"
-        parts.append(f"{sign} {factor}{donors[key].printed}")
+        parts.append(f"{'-' if weight < 0 else '+'} {factor}{donors[key].printed}")
     return " ".join(parts).removeprefix("+ ")
 
 
-def _worked(one: Tested) -> str:
-    test = one.test
+def _worked(test: welch.Test) -> str:
     difference, error, t = (
         f"{low:.4g} to {high:.4g}" for low, high in (test.difference, test.error, test.t)
     )

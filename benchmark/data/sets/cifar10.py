@@ -30,6 +30,6 @@ class Cifar10(CifarSet):
             "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz",
             170_498_071,
             "c58f30108f718f92721af3b95e74349a",
-            members={f"{_FOLDER}/{n}": f"{_FOLDER}/{n}" for n in (*_MD5, "batches.meta")},
+            members=tuple(f"{_FOLDER}/{name}" for name in (*_MD5, "batches.meta")),
         ),
     )

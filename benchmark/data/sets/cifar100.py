@@ -26,6 +26,6 @@ class Cifar100(CifarSet):
             "https://www.cs.toronto.edu/~kriz/cifar-100-python.tar.gz",
             169_001_437,
             "eb9058c3a382ffc7106e4002c42a8d85",
-            members={f"{_FOLDER}/{n}": f"{_FOLDER}/{n}" for n in (*_MD5, "meta")},
+            members=tuple(f"{_FOLDER}/{name}" for name in (*_MD5, "meta")),
         ),
     )

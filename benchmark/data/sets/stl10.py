@@ -12,8 +12,7 @@ import numpy as np
 import torch
 
 from ..base import Part, ReleasedSet, Stored
-from ..cache import remembered_md5
-from ..fetch import Archive
+from ..fetch import Archive, md5_of
 
 _SHAPE = (3, 96, 96)
 _FOLDER = "stl10_binary"
@@ -45,25 +44,20 @@ class Stl10(ReleasedSet):
             "https://cs.stanford.edu/~acoates/stl10/stl10_binary.tar.gz",
             2_640_397_119,
             "91f7769df0f17e558f3565bffb0c7dfb",
-            members={f"{_FOLDER}/{name}": f"{_FOLDER}/{name}" for name in _MD5},
+            members=tuple(f"{_FOLDER}/{name}" for name in _MD5),
         ),
     )
 
-    def read_release(self, part: Part, place: Path, folder: Path) -> Stored:
+    def read_release(self, part: Part, place: Path) -> Stored:
         paths = tuple(place / name for name in self.parts[part])
         for path in paths:
-            self.check(path, remembered_md5(path, folder))
+            self.check(path, md5_of(path))
         # Copy on write: torch wants writable memory, and the file must stay as it is.
         pixels = np.memmap(paths[0], dtype=np.uint8, mode="c").reshape(-1, *_SHAPE)
         labels = None
         if part != "unlabeled":
             numbers = np.fromfile(paths[1], dtype=np.uint8).astype(np.int64)
             labels = torch.from_numpy(numbers - 1)
-        return Stored(
-            # Columns come before rows in the file.
-            torch.from_numpy(pixels).transpose(2, 3),
-            labels,
-            is_release=True,
-            source=str(place),
-            files=paths,
-        )
+        # Columns come before rows in the file.
+        images = torch.from_numpy(pixels).transpose(2, 3)
+        return Stored(images, labels, is_release=True, source=str(place), files=paths)

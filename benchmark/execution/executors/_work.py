@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import hashlib
 import importlib
+import signal
+import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -22,14 +26,14 @@ from ....methods.state import State
 from ...errors import FedreproError, is_out_of_memory
 from ...store import fingerprint
 from ...store.checkpoints import TrialFile
-from ...store.folder import DESCRIPTION, trial_name
-from ...store.store import read_encoder, weights_from
+from ...store.store import DESCRIPTION, weights_from
 from ...training.stages.trial import StaleStateError
 from ...training.training import device_name, train_trial, versions
 from ..jobs import Done, Failed, Job, Result
-from .base import Saving
+from .base import ExecutorOptions
 
 _REPORT_EVERY_S = 0.2
+_GRACE_S = 60.0
 _KINDS = {
     "pretraining": "objective",
     "federated": "federated",
@@ -48,52 +52,25 @@ class OverdueError(FedreproError):
         )
 
 
-class Reporter:
-    """Passes progress on, five times a second at most."""
-
-    def __init__(self, report: ProgressCallback) -> None:
-        self.report, self.last = report, 0.0
-
-    def __call__(self, done: int, total: int) -> None:
-        now = time.monotonic()
-        if now - self.last >= _REPORT_EVERY_S or done == total:
-            self.last = now
-            self.report(done, total)
-
-
 def perform(
     job: Job,
     encoder: Path | bytes | None,
-    data_dir: Path | None,
+    options: ExecutorOptions,
     device: str,
     progress: ProgressCallback = lambda done, total: None,
-    saving: Saving | None = None,
     say: Callable[[str], None] = lambda sentence: None,
 ) -> Result:
     """Trains a job; whatever training raises becomes a `Failed`.
 
-    encoder: file of the weights that it starts from, or the file's content. saving: where and how
-    often the trial saves itself. say: gets one sentence on where it goes on, or why it does not.
+    encoder: file of the weights that it starts from, or the file's content. progress: is told five
+    times a second at most. say: gets one sentence on where the trial goes on, or why it does not.
 
     A trial that ran out of memory is tried again unchanged, since another process may have taken
     it. Batches never become smaller: contrastive losses and batch statistics depend on all of it.
     """
     try:
-        source = fingerprint.digest(fingerprint.source_of(job.config))
-        weights = _weights(encoder)
-        train = partial(
-            train_trial,
-            job.config,
-            job.seed,
-            data_dir=data_dir,
-            device=device,
-            encoder=weights,
-            progress=progress,
-        )
-        if saving is None:
-            return Done(*train(), source)
-        file = trial_file(saving, job, source, device, weights, say)
-        return Done(*_interruptible(train, file, saving, say), source)
+        with ended_at(job):
+            return _trained(job, encoder, options, device, _seldom(progress), say)
     except Exception as error:
         if not is_out_of_memory(error):
             return Failed(_one_line(error), traceback.format_exc())
@@ -106,15 +83,72 @@ def perform(
     return failed
 
 
+@contextmanager
+def ended_at(job: Job) -> Iterator[None]:
+    """Raises `OverdueError` in the block once it has taken the job's limit.
+
+    If a library does not come back to Python for a minute, the process ends, and the trial is tried
+    elsewhere. Nothing is done outside of the main thread.
+    """
+    if job.limit_s is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(signum: int, frame: object) -> None:
+        raise OverdueError(job)
+
+    before = signal.signal(signal.SIGALRM, end)
+    faulthandler.dump_traceback_later(job.limit_s + _GRACE_S, exit=True)
+    signal.setitimer(signal.ITIMER_REAL, job.limit_s)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        faulthandler.cancel_dump_traceback_later()
+        signal.signal(signal.SIGALRM, before)
+
+
+def _trained(
+    job: Job,
+    encoder: Path | bytes | None,
+    options: ExecutorOptions,
+    device: str,
+    progress: ProgressCallback,
+    say: Callable[[str], None],
+) -> Done:
+    source = fingerprint.digest(fingerprint.source_of(job.config))
+    content = encoder.read_bytes() if isinstance(encoder, Path) else encoder
+    weights = None if content is None else weights_from(content)
+    train = partial(
+        train_trial,
+        job.config,
+        job.seed,
+        data_dir=options.data_dir,
+        device=device,
+        encoder=weights,
+        progress=progress,
+    )
+    # A node of a cluster may not see the store.
+    if options.save_every_s and (options.store / DESCRIPTION).is_file():
+        file = trial_file(options.store, job, source, device, weights, say)
+        outcome, provenance = _interruptible(train, file, options.save_every_s, say)
+    else:
+        outcome, provenance = train()
+    if outcome.encoder is not None:  # copied, so that of a larger tensor only the part is sent
+        here = {name: weight.detach().cpu().clone() for name, weight in outcome.encoder.items()}
+        outcome = replace(outcome, encoder=here)
+    return Done(outcome, provenance, source)
+
+
 def trial_file(
-    saving: Saving,
+    root: Path,
     job: Job,
     source: str,
     device: str,
     weights: State | None,
     say: Callable[[str], None],
 ) -> TrialFile:
-    """The checkpoint of a job, of which only the same trial makes use.
+    """The checkpoint of a job in the store at `root`, of which only the same trial makes use.
 
     source: digest of the code. weights: those that it starts from.
     """
@@ -134,24 +168,17 @@ def trial_file(
     # A method of another project keeps classes of its own.
     package = method.partition(".")[0]
     packages = ["fedrepro.methods", *([package] if package != "fedrepro" else [])]
-    name = trial_name(job.config.key, job.seed)
-    return TrialFile(saving.root, name, identity, packages, torch.device(device), say)
-
-
-def seen_here(saving: Saving | None) -> Saving | None:
-    """None on a node of a cluster that does not see the store."""
-    there = saving is not None and (saving.root / DESCRIPTION).is_file()
-    return saving if there else None
+    return TrialFile(root, job.name, identity, packages, torch.device(device), say)
 
 
 def _interruptible(
     train: Callable[..., tuple[Outcome, dict[str, Any]]],
     file: TrialFile,
-    saving: Saving,
+    every_s: float,
     say: Callable[[str], None],
 ) -> tuple[Outcome, dict[str, Any]]:
     """Trains from where the trial was saved, or from the start."""
-    go_on = partial(train, save=file.write, save_every_s=saving.every_s)
+    go_on = partial(train, save=file.write, save_every_s=every_s)
     saved = file.read()
     try:
         if saved is not None:
@@ -169,35 +196,25 @@ def _interruptible(
     return go_on()
 
 
+def _seldom(progress: ProgressCallback) -> ProgressCallback:
+    last = 0.0
+
+    def report(done: int, total: int) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= _REPORT_EVERY_S or done == total:
+            last = now
+            progress(done, total)
+
+    return report
+
+
 def _digest(weights: State) -> str:
     found = hashlib.sha256()
     for name, value in sorted(weights.items()):
         found.update(f"{name} {tuple(value.shape)}".encode())
         found.update(value.contiguous().numpy().tobytes())
     return found.hexdigest()
-
-
-def _weights(encoder: Path | bytes | None) -> State | None:
-    if encoder is None:
-        return None
-    return weights_from(encoder) if isinstance(encoder, bytes) else read_encoder(encoder)
-
-
-def as_numpy(result: Result) -> Result:
-    """The result with plain arrays: a tensor would be sent as shared memory of a dying process."""
-    return _converted(result, lambda weight: weight.detach().cpu().numpy())
-
-
-def as_torch(result: Result) -> Result:
-    """Undoes `as_numpy`."""
-    return _converted(result, torch.as_tensor)
-
-
-def _converted(result: Result, convert: Callable[[Any], Any]) -> Result:
-    if isinstance(result, Failed) or result.outcome.encoder is None:
-        return result
-    weights = {name: convert(weight) for name, weight in result.outcome.encoder.items()}
-    return replace(result, outcome=replace(result.outcome, encoder=weights))
 
 
 def _one_line(error: Exception) -> str:

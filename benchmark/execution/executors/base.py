@@ -10,14 +10,6 @@ from ..jobs import Dispatch
 
 
 @dataclass(frozen=True)
-class Saving:
-    """root: the store's folder. every_s: seconds between two times at which a trial is saved."""
-
-    root: Path
-    every_s: float
-
-
-@dataclass(frozen=True)
 class ExecutorOptions:
     """What is the same for every trial.
 
@@ -25,14 +17,15 @@ class ExecutorOptions:
     device: `cpu`, `cuda` (all of them), `cuda:1` or `auto`.
     jobs: processes on this machine; None for one a core, or one a GPU; 0 for this very process.
     cluster: the file that describes a cluster, for executors that need one.
-    saving: where and how often trials save themselves; None for never.
+    store: where trials save themselves; save_every_s: seconds between two times, 0 for never.
     """
 
     data_dir: Path | None
     device: str = "cpu"
     jobs: int | None = 0
     cluster: Path | None = None
-    saving: Saving | None = None
+    store: Path = Path()
+    save_every_s: float = 0.0
 
 
 class Executor(ABC):

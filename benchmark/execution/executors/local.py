@@ -1,22 +1,29 @@
 """Trains trials in this process, or in worker processes on this machine.
 
 A worker trains one trial at a time with one thread and sends the result through a pipe. If it is
-killed, a fresh one tries its trial once more; if the trial takes longer than its limit, the worker
-is ended. Workers end when the driver ends.
+killed, a fresh one tries its trial once more. Workers end when the driver ends.
 """
 
 from __future__ import annotations
 
+import multiprocessing
+import os
+import pickle
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import partial
+from multiprocessing.connection import Connection, wait
 
 import torch
 
 from ...errors import FedreproError
-from ..jobs import Dispatch
-from ..processes import cores
-from ._pool import Pool
-from ._work import Reporter, perform
+from ..jobs import Dispatch, Job
+from ..processes import cores, end_with, environment_of_workers
+from ._work import perform
 from .base import Executor, ExecutorOptions
+
+_EXIT_S = 10.0  # from the end of a worker's pipe until it is killed
+_STARTS = 3  # workers in a row that may end before they are ready
 
 
 class LocalExecutor(Executor):
@@ -31,19 +38,16 @@ class LocalExecutor(Executor):
             self.workers = cores() if self.device == "cpu" else len(self.devices)
 
     def train(self, dispatch: Dispatch) -> None:
-        options = self.options
         if self.workers:
-            Pool(dispatch, self.workers, options.data_dir, self.devices, options.saving).run()
+            _Pool(dispatch, self.options, self.workers, self.devices).run()
             return
-        while (job := dispatch.queue.next()) is not None:
-            dispatch.listener.started(job)
-            report = Reporter(partial(dispatch.listener.advanced, job))
-            encoder = dispatch.listener.encoder_of(job)
-            said = partial(dispatch.listener.said, job)
-            result = perform(
-                job, encoder, options.data_dir, self.device, report, options.saving, said
-            )
-            dispatch.settle(job, result)
+        while (job := dispatch.next()) is not None:
+            dispatch.started(job)
+            tell = partial(dispatch.advanced, job), partial(dispatch.said, job)
+            # A budget has this process's one timer.
+            endless = replace(job, limit_s=None)
+            encoder = dispatch.encoder_of(job)
+            dispatch.settle(job, perform(endless, encoder, self.options, self.device, *tell))
 
     @property
     def slots(self) -> int:
@@ -72,3 +76,118 @@ def devices_for(device: str) -> tuple[str, ...]:
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         raise FedreproError(f"device '{device}' is not available here; try cpu or auto") from error
     return (device,)
+
+
+@dataclass(eq=False)
+class _Worker:
+    """A process, whether it has started, and the trial that it has."""
+
+    process: multiprocessing.process.BaseProcess
+    pipe: Connection
+    device: str
+    job: Job | None = None
+    ready: bool = False
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.join()
+        self.pipe.close()
+
+
+@dataclass
+class _Pool:
+    """Trains the jobs of `dispatch` in up to `size` processes, shared evenly by `devices`.
+
+    Raises `FedreproError` if workers do not start.
+    """
+
+    dispatch: Dispatch
+    options: ExecutorOptions
+    size: int
+    devices: tuple[str, ...]
+    workers: list[_Worker] = field(default_factory=list)
+    failed_starts: int = 0
+
+    def run(self) -> None:
+        """Trains until no job is left; whatever is raised meanwhile ends the workers."""
+        try:
+            self._hand_out()
+            while busy := {one.pipe: one for one in self.workers if one.job is not None}:
+                for pipe in wait(list(busy)):
+                    self._hear(busy[pipe])  # type: ignore[index]
+                self._hand_out()
+        finally:
+            for worker in self.workers:
+                worker.end()
+
+    def _hand_out(self) -> None:
+        idle = [worker for worker in self.workers if worker.job is None]
+        while (idle or len(self.workers) < self.size) and (job := self.dispatch.next()) is not None:
+            worker = idle.pop(0) if idle else self._start()
+            worker.job = job
+            self.dispatch.started(job)
+            # That a worker has just died is noticed when its pipe is read.
+            with suppress(OSError):
+                worker.pipe.send((job, self.dispatch.encoder_of(job)))
+
+    def _start(self) -> _Worker:
+        context = multiprocessing.get_context("spawn")
+        ours, theirs = context.Pipe()
+        taken = [worker.device for worker in self.workers]
+        device = min(self.devices, key=taken.count)
+        process = context.Process(
+            target=_work, args=(theirs, self.options, device, os.getpid()), daemon=True
+        )
+        with environment_of_workers():
+            process.start()
+        theirs.close()
+        self.workers.append(_Worker(process, ours, device))
+        return self.workers[-1]
+
+    def _hear(self, worker: _Worker) -> None:
+        assert worker.job is not None
+        try:
+            kind, *content = worker.pipe.recv()
+        except (EOFError, OSError):
+            self._bury(worker, worker.job)
+            return
+        if kind == "ready":
+            worker.ready, self.failed_starts = True, 0
+        elif kind == "result":
+            job, worker.job = worker.job, None
+            self.dispatch.settle(job, *content)
+        else:
+            getattr(self.dispatch, kind)(worker.job, *content)
+
+    def _bury(self, worker: _Worker, job: Job) -> None:
+        worker.process.join(_EXIT_S)  # a pipe closes a little earlier
+        code = worker.process.exitcode
+        self.workers.remove(worker)
+        worker.end()
+        if worker.ready:
+            self.dispatch.killed(job, f"exit code {code}; out of memory?")
+            return
+        self.failed_starts += 1
+        if self.failed_starts == _STARTS:
+            raise FedreproError(
+                f"worker processes do not start (exit code {code}); "
+                "train in one process with --jobs 0"
+            )
+        self.dispatch.put_back(job)
+
+
+def _work(pipe: Connection, options: ExecutorOptions, device: str, driver: int) -> None:
+    """The loop of a worker: receives a trial, trains it, sends back what came of it."""
+    end_with(driver)
+    torch.set_num_threads(1)
+
+    def send(*message: object) -> None:
+        # Not `send`, which would leave tensors in the shared memory of a process that may end.
+        pipe.send_bytes(pickle.dumps(message))
+
+    with suppress(EOFError, BrokenPipeError):  # the driver is gone
+        send("ready")
+        while True:
+            job, encoder = pipe.recv()
+            tell = partial(send, "advanced"), partial(send, "said")
+            send("result", perform(job, encoder, options, device, *tell))

@@ -12,20 +12,15 @@ hold tokens of `worker_init`; they lie in a folder that only its owner can enter
 
 from __future__ import annotations
 
-import faulthandler
 import os
 import shlex
-import signal
 import sys
 import tempfile
-import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import contextmanager
 from pathlib import Path
-from string import Template
 from typing import Any
 
 import torch
@@ -39,18 +34,12 @@ from parsl.executors.high_throughput.errors import ManagerLost, WorkerLost
 from parsl.executors.high_throughput.executor import DEFAULT_LAUNCH_CMD
 from parsl.launchers import SrunLauncher
 from parsl.providers import KubernetesProvider, LocalProvider, SlurmProvider
-from parsl.providers.slurm.template import template_string as slurm_script
 
-from ...config import RunConfig
 from ...errors import FedreproError
 from ..jobs import Dispatch, Failed, Job, Result
 from ._cluster import Cluster, read_cluster
 from ._work import (
-    OverdueError,
-    as_numpy,
-    as_torch,
     perform,
-    seen_here,
 )
 from .base import Executor, ExecutorOptions
 
@@ -109,29 +98,19 @@ class ParslExecutor(Executor):
         if asked.gpus_per_node:
             share = asked.gpus_per_node / asked.workers_per_node
             lines.append(f"GPUs of a node by worker: {' '.join(asked.accelerators)} ({share:.2g})")
-        if asked.provider != "slurm":
-            return lines + [f"{name} = {value!r}" for name, value in asked.options.items()]
-        provider = self._provider()
-        script = Template(slurm_script).safe_substitute(
-            jobname=f"parsl.{_LABEL}",
-            job_stdout_path=f"{asked.folder}/...",
-            job_stderr_path=f"{asked.folder}/...",
-            nodes=asked.nodes_per_block,
-            walltime=provider.walltime,
-            tasks_per_node=1,
-            scheduler_options=provider.scheduler_options.strip(),
-            worker_init=provider.worker_init.strip(),
-            user_script=f"{_pool_command(asked)} ...",
-        )
-        return [*lines, "each block is this script, handed to sbatch:", *script.splitlines()]
+        return lines + [f"{name} = {value!r}" for name, value in asked.options.items()]
 
     def _train(self, dispatch: Dispatch, kernel: DataFlowKernel) -> None:
         running: dict[Future[Result], Job] = {}
-        watch = _NodeWatch(self.cluster, kernel.executors[_LABEL], dispatch.listener.waiting)
+        watch = _NodeWatch(self.cluster, kernel.executors[_LABEL], dispatch.waiting)
+        app = PythonApp(train_remotely, kernel)  # type: ignore[no-untyped-call]
         while True:
             # As many wait there as are trained, so that no worker does between two trials.
-            while len(running) < 2 * self.slots and (job := dispatch.queue.next()) is not None:
-                running[self._submit(dispatch, kernel, job)] = job
+            while len(running) < 2 * self.slots and (job := dispatch.next()) is not None:
+                dispatch.started(job)
+                encoder = dispatch.encoder_of(job)
+                weights = None if encoder is None else encoder.read_bytes()
+                running[app(job, weights, self.options, self.device)] = job
             if not running:
                 return
             done = wait(running, _SILENCE_S, FIRST_COMPLETED).done
@@ -139,21 +118,6 @@ class ParslExecutor(Executor):
                 _settle(dispatch, running.pop(future), future)
             if not done:
                 watch.look()
-
-    def _submit(self, dispatch: Dispatch, kernel: DataFlowKernel, job: Job) -> Future[Result]:
-        dispatch.listener.started(job)
-        encoder = dispatch.listener.encoder_of(job)
-        task = {
-            "plain": job.config.as_dict(),
-            "seed": job.seed,
-            "limit_s": job.limit_s,
-            "encoder": None if encoder is None else encoder.read_bytes(),
-            "data_dir": self.options.data_dir,
-            "device": self.device,
-            "saving": self.options.saving,
-        }
-        submitted: Future[Result] = PythonApp(train_remotely, kernel)(task)  # type: ignore[no-untyped-call]
-        return submitted
 
     def _start(self) -> DataFlowKernel:
         asked = self.cluster
@@ -200,44 +164,18 @@ class ParslExecutor(Executor):
             raise FedreproError(f"{file}: {asked.provider} cannot be used: {reason}") from error
 
 
-def train_remotely(task: dict[str, Any]) -> Result:
+def train_remotely(
+    job: Job, encoder: bytes | None, options: ExecutorOptions, device: str
+) -> Result:
     """What a worker is sent, and what it sends back."""
     torch.set_num_threads(1)
-    job = Job(RunConfig.from_dict(task["plain"]), task["seed"], limit_s=task["limit_s"])
-    with _ended_at(job):
-        saving = seen_here(task["saving"])
-        places = task["encoder"], task["data_dir"], task["device"]
-        return as_numpy(perform(job, *places, saving=saving))
-
-
-@contextmanager
-def _ended_at(job: Job) -> Iterator[None]:
-    """Raises `OverdueError` in the block once it has taken the job's limit.
-
-    If a library does not come back to Python, the process ends, and the trial is tried elsewhere.
-    """
-    if job.limit_s is None or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def end(signum: int, frame: object) -> None:
-        raise OverdueError(job)
-
-    before = signal.signal(signal.SIGALRM, end)
-    faulthandler.dump_traceback_later(job.limit_s + _GRACE_S, exit=True)
-    signal.setitimer(signal.ITIMER_REAL, job.limit_s)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        faulthandler.cancel_dump_traceback_later()
-        signal.signal(signal.SIGALRM, before)
+    return perform(job, encoder, options, device)
 
 
 def _settle(dispatch: Dispatch, job: Job, future: Future[Result]) -> None:
     error = future.exception()
     if error is None:
-        dispatch.settle(job, as_torch(future.result()))
+        dispatch.settle(job, future.result())
     elif isinstance(error, (WorkerLost, ManagerLost)):
         dispatch.killed(job, f"{error}; out of memory?")
     elif isinstance(error, BadStateException):

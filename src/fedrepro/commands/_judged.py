@@ -1,13 +1,12 @@
 """From a plan and a store to a report on disk, a scoreboard on the terminal and an exit code."""
 
-from __future__ import annotations
-
 import argparse
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from textwrap import shorten
+from time import perf_counter
 
 from fedrepro.benchmark.judging.scoreboard import Scoreboard, exit_code, scoreboard
 from fedrepro.benchmark.planning.plan import Plan
@@ -15,14 +14,16 @@ from fedrepro.benchmark.results import Report
 from fedrepro.benchmark.spec.settings import PRECISION
 from fedrepro.benchmark.store.files import path_segment
 from fedrepro.benchmark.store.store import Store
-from fedrepro.commands._options import execution_options
+from fedrepro.commands import _options as options
 from fedrepro.commands._terminal import complain, folded, paint
 from fedrepro.reports import overview
+from fedrepro.reports.layout import plural
 
 _REASONS = 5
 _SENTENCE = 300
 """Letters of a reason; one of many edited files would fill a screen."""
-_ROOT = Path("results/reports")
+REPORTS = Path("results/reports")
+"""Where reports go by themselves."""
 
 
 def store_at(folder: Path) -> Store:
@@ -35,14 +36,35 @@ def command_line() -> str:
     return shlex.join(["fedrepro", *sys.argv[1:]])
 
 
+def judged(
+    plan: Plan,
+    store: Store,
+    not_run: Mapping[str, str] | None = None,
+    *,
+    include_stale: bool = False,
+    since: float | None = None,
+    audit: bool = True,
+) -> Report:
+    """The report of a plan on what is stored.
+
+    not_run, include_stale: as of `load_trials`. since: when the job began, by `perf_counter`.
+    """
+    from fedrepro.benchmark.judging.judge import judge
+    from fedrepro.benchmark.judging.trials import load_trials
+
+    trials = load_trials(plan, store, not_run, include_stale=include_stale)
+    wall_s = 0.0 if since is None else perf_counter() - since
+    return judge(plan, trials, command=command_line(), wall_s=wall_s, audit=audit)
+
+
 def trained(plan: Plan, store: Store, given: argparse.Namespace) -> Mapping[str, str]:
     """Trains what the store lacks; by run key, why a run was not tried."""
-    from fedrepro.benchmark.execution.progress import Progress
+    from fedrepro.benchmark.execution.display import Display
     from fedrepro.benchmark.execution.run import execute
 
-    options = execution_options(given)
-    options["budget"] = getattr(given, "budget", None)  # `multiverse` has none
-    execution = execute(plan, store, download=given.download, progress=Progress(), **options)
+    how = options.execution(given)
+    how["budget"] = getattr(given, "budget", None)  # `multiverse` has none
+    execution = execute(plan, store, download=given.download, progress=Display(), **how)
     print(execution.summary, file=sys.stderr)
     return execution.not_run
 
@@ -76,12 +98,12 @@ def default_folder(plan: Plan, given: argparse.Namespace) -> Path:
     parts += [str(changes.pop(PRECISION))] if PRECISION in changes else []
     parts += ["series", str(plan.profile.series)] if plan.has_other_series else []
     parts += ["changed"] if changes or plan.has_other_trials else []
-    return _ROOT / path_segment("-".join(parts))
+    return REPORTS / path_segment("-".join(parts))
 
 
 def folder_of_all(profile: str) -> Path:
     """Where one report on several papers goes; raises as `default_folder`."""
-    return _ROOT / path_segment(f"all-{profile}")
+    return REPORTS / path_segment(f"all-{profile}")
 
 
 def _print_scoreboard(board: Scoreboard) -> None:
@@ -91,15 +113,13 @@ def _print_scoreboard(board: Scoreboard) -> None:
     for said in (*first.evidence, *first.totals):
         print(folded(f"  {said}", 4))
     print(folded("  cells: " + _counted(board.verdicts), 4))
-    for reason, n in list(board.reasons.items())[:_REASONS]:
-        cells = f"{n} cell{'' if n == 1 else 's'}"
-        print(folded(f"  NOT RUN, {cells}: {shorten(reason, _SENTENCE)}", 4))
-    if len(board.reasons) > _REASONS:
-        print(f"  NOT RUN, {len(board.reasons) - _REASONS} more reasons: see the report")
-    for failed in board.failed[:_REASONS]:
-        print(folded(f"  FAILED, {shorten(failed, _SENTENCE)}", 4))
-    if len(board.failed) > _REASONS:
-        print(f"  FAILED, {len(board.failed) - _REASONS} more trials: see the report")
+    reasons = [f", {plural(n, 'cell')}: {why}" for why, n in board.reasons.items()]
+    failed = [f", {one}" for one in board.failed]
+    for word, told in (("NOT RUN", reasons), ("FAILED", failed)):
+        for one in told[:_REASONS]:
+            print(folded(f"  {paint(word)}{shorten(one, _SENTENCE)}", 4))
+        if len(told) > _REASONS:
+            print(f"  {paint(word)}, {len(told) - _REASONS} more: see the report")
     caution = overview.caution([board])
     if caution:
         print(folded(f"  {caution}", 4))

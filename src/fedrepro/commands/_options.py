@@ -1,10 +1,8 @@
-"""Options that several subcommands share.
+"""Options that several subcommands share, and what they ask for.
 
-Subcommands import what loads torch or scipy, or plans, where they need it: `fedrepro list` takes no
-seconds.
+A subcommand lists its arguments as data (`ARGUMENTS`); `cli` adds them to its parser. What loads
+torch or scipy is imported where it is needed: `fedrepro list` takes no seconds.
 """
-
-from __future__ import annotations
 
 import argparse
 import contextlib
@@ -14,230 +12,52 @@ import re
 import sys
 import tomllib
 import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fedrepro.benchmark.errors import FedreproError
+from fedrepro.benchmark.errors import FedreproError, SpecError
 from fedrepro.benchmark.printable import printable
 from fedrepro.benchmark.spec import limits
-from fedrepro.benchmark.spec.folders import Folders, hidden, searched
-from fedrepro.benchmark.spec.load import load_paper, paper_ids
+from fedrepro.benchmark.spec.folders import hidden, searched
+from fedrepro.benchmark.spec.load import load_paper, load_papers, paper_ids
 from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.spec.problems import InvalidSpecError, Problem
 from fedrepro.benchmark.spec.settings import FIXED, PRECISION
 
+if TYPE_CHECKING:
+    from fedrepro.benchmark.planning.estimate import TrialTimes
+    from fedrepro.benchmark.planning.plan import Plan
+    from fedrepro.benchmark.store.store import Store
+
+Argument = Callable[[argparse._ActionsContainer], object]
+"""Adds an option, or several that exclude each other, to a parser or a group of one."""
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _LONGEST_S = 1e8
 _ANYWHERE = (("local", "auto"), ("local", "cpu"))
 """Executor and device that every machine has, which is known without torch."""
-
-if TYPE_CHECKING:
-    from fedrepro.benchmark.planning.plan import Plan
-    from fedrepro.benchmark.planning.summary import TimeEstimator
-    from fedrepro.benchmark.store.store import Store
+_USUAL = "reduced"
 
 
-def add_specs(parser: argparse.ArgumentParser) -> None:
-    """Where specs of one's own lie."""
-    parser.add_argument(
-        "--specs",
-        action="append",
-        default=[],
-        type=folder,
-        metavar="DIR",
-        help="folder of papers of your own, beside those that come along; may be given again "
-        "(default: $FEDREPRO_TABLES, else ./tables)",
-    )
+def option(*names: str, **settings: Any) -> Argument:
+    """An argument, as `argparse.ArgumentParser.add_argument` takes it."""
+    return lambda parser: parser.add_argument(*names, **settings)
 
 
-def specs(given: argparse.Namespace) -> tuple[Path, ...]:
-    """The folders in which papers are looked for, one's own first.
-
-    Of the papers that the command is asked for it says which one of one's own hides another.
-
-    Raises `SpecError` for a folder that is named and holds no paper.
-    """
-    folders = searched(given.specs)
-    asked = getattr(given, "papers", None) or [getattr(given, "paper", None)]
-    for id, (chosen, other) in hidden(folders).items():
-        if id in asked or not any(asked):
-            print(printable(f"{id} is read from {chosen}, not from {other}"), file=sys.stderr)
-    return folders
+def flag(name: str, help: str) -> Argument:
+    """An option without a value."""
+    return option(name, action="store_true", help=help)
 
 
-def add_papers(parser: argparse.ArgumentParser) -> None:
-    """Zero or more papers; none means all."""
-    add_specs(parser)
-    parser.add_argument("papers", nargs="*", metavar="PAPER", help="paper ids (default: all)")
+def one_of(*arguments: Argument) -> Argument:
+    """Options of which one may be given."""
 
+    def add(parser: argparse._ActionsContainer) -> None:
+        group = parser.add_mutually_exclusive_group()
+        for one in arguments:
+            one(group)
 
-def add_paper(parser: argparse.ArgumentParser) -> None:
-    """One paper."""
-    add_specs(parser)
-    parser.add_argument("paper", metavar="PAPER", help="paper id, for example cpcfl")
-
-
-def add_tables(parser: argparse.ArgumentParser, default: str = "all") -> None:
-    """Which tables; `default` says which are taken where none is named."""
-    parser.add_argument(
-        "--tables",
-        metavar="TABLES",
-        type=comma_separated,
-        help=f"tables and figures, comma-separated (3,A.13,figure-4); default: {default}",
-    )
-
-
-def add_cells(parser: argparse.ArgumentParser, tables: bool = True) -> None:
-    """Which cells, how many trials, and under which profile.
-
-    tables: with `--tables`; a command that is given its table in another way has it not.
-    """
-    if tables:
-        add_tables(parser)
-    parser.add_argument(
-        "--rows", metavar="PATTERN", help="only rows such as 'CP-CFL|*' (labels joined by |)"
-    )
-    number = whole_number(1, limits.TRIALS)
-    parser.add_argument("--trials", type=number, metavar="N", help="instead of the profile's")
-    add_series(parser)
-    parser.add_argument(
-        "--profile",
-        metavar="PROFILE",
-        default="reduced",
-        help="how much is run: reduced (minutes; the default), paper (the published protocol), "
-        "smoke (seconds), patient (as reduced, looked at with more and more trials)",
-    )
-    parser.add_argument("--on", metavar="SET", help="put the profile on this data set (mnist, ...)")
-    parser.add_argument(
-        "--set",
-        dest="sets",
-        action="append",
-        default=[],
-        metavar="PATH=VALUE",
-        help="change a setting of every run (training.rounds=3); listed as a departure",
-    )
-    add_precision(parser)
-    parser.add_argument(
-        "--reading",
-        dest="readings",
-        action="extend",
-        type=comma_separated,
-        default=[],
-        metavar="READING",
-        help="take another reading of what the paper leaves open (see fedrepro readings PAPER)",
-    )
-
-
-def add_series(parser: argparse.ArgumentParser) -> None:
-    """Which independent series of trials."""
-    parser.add_argument(
-        "--series",
-        type=whole_number(0, limits.TRIALS),
-        metavar="N",
-        help="trials of another series, which shares no random number with the profile's",
-    )
-
-
-def add_precision(parser: argparse.ArgumentParser) -> None:
-    """In which precision."""
-    parser.add_argument(
-        "--precision",
-        choices=typing.get_args(FIXED[PRECISION]),
-        help="in which numbers networks multiply, a reading where the paper does not say "
-        "(default: the paper's, else float32)",
-    )
-
-
-def add_places(
-    parser: argparse.ArgumentParser, out: str = "default: results/reports/PAPER-PROFILE"
-) -> None:
-    """Where data, stored trials and reports lie; `out` says where the report goes by itself."""
-    add_data(parser)
-    add_store(parser)
-    parser.add_argument(
-        "--out",
-        type=folder,
-        metavar="DIR",
-        help=f"where the report goes ({out})",
-    )
-
-
-def add_data(parser: argparse.ArgumentParser) -> None:
-    """Where real data lie."""
-    default_data = os.environ.get("FEDREPRO_DATA")
-    parser.add_argument(
-        "--data-dir",
-        type=folder,
-        default=Path(default_data) if default_data else None,
-        metavar="DIR",
-        help="folder of real data sets (default: $FEDREPRO_DATA)",
-    )
-
-
-def add_store(parser: argparse.ArgumentParser) -> None:
-    """Where stored trials lie."""
-    parser.add_argument(
-        "--store",
-        type=folder,
-        default=Path("results/store"),
-        metavar="DIR",
-        help="where finished trials are kept (default: results/store)",
-    )
-
-
-def add_execution(parser: argparse.ArgumentParser) -> None:
-    """How trials are run."""
-    parser.add_argument(
-        "--jobs",
-        type=whole_number(0),
-        metavar="N",
-        help="worker processes; 0 trains in this one (default: cores, or one for each GPU)",
-    )
-    parser.add_argument(
-        "--device", default="auto", metavar="DEVICE", help="cpu, cuda, cuda:1 or auto (default)"
-    )
-    parser.add_argument(
-        "--download", action="store_true", help="fetch missing data sets into --data-dir"
-    )
-    parser.add_argument(
-        "--executor",
-        default="local",
-        metavar="EXECUTOR",
-        help="where trials are trained: local (default) or parsl, for clusters (docs/cluster.md)",
-    )
-    parser.add_argument(
-        "--cluster", type=Path, metavar="FILE", help="TOML file that describes the cluster"
-    )
-    parser.add_argument(
-        "--time-limit",
-        type=seconds,
-        metavar="S",
-        help="seconds after which a trial counts as hung; 0 for never "
-        "(default: 20 times the longest finished one of its kind, at least 1800)",
-    )
-    parser.add_argument(
-        "--checkpoint-every",
-        type=seconds,
-        default=300.0,
-        metavar="S",
-        help="seconds after which a trial saves itself before its next round or epoch, to go on "
-        "from there when it is interrupted; 0 for never (default: 300)",
-    )
-
-
-def check_execution(given: argparse.Namespace) -> None:
-    """Raises `FedreproError` for an executor, a device or a cluster that is not there.
-
-    Whatever is stored: a command that has nothing to train refuses them too.
-    """
-    if "executor" not in given or (given.executor, given.device) in _ANYWHERE:
-        return
-    from fedrepro.benchmark.execution import executors
-    from fedrepro.benchmark.execution.executors.base import ExecutorOptions
-
-    options = ExecutorOptions(given.data_dir, given.device, given.jobs, given.cluster)
-    executors.find(given.executor)(options)
+    return add
 
 
 def folder(text: str) -> Path:
@@ -269,18 +89,202 @@ def seconds(text: str) -> float:
     return value
 
 
-def execution_options(given: argparse.Namespace) -> dict[str, Any]:
-    """What `execute` and `rehearse` of `benchmark.execution.run` take of them."""
-    names = ("data_dir", "device", "jobs", "executor", "cluster", "time_limit", "checkpoint_every")
-    return {name: getattr(given, name) for name in names}
-
-
 def comma_separated(text: str) -> list[str]:
     """The names in `3,A.13,figure-4`, at least one."""
     names = [part.strip() for part in text.split(",") if part.strip()]
     if not names:
         raise argparse.ArgumentTypeError(f"'{text}' names nothing")
     return names
+
+
+def tables(default: str = "all") -> Argument:
+    """Which tables; `default` says which are taken where none is named."""
+    told = f"tables and figures, comma-separated (3,A.13,figure-4); default: {default}"
+    return option("--tables", metavar="TABLES", type=comma_separated, help=told)
+
+
+def out(default: str = "default: results/reports/PAPER-PROFILE") -> Argument:
+    """Where the report goes; `default` says where by itself."""
+    return option("--out", type=folder, metavar="DIR", help=f"where the report goes ({default})")
+
+
+def trials(help: str) -> Argument:
+    """How many trials."""
+    return option("--trials", type=whole_number(1, limits.TRIALS), metavar="N", help=help)
+
+
+SPECS = option(
+    "--specs",
+    action="append",
+    default=[],
+    type=folder,
+    metavar="DIR",
+    help="folder of papers of your own, beside those that come along; may be given again "
+    "(default: $FEDREPRO_TABLES, else ./tables)",
+)
+PAPER = (SPECS, option("paper", metavar="PAPER", help="paper id, for example cpcfl"))
+PAPERS = (SPECS, option("papers", nargs="*", metavar="PAPER", help="paper ids (default: all)"))
+DATA = option(
+    "--data-dir",
+    type=folder,
+    metavar="DIR",
+    help="folder of real data sets (default: $FEDREPRO_DATA)",
+)
+STORE = option(
+    "--store",
+    type=folder,
+    default=Path("results/store"),
+    metavar="DIR",
+    help="where finished trials are kept (default: results/store)",
+)
+PLACES = (DATA, STORE)
+CELLS_OF_A_TABLE = (
+    option("--rows", metavar="PATTERN", help="only rows such as 'CP-CFL|*' (labels joined by |)"),
+    trials("instead of the profile's"),
+    option(
+        "--series",
+        type=whole_number(0, limits.TRIALS),
+        metavar="N",
+        help="trials of another series, which shares no random number with the profile's",
+    ),
+    option(
+        "--profile",
+        metavar="PROFILE",
+        default=_USUAL,
+        help="how much is run: reduced (minutes; the default), paper (the published protocol), "
+        "smoke (seconds), patient (as reduced, looked at with more and more trials)",
+    ),
+    option("--on", metavar="SET", help="put the profile on this data set (mnist, ...)"),
+    option(
+        "--set",
+        dest="sets",
+        action="append",
+        default=[],
+        metavar="PATH=VALUE",
+        help="change a setting of every run (training.rounds=3); listed as a departure",
+    ),
+    option(
+        "--precision",
+        choices=typing.get_args(FIXED[PRECISION]),
+        help="in which numbers networks multiply, a reading where the paper does not say "
+        "(default: the paper's, else float32)",
+    ),
+    option(
+        "--reading",
+        dest="readings",
+        action="extend",
+        type=comma_separated,
+        default=[],
+        metavar="READING",
+        help="take another reading of what the paper leaves open (see fedrepro readings PAPER)",
+    ),
+)
+CELLS = (tables(), *CELLS_OF_A_TABLE)
+"""Which cells, how many trials, and under which profile."""
+EXECUTION = (
+    option(
+        "--jobs",
+        type=whole_number(0),
+        metavar="N",
+        help="worker processes; 0 trains in this one (default: cores, or one for each GPU)",
+    ),
+    option(
+        "--device", default="auto", metavar="DEVICE", help="cpu, cuda, cuda:1 or auto (default)"
+    ),
+    flag("--download", "fetch missing data sets into --data-dir"),
+    option(
+        "--executor",
+        default="local",
+        metavar="EXECUTOR",
+        help="where trials are trained: local (default) or parsl, for clusters (docs/cluster.md)",
+    ),
+    option("--cluster", type=Path, metavar="FILE", help="TOML file that describes the cluster"),
+    option(
+        "--time-limit",
+        type=seconds,
+        metavar="S",
+        help="seconds after which a trial counts as hung; 0 for never "
+        "(default: 20 times the longest finished one of its kind, at least 1800)",
+    ),
+    option(
+        "--checkpoint-every",
+        type=seconds,
+        default=300.0,
+        metavar="S",
+        help="seconds after which a trial saves itself before its next round or epoch, to go on "
+        "from there when it is interrupted; 0 for never (default: 300)",
+    ),
+)
+"""How trials are run."""
+
+
+def complete(given: argparse.Namespace) -> None:
+    """Fills in the folder of data, and checks where trials would run, whatever is stored.
+
+    Raises `FedreproError` for an executor, a device or a cluster that is not there.
+    """
+    if getattr(given, "data_dir", "") is None and os.environ.get("FEDREPRO_DATA"):
+        given.data_dir = Path(os.environ["FEDREPRO_DATA"])
+    if "executor" not in given or (given.executor, given.device) in _ANYWHERE:
+        return
+    from fedrepro.benchmark.execution import executors
+    from fedrepro.benchmark.execution.executors.base import ExecutorOptions
+
+    options = ExecutorOptions(given.data_dir, given.device, given.jobs, given.cluster)
+    executors.find(given.executor)(options)
+
+
+def execution(given: argparse.Namespace) -> dict[str, Any]:
+    """What `execute` and `rehearse` of `benchmark.execution.run` take of them."""
+    names = ("data_dir", "device", "jobs", "executor", "cluster", "time_limit", "checkpoint_every")
+    return {name: getattr(given, name) for name in names}
+
+
+def specs(given: argparse.Namespace) -> tuple[Path, ...]:
+    """The folders in which papers are looked for, one's own first.
+
+    Of the papers that the command is asked for it says which one of one's own hides another.
+
+    Raises `SpecError` for a folder that is named and holds no paper.
+    """
+    folders = searched(given.specs)
+    asked = getattr(given, "papers", None) or [getattr(given, "paper", None)]
+    for id, (chosen, other) in hidden(folders).items():
+        if id in asked or not any(asked):
+            print(printable(f"{id} is read from {chosen}, not from {other}"), file=sys.stderr)
+    return folders
+
+
+def paper(given: argparse.Namespace) -> Paper:
+    """The paper that is named."""
+    return load_paper(given.paper, specs(given))
+
+
+def papers(given: argparse.Namespace) -> tuple[Paper, ...]:
+    """Those named, or all."""
+    return load_papers(specs(given), ids=given.papers)
+
+
+def papers_with_profile(given: argparse.Namespace) -> Iterator[Paper]:
+    """One by one, the papers named, or of all those with the profile; says which are left out.
+
+    Raises `InvalidSpecError` in the end with the mistakes of all specs.
+    """
+    root = specs(given)
+    problems: list[Problem] = []
+    for id in dict.fromkeys(given.papers) or paper_ids(root):
+        try:
+            paper = load_paper(id, root)
+        except InvalidSpecError as error:
+            problems += error.problems
+            continue
+        if given.papers or given.profile in paper.profiles:
+            yield paper
+        else:
+            skipped = f"{id} has no profile '{given.profile}': left out"
+            print(printable(skipped), file=sys.stderr)
+    if problems:
+        raise InvalidSpecError(problems)
 
 
 def parse_sets(pairs: list[str]) -> list[tuple[str, object]]:
@@ -305,38 +309,15 @@ def parse_sets(pairs: list[str]) -> list[tuple[str, object]]:
     return parsed
 
 
-def papers_with_profile(given: argparse.Namespace, root: Folders) -> Iterator[Paper]:
-    """One by one, the papers named, or of all those with the profile; says which are left out.
-
-    root: the folders that are searched (`specs`).
-
-    Raises `InvalidSpecError` in the end with the mistakes of all specs.
-    """
-    problems: list[Problem] = []
-    for id in dict.fromkeys(given.papers) or paper_ids(root):
-        try:
-            paper = load_paper(id, root)
-        except InvalidSpecError as error:
-            problems += error.problems
-            continue
-        if given.papers or given.profile in paper.profiles:
-            yield paper
-        else:
-            skipped = f"{id} has no profile '{given.profile}': left out"
-            print(printable(skipped), file=sys.stderr)
-    if problems:
-        raise InvalidSpecError(problems)
-
-
 def refuse_selection(given: argparse.Namespace) -> None:
-    """Raises `FedreproError` for options of `add_cells` that only one paper can have."""
+    """Raises `FedreproError` for options of `CELLS` that only one paper can have."""
     if given.tables or given.rows or given.on or given.sets or given.readings:
         names = "--tables, --rows, --on, --reading and --set"
         raise FedreproError(f"{names} need one paper: name it")
 
 
-def chosen_plan(given: argparse.Namespace, paper: Paper) -> Plan:
-    """The plan of a paper that the options of `add_cells` ask for.
+def plan(given: argparse.Namespace, paper: Paper, profile: str | None = None) -> "Plan":
+    """The plan of a paper that the options of `CELLS` ask for, or the same under another profile.
 
     Raises `SpecError` for a name, a reading or a setting that does not exist.
     """
@@ -346,7 +327,7 @@ def chosen_plan(given: argparse.Namespace, paper: Paper) -> Plan:
     precision = [] if given.precision is None else [(PRECISION, given.precision)]
     return make_plan(
         under(paper, given.readings),
-        given.profile,
+        profile or given.profile,
         tables=given.tables,
         rows=given.rows,
         on=given.on,
@@ -356,14 +337,55 @@ def chosen_plan(given: argparse.Namespace, paper: Paper) -> Plan:
     )
 
 
-def estimator_for(given: argparse.Namespace, store: Store) -> TimeEstimator:
+def stored_profile(parser: argparse._ActionsContainer) -> None:
+    """Leaves `--profile` open where it is not given, for `choose_profile`."""
+    parser.set_defaults(profile=None)
+
+
+def choose_profile(given: argparse.Namespace, ids: Sequence[str], store: "Store") -> None:
+    """Sets `given.profile` where it is open: reduced, or the first other one that has trials.
+
+    ids: of papers; none means all. Papers whose specs are wrong are left out here; whoever reads
+    them says what is wrong. Profiles are tried in the order of the specs, and a line says which
+    one it is if it is not reduced.
+    """
+    if given.profile is not None:
+        return
+    given.profile = _USUAL
+    stored = {record.run for record in store.records()}
+    papers, root = [], searched(given.specs)
+    for id in (ids or paper_ids(root)) if stored else ():
+        with contextlib.suppress(SpecError):
+            papers.append(load_paper(id, root))
+    for name in dict.fromkeys((_USUAL, *(name for one in papers for name in one.profiles))):
+        if any(_is_stored(given, name, one, stored) for one in papers):
+            given.profile = name
+            break
+    if given.profile != _USUAL:
+        said = f"nothing is stored under the profile '{_USUAL}': this is '{given.profile}'"
+        print(printable(f"{said} (--profile asks for another)"), file=sys.stderr)
+
+
+def _is_stored(
+    given: argparse.Namespace, profile: str, paper: Paper, stored: Collection[str]
+) -> bool:
+    """Whether a trial of the chosen cells is stored, not a count that all profiles share."""
+    if profile not in paper.profiles:
+        return False
+    try:
+        runs = plan(given, paper, profile).runs
+    except SpecError:  # a selection that this profile does not have
+        return False
+    return any(run.key in stored for run in runs if run.stage != "costs")
+
+
+def estimator_for(given: argparse.Namespace, store: "Store") -> "TrialTimes":
     """Learns from what is stored; asked for only if a trial is missing, or estimates are shown."""
     from fedrepro.benchmark.execution.executors.base import ExecutorOptions
     from fedrepro.benchmark.execution.executors.local import LocalExecutor
     from fedrepro.benchmark.planning.estimate import TrialTimes
-    from fedrepro.benchmark.planning.summary import TimeEstimator
     from fedrepro.benchmark.training.training import device_name
 
     here = LocalExecutor(ExecutorOptions(None, given.device, given.jobs))
     name = device_name(here.device)
-    return TimeEstimator(TrialTimes(name, store.records()), name, here.slots)
+    return TrialTimes(name, store.records(), workers=here.slots)

@@ -1,7 +1,5 @@
 """Files that the `new-` commands write, from the templates in `fedrepro/templates`."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What commands print: colours on a terminal, and nothing that a text could do to one."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

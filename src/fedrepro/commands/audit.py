@@ -1,38 +1,32 @@
 """`fedrepro audit`: what the printed numbers say of each other."""
 
-from __future__ import annotations
-
 import argparse
 from collections import Counter
 from collections.abc import Sequence
 
 from fedrepro.benchmark.audit.findings import STATUSES, Finding, findings_for
-from fedrepro.benchmark.spec.load import load_papers
 from fedrepro.benchmark.spec.model import Paper
-from fedrepro.commands._options import add_papers, folder, specs
+from fedrepro.commands import _options as options
 from fedrepro.commands._terminal import folded, print_json
 
 HELP = "check the printed numbers against each other; nothing is trained"
 EXAMPLE = "fedrepro audit cpcfl --out results/reports/audit"
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Papers, the format, where reports go, and the exit code."""
-    add_papers(parser)
-    parser.add_argument("--json", action="store_true", help="every finding as JSON")
-    parser.add_argument(
-        "--out", type=folder, metavar="DIR", help="write audit.html and audit.md to this folder"
-    )
-    parser.add_argument(
-        "--strict", action="store_true", help="exit with 1 if anything is inconsistent"
-    )
+ARGUMENTS = (
+    *options.PAPERS,
+    options.flag("--json", "every finding as JSON"),
+    options.option(
+        "--out",
+        type=options.folder,
+        metavar="DIR",
+        help="write audit.html and audit.md to this folder",
+    ),
+    options.flag("--strict", "exit with 1 if anything is inconsistent"),
+)
 
 
 def execute(given: argparse.Namespace) -> int:
     """Prints what is not consistent, or all findings as JSON; 1 only if strict."""
-    audited = [
-        (paper, findings_for(paper)) for paper in load_papers(specs(given), ids=given.papers)
-    ]
+    audited = [(paper, findings_for(paper)) for paper in options.papers(given)]
     findings = [one for _, found in audited for one in found]
     if given.json:
         print_json([one.as_plain() for one in findings])

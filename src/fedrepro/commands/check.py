@@ -1,25 +1,18 @@
 """`fedrepro check`: are all specs well-formed, and which names does nothing implement yet?"""
 
-from __future__ import annotations
-
 import argparse
+from collections import Counter
 
 from fedrepro.benchmark.judging.narrow_margins import narrow_margins
 from fedrepro.benchmark.planning.check import check
-from fedrepro.benchmark.spec.load import load_papers
 from fedrepro.benchmark.spec.problems import InvalidSpecError
-from fedrepro.commands._options import add_papers, specs
+from fedrepro.commands import _options as options
 from fedrepro.commands._terminal import complain_of_plugins, folded, print_json
 
 HELP = "validate the specs; list names that no method implements yet"
 EXAMPLE = "fedrepro check cpcfl"
 _DECLARE = "then add its name to 'vocabulary' in paper.toml"
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Papers, and the format."""
-    add_papers(parser)
-    parser.add_argument("--json", action="store_true", help="problems and names as JSON")
+ARGUMENTS = (*options.PAPERS, options.flag("--json", "problems and names as JSON"))
 
 
 def execute(given: argparse.Namespace) -> int:
@@ -29,7 +22,7 @@ def execute(given: argparse.Namespace) -> int:
     """
     complain_of_plugins()
     try:
-        papers = load_papers(specs(given), ids=given.papers)
+        papers = options.papers(given)
         problems, unimplemented, declared = check(papers)
     except InvalidSpecError as found:
         if not given.json:
@@ -59,9 +52,9 @@ def execute(given: argparse.Namespace) -> int:
         print(folded(f"declared, not implemented yet: {missing}"))
     for warning in narrow_margins(papers):
         print(folded(f"warning: {warning}"))
-    totals = ", ".join(
-        f"{sum(one[what] for one in counts.values())} {what}"
-        for what in ("tables", "cells", "claims")
-    )
-    print(f"{', '.join(counts)}: {totals}, {len(problems)} problems")
+    totals = Counter[str]()
+    for one in counts.values():
+        totals.update(one)
+    told = ", ".join(f"{n} {what}" for what, n in totals.items())
+    print(f"{', '.join(counts)}: {told}, {len(problems)} problems")
     return code

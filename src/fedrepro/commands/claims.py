@@ -1,33 +1,26 @@
 """`fedrepro claims`: which claims of the text do the printed numbers themselves support?"""
 
-from __future__ import annotations
-
 import argparse
 from collections import Counter
 
 from fedrepro.benchmark.claims.bind_cells import bind
 from fedrepro.benchmark.claims.printed import support
-from fedrepro.benchmark.spec.load import load_papers
 from fedrepro.benchmark.spec.model import Paper
-from fedrepro.commands._options import add_papers, specs
+from fedrepro.commands import _options as options
 from fedrepro.commands._terminal import folded, paint, print_json
 
 HELP = "check the text's claims on the printed numbers"
 EXAMPLE = "fedrepro claims cpcfl --contradicted"
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Papers."""
-    add_papers(parser)
-    parser.add_argument(
-        "--contradicted", action="store_true", help="only claims that the table contradicts"
-    )
-    parser.add_argument("--json", action="store_true", help="the claims as JSON")
+ARGUMENTS = (
+    *options.PAPERS,
+    options.flag("--contradicted", "only claims that the table contradicts"),
+    options.flag("--json", "the claims as JSON"),
+)
 
 
 def execute(given: argparse.Namespace) -> int:
     """Prints every claim with what the printed numbers say of it."""
-    papers = load_papers(specs(given), ids=given.papers)
+    papers = options.papers(given)
     found = [one for paper in papers for one in _claims(paper)]
     shown = [one for one in found if one["support"] == "contradicted" or not given.contradicted]
     if given.json:
@@ -51,7 +44,6 @@ def _claims(paper: Paper) -> list[dict[str, str]]:
         for claim in table.claims:
             word, reason = support(bind(claim, table, paper))
             facts = {"id": claim.id, "says": claim.says, "holds": claim.holds}
-            found.append(
-                {"paper": paper.id, "table": table.id, **facts, "support": word, "reason": reason}
-            )
+            place = {"paper": paper.id, "table": table.id}
+            found.append({**place, **facts, "support": word, "reason": reason})
     return found

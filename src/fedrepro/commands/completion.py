@@ -1,18 +1,14 @@
 """`fedrepro completion`: a script that completes commands, options, their values and paths."""
 
-from __future__ import annotations
-
 import argparse
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from fedrepro.benchmark.execution import executors
-from fedrepro.benchmark.spec import names, toml_file
+from fedrepro.benchmark.spec import names
 from fedrepro.benchmark.spec.folders import PAPER_FILE, paper_folders
-from fedrepro.benchmark.spec.problems import InvalidSpecError
-from fedrepro.commands._options import add_specs, specs
+from fedrepro.commands import _options as options
 from fedrepro.methods import registry
 
 HELP = "print a completion script for a shell"
@@ -20,14 +16,14 @@ EXAMPLE = 'eval "$(fedrepro completion bash)"'
 
 _PLAIN = re.compile(r"[\w.+-]+")
 """Names that no shell takes for anything else; others, of a stranger's specs, are left out."""
+_PROFILE = re.compile(r"^\[+profiles\.([\w+-]+)", re.MULTILINE)
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The shell, and where papers of one's own lie."""
-    add_specs(parser)
-    parser.add_argument(
-        "shell", choices=("bash", "zsh", "fish", "tcsh"), help="which shell reads it"
-    )
+_SHELLS = ("bash", "zsh", "fish", "tcsh")
+ARGUMENTS = (
+    options.SPECS,
+    options.option("shell", choices=_SHELLS, help="which shell reads it"),
+)
 
 
 def execute(given: argparse.Namespace) -> int:
@@ -35,7 +31,7 @@ def execute(given: argparse.Namespace) -> int:
     import shtab
 
     parser = given.whole_parser()
-    known = _values(paper_folders(specs(given)).values())
+    known = _values(paper_folders(options.specs(given)).values())
     for action in _arguments(parser):
         if action.metavar in known:
             action.choices = known[action.metavar]
@@ -54,12 +50,13 @@ def _values(papers: Collection[Path]) -> Mapping[object, Sequence[str]]:
     ids = [folder.name for folder in papers]
     files = (file for folder in papers for file in folder.glob("*.toml"))
     tables = sorted({file.stem for file in files if file.name != PAPER_FILE})
+    texts = [(folder / PAPER_FILE).read_text("utf-8", "replace") for folder in papers]
     found = {
         "PAPER": ids,
         "PAPERS": ids,
         "TABLE": tables,
         "TABLES": tables,
-        "PROFILE": sorted({name for folder in papers for name in _profiles(folder)}),
+        "PROFILE": sorted({name for text in texts for name in _PROFILE.findall(text)}),
         "SET": sorted(names.known("data set")),
         "DEVICE": ["auto", "cpu", "cuda"],
         "EXECUTOR": registry.names_in(executors.__name__),
@@ -69,14 +66,6 @@ def _values(papers: Collection[Path]) -> Mapping[object, Sequence[str]]:
         metavar: [value for value in values if _PLAIN.fullmatch(value)]
         for metavar, values in found.items()
     }
-
-
-def _profiles(paper: Path) -> Iterator[str]:
-    """The profiles of a paper as its file has them; none where it cannot be read."""
-    with suppress(InvalidSpecError):
-        data = toml_file.parse(toml_file.read(paper / PAPER_FILE)) or {}
-        profiles = data.get("profiles")
-        yield from profiles if isinstance(profiles, dict) else ()
 
 
 def _arguments(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:

@@ -1,28 +1,16 @@
 """`fedrepro diff`: what changed between two reports, or two stores."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.judging.comparison import (
-    Movement,
-    Recorded,
-    compare,
-    read_reports,
-    recorded,
-)
+from fedrepro.benchmark.judging.baseline import Recorded, read_reports, recorded
+from fedrepro.benchmark.judging.comparison import Movement, compare
 from fedrepro.benchmark.planning.plan import make_plan
-from fedrepro.commands._judged import store_at
-from fedrepro.commands._options import (
-    add_specs,
-    comma_separated,
-    papers_with_profile,
-    specs,
-)
+from fedrepro.commands import _options as options
+from fedrepro.commands._judged import judged, store_at
 from fedrepro.commands._terminal import paint, print_json
 
 HELP = "compare two reports (report.json or its folder) or two stores"
@@ -30,24 +18,23 @@ EXAMPLE = "fedrepro diff results/reports/cpcfl-reduced old/cpcfl-reduced"
 _Reports = Mapping[str, Recorded]
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Two sides, and how a store is read."""
-    add_specs(parser)
-    for name in ("before", "after"):
-        parser.add_argument(
-            name, type=Path, metavar=name.upper(), help="a report.json, its folder, or a store"
-        )
-    parser.add_argument(
+_SIDE = "a report.json, its folder, or a store"
+ARGUMENTS = (
+    options.SPECS,
+    options.option("before", type=Path, metavar="BEFORE", help=_SIDE),
+    options.option("after", type=Path, metavar="AFTER", help=_SIDE),
+    options.option(
         "--profile", metavar="PROFILE", help="under which stores are judged (default: reduced)"
-    )
-    parser.add_argument(
+    ),
+    options.option(
         "--papers",
         metavar="PAPERS",
-        type=comma_separated,
+        type=options.comma_separated,
         default=[],
         help="papers judged in stores, comma-separated (default: all)",
-    )
-    parser.add_argument("--json", action="store_true", help="the differences as JSON")
+    ),
+    options.flag("--json", "the differences as JSON"),
+)
 
 
 def execute(given: argparse.Namespace) -> int:
@@ -88,15 +75,8 @@ def _differences(before: _Reports, after: _Reports) -> Iterator[Movement]:
 def _read(place: Path, given: argparse.Namespace) -> _Reports:
     """The reports at a place by paper, profile and data set."""
     if _is_store(place):
-        from fedrepro.benchmark.judging.judge import judge
-        from fedrepro.benchmark.judging.trials import load_trials
-
-        store = store_at(place)
-        plans = [make_plan(p, given.profile) for p in papers_with_profile(given, specs(given))]
-        found = [
-            recorded(judge(plan, load_trials(plan, store), command="", audit=False))
-            for plan in plans
-        ]
+        plans = [make_plan(one, given.profile) for one in options.papers_with_profile(given)]
+        found = [recorded(judged(plan, store_at(place), audit=False)) for plan in plans]
     else:
         found = read_reports(place / "report.json" if place.is_dir() else place)
     return {" ".join(filter(None, (one.paper, one.profile, one.on))): one for one in found}

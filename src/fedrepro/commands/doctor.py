@@ -1,30 +1,25 @@
 """`fedrepro doctor`: what is installed, which data are there, and what could run."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator
-from typing import Any
 
 from fedrepro import __version__
 from fedrepro.benchmark.errors import DataError, MissingDataError
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.load import load_papers
+from fedrepro.commands import _options as options
 from fedrepro.commands._judged import store_at
-from fedrepro.commands._options import add_data, add_specs, add_store, specs
 from fedrepro.commands._terminal import paint, print_json
 from fedrepro.methods.registry import class_in
 
 HELP = "say what is installed, which data are present and intact, which device, what could run"
 EXAMPLE = "fedrepro doctor --data-dir data"
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Where data and stored trials lie, and the format."""
-    add_specs(parser)
-    add_data(parser)
-    add_store(parser)
-    parser.add_argument("--json", action="store_true", help="everything as JSON")
+ARGUMENTS = (
+    options.SPECS,
+    options.DATA,
+    options.STORE,
+    options.flag("--json", "everything as JSON"),
+)
 
 
 def execute(given: argparse.Namespace) -> int:
@@ -89,19 +84,15 @@ def _data(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
 
 
 def _runnable(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
-    """By paper and profile, how many runs have a method and their data."""
+    """By paper and profile, how many runs have their data, and the data of what they start from."""
+    from fedrepro.benchmark.config import chain
     from fedrepro.benchmark.execution.data_availability import DataAvailability
 
     available = DataAvailability(given.data_dir, download=False)
-    for paper in load_papers(specs(given)):
+    for paper in load_papers(options.specs(given)):
         for profile in paper.profiles:
             plan = make_plan(paper, profile)
-            ready = [_ready(run, available) for run in plan.runs]
+            ready = sum(not any(map(available.problem, chain(run))) for run in plan.runs)
             unbound = sum(one.config is None for one in plan.cells)
-            told = f"{sum(ready)} of {len(ready)} runs have their data"
+            told = f"{ready} of {len(plan.runs)} runs have their data"
             yield f"{paper.id} {profile}", f"{told}; {unbound} cells need or have no run"
-
-
-def _ready(run: Any, available: Any) -> bool:
-    """Whether a run, and the one that it starts from, have their data."""
-    return run is None or (available.problem(run) is None and _ready(run.start, available))

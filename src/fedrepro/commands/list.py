@@ -1,33 +1,25 @@
 """`fedrepro list`: papers and their tables, or every printed value as typed data."""
 
-from __future__ import annotations
-
 import argparse
 
 from fedrepro.benchmark.spec.export import export
-from fedrepro.benchmark.spec.load import load_papers, outlines
-from fedrepro.commands._options import add_papers, specs
+from fedrepro.benchmark.spec.load import outlines
+from fedrepro.commands import _options as options
 from fedrepro.commands._terminal import folded, print_json
 
 HELP = "list papers and their tables, or export every printed value as JSON"
 EXAMPLE = "fedrepro list cpcfl --json"
 ALIASES = ("tables",)
 """The older name of this command."""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Papers, and the format."""
-    add_papers(parser)
-    parser.add_argument("--json", action="store_true", help="every cell, numbers as strings")
+ARGUMENTS = (*options.PAPERS, options.flag("--json", "every cell, numbers as strings"))
 
 
 def execute(given: argparse.Namespace) -> int:
     """Prints one line a table as it is written, or the export of specs that obey all rules."""
-    root = specs(given)
     if given.json:
-        print_json(export(load_papers(root, ids=given.papers)))
+        print_json(export(options.papers(given)))
         return 0
-    for paper in outlines(root, ids=given.papers):
+    for paper in outlines(options.specs(given), ids=given.papers):
         print(folded(f"{paper.id}: {paper.title}"))
         print(f"  profiles: {', '.join(paper.profiles)}")
         width = max((len(table.id) for table in paper.tables), default=0)

@@ -1,59 +1,42 @@
 """`fedrepro multiverse`: what `run` gives under each reading of what a paper leaves open."""
 
-from __future__ import annotations
-
 import argparse
 from dataclasses import replace
 from time import perf_counter
 
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.planning.plan import Plan
-from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.readings import free_readings
 from fedrepro.benchmark.store.files import path_segment
-from fedrepro.commands._judged import command_line, default_folder, show, store_at, trained
-from fedrepro.commands._options import (
-    add_cells,
-    add_execution,
-    add_paper,
-    add_places,
-    chosen_plan,
-    comma_separated,
-    estimator_for,
-    specs,
-)
+from fedrepro.commands import _options as options
+from fedrepro.commands._judged import default_folder, judged, show, store_at, trained
 
 HELP = "run and judge under every reading of what the paper leaves open"
 EXAMPLE = "fedrepro multiverse fedrlc --tables 2 --dry-run"
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which readings, and the options of `run`."""
-    add_paper(parser)
-    parser.add_argument(
+ARGUMENTS = (
+    *options.PAPER,
+    options.option(
         "--readings",
         dest="others",
-        type=comma_separated,
+        type=options.comma_separated,
         metavar="LIST",
         help="readings, comma-separated, + between those that are taken together (default: each "
         "that changes something)",
-    )
-    add_cells(parser)
-    add_places(parser, "default: results/reports/PAPER-PROFILE-multiverse-...")
-    add_execution(parser)
-    parser.add_argument(
-        "--dry-run", action="store_true", help="say how many trials and how long; train nothing"
-    )
+    ),
+    *options.CELLS,
+    *options.PLACES,
+    options.out("default: results/reports/PAPER-PROFILE-multiverse-..."),
+    *options.EXECUTION,
+    options.flag("--dry-run", "say how many trials and how long; train nothing"),
+)
 
 
 def execute(given: argparse.Namespace) -> int:
     """Runs the plan as taken and under each reading; the report is of the first, with a curve."""
-    from fedrepro.benchmark.judging.judge import judge
     from fedrepro.benchmark.judging.other_readings import universes
-    from fedrepro.benchmark.judging.trials import load_trials
 
     clock = perf_counter()
-    taken = chosen_plan(given, load_paper(given.paper, specs(given)))
+    taken = options.plan(given, options.paper(given))
     usual = default_folder(taken, given)
     own = path_segment("-".join((usual.name, "multiverse", *(given.others or ()))))
     folder = given.out or usual.with_name(own)
@@ -62,15 +45,14 @@ def execute(given: argparse.Namespace) -> int:
         missing = dict.fromkeys(
             trial for plan in plans for trial in plan.trials_to_run() if store.find(*trial) is None
         )
-        left = estimator_for(given, store).of(missing) if missing else None
+        left = options.estimator_for(given, store).of(missing) if missing else None
         lines = ["no trial is missing"] if left is None else left.lines()
         print(f"{len(plans)} sets of readings; {'; '.join(lines)}")
         return 0
     reports = []
     for plan in plans:
         print(f"readings: {', '.join(plan.paper.readings) or 'as taken'}", flush=True)
-        trials = load_trials(plan, store, trained(plan, store, given))
-        reports.append(judge(plan, trials, command=command_line(), audit=False))
+        reports.append(judged(plan, store, trained(plan, store, given), audit=False))
     found = universes({one.readings: one.tables for one in reports})
     provenance = replace(reports[0].provenance, wall_s=perf_counter() - clock)
     return show([replace(reports[0], universes=found, provenance=provenance)], folder)

@@ -1,14 +1,12 @@
 """`fedrepro new-method`: a federated method's module and its test, to grow from FedAvg."""
 
-from __future__ import annotations
-
 import argparse
 import keyword
 import re
 from pathlib import Path
 
 from fedrepro.benchmark.errors import FedreproError
-from fedrepro.commands._options import folder
+from fedrepro.commands import _options as options
 from fedrepro.commands._templates import template, write_new
 
 HELP = "make the module and the test of a new federated method, in a checkout"
@@ -20,21 +18,19 @@ _USED = (
 )
 _NAMES = ("FedAvg", "Message", "Round", "Server", "Task")
 """What the templates name themselves."""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The name, and where the module goes."""
-    parser.add_argument("name", metavar="NEW", help="as specs will say it: fedmomentum, my-method")
-    parser.add_argument(
+ARGUMENTS = (
+    options.option("name", metavar="NEW", help="as specs will say it: fedmomentum, my-method"),
+    options.option(
         "--family",
         default="supervised",
         metavar="FAMILY",
         help="a folder of methods/federated: supervised (default), clustered, personalized, "
         "self_supervised, split, reference",
-    )
-    parser.add_argument(
-        "--root", type=folder, metavar="DIR", help="the checkout (default: where you stand)"
-    )
+    ),
+    options.option(
+        "--root", type=options.folder, metavar="DIR", help="the checkout (default: where you stand)"
+    ),
+)
 
 
 def execute(given: argparse.Namespace) -> int:

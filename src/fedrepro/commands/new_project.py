@@ -1,21 +1,17 @@
 """`fedrepro new-project`: a working folder with a paper of one's own, its test and its workflow."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 
 from fedrepro import __version__
-from fedrepro.commands._options import folder
+from fedrepro.commands import _options as options
 from fedrepro.commands._templates import template, write_new
 
 HELP = "make a working folder: a made-up paper, a method, a test, a workflow and a README"
 EXAMPLE = "fedrepro new-project my-paper"
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Where it goes."""
-    parser.add_argument("folder", type=folder, metavar="DIR", help="made if it is new")
+ARGUMENTS = (
+    options.option("folder", type=options.folder, metavar="DIR", help="made if it is new"),
+)
 
 
 def execute(given: argparse.Namespace) -> int:

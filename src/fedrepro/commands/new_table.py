@@ -1,7 +1,5 @@
 """`fedrepro new-table`: the draft of a spec from a LaTeX tabular or CSV."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path
@@ -12,27 +10,25 @@ from fedrepro.benchmark.spec import limits
 from fedrepro.benchmark.spec.folders import PAPER_FILE, first_own_folder, paper_folders
 from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.spec.table_import import draft, parse
-from fedrepro.commands._options import folder
+from fedrepro.commands import _options as options
 from fedrepro.commands._templates import template, write_new
 
 HELP = "draft a table spec from a LaTeX tabular or a CSV file; the draft passes `check`"
 EXAMPLE = "fedrepro new-table table7.tex --paper mypaper --table 7 --title 'Accuracy by depth'"
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The source, where the table belongs, and what it shows."""
-    parser.add_argument("source", type=Path, metavar="FILE", help=".tex or .csv; - reads a pipe")
-    parser.add_argument("--paper", required=True, metavar="ID", help="paper id; made if it is new")
-    parser.add_argument("--table", required=True, metavar="N", help="7, B.14 or figure-4")
-    parser.add_argument("--title", default="draft: title", help="in your own words")
-    parser.add_argument("--metric", default="accuracy", help="what the cells show")
-    parser.add_argument(
+ARGUMENTS = (
+    options.option("source", type=Path, metavar="FILE", help=".tex or .csv; - reads a pipe"),
+    options.option("--paper", required=True, metavar="ID", help="paper id; made if it is new"),
+    options.option("--table", required=True, metavar="N", help="7, B.14 or figure-4"),
+    options.option("--title", default="draft: title", help="in your own words"),
+    options.option("--metric", default="accuracy", help="what the cells show"),
+    options.option(
         "--specs",
-        type=folder,
+        type=options.folder,
         metavar="DIR",
         help="folder of papers of your own, made if it is new (default: $FEDREPRO_TABLES, else "
         "./tables)",
-    )
+    ),
+)
 
 
 def execute(given: argparse.Namespace) -> int:

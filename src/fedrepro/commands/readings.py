@@ -1,81 +1,53 @@
 """`fedrepro readings`: what a paper leaves open, and the other answers that can be run."""
 
-from __future__ import annotations
-
 import argparse
 import shutil
+from collections.abc import Mapping
 from textwrap import indent, wrap
+from typing import Any
 
+from fedrepro.benchmark.plain import as_plain
 from fedrepro.benchmark.planning.plan import Plan, make_plan
-from fedrepro.benchmark.spec.load import load_paper
+from fedrepro.benchmark.spec.choices import Unstated
 from fedrepro.benchmark.spec.readings import choices_of, readings_of
-from fedrepro.commands._options import add_paper, specs
+from fedrepro.commands import _options as options
 from fedrepro.commands._terminal import print_json
 
 HELP = "list what a paper leaves open, and the readings that --reading selects"
 EXAMPLE = "fedrepro readings fedrlc"
 _WIDTH = 100
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """A paper, and the profile in which readings are counted."""
-    add_paper(parser)
-    parser.add_argument(
+ARGUMENTS = (
+    *options.PAPER,
+    options.option(
         "--profile",
         metavar="PROFILE",
         default="reduced",
         help="where runs are counted (default: reduced)",
-    )
-    parser.add_argument(
-        "--all", action="store_true", help="also choices without another reading to select"
-    )
-    parser.add_argument("--json", action="store_true", help="the choices as JSON")
+    ),
+    options.flag("--all", "also choices without another reading to select"),
+    options.flag("--json", "the choices as JSON"),
+)
 
 
 def execute(given: argparse.Namespace) -> int:
     """Prints every choice with its alternatives and what each would change."""
-    paper = load_paper(given.paper, specs(given))
+    paper = options.paper(given)
     plan = make_plan(paper, given.profile)
     changes = {one.name: _change(plan, one.name) for one in readings_of(paper)}
+    choices = list(choices_of(paper))
+    shown = [one for one in choices if one[0].alternatives or given.all]
     if given.json:
-        print_json(
-            [
-                {
-                    "choice": choice.name,
-                    "table": table,
-                    "setting": choice.setting,
-                    "settings": list(choice.settings),
-                    "taken": choice.taken,
-                    "why": choice.why,
-                    "alternatives": [
-                        {
-                            "name": one.name,
-                            "taken": one.taken,
-                            "why": one.why,
-                            "speaks": one.speaks,
-                            "set": dict(one.set),
-                            "only_evaluates": one.only_evaluates,
-                            "changes": changes[one.name],
-                        }
-                        for one in choice.alternatives
-                    ],
-                }
-                for choice, table in choices_of(paper)
-                if choice.alternatives or given.all
-            ]
-        )
+        print_json([_plain(choice, table, changes) for choice, table in shown])
         return 0
-    for choice, table in choices_of(paper):
-        if not choice.alternatives and not given.all:
-            continue
+    for choice, table in shown:
         where = "" if table is None else f" (table {table})"
         print(f"{choice.name or '-'}{where}: {choice.setting}")
         print(_paragraph(f"taken: {choice.taken}. {choice.why}"))
         for one in choice.alternatives:
             print(f"  --reading {one.name}: {changes[one.name]}")
             print(_paragraph(f"{one.taken}. {one.why}. Speaks for it: {one.speaks}", "      "))
-    n_open = sum(1 for choice, _ in choices_of(paper) if choice.alternatives)
-    n_fixed = sum(1 for choice, _ in choices_of(paper) if not choice.alternatives)
+    n_open = sum(bool(choice.alternatives) for choice, _ in choices)
+    n_fixed = len(choices) - n_open
     print(
         f"{paper.id}: {n_open} choices with {len(changes)} other readings; {n_fixed} choices "
         "without another one to select" + ("" if given.all else " (--all lists them)")
@@ -83,12 +55,19 @@ def execute(given: argparse.Namespace) -> int:
     return 0
 
 
+def _plain(choice: Unstated, table: str | None, changes: Mapping[str, str]) -> dict[str, Any]:
+    """A choice as JSON; changes: by reading, in words."""
+    alternatives = [
+        as_plain(one) | {"only_evaluates": one.only_evaluates, "changes": changes[one.name]}
+        for one in choice.alternatives
+    ]
+    plain = {"choice": choice.name, "table": table, **as_plain(choice)}
+    return plain | {"alternatives": alternatives}
+
+
 def _paragraph(text: str, margin: str = "    ") -> str:
-    return indent("\n".join(wrap(text, _width() - len(margin))), margin)
-
-
-def _width() -> int:
-    return min(shutil.get_terminal_size((_WIDTH, 24)).columns, _WIDTH)
+    width = min(shutil.get_terminal_size((_WIDTH, 24)).columns, _WIDTH)
+    return indent("\n".join(wrap(text, width - len(margin))), margin)
 
 
 def _change(plan: Plan, name: str) -> str:

@@ -1,57 +1,57 @@
 """`fedrepro regress`: the reduced profile against the recorded baseline."""
 
-from __future__ import annotations
-
 import argparse
+import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
 
 from fedrepro.benchmark.errors import FedreproError
-from fedrepro.benchmark.judging import comparison
+from fedrepro.benchmark.judging import baseline as baselines
+from fedrepro.benchmark.judging.comparison import BaselineCheck, check
 from fedrepro.benchmark.judging.scoreboard import scoreboard
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.results import Report
-from fedrepro.benchmark.spec.load import load_papers
 from fedrepro.benchmark.spec.model import Paper
-from fedrepro.commands._judged import command_line, store_at, trained
-from fedrepro.commands._options import (
-    add_execution,
-    add_papers,
-    add_places,
-    folder,
-    specs,
-)
+from fedrepro.commands import _options as options
+from fedrepro.commands._judged import command_line, judged, store_at, trained
 from fedrepro.commands._terminal import complain, paint
 from fedrepro.reports import regressions
 
 HELP = "run a profile and compare it with the recorded baseline"
 EXAMPLE = "fedrepro regress cpcfl --record"
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Papers, profile, where baselines lie, and whether to record."""
-    add_papers(parser)
-    parser.add_argument("--profile", metavar="PROFILE", default="reduced", help="default: reduced")
-    parser.add_argument("--on", metavar="SET", help="put the profile on this data set")
-    parser.add_argument(
+ARGUMENTS = (
+    *options.PAPERS,
+    options.option("--profile", metavar="PROFILE", default="reduced", help="default: reduced"),
+    options.option("--on", metavar="SET", help="put the profile on this data set"),
+    options.option(
         "--baselines",
-        type=folder,
+        type=options.folder,
         default=Path("results/baselines"),
         metavar="DIR",
         help="where baselines lie (default: results/baselines)",
-    )
-    parser.add_argument(
-        "--record", action="store_true", help="record these results as the new baseline"
-    )
-    parser.add_argument(
-        "--json", action="store_true", help="print what moved as JSON, and the lines as errors are"
-    )
-    parser.add_argument(
+    ),
+    options.flag("--record", "record these results as the new baseline"),
+    options.option(
+        "--with-failed",
+        action="append",
+        default=[],
+        metavar="ROW",
+        help="with --record: record that trials of this row failed; may be given again",
+    ),
+    options.flag(
+        "--exact",
+        "any changed number is a regression, where versions and processor are the baseline's",
+    ),
+    options.flag("--json", "print what moved as JSON, and the lines as errors are"),
+    options.option(
         "--badge", type=Path, metavar="FILE", help="write a badge for shields.io (docs/ci.md)"
-    )
-    add_places(parser, "default: none is written")
-    add_execution(parser)
+    ),
+    *options.PLACES,
+    options.out("default: none is written"),
+    *options.EXECUTION,
+)
 
 
 def execute(given: argparse.Namespace) -> int:
@@ -63,12 +63,16 @@ def execute(given: argparse.Namespace) -> int:
     """
     if given.record and (given.json or given.badge):
         raise FedreproError("--record compares nothing: leave out --json and --badge")
+    if given.record and given.exact:
+        raise FedreproError("--record compares nothing: leave out --exact")
+    if given.with_failed and not given.record:
+        raise FedreproError("--with-failed says what --record records; give both")
     # What the last comparison left must not outlive an error of this one.
     if given.badge is not None:
         _write(given.badge, regressions.badge([]))
     for name in regressions.FILES if given.out is not None else ():
         (given.out / name).unlink(missing_ok=True)
-    papers = load_papers(specs(given), ids=given.papers)
+    papers = options.papers(given)
     if not given.papers and not given.record:
         for paper in papers:
             if not _place(paper, given).exists():
@@ -103,38 +107,38 @@ def _say(line: str, given: argparse.Namespace) -> None:
 
 
 def _place(paper: Paper, given: argparse.Namespace) -> Path:
-    return comparison.path_for(given.baselines, paper.id, given.profile, given.on)
+    return baselines.path_for(given.baselines, paper.id, given.profile, given.on)
 
 
-def _one(
-    paper: Paper, given: argparse.Namespace
-) -> tuple[Report, comparison.BaselineCheck | None, int]:
+def _one(paper: Paper, given: argparse.Namespace) -> tuple[Report, BaselineCheck | None, int]:
     """The report on a paper, how it compares with its baseline, and the exit code."""
-    from fedrepro.benchmark.judging.judge import judge
-    from fedrepro.benchmark.judging.trials import load_trials
-
     clock, path = perf_counter(), _place(paper, given)
-    baseline = None if given.record else comparison.load(path)
-    if baseline is not None and baseline.schema < comparison.SCHEMA:
+    baseline = None if given.record else baselines.load(path)
+    if baseline is not None and baseline.schema < baselines.SCHEMA:
         complain(f"{path} is of older rules: values are compared, not words; record it again")
     plan = make_plan(paper, given.profile, on=given.on)
     store = store_at(given.store)
-    trials = load_trials(plan, store, trained(plan, store, given))
-    report = judge(
-        plan,
-        trials,
-        command=command_line(),
-        wall_s=perf_counter() - clock,
-        audit=given.out is not None,
-    )
-    failed = scoreboard(report).failed
-    for trial in failed:
+    not_run, audit = trained(plan, store, given), given.out is not None
+    report = judged(plan, store, not_run, since=clock, audit=audit)
+    for trial in scoreboard(report).failed:
         _say(f"{paper.id}: FAILED, {trial}", given)
     if baseline is None:
-        comparison.save(path, comparison.recorded(report))
+        _check_failed(report, given.with_failed)
+        baselines.save(path, baselines.recorded(report))
         print(f"{paper.id}: baseline recorded in {path}")
-        return report, None, int(bool(failed))
-    found = comparison.check(baseline, report)
+        return report, None, 0
+    found = check(baseline, report, exact=given.exact)
     for line in regressions.lines(found, paint):
         _say(line, given)
     return report, found, int(not found.passed)
+
+
+def _check_failed(report: Report, accepted: Sequence[str]) -> None:
+    """Raises `FedreproError` for failed trials of rows that --with-failed does not name."""
+    failed = {"|".join(cell.row) for one in report.tables for cell in one.cells if cell.failed}
+    unnamed = sorted(failed - set(accepted))
+    if unnamed:
+        options = " ".join(f"--with-failed {shlex.quote(row)}" for row in unnamed)
+        raise FedreproError(f"trials failed, and nothing is recorded; to record that: {options}")
+    if strange := sorted(set(accepted) - failed):
+        raise FedreproError(f"--with-failed: no trial of '{strange[0]}' failed")

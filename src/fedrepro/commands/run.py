@@ -1,7 +1,5 @@
 """`fedrepro run`: trains what is missing, judges every cell, writes the report."""
 
-from __future__ import annotations
-
 import argparse
 import math
 import sys
@@ -10,59 +8,37 @@ from time import perf_counter
 
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.planning.plan import Plan
-from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.store.store import Store
-from fedrepro.commands._judged import (
-    command_line,
-    default_folder,
-    show,
-    store_at,
-    trained,
-)
-from fedrepro.commands._options import (
-    add_cells,
-    add_execution,
-    add_paper,
-    add_places,
-    chosen_plan,
-    execution_options,
-    seconds,
-    specs,
-)
+from fedrepro.commands import _options as options
+from fedrepro.commands._judged import default_folder, judged, show, store_at, trained
 
 HELP = "train what is missing, judge every cell and write the report"
 EXAMPLE = "fedrepro run cpcfl --tables 3 --rows 'CP-CFL|*'"
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What to run, where and how."""
-    add_paper(parser)
-    parser.add_argument("others", nargs="*", help=argparse.SUPPRESS)
-    add_cells(parser)
-    add_places(parser)
-    add_execution(parser)
-    parser.add_argument(
+ARGUMENTS = (
+    *options.PAPER,
+    options.option("others", nargs="*", help=argparse.SUPPRESS),
+    *options.CELLS,
+    *options.PLACES,
+    options.out(),
+    *options.EXECUTION,
+    options.flag(
         "--until-decided",
-        action="store_true",
-        help="train in steps to the profile's looks, and only what open claims need",
-    )
-    parser.add_argument(
+        "train in steps to the profile's looks, and only what open claims need",
+    ),
+    options.option(
         "--budget",
-        type=seconds,
+        type=options.seconds,
         metavar="TIME",
         help="end after so long (15m, 900s, 2h); finished trials are kept and reported, and the "
         "same command goes on with the others",
-    )
-    parser.add_argument(
-        "--dry-run", action="store_true", help="print what would be submitted, and train nothing"
-    )
+    ),
+    options.flag("--dry-run", "print what would be submitted, and train nothing"),
+)
 
 
 def execute(given: argparse.Namespace) -> int:
     """Runs, judges and reports."""
     from fedrepro.benchmark.execution.run import rehearse
-    from fedrepro.benchmark.judging.judge import judge
-    from fedrepro.benchmark.judging.trials import load_trials
 
     clock = perf_counter()
     if given.others:
@@ -71,21 +47,18 @@ def execute(given: argparse.Namespace) -> int:
         raise FedreproError(
             f"one paper a run: {one_by_one}; then one report: fedrepro report {' '.join(papers)}"
         )
-    plan = chosen_plan(given, load_paper(given.paper, specs(given)))
+    plan = options.plan(given, options.paper(given))
     store = store_at(given.store)
     if given.dry_run and given.until_decided:
         _trained_until_decided(plan, store, given)
         return 0
     if given.dry_run:
-        print("\n".join(rehearse(plan, store, **execution_options(given))))
+        print("\n".join(rehearse(plan, store, **options.execution(given))))
         return 0
     # Before the training, so that a name that no folder can have costs no work.
     folder = given.out or default_folder(plan, given)
     train = _trained_until_decided if given.until_decided else trained
-    trials = load_trials(plan, store, train(plan, store, given))
-    wall_s = perf_counter() - clock
-    report = judge(plan, trials, command=command_line(), wall_s=wall_s)
-    return show([report], folder)
+    return show([judged(plan, store, train(plan, store, given), since=clock)], folder)
 
 
 def _trained_until_decided(
@@ -96,11 +69,11 @@ def _trained_until_decided(
     With `--dry-run` it only prints what the first step would train.
     """
     from fedrepro.benchmark.execution import run
-    from fedrepro.benchmark.execution.progress import Progress
+    from fedrepro.benchmark.execution.display import Display
     from fedrepro.benchmark.execution.until_decided import steps, train_until_decided
     from fedrepro.benchmark.judging.trials import Finished, find_trial
 
-    options = execution_options(given)
+    how = options.execution(given)
     if given.dry_run:
         found = (step.trials for step in steps(plan, store, {}))
         lacking = (
@@ -108,10 +81,10 @@ def _trained_until_decided(
             for trials in found
             if not all(isinstance(find_trial(store, *one), Finished) for one in trials)
         )
-        print("\n".join(run.rehearse(plan, store, trials=next(lacking, ()), **options)))
+        print("\n".join(run.rehearse(plan, store, trials=next(lacking, ()), **how)))
         return {}
     budget = math.inf if given.budget is None else given.budget
-    progress = Progress()
+    progress = Display()
     done = train_until_decided(
         plan,
         store,
@@ -122,7 +95,7 @@ def _trained_until_decided(
             progress=progress,
             trials=trials,
             budget=left,
-            **options,
+            **how,
         ),
         budget,
         progress.say,

@@ -1,27 +1,21 @@
 """`fedrepro settings`: the settings of every method under the published protocol, with origin."""
 
-from __future__ import annotations
-
 import argparse
 
 from fedrepro.benchmark.planning.plan import make_plan
-from fedrepro.commands._options import add_papers, papers_with_profile, specs
+from fedrepro.commands import _options as options
 
 HELP = "say what every method of a paper is run with, and where from each setting is, as Markdown"
 EXAMPLE = "fedrepro settings mfcl"
 ALIASES = ("baselines",)
 """The older name of this command."""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Papers; settings are those of the published protocol."""
-    add_papers(parser)
-    parser.set_defaults(profile="paper")
+ARGUMENTS = options.PAPERS
 
 
 def execute(given: argparse.Namespace) -> int:
     """Prints one page on the papers named, or on all."""
-    plans = [make_plan(paper, given.profile) for paper in papers_with_profile(given, specs(given))]
+    given.profile = "paper"
+    plans = [make_plan(one, given.profile) for one in options.papers_with_profile(given)]
     from fedrepro.reports.settings import render
 
     print(render(plans), end="")

@@ -1,7 +1,5 @@
 """`fedrepro show`: one table, printed beside what is stored."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys
@@ -10,45 +8,36 @@ from pathlib import Path
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.plain import as_plain
 from fedrepro.benchmark.results import Report
-from fedrepro.benchmark.spec.load import load_paper
 from fedrepro.benchmark.store.files import write_whole
-from fedrepro.commands._judged import command_line, store_at
-from fedrepro.commands._options import add_cells, add_paper, add_store, chosen_plan, specs
-from fedrepro.commands._stored_profile import add_default, choose_profile
+from fedrepro.commands import _options as options
+from fedrepro.commands._judged import judged, store_at
 from fedrepro.commands._terminal import paint, print_json
 
 HELP = "show a table: printed beside reproduced, with verdict and the command that runs it again"
 EXAMPLE = "fedrepro show cpcfl 3 --rows 'CP-CFL|*'"
 _FORMATS = ("text", "csv", "latex", "markdown", "svg", "png", "pdf")
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """A paper, a table, the profile, and the format."""
-    add_paper(parser)
-    parser.add_argument("table", metavar="TABLE", help="table or figure, for example 3 or figure-4")
-    add_cells(parser, tables=False)
-    add_store(parser)
-    add_default(parser)
-    form = parser.add_mutually_exclusive_group()
-    form.add_argument("--format", choices=_FORMATS, default="text", help="default: text")
-    form.add_argument("--json", action="store_true", help="the judged table as JSON")
-    parser.add_argument(
+ARGUMENTS = (
+    *options.PAPER,
+    options.option("table", metavar="TABLE", help="table or figure, for example 3 or figure-4"),
+    *options.CELLS_OF_A_TABLE,
+    options.STORE,
+    options.stored_profile,
+    options.one_of(
+        options.option("--format", choices=_FORMATS, default="text", help="default: text"),
+        options.flag("--json", "the judged table as JSON"),
+    ),
+    options.option(
         "--out", type=Path, metavar="FILE", help="write it there (default: standard output)"
-    )
+    ),
+)
 
 
 def execute(given: argparse.Namespace) -> int:
     """Prints the table."""
-    from fedrepro.benchmark.judging.judge import judge
-    from fedrepro.benchmark.judging.trials import load_trials
-
     given.tables = [given.table]
-    root, store = specs(given), store_at(given.store)
-    paper = load_paper(given.paper, root)
-    choose_profile(given, [paper.id], root, store)
-    plan = chosen_plan(given, paper)
-    text = given.format == "text"
-    report = judge(plan, load_trials(plan, store), command=command_line(), audit=text)
+    store, paper = store_at(given.store), options.paper(given)
+    options.choose_profile(given, [paper.id], store)
+    report = judged(options.plan(given, paper), store, audit=given.format == "text")
     if given.json:
         print_json(as_plain(report.tables[0]))
         return 0

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
-from fedrepro.benchmark.claims.answer import AnswerWord, ClaimAnswer
-from fedrepro.benchmark.judging.first_lines import (
-    Headline,
-    TableLine,
-    evidence,
-    interval,
-    sentence,
-    totals,
-)
-from fedrepro.benchmark.judging.table_answer import TableWord
+from fedrepro.benchmark.claims.answer import ClaimAnswer, ClaimResult, ClaimWord
+from fedrepro.benchmark.judging.first_lines import evidence, interval, sentence, totals
+from fedrepro.benchmark.results import TableResult, TableWord
 from fedrepro.benchmark.spec.load import load_paper, paper_ids
 from fedrepro.benchmark.stats.intervals import Interval
 from tests.reports.conftest import LEAD, SEEN
@@ -30,19 +23,32 @@ COMPARED = ClaimAnswer(
 NOT_RUN = ClaimAnswer("NOT RUN", "No trial.", "", 1)
 
 
-def headline(word: AnswerWord, clause: str = "it beats FedAvg", table: str = "3") -> Headline:
-    answer = NOT_RUN if word == "NOT RUN" else replace(COMPARED, word=word)
-    return Headline(table, clause, answer, points=True)
+def claimed(answer: ClaimAnswer, clause: str | None = None, unit: str | None = "%") -> ClaimResult:
+    return ClaimResult("c", "says", "holds", clause, unit, "supported", "r", answer, ())
 
 
-def lines(word: TableWord, n: int) -> list[TableLine]:
-    return [TableLine(str(i + 1), word, None, (), points=True) for i in range(n)]
+def headline(word: ClaimWord, clause: str = "it beats FedAvg") -> ClaimResult:
+    return claimed(NOT_RUN if word == "NOT RUN" else replace(COMPARED, word=word), clause)
+
+
+def table(word: TableWord, *claims: ClaimResult, id: str = "3", **more: Any) -> TableResult:
+    none: tuple[()] = ()
+    shown = (none, claims, none, none, none, none, "command")
+    return TableResult(
+        id, "t", "1", "empirical", "accuracy", "%", None, None, *shown, word=word, **more
+    )
+
+
+def lines(word: TableWord, n: int, *claims: ClaimResult) -> list[TableResult]:
+    """Tables of which the last has the claims."""
+    found = [table(word, id=str(i + 1)) for i in range(n)]
+    return [*found[:-1], replace(found[-1], claims=claims)]
 
 
 def test_all_pass() -> None:
     both = [headline("HOLDS"), headline("HOLDS", "it beats IFCA")]
     assert sentence(NAME, both) == "Method: it beats FedAvg, as printed; it beats IFCA, as printed."
-    assert list(totals(lines("PASS", 3), [COMPARED] * 4, None, None)) == [
+    assert list(totals(lines("PASS", 3, *[claimed(COMPARED)] * 4), None, None)) == [
         "tables: 3 pass, 0 fail, 0 open",
         "of 4 claims 4 hold",
     ]
@@ -54,8 +60,8 @@ def test_all_fail() -> None:
         "Method: the opposite of “it beats FedAvg” is seen; "
         "at most a quarter is seen of what is published for “it beats IFCA”."
     )
-    answers = [replace(COMPARED, word=word) for word in ("OPPOSITE", "ABSENT", "ABSENT")]
-    assert list(totals(lines("FAIL", 2), answers, None, None)) == [
+    claims = map(headline, ("OPPOSITE", "ABSENT", "ABSENT"))
+    assert list(totals(lines("FAIL", 2, *claims), None, None)) == [
         "tables: 0 pass, 2 fail, 0 open",
         "of 3 claims 0 hold, 1 is opposite, 2 are absent",
     ]
@@ -65,12 +71,12 @@ def test_a_claim_that_the_print_does_not_support_is_not_called_as_printed() -> N
     unprinted = replace(COMPARED, word="SAME DIRECTION", kind="direction", printed=None)
     against = replace(unprinted, printed=-3.0)
     larger = replace(COMPARED, ratio=Interval(40.0, 20.0, 60.0))
-    said = [sentence(NAME, [Headline("3", "it wins", one, True)]) for one in (unprinted, against)]
+    said = [sentence(NAME, [claimed(one, "it wins")]) for one in (unprinted, against)]
     assert said == [
         "Method: it wins here, where no number is published.",
         "Method: it wins here, where the published numbers do not say so.",
     ]
-    assert sentence(NAME, [Headline("3", "it wins", larger, True)]) == (
+    assert sentence(NAME, [claimed(larger, "it wins")]) == (
         "Method: it wins, by more than published."
     )
 
@@ -82,39 +88,39 @@ def test_headlines_of_tables_that_are_not_shown_are_not_denied() -> None:
 
 
 def test_failed_trials_are_said() -> None:
-    assert next(totals([], [], None, None, 3)) == "trials failed behind cells: 3"
+    assert next(totals([], None, None, 3)) == "trials failed behind cells: 3"
 
 
 def test_tables_that_share_no_two_trials_are_said_to_give_no_common_line() -> None:
-    compared = TableLine("3", "PASS", SEEN, (), points=True)
+    compared = table("PASS", answers=(SEEN,))
     said = "differences of all tables together: fewer than two trials are common to all"
-    assert said in totals([compared], [], None, None)
-    assert said not in totals([compared], [], None, SEEN)
-    assert said not in totals(lines("NOT RUN", 1), [], None, None)
+    assert said in totals([compared], None, None)
+    assert said not in totals([compared], None, SEEN)
+    assert said not in totals(lines("NOT RUN", 1), None, None)
 
 
 def test_nothing_run() -> None:
     both = [headline("NOT RUN"), headline("NOT RUN", "it beats IFCA")]
     assert sentence(NAME, both) == "Method: not all was run that its headline claims need."
-    assert list(evidence(both[:1], lines("NOT RUN", 1))) == [
+    assert list(evidence([table("NOT RUN", both[0])])) == [
         "it beats FedAvg (table 3): not run (No trial)"
     ]
-    assert list(totals(lines("NOT RUN", 2), [NOT_RUN] * 2, None, None)) == [
+    assert list(totals(lines("NOT RUN", 2, *both), None, None)) == [
         "tables: 0 pass, 0 fail, 0 open, 2 not run",
         "of 2 claims 0 hold, 2 were not run",
     ]
 
 
 def test_one_table_with_its_lead_and_what_it_rests_on() -> None:
-    table = TableLine("3", "PASS", SEEN, (LEAD,), points=True)
-    assert list(evidence([headline("HOLDS")], [table])) == [
+    shown = table("PASS", headline("HOLDS"), answers=(SEEN,), leads=(LEAD,))
+    assert list(evidence([shown])) == [
         "it beats FedAvg (table 3): yes, +37.2 [29.3, 45.1], 10 of 10 trials (printed +32.7)",
         "table 3, CP-CFL against the best baseline: open, −0.9 [−9.0, 7.2], 1 of 2 trials "
         "(printed +4.6); 2 trials show 11.0 points; ahead here: IFCA",
     ]
-    assert list(totals([table], [COMPARED], None, SEEN)) == [
+    assert list(totals([shown], None, SEEN)) == [
         "tables: 1 pass, 0 fail, 0 open",
-        "differences 1.20 times the printed, 0.60 without FedAvg",
+        "differences 1.20 [0.90, 1.50] times the printed, 0.60 [0.40, 0.80] without FedAvg",
         "of 1 claim 1 holds",
     ]
 
@@ -122,14 +128,14 @@ def test_one_table_with_its_lead_and_what_it_rests_on() -> None:
 @pytest.mark.parametrize(("n", "said"), [(0, "0 contradictions"), (1, "1 contradiction")])
 def test_an_audit_alone(n: int, said: str) -> None:
     assert sentence(NAME, []) == "Method: its spec marks no headline claim."
-    assert list(totals(lines("NOT RUN", 1), [NOT_RUN], n, None))[-1] == (
+    assert list(totals(lines("NOT RUN", 1), n, None))[-1] == (
         f"audit: {said} among printed numbers"
     )
 
 
 def test_a_lead_is_told_only_of_tables_that_a_headline_names() -> None:
-    tables = [replace(one, leads=(LEAD,)) for one in lines("PASS", 4)]
-    (_, lead) = evidence([headline("HOLDS", table="2")], tables)
+    tables = [replace(one, leads=(LEAD,)) for one in lines("PASS", 2, headline("HOLDS"))]
+    (_, lead) = evidence(tables)
     assert lead.startswith("table 2, CP-CFL against")
 
 
@@ -142,34 +148,34 @@ def test_a_lead_is_told_only_of_tables_that_a_headline_names() -> None:
     ],
 )
 def test_a_lead_is_ahead_or_behind_with_its_interval_alone(ours: Interval, word: str) -> None:
-    table = TableLine("3", "OPEN", None, (replace(LEAD, ours=ours),), points=True)
-    (_, said) = evidence([headline("OPEN")], [table])
+    (_, said) = evidence([table("OPEN", headline("OPEN"), leads=(replace(LEAD, ours=ours),))])
     assert f"best baseline: {word}, " in said
     assert ("trials show 11.0 points" in said) == (word == "open")
 
 
-@pytest.mark.parametrize("word", get_args(AnswerWord))
-def test_every_word_names_the_clause_of_its_claim_and_counts_it(word: AnswerWord) -> None:
+@pytest.mark.parametrize("word", get_args(ClaimWord))
+def test_every_word_names_the_clause_of_its_claim_and_counts_it(word: ClaimWord) -> None:
     said = sentence(NAME, [headline("HOLDS", "it is fast"), headline(word)])
     assert said.startswith("Method: it is fast, as printed; ")
     assert "it beats FedAvg" in said
-    claims = [replace(COMPARED, word=one) for one in get_args(AnswerWord)]
-    (_, counts) = totals([], claims, None, None)
+    claims = [headline(one) for one in get_args(ClaimWord)]
+    (_, counts) = totals([table("OPEN", *claims)], None, None)
     assert sum(map(int, re.findall(r"(?:claims?|,) (\d+)", counts))) == len(claims)
 
 
 def test_claims_that_are_only_counted_are_named_apart() -> None:
     counted = ClaimAnswer("HOLDS", "Counted: 1 of 1 true.", "counted", 1, shown=1)
-    (_, said) = totals([], [counted, counted, COMPARED], None, None)
+    claims = map(claimed, (counted, counted, COMPARED))
+    (_, said) = totals([table("OPEN", *claims)], None, None)
     assert said == "of 3 claims 3 hold (2 of them counted)"
-    assert list(evidence([Headline("3", "it is small", counted, points=False)], [])) == [
+    assert list(evidence([table("OPEN", claimed(counted, "it is small", None))])) == [
         "it is small (table 3): yes (Counted: 1 of 1 true)"
     ]
 
 
 def test_what_is_not_printed_is_said() -> None:
-    blank = replace(headline("OPEN"), answer=replace(COMPARED, printed=None, kind="direction"))
-    (said,) = evidence([blank], [])
+    blank = claimed(replace(COMPARED, printed=None, kind="direction"), "it is fast")
+    (said,) = evidence([table("OPEN", blank)])
     assert said.endswith("10 of 10 trials (not printed)")
 
 
@@ -178,7 +184,7 @@ def test_closeness_counts_no_trials_as_ahead() -> None:
         "HOLDS", "1 of 1 shown to be as close as stated, 0 further apart.", "closeness", 1,
         shown=1, ours=Interval(0.2, -0.1, 0.5), trials=10,
     )  # fmt: skip
-    (said,) = evidence([Headline("3", "it costs nothing", near, points=True)], [])
+    (said,) = evidence([table("OPEN", claimed(near, "it costs nothing"))])
     assert "0 of 10 trials" not in said
     assert "not printed" not in said
 

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -71,6 +72,13 @@ def test_relabelling_of_many_rows_is_drawn_and_repeats():
     printed, means = prints(rng, 12), prints(rng, 12)
     assert relabelling_p(printed, means) == relabelling_p(printed, means)
     assert relabelling_p(printed, printed) == pytest.approx(1 / 10_001)
+
+
+@pytest.mark.parametrize(("tie", "alike"), [(1e-5, 0.5), (1e-9, 1.0)])
+def test_what_counts_as_a_tie_is_said_by_the_pattern(tie, alike):
+    close = np.array([[[0.003, 0.003]], [[0.002999, 0.002998]]])
+    found = orderings(replace(pattern(np.array([[3.0], [2.0]]), close), tie=tie))
+    assert found.tolist() == [[alike, alike]]
 
 
 def test_orderings_count_ties_half_and_leave_out_what_rounding_hides():

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from fedrepro.benchmark.audit.linear import form_of
+from fedrepro.benchmark.audit.expressions import form_of
 from fedrepro.benchmark.claims.bind_cells import instances
 from fedrepro.benchmark.claims.nodes import Node, key_of
 from fedrepro.benchmark.spec.model import Paper, Relation

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from fedrepro.benchmark.audit.checks.granularity import fewest_images
-from fedrepro.benchmark.audit.grid import neighbours, off_grids, on_grid, share_on_grid
 from fedrepro.benchmark.audit.rounding import (
     can_be_one_value,
     can_meet,
@@ -20,6 +19,7 @@ from fedrepro.benchmark.audit.rounding import (
     sd_fits,
     squares_of,
 )
+from fedrepro.benchmark.audit.shares import neighbours, off_grids, on_grid, share_on_grid
 from fedrepro.benchmark.spec.printed import Printed
 from tests.benchmark.audit.small_paper import cell, printed
 

@@ -10,7 +10,7 @@ from PIL import Image
 
 from fedrepro.benchmark.data import folder as module
 from fedrepro.benchmark.data import load
-from fedrepro.benchmark.data.cache import NAME
+from fedrepro.benchmark.data.fetch import NAME
 from fedrepro.benchmark.errors import DataError
 
 CLASSES = ["airplane", "bird", "car", "cat", "deer", "dog", "horse", "monkey", "ship", "truck"]

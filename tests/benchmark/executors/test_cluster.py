@@ -17,9 +17,9 @@ from rich.console import Console
 
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import FedreproError
+from fedrepro.benchmark.execution.display import Display
 from fedrepro.benchmark.execution.executors.base import ExecutorOptions
-from fedrepro.benchmark.execution.jobs import Dispatch, Done, Failed, Job, Listener, Queue, Result
-from fedrepro.benchmark.execution.progress import Progress
+from fedrepro.benchmark.execution.jobs import Dispatch, Done, Failed, Job, Result
 from fedrepro.benchmark.execution.run import Execution, execute
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.spec.model import Paper
@@ -52,7 +52,7 @@ def two_workers(tmp_path: Path) -> Path:
 
 
 def carry_out(plan: Plan, store: Store, **options: Any) -> Execution:
-    progress = Progress(Console(file=io.StringIO()))
+    progress = Display(Console(file=io.StringIO()))
     return execute(plan, store, device="cpu", progress=progress, **options)
 
 
@@ -93,33 +93,28 @@ def test_one_process_two_processes_and_a_cluster_fill_the_same_store(
     assert (again.trained, again.reused) == (0, one.trained)
 
 
-class Heard:
+class Heard(Dispatch):
     """Keeps what an executor says."""
 
-    def __init__(self) -> None:
+    def __init__(self, jobs: list[Job]) -> None:
+        super().__init__(jobs)
         self.results: dict[tuple[str, int], Result] = {}
-        self.waits: list[str] = []
         self.starts: list[tuple[str, int]] = []
 
-    def listener(self) -> Listener:
-        def finished(job: Job, result: Result) -> bool:
-            assert job.name not in self.results
-            self.results[job.name] = result
-            return isinstance(result, Done)
+    def keep(self, job: Job, result: Result) -> bool:
+        assert job.name not in self.results
+        self.results[job.name] = result
+        return isinstance(result, Done)
 
-        return Listener(
-            encoder_of=lambda job: None,
-            finished=finished,
-            started=lambda job: self.starts.append(job.name),
-            waiting=self.waits.append,
-        )
+    def started(self, job: Job) -> None:
+        self.starts.append(job.name)
 
 
 @pytest.mark.parametrize(
     ("broken", "said"),
     [
         ('python = "/nowhere/python"\n', "workers of the cluster do not start: .*nowhere/python"),
-        ('start_s = 1\n[options]\nworker_init = "exit 0"\n', "no node came within 1 s .*logs in"),
+        ('start_s = 1\n[options]\nworker_init = "exit 0"\n', "no node came|failed to register"),
     ],
 )
 def test_a_cluster_that_does_not_start_says_so_and_ends(
@@ -134,14 +129,14 @@ def test_a_cluster_that_does_not_start_says_so_and_ends(
         file.write(broken)
     executor = parsl.ParslExecutor(ExecutorOptions(None, "cpu", None, two_workers))
     with pytest.raises(FedreproError, match=said):
-        executor.train(Dispatch(Queue([Job(tiny_config(), 0)]), Heard().listener()))
+        executor.train(Heard([Job(tiny_config(), 0)]))
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="finds workers in /proc")
 def test_a_worker_lost_in_the_middle_of_a_trial_costs_nothing(
     tiny_config: Make, two_workers: Path, mark: bytes
 ) -> None:
-    heard, killed = Heard(), list[int]()
+    killed = list[int]()
     jobs = [Job(tiny_config({"training": {"rounds": 1500}}), seed) for seed in range(3)]
 
     def kill_one_that_trains() -> None:
@@ -157,8 +152,8 @@ def test_a_worker_lost_in_the_middle_of_a_trial_costs_nothing(
 
     killer = threading.Thread(target=kill_one_that_trains)
     killer.start()
-    dispatch = Dispatch(Queue(jobs), heard.listener())
-    parsl.ParslExecutor(ExecutorOptions(None, "cpu", None, two_workers)).train(dispatch)
+    heard = Heard(jobs)
+    parsl.ParslExecutor(ExecutorOptions(None, "cpu", None, two_workers)).train(heard)
     killer.join()
     assert len(killed) == 1
     assert len(heard.starts) == len(jobs) + 1
@@ -177,11 +172,10 @@ def _cpu_seconds(process: int) -> float:
 def test_a_hung_trial_is_ended_at_its_limit_and_the_next_goes_on(
     tiny_config: Make, two_workers: Path
 ) -> None:
-    heard = Heard()
     hung = Job(tiny_config(ENDLESS), 0, limit_s=3.0)
     after = Job(tiny_config(), 0)
     executor = parsl.ParslExecutor(ExecutorOptions(None, "cpu", None, two_workers))
-    executor.train(Dispatch(Queue([hung, after]), heard.listener()))
+    executor.train(heard := Heard([hung, after]))
     ended = heard.results[hung.name]
     assert isinstance(ended, Failed)
     assert "longer than its limit of 3 s" in ended.message

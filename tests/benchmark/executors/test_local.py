@@ -16,8 +16,9 @@ import torch
 from rich.console import Console
 
 from fedrepro.benchmark.config import RunConfig
-from fedrepro.benchmark.errors import is_out_of_memory
-from fedrepro.benchmark.execution.executors import _pool
+from fedrepro.benchmark.errors import FedreproError, is_out_of_memory
+from fedrepro.benchmark.execution.display import Display
+from fedrepro.benchmark.execution.executors import _work, local
 from fedrepro.benchmark.execution.executors.base import ExecutorOptions
 from fedrepro.benchmark.execution.executors.local import LocalExecutor
 from fedrepro.benchmark.execution.jobs import (
@@ -26,11 +27,8 @@ from fedrepro.benchmark.execution.jobs import (
     Done,
     Failed,
     Job,
-    Listener,
-    Queue,
     Result,
 )
-from fedrepro.benchmark.execution.progress import Progress
 from fedrepro.benchmark.execution.run import Execution, _limit, execute
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.model import Paper
@@ -43,33 +41,39 @@ ENDLESS = {"training": {"rounds": 10**6}}
 OWN = {"pretraining": {"method": "simclr", "shared": False}}
 
 
-class Listening:
-    """Keeps what a pool says; `on_start` and `on_advance` may interfere."""
+class Heard(Dispatch):
+    """Keeps what a pool says; `on_advance` may interfere."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self, jobs: list[Job], on_advance: Callable[[Job], None] = lambda job: None
+    ) -> None:
+        super().__init__(jobs)
         self.results: dict[tuple[str, int], Result] = {}
         self.starts: list[tuple[str, int]] = []
+        self.on_advance = on_advance
 
-    def listener(self, on_advance: Callable[[Job, int], None] | None = None) -> Listener:
-        def finished(job: Job, result: Result) -> bool:
-            assert job.name not in self.results
-            self.results[job.name] = result
-            return isinstance(result, Done)
+    def keep(self, job: Job, result: Result) -> bool:
+        assert job.name not in self.results
+        self.results[job.name] = result
+        return isinstance(result, Done)
 
-        return Listener(
-            encoder_of=lambda job: None,
-            finished=finished,
-            started=lambda job: self.starts.append(job.name),
-            advanced=lambda job, done, total: on_advance(job, done) if on_advance else None,
-        )
+    def started(self, job: Job) -> None:
+        self.starts.append(job.name)
 
-
-def train(jobs: list[Job], workers: int, listener: Listener) -> None:
-    LocalExecutor(ExecutorOptions(None, "cpu", workers)).train(Dispatch(Queue(jobs), listener))
+    def advanced(self, job: Job, done: int, total: int) -> None:
+        self.on_advance(job)
 
 
-def quiet() -> Progress:
-    return Progress(Console(file=io.StringIO(), width=200))
+def train(
+    jobs: list[Job], workers: int, on_advance: Callable[[Job], None] = lambda job: None
+) -> Heard:
+    heard = Heard(jobs, on_advance)
+    LocalExecutor(ExecutorOptions(None, "cpu", workers)).train(heard)
+    return heard
+
+
+def quiet() -> Display:
+    return Display(Console(file=io.StringIO(), width=200))
 
 
 def carry_out(paper: Paper, store: Store, jobs: int = 0) -> tuple[Execution, str]:
@@ -79,29 +83,17 @@ def carry_out(paper: Paper, store: Store, jobs: int = 0) -> tuple[Execution, str
     return done, progress.console.file.getvalue()
 
 
-def test_queue_holds_jobs_back_until_what_they_need_is_done(tiny_config: Make) -> None:
+def test_jobs_come_in_order_but_after_what_they_need(tiny_config: Make) -> None:
     later = tiny_config(OWN)
     assert later.start is not None
-    first, second = Job(later.start, 0, weight=1.0), Job(later, 0, weight=9.0)
-    queue = Queue([second, first])
-    assert queue.next() == first
-    assert queue.next() is None
-    queue.done(first)
-    assert queue.next() == second
-    assert not queue
-
-
-def test_queue_gives_the_heaviest_first_and_drops_what_needs_a_failed_job(
-    tiny_config: Make,
-) -> None:
-    later = tiny_config(OWN)
-    assert later.start is not None
-    jobs = [Job(later.start, 0, 1.0), Job(later, 0, 5.0), Job(tiny_config(), 0, 3.0)]
-    queue = Queue(jobs)
-    assert queue.next() == jobs[2]
-    assert queue.next() == jobs[0]
-    assert queue.failed(jobs[0]) == [jobs[1]]
-    assert not queue
+    second, other, first = Job(later, 0), Job(tiny_config(), 0), Job(later.start, 0)
+    jobs = Dispatch([second, other, first])
+    assert [jobs.next(), jobs.next(), jobs.next()] == [other, first, None]
+    jobs.put_back(first)
+    jobs.put_back(other)
+    assert [jobs.next(), jobs.next()] == [other, first]
+    jobs.done(first)
+    assert [jobs.next(), jobs.next()] == [second, None]
 
 
 def test_workers_give_the_numbers_that_this_process_gives(
@@ -116,48 +108,52 @@ def test_workers_give_the_numbers_that_this_process_gives(
         assert (one.counts, one.arrays, one.encoder) == (other.counts, other.arrays, other.encoder)
 
 
+@pytest.fixture
+def forked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers are forked: a spawned one takes seconds to import torch."""
+    fork = multiprocessing.get_context("fork")
+    monkeypatch.setattr(multiprocessing, "get_context", lambda method: fork)
+
+
+def kill_workers(job: Job) -> None:
+    for child in multiprocessing.active_children():
+        assert child.pid is not None
+        os.kill(child.pid, signal.SIGKILL)
+
+
+@pytest.mark.usefixtures("forked")
 def test_a_killed_worker_loses_one_trial_which_is_tried_once_more(tiny_config: Make) -> None:
-    heard, killed = Listening(), list[int]()
+    killed = list[Job]()
+    long, short = Job(tiny_config({"training": {"rounds": 300}}), 0), Job(tiny_config(), 0)
 
-    def kill_once(job: Job, done: int) -> None:
-        if not killed and job.config.options["rounds"] == 300:
-            # One trial at a time, so the only child is the worker that has it.
-            (child,) = multiprocessing.active_children()
-            assert child.pid is not None
-            killed.append(child.pid)
-            os.kill(child.pid, signal.SIGKILL)
+    def kill_once(job: Job) -> None:
+        if not killed and job == long:
+            killed.append(job)
+            kill_workers(job)
 
-    long = Job(tiny_config({"training": {"rounds": 300}}), 0, 2.0)
-    short = Job(tiny_config(), 0, 1.0)
-    train([long, short], 1, heard.listener(kill_once))
-    assert len(killed) == 1
+    heard = train([long, short], 1, kill_once)
     assert heard.starts == [long.name, long.name, short.name]
     assert all(isinstance(result, Done) for result in heard.results.values())
 
 
+@pytest.mark.usefixtures("forked")
 def test_a_worker_that_is_killed_again_and_again_fails_its_trial(tiny_config: Make) -> None:
-    heard = Listening()
-
-    def kill(job: Job, done: int) -> None:
-        for child in multiprocessing.active_children():
-            assert child.pid is not None
-            os.kill(child.pid, signal.SIGKILL)
-
     job = Job(tiny_config(LONG), 0)
-    train([job], 1, heard.listener(kill))
+    heard = train([job], 1, kill_workers)
     result = heard.results[job.name]
     assert isinstance(result, Failed)
-    assert "killed 2 times" in result.message
+    assert "killed 2 times (exit code -9" in result.message
     assert heard.starts == [job.name] * ATTEMPTS
 
 
+@pytest.mark.usefixtures("forked")
 def test_an_interrupt_ends_the_workers_at_once(tiny_config: Make) -> None:
-    def interrupt(job: Job, done: int) -> None:
+    def interrupt(job: Job) -> None:
         raise KeyboardInterrupt
 
     began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        train([Job(tiny_config(ENDLESS), 0)], 1, Listening().listener(interrupt))
+        train([Job(tiny_config(ENDLESS), 0)], 1, interrupt)
     assert multiprocessing.active_children() == []
     assert time.monotonic() - began < 60
 
@@ -212,15 +208,15 @@ def test_missing_data_are_said_before_training_and_the_rest_goes_on(
 def test_progress_off_a_terminal_is_clean_lines_with_the_time_left() -> None:
     now = [0.0]
     out = io.StringIO()
-    progress = Progress(Console(file=out, width=200), clock=lambda: now[0])
+    progress = Display(Console(file=out, width=200), clock=lambda: now[0])
     with progress:
-        progress.begin(4, 40.0, workers=2)
-        progress.started(("k", 0), "fedavg on digits, trial 0", 10.0)
+        progress.begin({("k", seed): 10.0 for seed in range(4)}, workers=2)
+        progress.started(("k", 0), "fedavg on digits, trial 0")
         assert progress.seconds_left() == 20.0
         now[0] = 5.0
-        progress.ended(("k", 0), 10.0, failed=False)
+        progress.ended(("k", 0), failed=False)
         assert progress.seconds_left() == pytest.approx(15.0)
-        progress.started(("k", 1), "fedavg on digits, trial 1", 10.0)
+        progress.started(("k", 1), "fedavg on digits, trial 1")
         now[0] = 11.0
         progress.advanced(("k", 1), 1, 2)
     lines = out.getvalue().splitlines()
@@ -234,28 +230,27 @@ def test_progress_off_a_terminal_is_clean_lines_with_the_time_left() -> None:
 @pytest.mark.parametrize("factor", [0.25, 1.0, 4.0])
 def test_a_wrong_estimate_shows_itself_step_by_step(factor: float) -> None:
     now, total, workers = [0.0], 480.0, 2
-    progress = Progress(Console(file=io.StringIO(), width=200), clock=lambda: now[0])
-    progress.begin(24, total, workers=workers)
+    progress = Display(Console(file=io.StringIO(), width=200), clock=lambda: now[0])
+    progress.begin({("k", seed): total / 24 for seed in range(24)}, workers=workers)
     said, true = list[float](), list[float]()
     for seed in range(24):
-        progress.started(("k", seed), "fedavg on digits", 20.0)
+        progress.started(("k", seed), "fedavg on digits")
         for rounds in range(1, 11):
             now[0] += factor * 2.0 / workers
             progress.advanced(("k", seed), rounds, 10)
             said.append(progress.seconds_left() or 0.0)
             true.append(factor * total / workers - now[0])
-        progress.ended(("k", seed), 20.0, failed=False)
+        progress.ended(("k", seed), failed=False)
     assert said[0] == pytest.approx(total / workers, rel=0.01)
     steps = [abs(after - before) for before, after in itertools.pairwise(said)]
     assert max(steps) <= 0.1 * max(*said, *true)
     assert all(abs(a - b) <= 0.3 * b for a, b in zip(said[96:216], true[96:216], strict=True))
 
 
+@pytest.mark.usefixtures("forked")
 def test_a_hung_trial_is_ended_at_its_limit_and_the_next_goes_on(tiny_config: Make) -> None:
-    heard = Listening()
-    hung = Job(tiny_config(ENDLESS), 0, 2.0, limit_s=0.5)
-    after = Job(tiny_config(), 0, 1.0, limit_s=300.0)
-    train([hung, after], 1, heard.listener())
+    hung, after = Job(tiny_config(ENDLESS), 0, limit_s=0.5), Job(tiny_config(), 0, limit_s=300.0)
+    heard = train([hung, after], 1)
     ended = heard.results[hung.name]
     assert isinstance(ended, Failed)
     assert "longer than its limit" in ended.message
@@ -264,39 +259,46 @@ def test_a_hung_trial_is_ended_at_its_limit_and_the_next_goes_on(tiny_config: Ma
     assert heard.starts == [hung.name, after.name]
 
 
+def _never_comes_back_to_python(job: Job) -> None:
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
+    with _work.ended_at(job):
+        time.sleep(60)
+
+
+def test_a_trial_that_hangs_in_a_library_ends_with_its_process(
+    tiny_config: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_work, "_GRACE_S", 0.1)
+    job = Job(tiny_config(), 0, limit_s=0.1)
+    process = multiprocessing.get_context("fork").Process(
+        target=_never_comes_back_to_python, args=(job,)
+    )
+    process.start()
+    process.join(30)
+    assert process.exitcode == 1
+
+
 ANSWER = Failed("what a worker of these tests answers")
 
 
-def _answers_half_a_second_later(pipe: Connection, *rest: object) -> None:
-    pipe.send(("ready", None))
+def _answers(pipe: Connection, *rest: object) -> None:
+    pipe.send(("ready",))
     pipe.recv()
-    pipe.send(("progress", (1, 2)))
-    time.sleep(0.5)
     pipe.send(("result", ANSWER))
     time.sleep(300)
 
 
-def _closes_its_pipe_and_ends_with_three(pipe: Connection, *rest: object) -> None:
-    pipe.send(("ready", None))
-    pipe.recv()
-    pipe.close()
-    time.sleep(0.5)
+def _does_not_start(pipe: Connection, *rest: object) -> None:
     os._exit(3)
 
 
-def pool(jobs: list[Job], heard: Listener, data_dir: Path | None = None) -> None:
-    LocalExecutor(ExecutorOptions(data_dir, "cpu", 1)).train(Dispatch(Queue(jobs), heard))
-
-
-def test_the_exit_code_of_a_worker_that_ended_by_itself_is_said(
+@pytest.mark.usefixtures("forked")
+def test_workers_that_do_not_start_are_one_line(
     tiny_config: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_pool, "_work", _closes_its_pipe_and_ends_with_three)
-    heard, job = Listening(), Job(tiny_config(), 0)
-    pool([job], heard.listener())
-    failed = heard.results[job.name]
-    assert isinstance(failed, Failed)
-    assert "exit code 3" in failed.message
+    monkeypatch.setattr(local, "_work", _does_not_start)
+    with pytest.raises(FedreproError, match=r"do not start \(exit code 3\)"):
+        train([Job(tiny_config(), 0)], 1)
 
 
 def test_workers_import_nothing_from_the_working_folder(
@@ -304,11 +306,10 @@ def test_workers_import_nothing_from_the_working_folder(
 ) -> None:
     for name in ("random", "socket", "fedrepro"):
         (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'trace')!r}, 'w').close()\n")
-    monkeypatch.setattr(_pool, "_work", _answers_half_a_second_later)
+    monkeypatch.setattr(local, "_work", _answers)
     monkeypatch.chdir(tmp_path)
-    heard, job = Listening(), Job(tiny_config(), 0)
-    pool([job], heard.listener())
-    assert heard.results[job.name] == ANSWER
+    job = Job(tiny_config(), 0)
+    assert train([job], 1).results[job.name] == ANSWER
     assert not (tmp_path / "trace").exists()
 
 
@@ -327,7 +328,7 @@ def test_workers_import_nothing_from_the_working_folder(
 def test_memory_that_runs_out_is_tried_once_more_as_it_is_and_then_said(
     tiny_config: Make, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    heard, trained = Listening(), list[RunConfig]()
+    trained = list[RunConfig]()
 
     def full(config: RunConfig, seed: int, **options: Any) -> Any:
         trained.append(config)
@@ -335,8 +336,7 @@ def test_memory_that_runs_out_is_tried_once_more_as_it_is_and_then_said(
 
     monkeypatch.setattr("fedrepro.benchmark.execution.executors._work.train_trial", full)
     job = Job(tiny_config(), 0)
-    train([job], 0, heard.listener())
-    failed = heard.results[job.name]
+    failed = train([job], 0).results[job.name]
     assert isinstance(failed, Failed)
     assert "out of " in failed.message
     assert "--jobs" in failed.message

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from fedrepro.benchmark.execution.progress import Progress
+from fedrepro.benchmark.execution.display import Display
 from fedrepro.benchmark.execution.run import execute
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.model import Paper
@@ -60,14 +60,14 @@ def test_a_batch_job_that_is_cancelled_costs_nothing_and_the_store_is_the_same(
 ) -> None:
     plan = make_plan(tiny_paper({"a": {"training": {"rounds": 300}}}, trials=6), "smoke")
     here, there = Store(tmp_path / "here"), Store(tmp_path / "there")
-    execute(plan, here, device="cpu", jobs=2, progress=Progress(Console(file=io.StringIO())))
+    execute(plan, here, device="cpu", jobs=2, progress=Display(Console(file=io.StringIO())))
     cancelled: list[str] = []
 
-    class Cancelling(Progress):
+    class Cancelling(Display):
         """Cancels the batch job as soon as a trial has come back from it."""
 
-        def ended(self, name: tuple[str, int], weight: float, failed: bool) -> None:
-            super().ended(name, weight, failed)
+        def ended(self, name: tuple[str, int], failed: bool) -> None:
+            super().ended(name, failed)
             if not cancelled:
                 cancelled.extend(_jobs())
                 subprocess.run(["scancel", *cancelled], check=True)

@@ -1,0 +1,151 @@
+"""The comparisons of a claim as numbers: in paired trials and in print.
+
+Of `max` and `min` the cell is taken that the print makes largest or smallest, so that both sides
+speak of one comparison; beside it stand the differences with the largest and smallest of each
+trial. Equal trials are no evidence: they leave no interval.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..stats.intervals import Interval, is_flat, t_interval, tie
+from ..stats.looks import reached
+from .grammar import Number
+from .nodes import Aggregate, Arithmetic, CellKey, Elementary, Leaf, Node
+
+Floats = NDArray[np.float64]
+_SIGNS = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide}
+
+
+@dataclass(frozen=True)
+class Contrasts:
+    """The comparisons of a claim, each signed as the claim states it.
+
+    Attributes:
+        values: by cell and seed; what is counted once has one entry.
+        looks: declared numbers of trials; the last one that the trials have reached counts.
+    """
+
+    comparisons: Sequence[Elementary]
+    values: Mapping[CellKey, Mapping[int, float]]
+    looks: tuple[int, ...] = ()
+
+    @cached_property
+    def leaves(self) -> list[Leaf]:
+        """Its cells, repeats included."""
+        return [leaf for one in self.comparisons for leaf in one.leaves]
+
+    @cached_property
+    def _paired(self) -> tuple[list[int], float]:
+        """The seeds that all trained cells have, rising, and the level of intervals."""
+        trials = [self.values[leaf.key].keys() for leaf in self.leaves if is_trained(leaf)]
+        seeds = sorted(set(trials[0]).intersection(*trials[1:])) if trials else [0]
+        most, level = reached(self.looks, len(seeds))
+        return seeds[:most], level
+
+    @property
+    def n(self) -> int:
+        """The number of paired trials."""
+        return len(self._paired[0])
+
+    @property
+    def level(self) -> float:
+        return self._paired[1]
+
+    @cached_property
+    def ours(self) -> Floats:
+        """By comparison and trial. [k, n]"""
+        return np.array([self._difference(one, self._trials) for one in self.comparisons])
+
+    @cached_property
+    def by_trial(self) -> Floats:
+        """The same with the largest and smallest cells of each trial, not of the print. [k, n]"""
+        found = [self._difference(one, self._trials, True) for one in self.comparisons]
+        return np.array(found)
+
+    @cached_property
+    def printed(self) -> float | None:
+        """The mean in print; None where a value is not printed."""
+        if any(leaf.cell.printed.value is None for leaf in self.leaves):
+            return None
+        return float(np.mean([self._difference(one, _print) for one in self.comparisons]))
+
+    @cached_property
+    def rounding(self) -> float:
+        """The standard deviation that rounding of the printed values may give their mean."""
+        halves = [float(leaf.cell.printed.half_unit) for leaf in self.leaves]
+        return math.sqrt(sum(half**2 for half in halves)) / len(self.comparisons)
+
+    @cached_property
+    def ties(self) -> Floats:
+        """By comparison, the difference up to which its sides are equal. [k]"""
+        found = []
+        for one in self.comparisons:
+            sides = [np.abs(self._value(node, self._trials)) for node in (one.left, one.right)]
+            found.append(tie(one.unit, max(float(side.max()) for side in sides)))
+        return np.array(found)
+
+    def intervals(self, level: float) -> list[tuple[Interval, Interval]]:
+        """Of each comparison in `ours` and `by_trial`; none where all its cells are flat."""
+        found = []
+        for i, one in enumerate(self.comparisons):
+            flat = all(is_flat(self._trials(leaf)) for leaf in one.leaves if is_trained(leaf))
+            step = math.inf if flat else float(self.ties[i])
+            both = self.ours[i], self.by_trial[i]
+            first, second = (t_interval(each, level, step) for each in both)
+            found.append((first, second))
+        return found
+
+    def _difference(
+        self, one: Elementary, value: Callable[[Leaf], Floats], by_trial: bool = False
+    ) -> Floats:
+        sign = -1.0 if one.relation == "<" else 1.0
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            left, right = (self._value(node, value, by_trial) for node in (one.left, one.right))
+            return np.asarray(sign * (left - right))
+
+    def _value(self, node: Node, value: Callable[[Leaf], Floats], by_trial: bool = False) -> Floats:
+        match node:
+            case Number():
+                return np.asarray(float(node.value))
+            case Leaf():
+                return value(node)
+            case Aggregate() if by_trial or node.name == "mean":
+                values = np.array([value(leaf) for leaf in node.leaves])
+                return np.asarray(getattr(values, node.name)(axis=0))
+            case Aggregate():
+                return value(self._chosen(node))
+            case Arithmetic():
+                sides = node.left, node.right
+                left, right = (self._value(side, value, by_trial) for side in sides)
+                return np.asarray(_SIGNS[node.sign](left, right))
+
+    def _chosen(self, node: Aggregate) -> Leaf:
+        """The cell that the print makes largest or smallest; our mean, where one is blank."""
+        prints = [leaf.cell.printed.value for leaf in node.leaves]
+        sizes = [float(one) for one in prints if one is not None]
+        if len(sizes) < len(prints):
+            sizes = [float(self._trials(leaf).mean()) for leaf in node.leaves]
+        return node.leaves[sizes.index(max(sizes) if node.name == "max" else min(sizes))]
+
+    def _trials(self, leaf: Leaf) -> Floats:
+        trials = self.values[leaf.key]
+        if not is_trained(leaf):
+            return np.full(self.n, next(iter(trials.values())))
+        return np.array([trials[seed] for seed in self._paired[0]])
+
+
+def is_trained(leaf: Leaf) -> bool:
+    """Whether a cell's trials may differ; what is counted or computed is one number."""
+    return leaf.cell.kind == "empirical"
+
+
+def _print(leaf: Leaf) -> Floats:
+    return np.asarray(float(leaf.cell.printed.value or 0))

@@ -1,0 +1,233 @@
+"""Files of results, and a TOML map that says which value of a tool's export is which cell and seed.
+
+Read are a Flower history, a W&B chart and MLflow's metrics: a reader gives, by run and key, the
+points as they stand in the file, and a line of the map names one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from ..errors import FedreproError
+from ..spec import lines, toml_file
+from ..spec.fields import At, Count, InFile, Text
+from ..spec.model import Paper
+from ..spec.problems import InvalidSpecError, Reporter, suggestion, validate
+from .binding import cell_of
+from .rows import (
+    Row,
+    csv_lines,
+    joined,
+    name_of,
+    number,
+    parse_json,
+    read_rows,
+    read_text,
+    shown,
+    whole_number,
+)
+
+Points = list[tuple[int, Any]]
+"""Round and value, which may still be text."""
+Curves = Mapping[str, Mapping[str, Points]]
+"""By run and key; a file of one run has the run ''."""
+
+_FLOWER = (
+    "metrics_distributed", "metrics_centralized", "metrics_distributed_fit", "losses_distributed",
+    "losses_centralized",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Entry(InFile):
+    """One value of one file.
+
+    offset: added to the file's rounds, for tools that count them from 0. round: instead of the one
+    that the cell shows.
+    """
+
+    tool: Literal["flower", "wandb", "mlflow"]
+    file: Text
+    key: Text
+    table: Text
+    row: Text
+    column: Text
+    seed: Count
+    run: Text | None = None
+    round: At | None = None
+    offset: Count = 0
+    unit: Text | None = None
+
+
+def read_files(files: Sequence[Path], paper: Paper) -> list[Row]:
+    """The results in all files: TOML maps of exports, JSON lines, and else CSV.
+
+    Raises `FedreproError` for a file that cannot be read.
+    """
+    rows: list[Row] = []
+    for file in files:
+        is_map = file.suffix.lower() == ".toml"
+        rows += read_map(file, paper) if is_map else read_rows(file, paper.id)
+    return rows
+
+
+def read_map(file: Path, paper: Paper) -> list[Row]:
+    """The results that a map names, which is `[[results]]`, with what all of them share above.
+
+    Files are relative to the map's folder.
+
+    Raises `FedreproError` for a map or a file that cannot be read, and a name that is not there.
+    """
+    read_text(file)  # says in one line what is wrong with it
+    report = toml_file.read(file)
+    data = toml_file.parse(report)
+    if data is None:
+        raise InvalidSpecError(report.problems)
+    entries = data.pop("results", None)
+    if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
+        raise FedreproError(f"{file}: a map of exports needs [[results]], one for each value")
+    where = lines.find_lines(report.text)
+    tables = {table.id: table for table in paper.tables}
+    read: dict[tuple[str, str], Curves] = {}
+    rows = []
+    for i, own in enumerate(entries):
+        place = f"{name_of(file)}:{lines.line_of(where, ('results', i))}"
+        problems = Reporter(file, "")
+        entry = validate(_Entry, {**data, **own}, problems)
+        if entry is None:
+            raise FedreproError(f"{place}: {problems.problems[0].message}")
+        if entry.seed < 0:
+            raise FedreproError(f"{place}: seed {entry.seed} is no whole number of at least 0")
+        row = Row(place, entry.table, joined(entry.row), joined(entry.column), entry.seed, 0.0,
+                  unit=entry.unit)  # fmt: skip
+        at = entry.round or cell_of(row, tables).read.at
+        source = file.parent / entry.file
+        known = entry.tool, str(source)
+        if known not in read:
+            read[known] = _READERS[entry.tool](read_text(source), name_of(source))
+        points = _choose(read[known], entry.run, entry.key, place)
+        moved = [(round + entry.offset, value) for round, value in points]
+        rows.append(replace(row, value=_value_at(moved, at, place), round=str(at)))
+    return rows
+
+
+def _flower(text: str, name: str) -> Curves:
+    """`vars(history)` of Flower as JSON: `metrics_*` by name, and `losses_*`, lists of (round,
+    value). Keys are `metrics_distributed.accuracy`, `losses_centralized`, ...
+    """
+    history = parse_json(text, name)
+    if not isinstance(history, dict) or not set(_FLOWER) & history.keys():
+        raise FedreproError(f"{name} is no Flower history: it has none of {', '.join(_FLOWER[:2])}")
+    curves: dict[str, Points] = {}
+    for part in _FLOWER:
+        held = history.get(part)
+        if isinstance(held, dict):
+            curves |= {f"{part}.{key}": _pairs(points, f"{name}, {part}.{shown(key)}")
+                       for key, points in held.items()}  # fmt: skip
+        elif held:
+            curves[part] = _pairs(held, f"{name}, {part}")
+    return {"": curves}
+
+
+def _wandb(text: str, name: str) -> Curves:
+    """The CSV of a W&B chart (columns `Step`, `RUN - KEY` and its bounds) or of a run's history
+    (`_step`, `KEY`). Names of runs hold no ' - ' as a rule, and keys none either.
+    """
+    header, body = csv_lines(text, name)
+    step = next((one for one in ("Step", "_step", "step") if one in header), None)
+    if step is None:
+        raise FedreproError(f"{name}:1: no column Step or _step; is this a W&B export?")
+    at, curves = header.index(step), dict[str, dict[str, Points]]()
+    points: dict[int, Points] = {}
+    for i, column in enumerate(header):
+        if i != at and column and not column.endswith(("__MIN", "__MAX")):
+            run, _, key = column.rpartition(" - ")
+            points[i] = curves.setdefault(run, {})[key] = []
+    for place, line in body:
+        round = whole_number(line[at], f"{place}, {step}", "step")
+        for i in points:
+            if line[i]:
+                points[i].append((round, line[i]))
+    return curves
+
+
+def _mlflow(text: str, name: str) -> Curves:
+    """MLflow's metrics as CSV: columns `run_id` (or `run_uuid`), `key`, `value` and `step`.
+
+    A table of its database also has `is_nan`, beside a value of 0.
+    """
+    header, body = csv_lines(text, name)
+    run = next((one for one in ("run_id", "run_uuid") if one in header), None)
+    lacking = [one for one in ("key", "value", "step") if one not in header]
+    if run is None or lacking:
+        raise FedreproError(
+            f"{name}:1: column '{lacking[0] if lacking else 'run_id'}' is missing; "
+            "is this a table of MLflow metrics?"
+        )
+    curves: dict[str, dict[str, Points]] = {}
+    for place, line in body:
+        fields = dict(zip(header, line, strict=True))
+        points = curves.setdefault(fields[run], {}).setdefault(fields["key"], [])
+        value = "nan" if fields.get("is_nan", "").lower() in ("1", "true", "t") else fields["value"]
+        points.append((whole_number(fields["step"], place, "step"), value))
+    return curves
+
+
+_READERS: Mapping[str, Callable[[str, str], Curves]] = {
+    "flower": _flower, "wandb": _wandb, "mlflow": _mlflow,
+}  # fmt: skip
+"""By tool, of a file's text and name; raises `FedreproError` for what is no such export."""
+
+
+def _choose(curves: Curves, run: str | None, key: str, place: str) -> Points:
+    """The points of one run and key.
+
+    run: may be left out where the file has one run. key: of a Flower history also the name alone.
+    """
+    if run is None:
+        having = list(curves) if len(curves) <= 1 else [one for one in curves if key in curves[one]]
+        if len(curves) > 1 and len(having) != 1:
+            raise FedreproError(
+                f"{place}: the file has {len(curves)} runs; name one{suggestion('', curves)}"
+            )
+        run = next(iter(having), "")
+    if run not in curves:
+        raise FedreproError(f"{place}: the file has no run '{shown(run)}'{suggestion(run, curves)}")
+    held = curves[run]
+    meant = [one for one in (f"{part}.{key}" for part in _FLOWER[:2]) if one in held]
+    if key in held or len(meant) == 1:
+        return held[key if key in held else meant[0]]
+    if meant:
+        raise FedreproError(f"{place}: '{shown(key)}' may be {' or '.join(meant)}; say which")
+    raise FedreproError(f"{place}: the file has no '{shown(key)}'{suggestion(key, held)}")
+
+
+def _value_at(points: Points, at: int | Literal["final", "best"], place: str) -> float:
+    """The value at a round, at the last one, or the largest; of a finite number alone."""
+    rounds = [round for round, _ in points]
+    if not points:
+        raise FedreproError(f"{place}: the curve is empty")
+    if len(set(rounds)) < len(rounds):
+        twice = next(round for round in rounds if rounds.count(round) > 1)
+        raise FedreproError(f"{place}: round {twice} is there twice")
+    wanted = max(rounds) if at == "final" else at
+    if at != "best" and wanted not in rounds:
+        raise FedreproError(
+            f"{place}: round {wanted} is not there (rounds {min(rounds)} to {max(rounds)}); "
+            "name another with round"
+        )
+    found = [number(value, place) for round, value in points if at == "best" or round == wanted]
+    if None in found:
+        raise FedreproError(f"{place}: the value is empty")
+    return max(value for value in found if value is not None)
+
+
+def _pairs(points: Any, place: str) -> Points:
+    if not isinstance(points, list) or not all(
+        isinstance(pair, list) and len(pair) == 2 for pair in points
+    ):
+        raise FedreproError(f"{place} is no list of (round, value)")
+    return [(whole_number(round, place, "round"), value) for round, value in points]

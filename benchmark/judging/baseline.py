@@ -1,0 +1,211 @@
+"""Baselines as files: a judged report in what is compared of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, field, replace
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BeforeValidator, ConfigDict, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
+
+from ..errors import FedreproError
+from ..plain import as_plain
+from ..results import Report
+from ..store.files import path_segment, write_whole
+
+Read = TypeVar("Read")
+SCHEMA = 2
+REPORTS = 2
+"""The schemas of baselines and of reports."""
+_STRICT = ConfigDict(strict=True, allow_inf_nan=False)
+"""For what is read back: no type is guessed, and no number is infinite or none."""
+
+
+def _by_file(sources: Any) -> Any:
+    """The hashes of each file, also from schema 1, which holds them by run."""
+    if not isinstance(sources, dict) or not all(isinstance(one, dict) for one in sources.values()):
+        return sources
+    found: dict[str, list[Any]] = {}
+    for source in sources.values():
+        for file, content in source.items():
+            known = found.setdefault(file, [])
+            if content not in known:
+                known.append(content)
+    return found
+
+
+@dataclass(frozen=True, config=_STRICT)
+class RecordedCell:
+    """A cell of a baseline.
+
+    Attributes:
+        trials: by seed in order, None where one is missing.
+    """
+
+    trials: tuple[float | None, ...]
+    verdict: str
+    run: str | None
+
+    @property
+    def by_seed(self) -> dict[int, float]:
+        return {seed: value for seed, value in enumerate(self.trials) if value is not None}
+
+    @property
+    def found(self) -> list[float]:
+        return [value for value in self.trials if value is not None]
+
+
+@dataclass(frozen=True, config=_STRICT)
+class Recorded:
+    """A judged report as a baseline keeps it, and as reports are compared.
+
+    Attributes:
+        cells: by place, `3: CP-CFL|SimCLR @ T = 25`.
+        claims: their words by place, `3: id`.
+        tables: their words by id; none in older baselines.
+        sources: by file of the code, its SHA-256; several where several versions made the runs.
+        series: of its trials; None in older baselines, which do not say.
+        versions: of what computed the numbers; none in older baselines.
+        failed: trials that failed, a sentence each, which were recorded on purpose.
+    """
+
+    paper: str
+    profile: str
+    on: str | None
+    created: str
+    commit: str | None
+    device: str
+    cells: dict[str, RecordedCell]
+    claims: dict[str, str]
+    sources: Annotated[dict[str, list[str]], BeforeValidator(_by_file)]
+    schema: int = SCHEMA
+    series: int | None = None
+    tables: dict[str, str] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+    failed: tuple[str, ...] = ()
+
+
+def recorded(report: Report) -> Recorded:
+    """A judged report as a baseline keeps it."""
+    return _recorded(as_plain(report))
+
+
+def path_for(root: Path, paper: str, profile: str, on: str | None) -> Path:
+    """The file of a baseline: `<root>/cpcfl-reduced.json`, `<root>/cpcfl-reduced-mnist.json`.
+
+    Raises `FedreproError` for a name that would lead out of `root`.
+    """
+    return root / path_segment("-".join(filter(None, (paper, profile, on))) + ".json")
+
+
+def save(path: Path, baseline: Recorded) -> None:
+    """Writes a baseline, replacing an older one.
+
+    Raises `FedreproError` if nothing was trained or the file cannot be written.
+    """
+    if not any(cell.by_seed for cell in baseline.cells.values()):
+        raise FedreproError("a baseline needs trained cells; this report has none")
+    plain = asdict(baseline) | {"schema": SCHEMA}
+    try:
+        write_whole(path, (json.dumps(plain, indent=1, sort_keys=True) + "\n").encode())
+    except OSError as error:
+        raise FedreproError(f"cannot write the baseline {path}: {error.strerror}") from None
+
+
+def load(path: Path) -> Recorded:
+    """A recorded baseline; one of an older schema is compared by its values alone.
+
+    Raises `FedreproError` if there is none, it is damaged, or a newer version wrote it.
+    """
+    found = _read(TypeAdapter(Recorded), path, "baseline")
+    if found.schema < SCHEMA:
+        found = _values_alone(found)
+    if found.schema > SCHEMA:
+        raise FedreproError(
+            f"the baseline {path} has schema {found.schema}, this version reads up to {SCHEMA}"
+        )
+    return found
+
+
+def _values_alone(older: Recorded) -> Recorded:
+    """A baseline without its words, which older rules gave."""
+    cells = {place: replace(cell, verdict="") for place, cell in older.cells.items()}
+    return replace(older, cells=cells, claims={}, tables={})
+
+
+def read_reports(path: Path) -> list[Recorded]:
+    """The reports in a `report.json`, in what is compared of them.
+
+    Raises `FedreproError` if it cannot be read or is no report.
+    """
+    found = _read(TypeAdapter(list[dict[str, Any]] | dict[str, Any]), path, "fedrepro report")
+    reports = found if isinstance(found, list) else [found]
+    for one in reports:
+        if one.get("schema", REPORTS) != REPORTS:
+            raise FedreproError(
+                f"{path} has schema {one['schema']} of reports, this version reads {REPORTS}: "
+                "make it again with `fedrepro report`"
+            )
+    try:
+        return [_recorded(one) for one in reports]
+    except ValidationError as error:
+        raise _problem(error, path, "fedrepro report") from None
+    except (KeyError, TypeError) as error:
+        raise FedreproError(f"{path} is no fedrepro report: {error!r}") from None
+
+
+def _read(kind: TypeAdapter[Read], path: Path, what: str) -> Read:
+    """The content of a JSON file, of the type `kind`; raises `FedreproError` for any other."""
+    try:
+        return kind.validate_json(path.read_bytes())
+    except FileNotFoundError:
+        raise FedreproError(f"there is no {what} {path}") from None
+    except OSError as error:
+        raise FedreproError(f"cannot read the {what} {path}: {error.strerror}") from None
+    except ValidationError as error:
+        raise _problem(error, path, what) from None
+
+
+def _problem(error: ValidationError, path: Path, what: str) -> FedreproError:
+    first: Any = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(map(str, first["loc"]))
+    problem = " ".join(f"{place}: {first['msg']}".removeprefix(": ").split())
+    return FedreproError(f"{path} is no {what}: {problem}")
+
+
+def _recorded(report: Mapping[str, Any]) -> Recorded:
+    """A report as plain data, in what is compared of it."""
+    made = report["provenance"]
+    plain = {
+        "paper": report["paper"],
+        "profile": report["profile"],
+        "on": report.get("on"),
+        "series": report.get("series"),
+        "created": made["created"],
+        "commit": made["commit"],
+        "device": made["device"],
+        "cells": {
+            f"{table['id']}: {'|'.join(cell['row'])} @ {'|'.join(cell['column'])}": {
+                "trials": cell["trials"],
+                "verdict": cell["verdict"]["word"],
+                "run": cell["run"],
+            }
+            for table in report["tables"]
+            for cell in table["cells"]
+        },
+        "claims": {
+            f"{table['id']}: {claim['id']}": claim["answer"]["word"]
+            for table in report["tables"]
+            for claim in table["claims"]
+        },
+        "tables": {table["id"]: table["word"] for table in report["tables"]},
+        "sources": {run["key"]: run["source"] for run in report["runs"]},
+        "versions": made["versions"],
+        "failed": [
+            f"{run['description']}, {error}" for run in report["runs"] for error in run["errors"]
+        ],
+    }
+    return TypeAdapter(Recorded).validate_json(json.dumps(plain))

@@ -1,0 +1,86 @@
+"""Judged results as long rows: one for each cell, trial or claim, by the names of its columns."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..benchmark.results import CellResult, Report, TableResult
+from ..benchmark.spec.printed import Printed
+
+Row = dict[str, Any]
+OF_TRIALS = ("paper", "profile", "table", "row", "column", "metric", "unit", "seed", "value")
+
+
+def cells(report: Report) -> Iterator[Row]:
+    """A row for each printed number, with ours and the verdict, in the unit of its table."""
+    for table in report.tables:
+        for cell in table.cells:
+            low, high = cell.interval or (None, None)
+            value = Printed.parse(cell.published).value
+            yield _place(report, table, cell) | {
+                "kind": cell.kind,
+                "printed": cell.published,
+                "published": None if value is None else float(value),
+                "published_sd": None if cell.published_sd is None else float(cell.published_sd),
+                "mean": cell.mean,
+                "sd": cell.sd,
+                "low_95": low,
+                "high_95": high,
+                "trials": sum(one is not None for one in cell.trials),
+                "difference": cell.verdict.difference,
+                "margin": cell.margin,
+                "verdict": cell.verdict.word,
+                "reason": cell.verdict.reason,
+            }
+
+
+def trials(report: Report) -> Iterator[Row]:
+    """A row for each cell and seed that has a value."""
+    for table in report.tables:
+        for cell in table.cells:
+            place = _place(report, table, cell)
+            for seed, value in report.seeded(cell):
+                yield {**place, "seed": seed, "value": value}
+
+
+def claims(report: Report) -> Iterator[Row]:
+    """A row for each claim of the text; differences are signed as it is stated."""
+    for table in report.tables:
+        for claim in table.claims:
+            answer = claim.answer
+            ours, ratio = answer.ours, answer.ratio
+            yield {
+                "paper": report.paper,
+                "profile": report.profile,
+                "table": table.id,
+                "claim": claim.id,
+                "says": claim.says,
+                "holds": claim.holds,
+                "headline": claim.headline is not None,
+                "printed": claim.support,
+                "word": claim.word,
+                "reason": claim.reason,
+                "comparisons": answer.comparisons,
+                "shown": answer.shown,
+                "opposite": answer.opposite,
+                "difference": ours and ours.mean,
+                "low_95": ours and ours.low,
+                "high_95": ours and ours.high,
+                "printed_difference": answer.printed,
+                "ratio": ratio and ratio.mean,
+                "ratio_low": ratio and ratio.low,
+                "ratio_high": ratio and ratio.high,
+                "trials": answer.trials,
+                "trials_as_stated": answer.trials_ahead,
+            }
+
+
+def _place(report: Report, table: TableResult, cell: CellResult) -> Row:
+    return {
+        "paper": report.paper,
+        "profile": report.profile,
+        "table": table.id,
+        "row": "|".join(cell.row),
+        "column": "|".join(cell.column),
+        "metric": cell.metric,
+        "unit": cell.unit,
+    }
