@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...methods.outcome import PICTURE, Arrays
-from ..planning.plan import PlannedDrawing
+from ..planning.plan import PlannedCell
 from ..results import CellResult, Series
 from ..spec.model import Figure
 from .evidence import Evidence
@@ -19,7 +19,7 @@ Lines = dict[str, list[tuple[list[float], list[float]]]]
 
 def panels(
     figure: Figure,
-    drawings: Sequence[PlannedDrawing],
+    drawings: Sequence[PlannedCell],
     cells: Sequence[CellResult],
     evidence: Evidence,
     unit: str | None,
@@ -77,7 +77,7 @@ def _scatter(figure: Figure, cells: Sequence[CellResult]) -> tuple[Series, ...]:
 
 
 def _curves(
-    figure: Figure, drawings: Sequence[PlannedDrawing], evidence: Evidence, unit: str | None
+    figure: Figure, drawings: Sequence[PlannedCell], evidence: Evidence, unit: str | None
 ) -> tuple[Series, ...]:
     split = figure.split
     scale = 100.0 if unit == "%" else 1.0
@@ -86,7 +86,7 @@ def _curves(
     for drawing in drawings:
         if drawing.config is None:
             continue
-        metric = drawing.run.metric or "accuracy"
+        metric = drawing.cell.metric or "accuracy"
         names[metric] = None
         curves = [
             record.metrics[metric]
@@ -94,7 +94,7 @@ def _curves(
             if metric in record.metrics
         ]
         if curves:
-            panel, line = drawing.run.label[:split], " | ".join(drawing.run.label[split:])
+            panel, line = drawing.cell.parts[:split], " | ".join(drawing.cell.parts[split:])
             by_panel.setdefault(_title(drawing, panel), {})[line] = [
                 ([float(t) for t in curve.rounds], [scale * value for value in curve.values])
                 for curve in curves
@@ -112,7 +112,7 @@ def _curves(
     )
 
 
-def _maps(figure: Figure, drawing: PlannedDrawing, evidence: Evidence) -> Iterator[Series]:
+def _maps(figure: Figure, drawing: PlannedCell, evidence: Evidence) -> Iterator[Series]:
     """The points of one trial's map, by class; for `client-embeddings` a panel for each client."""
     arrays = _arrays(figure, drawing, evidence)
     if "xy" not in arrays:
@@ -124,7 +124,7 @@ def _maps(figure: Figure, drawing: PlannedDrawing, evidence: Evidence) -> Iterat
         where = () if chosen is None else (f"client {chosen + 1}",)
         yield Series(
             kind="points",
-            title=_title(drawing, (*drawing.run.label, *where)),
+            title=_title(drawing, (*drawing.cell.parts, *where)),
             x_label=figure.x_label or "",
             y_label=figure.y_label or "",
             lines={f"class {c}": [_pair(xy[here & (label == c)])] for c in np.unique(label[here])},
@@ -137,21 +137,21 @@ def _pair(xy: NDArray[Any]) -> tuple[list[float], list[float]]:
     return x, y
 
 
-def _arrays(figure: Figure, drawing: PlannedDrawing, evidence: Evidence) -> Arrays:
+def _arrays(figure: Figure, drawing: PlannedCell, evidence: Evidence) -> Arrays:
     """The arrays of the trial that is drawn; none if it is not finished."""
     seed = figure.trial
     return evidence.arrays(drawing.config, seed)
 
 
 def _pictures(
-    figure: Figure, drawings: Sequence[PlannedDrawing], evidence: Evidence
+    figure: Figure, drawings: Sequence[PlannedCell], evidence: Evidence
 ) -> tuple[Series, ...]:
     """All pictures of one trial of all runs; one that all runs share stands once."""
     shown: dict[str, list[tuple[str, NDArray[Any]]]] = {}
     for drawing in drawings:
         for name, picture in _arrays(figure, drawing, evidence).items():
             if name.startswith(PICTURE):
-                labelled = (" | ".join(drawing.run.label), picture)
+                labelled = (" | ".join(drawing.cell.parts), picture)
                 shown.setdefault(name.removeprefix(PICTURE), []).append(labelled)
     pictures: dict[str, list[list[list[int]]]] = {}
     for name, found in shown.items():
@@ -163,14 +163,14 @@ def _pictures(
     return (Series("pictures", title, "", "", pictures=pictures),) if pictures else ()
 
 
-def _matrix(figure: Figure, drawing: PlannedDrawing, evidence: Evidence) -> Iterator[Series]:
+def _matrix(figure: Figure, drawing: PlannedCell, evidence: Evidence) -> Iterator[Series]:
     """Choices by round, or class counts, of one trial of one run."""
     name, kind, x_label, y_label = _PLOTS[figure.plot]
     arrays = _arrays(figure, drawing, evidence)
     if name in arrays:
         yield Series(
             kind=kind,
-            title=_title(drawing, drawing.run.label),
+            title=_title(drawing, drawing.cell.parts),
             x_label=figure.x_label or x_label,
             y_label=figure.y_label or y_label,
             matrix=arrays[name].tolist(),
@@ -178,7 +178,7 @@ def _matrix(figure: Figure, drawing: PlannedDrawing, evidence: Evidence) -> Iter
         )
 
 
-def _title(drawing: PlannedDrawing, label: Sequence[str]) -> str:
+def _title(drawing: PlannedCell, label: Sequence[str]) -> str:
     """The printed label; beside it what was really run, where that is something else."""
     printed, config = " | ".join(label), drawing.config
     if config is None or not drawing.departures:

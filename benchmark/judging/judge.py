@@ -231,7 +231,7 @@ class _Judging:
 
     def table(self, table: Table) -> TableResult:
         cells = [one for one in self.plan.cells if one.cell.table == table.id]
-        drawings = [one for one in self.plan.drawings if one.table == table.id]
+        drawings = [one for one in self.plan.drawings if one.cell.table == table.id]
         shown = [self.evidence.departures(one) for one in (*cells, *drawings)]
         departures = tuple(dict.fromkeys(departure for own in shown for departure in own))
         verdicts = cell_verdicts(table, cells, self.evidence)
@@ -404,7 +404,7 @@ class _Judging:
             return self.plan.trials
         shown = [
             *((one.cell.table, one.cell.row, one.config) for one in self.plan.cells),
-            *((one.table, one.run.label, one.config) for one in self.plan.drawings),
+            *((one.cell.table, one.cell.parts, one.config) for one in self.plan.drawings),
         ]
         asked = (
             self.plan.asked.get(config.key, self.plan.trials)

@@ -103,6 +103,6 @@ def _started(one: tuple[TrialRecord, list[str]]) -> str:
 def _drawn(plan: Plan) -> Iterator[tuple[RunConfig, int]]:
     """The single trials that figures draw."""
     for one in plan.drawings:
-        figure = plan.paper.table(one.table).figure
+        figure = plan.paper.table(one.cell.table).figure
         if one.config is not None and figure is not None:
             yield one.config, figure.trial

@@ -10,7 +10,7 @@ from ..claims.bind_cells import bind, instances
 from ..errors import SpecError
 from ..spec import authors, names, settings, toml_file
 from ..spec.lines import Path
-from ..spec.model import AS_PUBLISHED, Cell, DrawnRun, Paper, Table
+from ..spec.model import AS_PUBLISHED, Cell, Paper, Table
 from ..spec.problems import Problem, Reporter, in_order
 from .resolve import ENDS, MEASUREMENTS, Resolver, UnresolvedError
 
@@ -49,9 +49,9 @@ def check(
 
 def _names(table: Table) -> Iterator[tuple[str, str]]:
     """Every name that the experiments of a table use, and what it names."""
-    for bound, _ in _bound(table):
+    for bound in _bound(table):
         yield from ((what, name) for _, what, name in names.used(bound.experiment))
-        if bound.metric is not None and getattr(bound, "kind", "empirical") == "empirical":
+        if bound.metric is not None and bound.kind == "empirical":
             yield "metric", bound.metric
 
 
@@ -75,12 +75,12 @@ class _Checker:
         seen = set[tuple[Any, ...]]()  # cells share most of their settings
         for table in self.paper.tables:
             report = toml_file.read(table.file)
-            for bound, label in _bound(table):
+            for bound in _bound(table):
                 own = settings.key_of(bound.experiment), bound.read.at, repr(bound.overrides)
                 if own not in seen:
                     seen.add(own)
                     for said in self._said(bound):
-                        report.add(_row(table, label), said)
+                        report.add(_row(table, bound), said)
             self._claims(table, report)
             yield from in_order(report.problems)
         report = toml_file.read(self.paper.file)
@@ -88,7 +88,7 @@ class _Checker:
             self._idle_overrides(report)
         yield from in_order(report.problems)
 
-    def _said(self, bound: Cell | DrawnRun) -> Iterator[str]:
+    def _said(self, bound: Cell) -> Iterator[str]:
         published = _problems(bound, self.published)
         yield from published
         for under, resolver in self.resolvers.items():
@@ -119,7 +119,7 @@ class _Checker:
                     )
 
 
-def _problems(bound: Cell | DrawnRun, resolver: Resolver) -> Sequence[str]:
+def _problems(bound: Cell, resolver: Resolver) -> Sequence[str]:
     """Why a cell has no run, but for settings that nobody gives yet and names to be written."""
     # Every other metric is one more number of the same run.
     metric = bound.metric if bound.metric in MEASUREMENTS else "accuracy"
@@ -136,18 +136,11 @@ def _problems(bound: Cell | DrawnRun, resolver: Resolver) -> Sequence[str]:
     ]
 
 
-def _bound(table: Table) -> Iterator[tuple[Cell | DrawnRun, Sequence[str]]]:
-    """Everything in a table that is bound to an experiment, with the label of its row."""
-    for cell in table.cells:
-        if cell.experiment:
-            yield cell, cell.row
-    for run in table.drawn:
-        yield run, run.label
+def _bound(table: Table) -> Iterator[Cell]:
+    """Everything in a table that is bound to an experiment."""
+    yield from (cell for cell in (*table.cells, *table.drawn) if cell.experiment)
 
 
-def _row(table: Table, label: Sequence[str]) -> Path:
-    """Where the row with `label` (or the row and column of a drawn run) stands in the file."""
-    for i, row in enumerate(table.row_entries):
-        if tuple(label[: len(row.label)]) == row.label:
-            return ("rows", i)
-    return ()
+def _row(table: Table, cell: Cell) -> Path:
+    """Where the row of a cell stands in the file."""
+    return ("rows", next(i for i, row in enumerate(table.row_entries) if row.label == cell.row))

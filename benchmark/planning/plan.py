@@ -15,7 +15,7 @@ from ..claims.nodes import CellKey, key_of
 from ..config import RunConfig, Trial, chain
 from ..errors import SpecError
 from ..spec import names, settings
-from ..spec.model import Cell, DrawnRun, Paper, Profile, Readout, Table
+from ..spec.model import Cell, Paper, Profile, Readout, Table
 from ..spec.problems import suggestion
 from ..spec.readings import under
 from .resolve import Resolved, Resolver
@@ -28,14 +28,6 @@ class PlannedCell(Resolved):
     cell: Cell = field(kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedDrawing(Resolved):
-    """A run that a figure draws without printed values."""
-
-    table: str = field(kw_only=True)
-    run: DrawnRun = field(kw_only=True)
-
-
 @dataclass(frozen=True)
 class Plan:
     """What will be run.
@@ -45,6 +37,7 @@ class Plan:
     rows: the pattern that chose rows, None for all.
     more: by run key, how many trials tables ask for that have more than the profile's others.
     asked: by run key, how many trials are asked for where that is not `trials`.
+    drawings: runs that figures draw without printed values.
     looks: with how many trials claims are looked at, rising; none means once, with all there are.
     """
 
@@ -54,7 +47,7 @@ class Plan:
     trials: int
     cells: tuple[PlannedCell, ...]
     runs: tuple[RunConfig, ...]
-    drawings: tuple[PlannedDrawing, ...] = ()
+    drawings: tuple[PlannedCell, ...] = ()
     sets: tuple[tuple[str, Any], ...] = ()
     rows: str | None = None
     more: Mapping[str, int] = field(default_factory=dict)
@@ -91,9 +84,7 @@ class Plan:
     @cached_property
     def tables(self) -> frozenset[str]:
         """The ids of the tables and figures that are shown, wholly or in part."""
-        return frozenset(
-            (*(one.cell.table for one in self.cells), *(one.table for one in self.drawings))
-        )
+        return frozenset(one.cell.table for one in (*self.cells, *self.drawings))
 
     @cached_property
     def _start_trials(self) -> Mapping[RunConfig, Set[int | None]]:
@@ -107,7 +98,7 @@ class Plan:
     @cached_property
     def shown(self) -> frozenset[RunConfig]:
         """The runs that a cell or a figure reads; others are only started from."""
-        planned: tuple[Resolved, ...] = (*self.cells, *self.drawings)
+        planned = (*self.cells, *self.drawings)
         return frozenset(one.config for one in planned if one.config is not None)
 
     def up_to_last_look(self) -> Plan:
@@ -225,10 +216,10 @@ def make_plan(
         if rows is None or _matches(rows, cell.row)
     )
     drawings = tuple(
-        _drawing(table.id, run, resolver)
+        _planned(run, resolver)
         for table in selected
         for run in table.drawn
-        if rows is None or _matches(rows, run.label)
+        if rows is None or _matches(rows, run.parts)
     )
     if rows is not None and not cells and not drawings:
         raise SpecError(f"--rows {rows}: no row of these tables has that label")
@@ -264,11 +255,10 @@ def _more_trials(paper: Paper, profile: Profile, resolver: Resolver) -> dict[str
         more = table.profiles.get(profile.name)
         if more is None or more.trials is None:
             continue
-        bound: tuple[Cell | DrawnRun, ...] = (*table.cells, *table.drawn)
-        for one in bound:
+        for cell in (*table.cells, *table.drawn):
             run: RunConfig | None = None
             with suppress(SpecError):  # what is selected has been planned already
-                run = _resolved(one, resolver).config
+                run = _planned(cell, resolver).config
             while run is not None:
                 found[run.key] = max(found.get(run.key, 0), more.trials)
                 run = run.start if run.start_trial is None else None
@@ -276,32 +266,16 @@ def _more_trials(paper: Paper, profile: Profile, resolver: Resolver) -> dict[str
 
 
 def _planned(cell: Cell, resolver: Resolver) -> PlannedCell:
+    reason = _no_training(cell)
     try:
-        found = _resolved(cell, resolver)
+        if (counted := resolver.counting_run(cell)) is not None:
+            return PlannedCell(counted, None, Readout("final"), cell=cell)
+        if reason is not None:
+            return PlannedCell(None, reason, cell.read, cell=cell)
+        found = resolver.resolve(cell, cell.metric or "accuracy")
     except SpecError as error:
         raise SpecError(f"table {cell.table}, {cell.label}: {error}") from error
     return PlannedCell(found.config, found.reason, found.read, found.departures, cell=cell)
-
-
-def _drawing(table: str, run: DrawnRun, resolver: Resolver) -> PlannedDrawing:
-    try:
-        found = _resolved(run, resolver)
-    except SpecError as error:
-        raise SpecError(f"{table}, {'|'.join(run.label)}: {error}") from error
-    return PlannedDrawing(
-        found.config, found.reason, found.read, found.departures, table=table, run=run
-    )
-
-
-def _resolved(bound: Cell | DrawnRun, resolver: Resolver) -> Resolved:
-    """The run behind a cell or a drawn run, costs and cells without training included."""
-    if isinstance(bound, DrawnRun):
-        return resolver.resolve(bound, bound.metric or "accuracy")
-    if (counted := resolver.counting_run(bound)) is not None:
-        return Resolved(counted, None, Readout("final"))
-    if (reason := _no_training(bound)) is not None:
-        return Resolved(None, reason, bound.read)
-    return resolver.resolve(bound, bound.metric)
 
 
 def _no_training(cell: Cell) -> str | None:

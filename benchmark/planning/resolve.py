@@ -21,7 +21,6 @@ from ..spec.layers import AT, Layered, SettingsLayer, layered
 from ..spec.model import (
     AS_PUBLISHED,
     Cell,
-    DrawnRun,
     Experiment,
     Origin,
     Override,
@@ -87,12 +86,12 @@ class Resolver:
         self._known: dict[tuple[Any, ...], Resolved] = {}
         self.effective: set[int] = set()
 
-    def overrides(self, bound: Cell | DrawnRun) -> tuple[Override, ...]:
+    def overrides(self, bound: Cell) -> tuple[Override, ...]:
         """What the profile sets out to change of a cell, in order."""
         return self._profile.overrides_for(bound, self._on)
 
-    def resolve(self, bound: Cell | DrawnRun, metric: str | None) -> Resolved:
-        """The run behind a cell or a drawn run, and how it is read.
+    def resolve(self, bound: Cell, metric: str | None) -> Resolved:
+        """The run behind a cell, and how it is read.
 
         Raises `UnresolvedError`, a `SpecError`, if settings are missing or refused.
         """

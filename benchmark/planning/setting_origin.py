@@ -22,7 +22,7 @@ from ...methods import registry
 from ..config import Json, RunConfig, chain
 from ..spec import names, settings
 from ..spec.choices import Unstated
-from ..spec.model import Cell, DrawnRun, Origin
+from ..spec.model import Cell, Origin
 from .plan import Plan
 
 KINDS = {"federated": "federated", "pretraining": "objective", "measurement": "protocol"}
@@ -82,13 +82,10 @@ def units(plan: Plan) -> list[Unit]:
     Runs that count costs are left out: they are those of the trained runs at the same settings.
     """
     found: dict[tuple[str, str, str | None], Unit] = {}
-    bindings: list[tuple[RunConfig | None, Cell | DrawnRun, str]] = [
-        *((one.config, one.cell, one.cell.table) for one in plan.cells),
-        *((one.config, one.run, one.table) for one in plan.drawings),
-    ]
-    for last, bound, table in bindings:
+    for planned in (*plan.cells, *plan.drawings):
+        bound, table = planned.cell, planned.cell.table
         open_choices = (*plan.paper.unstated, *plan.paper.table(table).unstated)
-        for run in chain(last):
+        for run in chain(planned.config):
             if run.stage in KINDS:
                 objective = None if run.objective is None else run.objective["name"]
                 name = run.stage, run.method, objective
@@ -98,15 +95,13 @@ def units(plan: Plan) -> list[Unit]:
     return sorted(found.values(), key=lambda unit: list(KINDS).index(unit.stage))
 
 
-def _told(
-    run: RunConfig, bound: Cell | DrawnRun, open_choices: tuple[Unstated, ...]
-) -> Iterator[Told]:
+def _told(run: RunConfig, bound: Cell, open_choices: tuple[Unstated, ...]) -> Iterator[Told]:
     for path, value, cls in _settings(run):
         asked = _asked(path, bound) if run.stage == "federated" else path
         yield Told(path, _text(value), _origin(asked, value, cls, bound, open_choices))
 
 
-def _asked(path: str, bound: Cell | DrawnRun) -> str:
+def _asked(path: str, bound: Cell) -> str:
     """The path that a federated run takes: where it pre-trains, some stand under `pretraining`."""
     section, _, option = path.partition(".")
     inner = f"pretraining.{option}"
@@ -161,7 +156,7 @@ def _origin(
     path: str,
     value: Json,
     cls: Any,
-    bound: Cell | DrawnRun,
+    bound: Cell,
     open_choices: tuple[Unstated, ...],
 ) -> Origin:
     given, option = bound.origin.get(path), path.rpartition(".")[2]

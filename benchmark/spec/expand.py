@@ -8,11 +8,10 @@ from functools import cache, partial
 from typing import Any
 
 from . import authors
-from .layers import NOTHING, Layered, layered
+from .layers import Layered, layered
 from .model import (
     Cell,
     Column,
-    DrawnRun,
     Experiment,
     Origin,
     Override,
@@ -22,6 +21,7 @@ from .model import (
     Row,
     Table,
 )
+from .printed import Printed
 from .settings import merge
 
 Stated = tuple[Origin, Experiment]
@@ -45,40 +45,51 @@ def _profile(name: str, profiles: Mapping[str, Profile]) -> Profile:
 def _table(table: Table, paper: Paper) -> Table:
     """The table with its cells in print order, row by row."""
     defaults = [(Origin("paper"), paper.experiment), (Origin("table"), table.experiment)]
+    table = replace(table, paper=paper.id)
     figure = table.figure and replace(table.figure, runs=tuple(_drawn_runs(table, defaults)))
-    cells = tuple(_cells(table, paper.id, defaults))
-    return replace(table, paper=paper.id, cells=cells, figure=figure)
+    return replace(table, cells=tuple(_cells(table, defaults)), figure=figure)
 
 
-def _cells(table: Table, paper: str, defaults: Sequence[Stated]) -> Iterator[Cell]:
+def _cells(table: Table, defaults: Sequence[Stated]) -> Iterator[Cell]:
     for row in table.row_entries:
         plain = cache(partial(_whole, defaults, row))  # columns that set nothing share it
         for column, published in zip(table.column_entries, row.published or (), strict=False):
-            printed, notes = published.printed, (published.why, published.note)
-            kind, skip = row.kind or column.kind or table.kind, row.skip or column.skip
-            whole = NOTHING
-            runs = not (printed.is_dash or skip or kind == "descriptive")
-            if runs:
+            printed, kind = published.printed, row.kind or column.kind or table.kind
+            whole = None
+            if not (printed.is_dash or row.skip or column.skip or kind == "descriptive"):
                 whole = _whole(defaults, row, column) if column.experiment else plain()
-            yield Cell(
-                paper=paper,
-                table=table.id,
-                row=row.label,
-                column=column.label,
-                kind=kind,
-                metric=row.metric or column.metric or table.metric,
-                unit=_first(row.unit, column.unit, table.unit),
-                printed=printed,
-                read=Readout(_first(row.at, column.at, "final")),
-                experiment=whole.settings,
-                overrides=_changes(table, column, row) if runs else {},
-                trial=_first(row.trial, column.trial),
-                formula=row.formula or column.formula,
-                note="; ".join(filter(None, (row.note, column.note, *notes))) or None,
-                skip=skip,
-                margin=row.margin or column.margin,
-                origin=whole.origin,
-            )
+            yield _cell(table, row, column, printed, kind, whole, published.why, published.note)
+
+
+def _cell(
+    table: Table,
+    row: Row,
+    column: Column,
+    printed: Printed,
+    kind: str,
+    whole: Layered | None,
+    *notes: str | None,
+) -> Cell:
+    """A cell with what its row says, else its column, else the table; `whole` is None of no run."""
+    return Cell(
+        paper=table.paper,
+        table=table.id,
+        row=row.label,
+        column=column.label,
+        kind=kind,
+        metric=row.metric or column.metric or table.metric,
+        unit=_first(row.unit, column.unit, table.unit),
+        printed=printed,
+        read=Readout(_first(row.at, column.at, "final")),
+        experiment={} if whole is None else whole.settings,
+        overrides={} if whole is None else _changes(table, column, row),
+        trial=_first(row.trial, column.trial),
+        formula=row.formula or column.formula,
+        note="; ".join(filter(None, (row.note, column.note, *notes))) or None,
+        skip=row.skip or column.skip,
+        margin=row.margin or column.margin,
+        origin={} if whole is None else whole.origin,
+    )
 
 
 def _whole(defaults: Sequence[Stated], row: Row, column: Column | None = None) -> Layered:
@@ -89,19 +100,11 @@ def _whole(defaults: Sequence[Stated], row: Row, column: Column | None = None) -
     return layered([*authors.layers(merge(*(stated for _, stated in layers))), *layers])
 
 
-def _drawn_runs(table: Table, defaults: Sequence[Stated]) -> Iterator[DrawnRun]:
+def _drawn_runs(table: Table, defaults: Sequence[Stated]) -> Iterator[Cell]:
     columns = [one for one in table.column_entries if one.binds] or [Column(())]
     for row in (row for row in table.row_entries if row.published is None):
         for column in columns:
-            whole = _whole(defaults, row, column)
-            yield DrawnRun(
-                label=row.label + column.label,
-                experiment=whole.settings,
-                origin=whole.origin,
-                read=Readout(_first(row.at, column.at, "final")),
-                overrides=_changes(table, column, row),
-                metric=_first(row.metric, column.metric, table.metric),
-            )
+            yield _cell(table, row, column, Printed(""), "empirical", _whole(defaults, row, column))
 
 
 def _first(*values: Any) -> Any:

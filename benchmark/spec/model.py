@@ -233,38 +233,10 @@ class Sd(InFile):
 
 
 @dataclass(frozen=True)
-class DrawnRun:
-    """A run that a figure draws: its label, and all that binds a cell but a printed value."""
-
-    label: tuple[str, ...]
-    experiment: Experiment
-    read: Readout
-    overrides: Mapping[str, tuple[Override, ...]] = field(default_factory=dict)
-    metric: str | None = None
-    origin: Mapping[str, Origin] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Figure(InFile):
-    """How a figure is drawn from runs (docs/spec-format.md).
-
-    runs: the rows that print no values, by column where there are columns, in order.
-    """
-
-    plot: PlotName
-    split: Annotated[Count, Field(ge=0)] = 0
-    trial: Annotated[Count, Field(ge=0)] = 0
-    x: Text = "x"
-    y: Text = "y"
-    x_label: Text | None = None
-    y_label: Text | None = None
-    runs: Annotated[tuple[DrawnRun, ...], Filled] = ()
-
-
-@dataclass(frozen=True)
 class Cell:
     """One printed value and the whole experiment that it is bound to.
 
+    A run that a figure draws is one, too; nothing is printed, and its column may have no label.
     margin: of the cell's row or column. skip: why the value is not an experiment (quoted from
     another paper, say). Skipped and descriptive cells and printed dashes have an empty experiment.
     A cell whose printed text is empty has one: a claim is about what is measured there.
@@ -295,6 +267,11 @@ class Cell:
         return f"{'|'.join(self.row)} @ {'|'.join(self.column)}"
 
     @property
+    def parts(self) -> Label:
+        """The parts of its row's label, then those of its column's."""
+        return self.row + self.column
+
+    @property
     def is_count(self) -> bool:
         """Whether it prints a count (of rounds, images, clusters), which nobody rounds.
 
@@ -322,6 +299,23 @@ class Cell:
         if value is None or uncertain or self.is_count:
             return True, True
         return closed_ends(value, rule)
+
+
+@dataclass(frozen=True)
+class Figure(InFile):
+    """How a figure is drawn from runs (docs/spec-format.md).
+
+    runs: the rows that print no values, by column where there are columns, in order.
+    """
+
+    plot: PlotName
+    split: Annotated[Count, Field(ge=0)] = 0
+    trial: Annotated[Count, Field(ge=0)] = 0
+    x: Text = "x"
+    y: Text = "y"
+    x_label: Text | None = None
+    y_label: Text | None = None
+    runs: Annotated[tuple[Cell, ...], Filled] = ()
 
 
 @dataclass(frozen=True)
@@ -371,7 +365,7 @@ class Table(InFile):
         return {(cell.row, cell.column): cell for cell in self.cells}
 
     @property
-    def drawn(self) -> tuple[DrawnRun, ...]:
+    def drawn(self) -> tuple[Cell, ...]:
         """The runs of its figure."""
         return () if self.figure is None else self.figure.runs
 
@@ -424,7 +418,7 @@ class Profile(InFile):
                 return omission.why
         return None
 
-    def overrides_for(self, cell: Cell | DrawnRun, on: str | None = None) -> tuple[Override, ...]:
+    def overrides_for(self, cell: Cell, on: str | None = None) -> tuple[Override, ...]:
         """All overrides of a cell in order: the paper's, the table's to the row's, those of `on`.
 
         Raises `KeyError` if the profile cannot be put on that data set.

@@ -10,17 +10,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from ..errors import SpecError
 from .authors import objective_of
 from .choices import Alternative, Unstated
 from .layers import Layered, layered
-from .model import Cell, DrawnRun, Experiment, Origin, Paper, Readout, Table
+from .model import Cell, Experiment, Origin, Paper, Readout, Table
 from .problems import suggestion
 from .settings import get
-
-Bound = TypeVar("Bound", Cell, DrawnRun)
 
 
 @dataclass(frozen=True)
@@ -103,17 +100,17 @@ def under(paper: Paper, names: Sequence[str]) -> Paper:
 
 
 def _table(table: Table, readings: Sequence[Reading]) -> Table:
-    cells = tuple(_bound(cell, table.id, readings) for cell in table.cells)
+    cells = tuple(_bound(cell, readings) for cell in table.cells)
     figure = table.figure
     if figure is not None:
-        runs = tuple(_bound(run, table.id, readings) for run in figure.runs)
+        runs = tuple(_bound(run, readings) for run in figure.runs)
         figure = dataclasses.replace(figure, runs=runs)
     return dataclasses.replace(table, cells=cells, figure=figure)
 
 
-def _bound(bound: Bound, table: str, readings: Sequence[Reading]) -> Bound:
+def _bound(bound: Cell, readings: Sequence[Reading]) -> Cell:
     for reading in readings:
-        if reading.concerns(table, bound.experiment):
+        if reading.concerns(bound.table, bound.experiment):
             other = reading.alternative
             below = Layered(bound.experiment, bound.origin)
             whole = layered([(Origin("reading", reading.name), other.set)], below)

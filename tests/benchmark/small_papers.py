@@ -10,7 +10,8 @@ from typing import Any
 
 from fedrepro.benchmark.planning.resolve import Resolved, Resolver
 from fedrepro.benchmark.spec.folders import tables_root
-from fedrepro.benchmark.spec.model import DrawnRun, Override, Profile, Readout
+from fedrepro.benchmark.spec.model import Cell, Override, Profile, Readout
+from fedrepro.benchmark.spec.printed import Printed
 
 TINY: dict[str, Any] = {
     "method": "fedavg",
@@ -71,4 +72,12 @@ def as_published(
 ) -> Resolved:
     """The run of an experiment under a profile with these overrides."""
     resolver = Resolver(Profile(1, overrides=tuple(overrides)))
-    return resolver.resolve(DrawnRun(("a",), experiment, Readout(at)), metric)
+    return resolver.resolve(drawn(experiment, at), metric)
+
+
+def drawn(experiment: dict[str, Any], at: Any = "final", row: Sequence[str] = ("a",)) -> Cell:
+    """A cell of Figure 4 in which nothing is printed."""
+    return Cell(
+        "p", "figure-4", tuple(row), (), "empirical", "accuracy", None, Printed(""), Readout(at),
+        experiment,
+    )  # fmt: skip

@@ -12,13 +12,12 @@ from fedrepro.benchmark.judging.judge import judge
 from fedrepro.benchmark.judging.scoreboard import exit_code, scoreboard
 from fedrepro.benchmark.judging.trials import load_trials
 from fedrepro.benchmark.plain import as_plain
-from fedrepro.benchmark.planning.plan import Plan, PlannedCell, PlannedDrawing
+from fedrepro.benchmark.planning.plan import Plan, PlannedCell
 from fedrepro.benchmark.results import Departure
 from fedrepro.benchmark.spec.choices import Unstated
 from fedrepro.benchmark.spec.model import (
     Cell,
     Claim,
-    DrawnRun,
     Figure,
     Margin,
     Override,
@@ -32,6 +31,7 @@ from fedrepro.benchmark.spec.printed import Printed
 from fedrepro.benchmark.store.record import TrialRecord
 from fedrepro.commands._options import parse_sets
 from fedrepro.methods.outcome import Curve
+from tests.benchmark.small_papers import drawn as unprinted
 
 SCALED = Departure("training.rounds", "100", "2", "time")
 
@@ -426,8 +426,7 @@ def claims_report(selected=("3",)):
         for one, run in zip(cells, (ours, base), strict=True)
     ]
     label = ("a", "Ours")
-    drawn = DrawnRun(label, {}, Readout())
-    drawing = PlannedDrawing(ours, None, Readout(), (SCALED,), table="figure-4", run=drawn)
+    drawing = PlannedCell(ours, None, Readout(), (SCALED,), cell=unprinted({}, row=label))
     plan = plan_of([main, figure], planned if "3" in selected else [], drawings=[drawing], trials=3)
     shelf = Shelf().put(ours, CLOSE).put(base, [[0.1, 0.60], [0.2, 0.61], [0.1, 0.604]])
     return judged(plan, shelf)
@@ -535,8 +534,7 @@ def test_claims_on_tables_that_were_not_selected_say_so():
 def drawn(figure, labels, **shelf):
     run = config("ours")
     drawings = [
-        PlannedDrawing(run, None, Readout(), table="figure-4", run=DrawnRun(label, {}, Readout()))
-        for label in labels
+        PlannedCell(run, None, Readout(), cell=unprinted({}, row=label)) for label in labels
     ]
     plan = plan_of([table([], id="figure-4", figure=figure)], [], drawings=drawings)
     return judged(plan, Shelf(**shelf).put(run, CLOSE)).tables[0].panels

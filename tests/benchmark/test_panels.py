@@ -13,7 +13,7 @@ from fedrepro.benchmark.results import CellResult, Series
 from fedrepro.benchmark.spec.model import Figure
 from fedrepro.reports.figures import svg
 
-FIGURE = Figure("scatter", {"x": "variance", "y": "mean"}, ())
+FIGURE = Figure("scatter", x="variance", y="mean")
 EVIDENCE: Any = None  # a scatter plot reads judged cells alone
 
 
@@ -63,13 +63,13 @@ def test_a_panel_of_scaled_runs_says_so() -> None:
 def pictures(**of_run: dict[str, Any]) -> tuple[Series, ...]:
     """The panels of runs that stored these arrays."""
     drawings: Any = [
-        SimpleNamespace(run=SimpleNamespace(label=(name,)), config=name, departures=())
+        SimpleNamespace(cell=SimpleNamespace(parts=(name,)), config=name, departures=())
         for name in of_run
     ]
     evidence: Any = SimpleNamespace(
         arrays=lambda config, seed: of_run[config] if seed == 0 else {},
     )
-    return panels(Figure("pictures", {}, ()), drawings, (), evidence, None)
+    return panels(Figure("pictures"), drawings, (), evidence, None)
 
 
 def test_a_picture_that_all_runs_share_stands_once_and_others_under_their_run() -> None:

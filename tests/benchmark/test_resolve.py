@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,9 +9,9 @@ import pytest
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import SpecError
 from fedrepro.benchmark.planning.resolve import Resolver
-from fedrepro.benchmark.spec.model import DrawnRun, Override, Profile, Readout
+from fedrepro.benchmark.spec.model import Override, Profile, Readout
 from fedrepro.benchmark.spec.settings import merge
-from tests.benchmark.small_papers import as_published
+from tests.benchmark.small_papers import as_published, drawn
 
 Make = Callable[..., RunConfig]
 
@@ -143,7 +144,7 @@ def test_overrides_come_in_order_and_become_departures(tiny: dict[str, Any]) -> 
     local = {"reduced": (Override("training.rounds", "shorter", 40),), "paper": ()}
     tiny["training"]["rounds"] = 100
     resolver = Resolver(profile, "mnist", {"clients.count": 9})
-    found = resolver.resolve(DrawnRun(("a",), tiny, Readout(), local), "accuracy")
+    found = resolver.resolve(replace(drawn(tiny), overrides=local), "accuracy")
     assert found.config is not None
     assert found.config.options["rounds"] == 40
     assert found.config.data["name"] == "mnist"
@@ -194,5 +195,5 @@ def test_what_was_resolved_before_changes_nothing(
     resolver = Resolver(profile)
     for settings in (tiny, merge(tiny, change), tiny):
         for metric, at in (("accuracy", 1), ("relevance", 1), ("f1_macro", "final")):
-            bound = DrawnRun(("a",), settings, Readout(at))
+            bound = drawn(settings, at)
             assert resolver.resolve(bound, metric) == Resolver(profile).resolve(bound, metric)

@@ -266,9 +266,9 @@ def test_rows_without_values_are_runs_to_draw(paper: Paper) -> None:
     table = paper.table("figure-4")
     assert table.figure is not None
     assert (table.figure.plot, table.figure.split) == ("curves", 1)
-    assert [run.label for run in table.figure.runs] == [("IFCA", "15"), ("IFCA", "30")]
-    assert [get(run.experiment, "clients.count") for run in table.figure.runs] == [15, 30]
-    assert {run.metric for run in table.figure.runs} == {"accuracy"}
+    assert [run.parts for run in table.drawn] == [("IFCA", "15"), ("IFCA", "30")]
+    assert [get(run.experiment, "clients.count") for run in table.drawn] == [15, 30]
+    assert {run.metric for run in table.drawn} == {"accuracy"}
 
 
 def test_a_value_that_is_not_printed_is_still_measured_but_a_dash_is_not(paper: Paper) -> None:

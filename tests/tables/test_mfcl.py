@@ -62,7 +62,7 @@ def test_one_training_serves_the_tables_that_repeat_it() -> None:
 
 
 def test_maps_of_figure_9_are_of_raw_data_and_of_three_normalisations() -> None:
-    drawn = {one.run.label: one.config for one in plan_of("paper", "figure-9").drawings}
+    drawn = {one.cell.parts: one.config for one in plan_of("paper", "figure-9").drawings}
     assert len(drawn) == 4
     raw, *learnt = drawn.values()
     assert raw is not None
