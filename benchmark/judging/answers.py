@@ -2,60 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from ..claims.nodes import CellKey, key_of
 from ..metrics import metric as facts_of
-from ..planning.plan import PlannedCell
 from ..spec.model import Cell, Paper, Table
 from ..stats.looks import reached
 from .leads import Lead, lead
-from .observed import (
-    Column,
-    Observed,
-    columns_of,
-    distinct,
-    first_trials,
-    is_compared,
-    once,
-    paired_seeds,
-    pattern_of,
-)
+from .observed import Observed, columns_of, distinct, is_compared, once, pattern_of
 from .table_answer import TableAnswer, TableWord, answer_table
-
-Trials = Mapping[CellKey, Mapping[int, float]]
-"""By cell and seed."""
 
 
 @dataclass(frozen=True)
 class Answered:
-    """What trials say of a table.
-
-    Attributes:
-        word: by the table's first metric that is compared.
-        reason: one sentence.
-        answers: by metric, the first decides.
-        leads: of the own methods, by that metric.
-    """
+    """What trials say of a table, by metric; the first decides, and leads are by it."""
 
     word: TableWord
     reason: str
     answers: tuple[TableAnswer, ...] = ()
     leads: tuple[Lead, ...] = ()
-
-
-def observed(cells: Sequence[PlannedCell], trials: Trials) -> list[Observed]:
-    """The printed cells that have trials; cells with equal trials read the same runs."""
-    return [
-        Observed(one.cell, found, _source(found), float(one.cell.printed.value))
-        for one in cells
-        if (found := trials.get(key_of(one.cell))) and one.cell.printed.value is not None
-    ]
-
-
-def _source(trials: Mapping[int, float]) -> Hashable:
-    return tuple((seed, round(trials[seed], 6)) for seed in sorted(trials))
 
 
 def answer(
@@ -84,7 +50,7 @@ def answer(
     metrics = dict.fromkeys(one.metric for one in printed)
     for name in sorted(metrics, key=lambda one: one != table.metric):
         own = [one for one in cells if one.cell.metric == name]
-        whole = _answered(name, own, table, paper, looks)
+        whole = _by_metric(name, own, table, paper, looks)
         if whole is not None:
             found.append(whole)
         elif not found:
@@ -122,42 +88,51 @@ def _incomplete(
     return None
 
 
-def _answered(
+def _by_metric(
     name: str | None,
     cells: Sequence[Observed],
     table: Table,
     paper: Paper,
     looks: Sequence[int],
 ) -> tuple[TableAnswer, tuple[Lead, ...]] | None:
-    """The answer by one metric with the leads; None where nothing can be compared."""
-    columns = once(list(columns_of(cells).items()))
-    every = [one for column in columns.cells.values() for one in column.values()]
-    seeds = paired_seeds(every) if every else []
-    n, level = reached(looks, len(seeds))
+    """The answer with the leads; None where nothing can be compared.
+
+    There are no leads by a metric of which nobody said whether more is better.
+    """
+    columns = once(columns_of(cells).items())
+    if not columns.cells:
+        return None
+    pattern = pattern_of(columns.cells)
+    n, level = reached(looks, pattern.n)
     if n < 2:
         return None
-    kept = {label: first_trials(one, seeds[:n]) for label, one in columns.cells.items()}
     found = answer_table(
         name or "",
-        pattern_of(kept),
+        replace(pattern, trials=pattern.trials[..., :n]),
         margin=0.0 if table.margin is None else float(table.margin.value),
         printed_variance=printed_variance(table, paper, name),
         level=level,
         joined=columns.joined,
     )
-    led = list((kept if looks else columns.cells).values())
-    return None if found is None else (found, _leads(name, led, paper, level))
+    facts = facts_of(name)
+    if found is None or facts is None:
+        return None if found is None else (found, ())
+    used, most = list(columns.cells.values()), n if looks else None
+    lower, is_baseline = facts.lower_is_better, paper.is_baseline
+    leads = (
+        lead(used, own, is_baseline, lower_is_better=lower, level=level, most=most)
+        for own in paper.own
+    )
+    return found, tuple(one for one in leads if one is not None)
 
 
 def pooled(tables: Mapping[str, Sequence[Observed]]) -> TableAnswer | None:
     """All tables of the metric that most cells have, together; None without any."""
     every = [one.cell.metric for cells in tables.values() for one in cells]
-    if not every:
-        return None
-    name = max(dict.fromkeys(every), key=every.count)
+    name = max(dict.fromkeys(every), key=every.count, default=None)
     columns = distinct(
         {
-            table: columns_of([one for one in cells if one.cell.metric == name])
+            table: columns_of(one for one in cells if one.cell.metric == name)
             for table, cells in tables.items()
         }
     )
@@ -165,20 +140,6 @@ def pooled(tables: Mapping[str, Sequence[Observed]]) -> TableAnswer | None:
         return None
     pattern = pattern_of(columns.cells)
     return answer_table(name or "", pattern) if pattern.n > 1 else None
-
-
-def _leads(
-    name: str | None, columns: Sequence[Column], paper: Paper, level: float
-) -> tuple[Lead, ...]:
-    """The own methods' leads; none by a metric of which nobody said whether more is better."""
-    metric = facts_of(name)
-    if metric is None:
-        return ()
-    found = (
-        lead(columns, own, paper.is_baseline, lower_is_better=metric.lower_is_better, level=level)
-        for own in paper.own
-    )
-    return tuple(one for one in found if one is not None)
 
 
 def printed_variance(table: Table, paper: Paper, metric: str | None) -> float | None:

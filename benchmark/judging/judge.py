@@ -30,13 +30,13 @@ from ..spec.folders import option_for
 from ..spec.model import Claim, Table
 from ..spec.settings import PRECISION
 from ..stats.intervals import describe
-from .answers import Answered, answer, observed, pooled
+from .answers import Answered, answer, pooled
 from .cell_verdicts import cell_verdicts
 from .evidence import Evidence
 from .figure_data import panels
 from .first_lines import FirstLines, evidence, sentence, totals
 from .first_lines import run_on as what_first
-from .observed import Observed
+from .observed import Observed, observed
 from .other_readings import (
     choices,
     read_otherwise,
@@ -282,7 +282,7 @@ class _Judging:
         """By table that is shown, its printed cells that have trials."""
         return {
             table.id: observed(
-                [one for one in self.plan.cells if one.cell.table == table.id], self.values
+                (one.cell for one in self.plan.cells if one.cell.table == table.id), self.values
             )
             for table in self.shown
         }

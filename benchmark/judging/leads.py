@@ -6,12 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..stats.intervals import Interval, detectable, t_interval
+from ..stats.pattern import Floats
 from .observed import Column, paired_seeds, tie_of
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -22,10 +20,8 @@ class Lead:
         own: label of the own method's row.
         against: labels of the baselines that are printed best in some column.
         columns: how many are averaged.
-        printed: mean printed lead.
-        ours: mean lead over trials.
+        ours: mean over trials.
         ahead: in how many trials the own method is ahead.
-        trials: how many there are.
         shown_in_80: the lead that this many trials show in 80 %.
         baselines_ahead: baselines that are shown ahead of the own method here.
     """
@@ -48,6 +44,7 @@ def lead(
     *,
     lower_is_better: bool = False,
     level: float = 0.95,
+    most: int | None = None,
 ) -> Lead | None:
     """The lead over all columns that have the own method and a baseline; None without any.
 
@@ -57,50 +54,50 @@ def lead(
         is_baseline: whether a label is that of a baseline.
         lower_is_better: turns differences round.
         level: of the intervals.
+        most: how many paired trials count; None for all.
     """
     sign = -1.0 if lower_is_better else 1.0
-    both = [
-        (column, [row for row in column if row != own and is_baseline(row)]) for column in columns
+    rivals = [
+        (column, [row for row in column if row != own and is_baseline(row)])
+        for column in columns
+        if own in column
     ]
-    compared = [(column, rivals) for column, rivals in both if own in column and rivals]
-    if not compared:
+    rivals = [(column, rows) for column, rows in rivals if rows]
+    if not rivals:
         return None
-    best = [max(rivals, key=lambda row: sign * column[row].printed) for column, rivals in compared]
-    used = [column for column, _ in compared]
-    values = _differences(used, own, best, sign)
+    best = [
+        (column, max(rows, key=lambda row: sign * column[row].printed)) for column, rows in rivals
+    ]
+    values = _differences(best, own, sign, most)
     if values is None:
         return None
-    step = tie_of([one for column in used for one in column.values()])
-    every = dict.fromkeys(row for _, rivals in compared for row in rivals)
+    step = tie_of([one for column, _ in rivals for one in column.values()])
     ahead = []
-    for rival in every:
-        others = [column for column in used if rival in column]
-        found = _differences(others, own, [rival] * len(others), sign)
+    for rival in dict.fromkeys(row for _, rows in rivals for row in rows):
+        against = [(column, rival) for column, _ in rivals if rival in column]
+        found = _differences(against, own, sign, most)
         if found is not None and t_interval(found, level, step).lies_below(0.0):
             ahead.append(rival)
-    printed = [
-        sign * (column[own].printed - column[row].printed)
-        for column, row in zip(used, best, strict=True)
-    ]
+    printed = [sign * (column[own].printed - column[row].printed) for column, row in best]
     return Lead(
         own=own,
-        against=tuple(sorted(set(best))),
-        columns=len(used),
+        against=tuple(sorted({row for _, row in best})),
+        columns=len(best),
         printed=float(np.mean(printed)),
         ours=t_interval(values, level, step),
         ahead=int((values > step).sum()),
         trials=len(values),
-        shown_in_80=detectable(float(values.std(ddof=1)), len(values), level=level),
+        shown_in_80=detectable(float(values.std(ddof=1)), len(values), level),
         baselines_ahead=tuple(ahead),
     )
 
 
 def _differences(
-    columns: Sequence[Column], own: str, rivals: Sequence[str], sign: float
+    against: Sequence[tuple[Column, str]], own: str, sign: float, most: int | None
 ) -> Floats | None:
     """Own minus rival averaged over columns, by trial; None below two paired trials."""
-    pairs = [(column[own], column[row]) for column, row in zip(columns, rivals, strict=True)]
-    seeds = paired_seeds([cell for pair in pairs for cell in pair])
+    pairs = [(column[own], column[row]) for column, row in against]
+    seeds = paired_seeds([cell for pair in pairs for cell in pair])[:most]
     if len(seeds) < 2:
         return None
     found = [[a.trials[seed] - b.trials[seed] for seed in seeds] for a, b in pairs]

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..claims.nodes import CellKey, key_of
 from ..spec.model import Cell
 from ..stats.intervals import tie
 from ..stats.pattern import Pattern
@@ -24,7 +25,6 @@ class Observed:
     """A printed cell and its trials.
 
     Attributes:
-        cell: of the spec.
         trials: by seed, in the unit of the table.
         source: tells apart what is read (run, metric and round); cells of one source are the same
             trials.
@@ -50,10 +50,9 @@ Column = Mapping[str, Observed]
 
 @dataclass(frozen=True)
 class Columns:
-    """Columns of one metric.
+    """Columns of one metric, by label.
 
     Attributes:
-        cells: by the label of the column.
         joined: for each label that stands for several printed columns, all of these.
     """
 
@@ -63,12 +62,21 @@ class Columns:
 
 def is_compared(cell: Cell) -> bool:
     """Whether a cell prints a number that trials can be held against."""
-    return (
-        cell.kind == "empirical"
-        and cell.skip is None
-        and cell.trial is None
-        and cell.printed.value is not None
-    )
+    is_number = cell.kind == "empirical" and cell.printed.value is not None
+    return is_number and cell.skip is None and cell.trial is None
+
+
+def observed(
+    cells: Iterable[Cell], trials: Mapping[CellKey, Mapping[int, float]]
+) -> list[Observed]:
+    """The printed cells that have trials; cells with equal trials read the same runs."""
+    found = []
+    for cell in cells:
+        own, printed = trials.get(key_of(cell)), cell.printed.value
+        if own and printed is not None:
+            source = tuple((seed, round(own[seed], 6)) for seed in sorted(own))
+            found.append(Observed(cell, own, source, float(printed)))
+    return found
 
 
 def columns_of(cells: Iterable[Observed]) -> dict[str, dict[str, Observed]]:
@@ -84,20 +92,21 @@ def columns_of(cells: Iterable[Observed]) -> dict[str, dict[str, Observed]]:
     return {label: column for label, column in found.items() if len(column) > 1}
 
 
-def once(columns: Sequence[tuple[str, Column]]) -> Columns:
+def once(columns: Iterable[tuple[str, Column]]) -> Columns:
     """Columns, those joined that read the same runs, or some of an earlier column's."""
-    groups: list[tuple[set[Hashable], list[tuple[str, Column]]]] = []
+    groups: list[tuple[set[Hashable], dict[str, Column]]] = []
     for label, column in columns:
         sources = {one.source for one in column.values()}
-        for known, group in groups:
-            if len(sources) > 1 and sources <= known:
-                group.append((label, column))
-                break
+        alike = (group for known, group in groups if len(sources) > 1 and sources <= known)
+        group = next(alike, None)
+        if group is None:
+            groups.append((sources, {label: column}))
         else:
-            groups.append((sources, [(label, column)]))
+            group[label] = column
+    named = {next(iter(group)): group for _, group in groups}
     return Columns(
-        {group[0][0]: _mean([column for _, column in group]) for _, group in groups},
-        {group[0][0]: tuple(label for label, _ in group) for _, group in groups if len(group) > 1},
+        {label: _mean(list(group.values())) for label, group in named.items()},
+        {label: tuple(group) for label, group in named.items() if len(group) > 1},
     )
 
 
@@ -107,12 +116,10 @@ def distinct(tables: Mapping[str, Mapping[str, Column]]) -> Columns:
     A column whose cells are all one run compares nothing, and is left out.
     """
     return once(
-        [
-            (f"{table}: {label}", column)
-            for table, columns in tables.items()
-            for label, column in columns.items()
-            if len({one.source for one in column.values()}) > 1
-        ]
+        (f"{table}: {label}", column)
+        for table, columns in tables.items()
+        for label, column in columns.items()
+        if len({one.source for one in column.values()}) > 1
     )
 
 
@@ -151,14 +158,6 @@ def tie_of(cells: Sequence[Observed]) -> float:
     """The difference up to which trials of some cells of one metric are equal."""
     largest = max(abs(value) for one in cells for value in one.trials.values())
     return tie(cells[0].cell.unit, largest)
-
-
-def first_trials(column: Column, seeds: Sequence[int]) -> Column:
-    """A column with the trials of some seeds alone."""
-    return {
-        row: replace(one, trials={seed: one.trials[seed] for seed in seeds})
-        for row, one in column.items()
-    }
 
 
 def paired_seeds(cells: Sequence[Observed]) -> list[int]:

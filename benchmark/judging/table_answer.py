@@ -43,11 +43,7 @@ class TableAnswer:
     """What trials say of one table and metric.
 
     Attributes:
-        metric: name.
-        word: of the table by this metric.
-        reason: one sentence.
-        rows: how many are compared.
-        columns: how many are compared, those of the same runs once.
+        columns: those of the same runs once.
         trials: how many are paired.
         retention: slope on the printed values, mean over trials.
         correlation: of our means with the printed values.
@@ -139,7 +135,7 @@ def answer_table(
         relabelling_p=p,
         rests_on=rests_on,
         without_it=None if rests_on is None else without[rests_on],
-        shown_in_80=None if sd is None else detectable(sd, pattern.n, level=level),
+        shown_in_80=None if sd is None else detectable(sd, pattern.n, level),
         joined=tuple((joined or {}).values()),
     )
 
