@@ -7,12 +7,11 @@ from collections.abc import Iterable, Iterator
 from statistics import NormalDist
 
 from ..claims.nodes import key_of
-from ..spec.model import Cell, Paper, Table
+from ..spec.model import Paper, Table
 from ..spec.problems import Problem
 from ..stats.spread import Spread
 from ..stats.t_tests import LEVEL
-from .published_value import printed_sd
-from .sd_sources import sd_sources
+from .published_value import published_values_of
 
 Z = NormalDist().inv_cdf(1 - LEVEL)
 """1.645: no quantile of Student's t at this level is smaller."""
@@ -29,21 +28,19 @@ def is_out_of_reach(margin: float, half_unit: float, published: Spread) -> bool:
 
 
 def narrow_margins(papers: Iterable[Paper]) -> tuple[Problem, ...]:
-    """A warning for every table with such cells; a margin is a choice, so it is no mistake.
-
-    Nothing is pooled here, which only widens a spread: every cell that is named stays out of reach.
-    """
+    """A warning for every table with such cells; a margin is a choice, so it is no mistake."""
     return tuple(
         problem for paper in papers for table in paper.tables for problem in _of(paper, table)
     )
 
 
 def _of(paper: Paper, table: Table) -> Iterator[Problem]:
+    sides = published_values_of(paper, table)
     cells = [
-        (cell, is_out_of_reach(margin.value, float(high - low) / 2, spread))
-        for cell, spread in _spreads(paper, table)
+        (cell, is_out_of_reach(margin.value, (side.high - side.low) / 2, side.spread))
+        for cell in table.cells
+        if (side := sides.get(key_of(cell))) is not None and side.spread is not None
         if (margin := table.margin_of(cell)) is not None
-        for low, high in [cell.printed.bounds]
     ]
     narrow = [cell for cell, is_narrow in cells if is_narrow]
     if narrow:
@@ -55,17 +52,3 @@ def _of(paper: Paper, table: Table) -> Iterator[Problem]:
             "printed spread, at most the rounding and 1.645 standard errors of the print"
             f" (first '{narrow[0].label}')",
         )
-
-
-def _spreads(paper: Paper, table: Table) -> Iterator[tuple[Cell, Spread]]:
-    """The cells that the paper prints a spread for, here or elsewhere."""
-    lent = sd_sources(paper, table)
-    for cell in table.cells:
-        source = cell if cell.printed.sd is not None else lent.get(key_of(cell))
-        if source is None or source.printed.value is None or not source.experiment:
-            continue
-        lender = paper.table(source.table)
-        if lender.sd.runs is not None:
-            sd = printed_sd(source.printed, ddof=lender.sd.ddof, runs=lender.sd.runs)
-            runs = lender.sd.runs if source is cell else 1
-            yield cell, Spread(sd, lender.sd.runs - 1, runs)

@@ -1,8 +1,9 @@
 """The published side of a cell: what its number may stand for, and how far it lies from a mean.
 
 - A printed deviation counts with its upper rounding bound, which widens every interval.
-- A number without one takes the deviation that the paper prints elsewhere for the same experiment
-  (`judging.sd_sources`). It then is a single run of that spread.
+- A number without one takes the deviation that the paper prints elsewhere for the same experiment,
+  in a table that the spec names (`[sd] from`). It then is a single run of that spread: a paper that
+  repeats an experiment five times in one table often prints single runs of it in others.
 - Where the paper prints none at all, the spread is ours (`stats.spread.standard_errors`), and the
   verdict says how it hangs on that.
 """
@@ -15,8 +16,8 @@ from dataclasses import dataclass, replace
 from ..claims.nodes import CellKey, key_of
 from ..spec.model import Cell, Paper, Table
 from ..spec.printed import Printed, half_unit
+from ..spec.settings import get
 from ..stats.spread import Spread, borrow, unbiased_sd
-from .sd_sources import sd_sources
 
 
 @dataclass(frozen=True)
@@ -124,3 +125,33 @@ def _borrowed(
         "that or our spread is taken for the printed run, whichever says less."
     )
     return replace(side, spread=replace(spread, runs=1), note=note)
+
+
+def sd_sources(paper: Paper, table: Table) -> Mapping[CellKey, Cell]:
+    """By cell of a table, the cell whose printed spread stands for it.
+
+    A table lends to itself (a row of single trials beside their mean and spread), then the tables
+    that its spec names, in order. What is published does not hang on the reading that is taken.
+    """
+    paper = paper.as_taken or paper
+    table = paper.table(table.id)
+    tables = [table] if table.sd.runs is not None else []
+    tables += [paper.table(id) for id in table.sd.sources]
+    alike: dict[object, list[Cell]] = {}
+    for cell in (cell for one in tables for cell in one.cells if cell.printed.sd is not None):
+        alike.setdefault(_at_first_sight(cell), []).append(cell)
+    found = {}
+    for cell in table.cells:
+        if cell.kind != "empirical" or not cell.experiment:
+            continue
+        if cell.printed.sd is None and cell.printed.value is not None:
+            known = alike.get(_at_first_sight(cell), ())
+            source = next((one for one in known if one.experiment == cell.experiment), None)
+            if source is not None:
+                found[key_of(cell)] = source
+    return found
+
+
+def _at_first_sight(cell: Cell) -> object:
+    """What cells of one experiment share, but for the experiment itself."""
+    return cell.metric, cell.unit, cell.read, get(cell.experiment, "method")

@@ -29,13 +29,8 @@ import numpy as np
 
 from ..results import Detail, Verdict, word_of
 from ..stats.intervals import Sample, describe
-from ..stats.spread import (
-    MOST_TRIALS,
-    Spread,
-    standard_errors,
-    trials_needed,
-)
-from ..stats.t_tests import LEVEL, holm, p_beyond, p_equivalent, p_text, t_quantile
+from ..stats.spread import MOST_TRIALS, standard_errors, trials_needed
+from ..stats.t_tests import LEVEL, Floats, holm, p_beyond, p_equivalent, p_text, t_quantile
 from .published_value import PublishedValue
 
 RATIOS = (1.5, 2.0, 3.0)
@@ -46,9 +41,7 @@ RATIOS = (1.5, 2.0, 3.0)
 class JudgedCell:
     """All that a judged cell's verdict rests on. Values are in the table's unit.
 
-    Attributes:
-        limit: the largest value that can be measured (100 for an accuracy in percent), if there is
-            one.
+    limit: the largest value that can be measured (100 for an accuracy in percent), if any.
     """
 
     published: PublishedValue
@@ -68,7 +61,6 @@ class Assessment:
     """The numbers behind one verdict, before any word is chosen.
 
     Attributes:
-        ours: spread of the trials.
         difference: mean of the trials minus published value.
         nearest, farthest: the smallest and the largest |difference| that rounding allows.
         errors: standard errors of the difference with their degrees of freedom; all must be
@@ -77,17 +69,17 @@ class Assessment:
         p_beyond: p-value that it is outside, not yet corrected.
     """
 
-    ours: Spread
+    ours: Sample
     difference: float
     nearest: float
     farthest: float
-    errors: tuple[tuple[float, float], ...]
+    errors: Sequence[tuple[Floats, Floats]]
     p_equivalent: float
     p_beyond: float
 
     def half_width(self, level: float) -> float:
         """Of the interval of the difference whose bounds hold at this one-sided level each."""
-        return max(t_quantile(level, df) * error for error, df in self.errors)
+        return max(t_quantile(level, float(df)) * float(error) for error, df in self.errors)
 
 
 def assess(cell: JudgedCell, ratio: float = 1.0) -> Assessment | None:
@@ -101,16 +93,15 @@ def assess(cell: JudgedCell, ratio: float = 1.0) -> Assessment | None:
     published, mean = cell.published, trials.mean
     nearest = max(0.0, published.low - mean, mean - published.high)
     farthest = max(abs(mean - published.low), abs(mean - published.high))
-    ours = Spread(trials.sd, trials.n - 1, trials.n)
-    errors = standard_errors(ours, published.spread, ratio)
+    errors = standard_errors(trials.sd, trials.n, published.spread, ratio)
     return Assessment(
-        ours=ours,
+        ours=trials,
         difference=mean - published.value,
         nearest=nearest,
         farthest=farthest,
         errors=errors,
-        p_equivalent=max(p_equivalent(farthest, error, df, cell.margin) for error, df in errors),
-        p_beyond=max(p_beyond(nearest, error, df, cell.margin) for error, df in errors),
+        p_equivalent=max(float(p_equivalent(farthest, *one, cell.margin)) for one in errors),
+        p_beyond=max(float(p_beyond(nearest, *one, cell.margin)) for one in errors),
     )
 
 
@@ -207,14 +198,12 @@ def _verdict(
     elif word == "COMPATIBLE":
         reason = f"The {shown} is inside the {within}; equivalence within {margin} is not shown."
     else:
-        spread = cell.published.spread
-        needed = trials_needed(one.farthest, one.nearest, one.ours, spread, cell.margin, tests)
-        number = (
-            f"no number of trials up to {MOST_TRIALS}"
-            if needed is None
-            else f"about {needed} trials"
-        )
-        error = max(error for error, _ in one.errors)
+        distances, ours = (one.farthest, one.nearest), (one.ours.sd, one.ours.n)
+        needed = trials_needed(*distances, *ours, cell.published.spread, cell.margin, tests)
+        number = f"no number of trials up to {MOST_TRIALS}"
+        if needed is not None:
+            number = f"about {needed} trials"
+        error = max(float(error) for error, _ in one.errors)
         reason = (
             f"The {shown} with standard error {_plain(error)}{suffix} is neither shown to be "
             f"within {margin} nor beyond; {number} would decide at this difference and spread."
@@ -253,8 +242,9 @@ def _stands_to(margin: float, one: Assessment) -> float:
     is at least r is the very one that the test at r rejects, so "REPRODUCED up to this ratio" is
     wrong in at most 5 % of cases for every r.
     """
-    reach = (margin - one.farthest) / (t_quantile(1 - LEVEL, one.ours.df) * one.ours.sd)
-    return math.sqrt(max(1.0, reach**2 - 1 / one.ours.runs))
+    ours = one.ours
+    reach = (margin - one.farthest) / (t_quantile(1 - LEVEL, ours.n - 1) * ours.sd)
+    return math.sqrt(max(1.0, reach**2 - 1 / ours.n))
 
 
 def _plain(value: float) -> str:

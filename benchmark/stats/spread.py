@@ -11,7 +11,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .t_tests import LEVEL
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .t_tests import LEVEL, Floats, p_beyond, p_equivalent
 
 POOLING_LEVEL = 0.25
 """A preliminary test that decides about pooling needs a high level, or pooling hides unequal
@@ -46,74 +49,67 @@ def unbiased_sd(sd: float, *, ddof: int, runs: int) -> float:
 
 
 def standard_errors(
-    ours: Spread, published: Spread | None, ratio: float = 1.0
-) -> tuple[tuple[float, float], ...]:
+    sd: float, n: ArrayLike, published: Spread | None, ratio: float = 1.0
+) -> list[tuple[Floats, Floats]]:
     """Standard errors of the difference of the two means, each with its degrees of freedom.
 
     Where there are two, a verdict must hold for both.
 
-    published: of several runs, it is of the printed mean: Welch's error, degrees of freedom by
-    Welch-Satterthwaite. Of one run, it is borrowed: the printed run spreads so, or as our trials
-    do, and what is borrowed never makes a verdict easier. None: the printed run is one more draw
-    from the distribution of our trials, with `ratio` times their deviation: s * sqrt(1/n + r^2),
-    with our own degrees of freedom.
+    Args:
+        sd: of our trials, positive.
+        n: how many there are, or several such numbers.
+        published: of several runs, it is of the printed mean: Welch's error, degrees of freedom by
+            Welch-Satterthwaite. Of one run, it is borrowed: the printed run spreads so, or as our
+            trials do, and what is borrowed never makes a verdict easier. None: the printed run is
+            one more draw from the distribution of our trials, with `ratio` times their deviation:
+            s * sqrt(1/n + r^2), with our own degrees of freedom.
+        ratio: of the paper's spread to ours.
     """
+    count = np.asarray(n, np.float64)
     errors = []
     if published is None or published.runs == 1:
         theirs = ratio if published is None else 1.0
-        errors.append((ours.sd * math.sqrt(1 / ours.runs + theirs**2), ours.df))
+        errors.append((sd * np.sqrt(1 / count + theirs**2), count - 1))
     if published is not None:
-        errors.append(_welch(ours, published))
-    return tuple(errors)
-
-
-def _welch(ours: Spread, published: Spread) -> tuple[float, float]:
-    a, b = ours.variance_of_mean, published.variance_of_mean
-    if a + b == 0:
-        return 0.0, ours.df
-    # Shares rather than squares: variances near the smallest float would underflow when squared.
-    share = a / (a + b)
-    df = 1 / (share**2 / ours.df + (1 - share) ** 2 / published.df)
-    return math.sqrt(a + b), df
+        own, other = sd**2 / count, published.variance_of_mean
+        # Shares, not squares: variances near the smallest float would underflow when squared.
+        share = own / (own + other)
+        df = 1 / (share**2 / (count - 1) + (1 - share) ** 2 / published.df)
+        errors.append((np.sqrt(own + other), df))
+    return [(np.asarray(error), np.asarray(df)) for error, df in errors]
 
 
 def trials_needed(
     farthest: float,
     nearest: float,
-    ours: Spread,
+    sd: float,
+    n: int,
     published: Spread | None,
     margin: float,
     tests: int = 1,
 ) -> int | None:
-    """The smallest larger number of trials at which REPRODUCED or DISCREPANT is reached.
-
-    farthest, nearest: the largest and smallest |difference| that rounding allows; it and the spread
-    are taken to stay as they are.
-    tests: cells of the table that are tested; a p-value of 5 % over all of them is enough for Holm.
+    """The smallest number of trials above `n` at which REPRODUCED or DISCREPANT is reached.
 
     None if not even `MOST_TRIALS` would do: more trials of ours cannot shrink the published side's
-    own uncertainty. Every number is tried, since Welch's degrees of freedom do not rise steadily
-    with n; the formulas are those of `standard_errors` and of `stats.t_tests`, for all n at once.
-    """
-    import numpy as np
-    from scipy import special
+    own uncertainty. Every number is tried, since Welch's degrees of freedom do not rise steadily.
 
-    n = np.arange(ours.runs + 1, MOST_TRIALS + 1)
-    own = ours.sd**2 / n
-    errors = []
-    if published is None or published.runs == 1:
-        errors.append((ours.sd * np.sqrt(1 / n + 1), n - 1.0))
-    if published is not None:
-        theirs = published.variance_of_mean
-        share = own / (own + theirs)
-        df = 1 / (share**2 / (n - 1) + (1 - share) ** 2 / published.df)
-        errors.append((np.sqrt(own + theirs), df))
-    equivalent = np.max([special.stdtr(df, (farthest - margin) / e) for e, df in errors], axis=0)
-    near = [special.stdtr(df, (margin - nearest) / e) for e, df in errors]
-    far = [special.stdtr(df, -(margin + nearest) / e) for e, df in errors]
-    beyond = np.max(np.add(near, far), axis=0)
+    Args:
+        farthest: the largest |difference| that rounding allows; it and the spread are taken to stay
+            as they are.
+        nearest: the smallest one.
+        sd: of our trials.
+        n: how many there are.
+        published: as in `standard_errors`.
+        margin: of the cell.
+        tests: cells of the table that are tested; a p-value of 5 % over all of them is enough for
+            Holm.
+    """
+    counts = np.arange(n + 1, MOST_TRIALS + 1)
+    errors = standard_errors(sd, counts, published)
+    equivalent = np.max([p_equivalent(farthest, *one, margin) for one in errors], axis=0)
+    beyond = np.max([p_beyond(nearest, *one, margin) for one in errors], axis=0)
     decided = (equivalent < LEVEL) | ((beyond < LEVEL / tests) & (nearest > margin))
-    return int(n[decided.argmax()]) if decided.any() else None
+    return int(counts[decided.argmax()]) if decided.any() else None
 
 
 def alike(sds: Sequence[float], runs: Sequence[int]) -> bool:

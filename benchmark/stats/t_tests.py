@@ -10,15 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
 LEVEL = 0.05
 """Of every test of claims and cells."""
-
-
-def t_upper(statistic: float, df: float) -> float:
-    """P(T > statistic) for Student's t."""
-    from scipy import special
-
-    return float(special.stdtr(df, -statistic))
 
 
 def t_quantile(level: float, df: float) -> float:
@@ -28,23 +25,31 @@ def t_quantile(level: float, df: float) -> float:
     return float(special.stdtrit(df, level))
 
 
-def p_equivalent(difference: float, error: float, df: float, margin: float) -> float:
+def _below(statistic: ArrayLike, df: ArrayLike) -> Floats:
+    """P(T < statistic) for Student's t."""
+    from scipy import special
+
+    at, degrees = np.asarray(statistic, np.float64), np.asarray(df, np.float64)
+    return np.asarray(special.stdtr(degrees, at), np.float64)
+
+
+def p_equivalent(difference: float, error: ArrayLike, df: ArrayLike, margin: float) -> Floats:
     """P-value that |true difference| < margin: the larger one of two one-sided tests.
 
     error: standard error of `difference`, positive.
     """
-    return t_upper((margin - abs(difference)) / error, df)
+    return _below((abs(difference) - margin) / np.asarray(error), df)
 
 
-def p_beyond(difference: float, error: float, df: float, margin: float) -> float:
+def p_beyond(difference: float, error: ArrayLike, df: ArrayLike, margin: float) -> Floats:
     """P-value against |true difference| <= margin.
 
     Both tails are counted: with the near one alone, as for margins much larger than the standard
     error, the test's size would rise to twice its level as the margin shrinks.
     """
-    near = t_upper((abs(difference) - margin) / error, df)
-    far = t_upper((abs(difference) + margin) / error, df)
-    return min(1.0, near + far)
+    near = _below((margin - abs(difference)) / np.asarray(error), df)
+    far = _below(-(abs(difference) + margin) / np.asarray(error), df)
+    return np.asarray(np.minimum(1.0, near + far))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -11,8 +11,11 @@ import numpy as np
 import pytest
 
 from fedrepro.benchmark.judging.narrow_margins import is_out_of_reach, narrow_margins
-from fedrepro.benchmark.judging.published_value import PublishedValue, published_values_of
-from fedrepro.benchmark.judging.sd_sources import sd_sources
+from fedrepro.benchmark.judging.published_value import (
+    PublishedValue,
+    published_values_of,
+    sd_sources,
+)
 from fedrepro.benchmark.judging.verdicts import JudgedCell, judge_table
 from fedrepro.benchmark.spec.folders import tables_root
 from fedrepro.benchmark.spec.load import load_paper

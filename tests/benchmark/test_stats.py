@@ -32,8 +32,8 @@ def sample(seed: int, n: int, mean: float, sd: float) -> np.ndarray:
 def test_welch_tost_from_summaries_equals_statsmodels_on_the_samples(n, m, shift, margin):
     a, b = sample(n, n, 70 + shift, 1.0), sample(100 + m, m, 70, 2.0)
     expected = ttost_ind(a, b, -margin, margin, usevar="unequal")[0]
-    one, other = Spread(a.std(ddof=1), n - 1, n), Spread(b.std(ddof=1), m - 1, m)
-    ((error, df),) = standard_errors(one, other)
+    other = Spread(b.std(ddof=1), m - 1, m)
+    ((error, df),) = standard_errors(a.std(ddof=1), n, other)
     ours = p_equivalent(a.mean() - b.mean(), error, df, margin)
     assert ours == pytest.approx(expected, abs=1e-10)
 
@@ -67,13 +67,13 @@ def test_holm_of_nothing_is_nothing():
 def test_welch_satterthwaite_equals_statsmodels():
     a, b = sample(1, 5, 0, 1), sample(2, 7, 0, 4)
     compare = CompareMeans(DescrStatsW(a), DescrStatsW(b))
-    ((error, df),) = standard_errors(Spread(a.std(ddof=1), 4, 5), Spread(b.std(ddof=1), 6, 7))
+    ((error, df),) = standard_errors(a.std(ddof=1), 5, Spread(b.std(ddof=1), 6, 7))
     assert error == pytest.approx(compare.std_meandiff_separatevar, abs=1e-12)
     assert df == pytest.approx(compare.dof_satt(), abs=1e-10)
 
 
 def test_a_single_published_run_adds_a_whole_variance_of_ours():
-    ((error, df),) = standard_errors(Spread(2.0, 4, 5), None)
+    ((error, df),) = standard_errors(2.0, 5, None)
     assert error == pytest.approx(np.sqrt(4 / 5 + 4))
     assert df == 4
 
@@ -168,10 +168,10 @@ def test_replication_interval_covers_95_percent_of_replications():
 
 def test_trials_needed_is_the_first_number_that_shows_equivalence():
     published = Spread(1.0, 4, 5)
-    needed = trials_needed(0.5, 0.4, Spread(1.5, 4, 5), published, 2.0)
+    needed = trials_needed(0.5, 0.4, 1.5, 5, published, 2.0)
 
     def p(n: int) -> float:
-        ((error, df),) = standard_errors(Spread(1.5, n - 1, n), published)
+        ((error, df),) = standard_errors(1.5, n, published)
         return p_equivalent(0.5, error, df, 2.0)
 
     assert needed is not None
@@ -180,10 +180,10 @@ def test_trials_needed_is_the_first_number_that_shows_equivalence():
 
 
 def test_trials_needed_finds_a_discrepancy_too():
-    assert trials_needed(4.0, 3.9, Spread(1.0, 2, 3), Spread(0.5, 4, 5), 2.0) is not None
+    assert trials_needed(4.0, 3.9, 1.0, 3, Spread(0.5, 4, 5), 2.0) is not None
 
 
 def test_no_trials_of_ours_outweigh_one_noisy_published_run():
-    assert trials_needed(0.1, 0.0, Spread(2.0, 4, 5), None, 2.0) is None
-    ((error, df),) = standard_errors(Spread(2.0, 10 * MOST_TRIALS, 10 * MOST_TRIALS), None)
+    assert trials_needed(0.1, 0.0, 2.0, 5, None, 2.0) is None
+    ((error, df),) = standard_errors(2.0, 10 * MOST_TRIALS, None)
     assert p_equivalent(0.1, error, df, 2.0) > 0.05
