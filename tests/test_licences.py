@@ -96,9 +96,10 @@ def hashed(file: str) -> dict[str, tuple[str, list[str]]]:
 
 
 def test_every_licence_is_known_and_permissive() -> None:
-    listed = {name: licence_of(name, package) for name, package in installed().items()}
+    packages = installed()
+    listed = {name: licence_of(name, package) for name, package in packages.items()}
     for name, licence in listed.items():
-        print(f"{name:<28}{installed()[name].version:<24}{licence}")
+        print(f"{name:<28}{packages[name].version:<24}{licence}")
     assert {"torch", "numpy", "pydantic"} <= set(listed)
     assert {n: text for n, text in listed.items() if not PERMISSIVE.search(text)} == {}
 

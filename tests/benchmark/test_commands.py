@@ -223,32 +223,34 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(("name", "family"), [("fed-trial", "supervised"), ("fed-avg", "split")])
-def test_new_method_makes_a_module_and_a_test_that_passes(
-    checkout: Path, name: str, family: str, capsys: pytest.CaptureFixture[str]
+def test_new_method_makes_modules_and_tests_that_pass(
+    checkout: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The module is tried in a package of its own, so that the checkout stays as it is."""
-    arguments = ["new-method", name, "--family", family, "--root", str(checkout)]
-    assert main(arguments) == 0
-    stem = name.replace("-", "_")
-    module = checkout / "methods" / "federated" / family / f"{stem}.py"
-    test = checkout / "tests" / "methods" / f"test_{stem}.py"
-    text = module.read_text()
-    assert "from ..base import" in text
-    (checkout / "tried.py").write_text(text.replace("from ..", "from fedrepro.methods.federated."))
-    trying = checkout / "tests" / "methods" / "test_trying.py"
-    dotted = f"fedrepro.methods.federated.{family}.{stem}"
-    assert dotted in test.read_text()
-    trying.write_text(test.read_text().replace(dotted, "tried"))
+    """The modules are tried in packages of their own, so that the checkout stays as it is."""
+    tests = checkout / "tests" / "methods"
+    for name, family in (("fed-trial", "supervised"), ("fed-avg", "split")):
+        arguments = ["new-method", name, "--family", family, "--root", str(checkout)]
+        assert main(arguments) == 0
+        stem = name.replace("-", "_")
+        text = (checkout / "methods" / "federated" / family / f"{stem}.py").read_text()
+        assert "from ..base import" in text
+        text = text.replace("from ..", "from fedrepro.methods.federated.")
+        (checkout / f"tried_{stem}.py").write_text(text)
+        test, dotted = tests / f"test_{stem}.py", f"fedrepro.methods.federated.{family}.{stem}"
+        assert dotted in test.read_text()
+        (tests / f"test_tried_{stem}.py").write_text(
+            test.read_text().replace(dotted, f"tried_{stem}")
+        )
     fixtures = Path(__file__).parents[1] / "methods" / "conftest.py"
-    (trying.parent / "conftest.py").write_text(fixtures.read_text())
+    (tests / "conftest.py").write_text(fixtures.read_text())
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(trying)],
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",
+         *map(str, tests.glob("test_tried_*.py"))],
         env={"PYTHONPATH": f"{Path(__file__).parents[2]}:{checkout}", "OMP_NUM_THREADS": "1"},
         cwd=checkout, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout
-    assert "3 passed" in done.stdout
+    assert "6 passed" in done.stdout
     capsys.readouterr()
     assert main(arguments) == 2
     assert "is there already" in capsys.readouterr().err

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import io
-import os
-import pickle
+import multiprocessing
 import random
-import signal
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
@@ -30,23 +27,6 @@ ROWS = {
     "pretrained": {"pretraining": {"method": "simclr", "shared": False}},
 }
 KILLS = 3
-ROOT = Path(__file__).parents[2]
-
-# Carries out the plan that is pickled on its standard input, as a driver of its own.
-DRIVER = """
-import io, pickle, sys
-from rich.console import Console
-from fedrepro.benchmark.execution.display import Display
-from fedrepro.benchmark.execution.run import execute
-from fedrepro.benchmark.store.store import Store
-
-if __name__ == "__main__":
-    plan = pickle.load(sys.stdin.buffer)
-    store, jobs = Store(sys.argv[1]), int(sys.argv[2])
-    print("ready", flush=True)
-    done = execute(plan, store, device="cpu", jobs=jobs, progress=Display(Console(stderr=True)))
-    print(done.trained, done.reused, flush=True)
-"""
 
 
 @pytest.fixture
@@ -76,38 +56,16 @@ def finished(store: Path) -> dict[str, bytes]:
     return {str(file): file.read_bytes() for file in store.glob("trials/*/*.json")}
 
 
-def drivers_and_workers() -> Iterator[int]:
-    """Processes whose environment carries this test's mark."""
-    mark = f"FEDREPRO_TEST_RESUME={os.getpid()}".encode()
-    for environment in Path("/proc").glob("[0-9]*/environ"):
-        try:
-            if mark in environment.read_bytes() and int(environment.parent.name) != os.getpid():
-                yield int(environment.parent.name)
-        except OSError:
-            continue
+def start(plan: Plan, root: Path, jobs: int) -> BaseProcess:
+    """A driver in a process of its own, which is forked, as importing torch takes seconds."""
+    driver = multiprocessing.get_context("fork").Process(target=_drive, args=(plan, root, jobs))
+    driver.start()
+    return driver
 
 
-def start(plan: Plan, store: Path, jobs: int) -> subprocess.Popen[bytes]:
-    driver = store.parent / "driver.py"
-    driver.write_text(DRIVER)
-    process = subprocess.Popen(
-        [sys.executable, str(driver), str(store), str(jobs)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env={
-            **os.environ,
-            "PYTHONPATH": str(ROOT),
-            "OMP_NUM_THREADS": "1",
-            "FEDREPRO_TEST_RESUME": str(os.getpid()),
-        },
-    )
-    assert process.stdin is not None
-    pickle.dump(plan, process.stdin)
-    process.stdin.close()
-    assert process.stdout is not None
-    assert process.stdout.readline() == b"ready\n"
-    return process
+def _drive(plan: Plan, root: Path, jobs: int) -> None:
+    progress = Display(Console(file=io.StringIO()))
+    execute(plan, Store(root), device="cpu", jobs=jobs, progress=progress)
 
 
 def test_killing_and_starting_again_changes_nothing_and_repeats_nothing(
@@ -119,10 +77,10 @@ def test_killing_and_starting_again_changes_nothing_and_repeats_nothing(
     moment = random.Random(0)
     kept: dict[str, bytes] = {}
     for _ in range(KILLS):
-        process = start(plan, disturbed, jobs=0)
+        driver = start(plan, disturbed, jobs=0)
         time.sleep(moment.uniform(0.0, 1.5))
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+        driver.kill()
+        driver.join()
         now = finished(disturbed)
         assert {file: now.get(file) for file in kept} == kept
         kept = now
@@ -137,17 +95,18 @@ def test_killing_and_starting_again_changes_nothing_and_repeats_nothing(
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="reads processes from /proc")
 def test_workers_die_with_a_killed_driver(plan: Plan, tmp_path: Path) -> None:
-    process = start(plan, tmp_path / "store", jobs=2)
-    deadline = time.monotonic() + 60
-    while len(list(drivers_and_workers())) < 3 and time.monotonic() < deadline:
+    driver = start(plan, tmp_path / "store", jobs=1)
+    children = Path(f"/proc/{driver.pid}/task/{driver.pid}/children")
+    while not (worker := children.read_text().split()):
         time.sleep(0.05)
-    assert len(list(drivers_and_workers())) >= 3
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    deadline = time.monotonic() + 60
-    while list(drivers_and_workers()) and time.monotonic() < deadline:
+    while not list((tmp_path / "store").glob("trials/*/*.json")) and driver.is_alive():
         time.sleep(0.05)
-    assert list(drivers_and_workers()) == []
+    driver.kill()
+    driver.join()
+    deadline = time.monotonic() + 60
+    while any(Path(f"/proc/{one}").exists() for one in worker) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(Path(f"/proc/{one}").exists() for one in worker)
 
 
 def test_an_edit_makes_results_stale_and_says_which_file(plan: Plan, tmp_path: Path) -> None:
