@@ -1,17 +1,19 @@
 """The command `fedrepro`: finds the subcommands in `fedrepro.commands` and runs one.
 
 Exit codes: 0 nothing discrepant or regressed, 1 something is or a trial failed, 2 an error,
-3 nothing was run, 130 interrupted, 141 the reader of the output left. An error that the user can
-act on is one line, never a traceback.
+3 nothing was run, 130 interrupted, 141 the reader of the output left, 143 terminated. An error that
+the user can act on is one line, never a traceback.
 """
 
 import argparse
 import gc
 import importlib
 import pkgutil
+import signal
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
+from types import FrameType
 
 from fedrepro import __version__, commands
 from fedrepro.benchmark.errors import FedreproError
@@ -33,7 +35,7 @@ def build_parser(first: str = "") -> argparse.ArgumentParser:
         prog="fedrepro",
         description="Re-run the tables of papers and say cell by cell what holds.",
         epilog="Exit codes: 0 nothing discrepant or regressed, 1 something is or a trial failed, "
-        "2 an error, 3 nothing was run, 130 interrupted.",
+        "2 an error, 3 nothing was run, 130 interrupted, 143 terminated.",
     )
     parser.add_argument("--version", action="version", version=f"fedrepro {__version__}")
     verbs = parser.add_subparsers(metavar="COMMAND", required=True)
@@ -55,11 +57,22 @@ def build_parser(first: str = "") -> argparse.ArgumentParser:
 
 
 def script() -> int:
-    """`main` in a process that ends with it; the exit code."""
+    """`main` in a process that ends with it, after the first SIGINT or SIGTERM; the exit code."""
+    for number in _ENDING:
+        signal.signal(number, _end)
     code = main()
     # At its end Python looks through all that is left, which took a fifth of `show` and `check`.
     gc.freeze()
     return code
+
+
+_ENDING = (signal.SIGINT, signal.SIGTERM)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    for one in _ENDING:  # what ends workers and gives the store back is not interrupted itself
+        signal.signal(one, signal.SIG_IGN)
+    raise KeyboardInterrupt(number)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -78,9 +91,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except FedreproError as error:
             complain(str(error))
             return 2
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as ended:
             complain("interrupted; finished trials are kept, and the same command goes on")
-            return 130
+            return 128 + (ended.args[0] if ended.args else signal.SIGINT)
         except BrokenPipeError:  # the reader has left, as `head` does
             discard_output()
             return 141

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import multiprocessing
 import random
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from multiprocessing.process import BaseProcess
@@ -146,3 +148,22 @@ def test_other_data_under_the_same_name_make_results_stale(
     # The pre-training and the run that starts from it; the other run read other images.
     assert (done.trained, done.reused) == (2, 1)
     assert "stale: digits/unlabeled has changed since 1 trial was made" in out.getvalue()
+
+
+@pytest.mark.parametrize(("jobs", "signals", "code"), [(1, (2, 2), 130), (0, (15,), 143)])
+def test_signals_end_a_run_in_one_line(
+    tmp_path: Path, jobs: int, signals: tuple[int, ...], code: int
+) -> None:
+    where = ["--store", str(tmp_path / "store"), "--out", str(tmp_path / "out")]
+    command = [sys.executable, "-m", "fedrepro", "run", "cpcfl", "--profile", "smoke", *where]
+    process = subprocess.Popen([*command, "--jobs", str(jobs)], stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    while "trials to train" not in process.stderr.readline():
+        assert process.poll() is None
+    for number in signals:
+        process.send_signal(number)
+        time.sleep(0.01)
+    *shown, last = process.stderr.read().splitlines()
+    assert process.wait() == code
+    assert last == "fedrepro: interrupted; finished trials are kept, and the same command goes on"
+    assert not any("Traceback" in line for line in shown)

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import errno
+import io
 import json
 import multiprocessing
 import os
+import re
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +19,8 @@ import torch
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.errors import FedreproError, StoreError
 from fedrepro.benchmark.judging.trials import Finished, Missing, find_trial
-from fedrepro.benchmark.store.files import path_segment, seal_of
+from fedrepro.benchmark.printable import without_folders
+from fedrepro.benchmark.store.files import arrays_from, path_segment, seal_of
 from fedrepro.benchmark.store.record import SCHEMA
 from fedrepro.benchmark.store.store import Store, weights_from
 from fedrepro.methods.outcome import Curve, Outcome
@@ -260,6 +264,37 @@ def test_arrays_of_objects_are_refused(store: Store, tiny_config: Make, outcome:
     arrays: Mapping[str, Any] = {"choice": np.array([{}], dtype=object)}
     with store.writing(), pytest.raises(ValueError, match="'choice' holds objects"):
         store.save(tiny_config(), 0, replace(outcome, arrays=arrays), {})
+
+
+def test_arrays_that_would_unpack_to_more_than_their_file_are_refused_by_their_sizes() -> None:
+    file = io.BytesIO()
+    np.savez_compressed(file, choice=np.zeros(30_000_000, dtype=np.uint8))
+    assert len(file.getvalue()) < 100_000
+    with pytest.raises(StoreError, match="bytes would unpack to 30,000,128"):
+        arrays_from(file.getvalue())
+
+
+def test_why_a_trial_failed_names_no_folder_of_this_machine(
+    store: Store, tiny_config: Make, tmp_path: Path
+) -> None:
+    try:
+        (tmp_path / "no data").with_name("mnist").read_bytes()
+    except OSError as error:
+        message, details = str(error), traceback.format_exc()
+    with store.writing():
+        store.save_error(tiny_config(), 0, message, details)
+    text = next((store.root / "errors").iterdir()).read_text()
+    assert str(Path(__file__).parent) in details
+    assert str(tmp_path) in message
+    plain = json.loads(text)
+    assert plain["message"] == "[Errno 2] No such file or directory: 'mnist'"
+    assert "tests/benchmark/test_store.py" in plain["details"]
+    assert not re.search(r"(?<![\w.])/\w", plain["details"])
+
+
+@pytest.mark.parametrize("text", ["1/2 of a/b", "https://example.org/a", "and / or", "~/data/x"])
+def test_what_is_no_absolute_path_stays(text: str) -> None:
+    assert without_folders(text) == text
 
 
 def test_a_record_in_another_trials_place_is_not_taken_for_it(
