@@ -43,7 +43,7 @@ def cell_verdicts(
         ]
         words = judge_table(held, " points" if table.unit == "%" else "")
         verdicts |= {
-            key_of(cell): _with_more(cell, word, evidence)
+            key_of(cell): _noted(_with_more(cell, word, evidence), _also_covered(table, cell))
             for cell, word in zip(judged, words, strict=True)
         }
     return {key_of(one.cell): verdicts[key_of(one.cell)] for one in cells}
@@ -98,6 +98,27 @@ def _with_more(cell: Cell, verdict: Verdict, evidence: Evidence) -> Verdict:
     there, counted = len(evidence.cells[key_of(cell)].values), len(_counted(cell, evidence))
     more = f"Of {there} trials the first {counted} count: so many are declared."
     return _noted(verdict, more if there > counted else "")
+
+
+def _also_covered(table: Table, cell: Cell) -> str:
+    """How many other rows of its column a wide margin covers; empty for one that tells them apart.
+
+    A margin is wide if it exceeds half of the spread of the column's printed values.
+    """
+    margin, own = table.margin_of(cell), cell.printed.value
+    others = [
+        one.printed.value
+        for one in table.cells
+        if (one.column, one.metric) == (cell.column, cell.metric)
+        and one.row != cell.row
+        and one.printed.value is not None
+    ]
+    if margin is None or own is None or not others:
+        return ""
+    if margin.value <= float(max(own, *others) - min(own, *others)) / 2:
+        return ""
+    covered = sum(abs(float(other - own)) <= margin.value for other in others)
+    return f"This margin also covers {covered} of {len(others)} other rows."
 
 
 def _with_lacking(cell: Cell, verdict: Verdict, evidence: Evidence) -> Verdict:

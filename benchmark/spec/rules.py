@@ -12,11 +12,10 @@ from typing import Any
 
 from . import limits, names, settings
 from .choices import Unstated
-from .fields import read_printed
 from .lines import Path
 from .model import Column, Paper, Row, Table, keys_of
-from .printed import Printed
 from .problems import Reporter, suggestion
+from .values import check_values, printed_in
 
 Toml = Mapping[str, Any]
 Placed = Sequence[tuple[Path, Toml]]
@@ -73,6 +72,7 @@ def check_table(data: Toml, paper: Toml, admitted: frozenset[str], report: Repor
     _check_unique([(path, claim.get("id")) for path, claim in stated], "id", report)
     _check_readings(claims, report)
     _check_published(data, rows, columns, report)
+    check_values(data, rows, columns, report)
     _check_rounds([_table(one.get("experiment")) for one in (paper, data)], rows, columns, report)
 
 
@@ -308,7 +308,7 @@ def _check_published(data: Toml, rows: Placed, columns: Placed, report: Reporter
                 f"has {_count(len(published), 'value')}, the table has "
                 f"{_count(len(columns), 'column')}",
             )
-        values = map(_printed, published)
+        values = map(printed_in, published)
         for i, (printed, (_, column)) in enumerate(zip(values, columns, strict=False)):
             has_spread |= printed is not None and printed.sd is not None
             kind = row.get("kind", column.get("kind", data.get("kind")))
@@ -333,14 +333,6 @@ def _check_published(data: Toml, rows: Placed, columns: Placed, report: Reporter
 
 def _count(n: int, what: str) -> str:
     return f"{n} {what}" if n == 1 else f"{n} {what}s"
-
-
-def _printed(value: Any) -> Printed | None:
-    """What stands in a cell; None for what the schema refuses."""
-    try:
-        return read_printed(value.get("value") if isinstance(value, dict) else value)
-    except ValueError:
-        return None
 
 
 def _check_rounds(below: list[Toml], rows: Placed, columns: Placed, report: Reporter) -> None:

@@ -47,7 +47,7 @@ title = "accuracy"
 section = "4.2"
 kind = "empirical"
 metric = "accuracy"
-
+unit = "%"
 [[columns]]
 label = "T = 25"
 at = 25

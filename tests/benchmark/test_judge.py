@@ -377,6 +377,18 @@ def test_a_columns_own_margin_goes_before_the_tables_and_holds_in_its_unit():
     assert "±50 (coarse)" in (found.note or "")
 
 
+def test_a_margin_that_covers_other_rows_says_how_many():
+    run, rows = config("ours"), {"A": "70.10", "B": "69.00", "C": "60.00"}
+    cells = [cell(row, text) for row, text in rows.items()]
+    planned = [PlannedCell(run, None, Readout(), (), cell=one) for one in cells]
+    shelf = Shelf().put(run, CLOSE)
+    wide = judged(plan_of([table(cells, margin=6.0)], planned), shelf).tables[0].cells
+    for one in wide[:2]:
+        assert one.verdict.reason.endswith("This margin also covers 1 of 2 other rows.")
+    narrow = judged(plan_of([table(cells, margin=2.0)], planned), shelf).tables[0].cells
+    assert not any("other rows" in one.verdict.reason for one in narrow)
+
+
 @pytest.mark.parametrize(
     ("ddof", "runs", "words"),
     [(None, 5, {"REPRODUCED"}), (0, None, {"INCONCLUSIVE"}), (None, 1, {"INCONCLUSIVE"})],

@@ -38,7 +38,7 @@ title = "accuracy"
 section = "4.2"
 kind = "empirical"
 metric = "accuracy"
-
+unit = "%"
 [[columns]]
 label = "T = 25"
 at = 25
@@ -134,6 +134,14 @@ reason = "two SDs" =>
     27: margin: 'reason' is missing
 value = 2.0 => value = 0
     28: margin.value: must be more than 0, not 0
+value = 2.0 => value = 100
+    28: margin.value: 100% is as wide as all that accuracy can be (0 to 100%):
+        nothing could be discrepant
+72.3, => 172.3,
+    24: rows[2].published[2]: 172.3% is no accuracy, which is 0 to 100%
+72.3, => 0.723,
+    24: rows[2].published[2]: 0.723 stands among percents and looks like a fraction;
+        if it is a percent, give its row unit = '%'
 [margin]\nvalue = 2.0\nreason = "two SDs"\n =>
     1: empirical values need a [margin] with value and reason
 metric = "accuracy" =>

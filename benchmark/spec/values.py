@@ -1,0 +1,100 @@
+"""Printed values and margins against what their metrics can be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ..metrics import metric, outside
+from .fields import read_printed
+from .lines import Path
+from .printed import Printed
+from .problems import Reporter
+
+Toml = Mapping[str, Any]
+Placed = Sequence[tuple[Path, Toml]]
+
+
+class _Value(NamedTuple):
+    """A printed number of the table's file, and what its row, column and table say of it."""
+
+    path: Path
+    column: int
+    value: float
+    metric: str | None
+    unit: str | None
+    says_unit: bool
+    margin: tuple[Path, float] | None
+
+
+def check_values(data: Toml, rows: Placed, columns: Placed, report: Reporter) -> None:
+    """Values that are none of their metric, fractions among percents, and margins of all values."""
+    values = list(_values(data, rows, columns))
+    largest: dict[int, float] = {}
+    for one in values:
+        largest[one.column] = max(largest.get(one.column, 0.0), one.value)
+    told = set[Path]()
+    for one in values:
+        if (problem := outside(one.value, one.metric, one.unit)) is not None:
+            report.add(one.path, problem)
+        known = metric(one.metric)
+        if known is None or known.low is None or known.high is None:
+            continue
+        low, high = known.bounds(one.unit)
+        is_fraction = one.unit == "%" and known.high == 1 and 0 < one.value <= 1
+        if is_fraction and largest[one.column] > 1 and not one.says_unit:
+            report.add(
+                one.path,
+                f"{one.value:g} stands among percents and looks like a fraction; "
+                "if it is a percent, give its row unit = '%'",
+            )
+        if one.margin is not None and one.margin[1] >= high - low:
+            place, value = one.margin
+            if place not in told:
+                unit = one.unit or ""
+                report.add(
+                    place,
+                    f"{value:g}{unit} is as wide as all that {one.metric} can be ({low:g} to "
+                    f"{high:g}{unit}): nothing could be discrepant",
+                )
+            told.add(place)
+
+
+def printed_in(value: Any) -> Printed | None:
+    """What stands in a cell; None for what the schema refuses."""
+    try:
+        return read_printed(value.get("value") if isinstance(value, dict) else value)
+    except ValueError:
+        return None
+
+
+def _values(data: Toml, rows: Placed, columns: Placed) -> Iterator[_Value]:
+    for row_path, row in rows:
+        published = row.get("published")
+        for i, (column_path, column) in enumerate(columns if isinstance(published, list) else ()):
+            if i >= len(published):
+                break
+            cell, places = printed_in(published[i]), (row, column, data)
+            kind, name, unit = (
+                next((place[key] for place in places if isinstance(place.get(key), str)), None)
+                for key in ("kind", "metric", "unit")
+            )
+            skipped = "skip" in row or "skip" in column
+            if cell is None or cell.value is None or kind != "empirical" or skipped:
+                continue
+            paths = ((*row_path, "margin"), (*column_path, "margin"), ("margin",))
+            margins = [
+                ((*path, "value"), float(margin["value"]))
+                for path, place in zip(paths, places, strict=True)
+                if isinstance(margin := place.get("margin"), dict)
+                and isinstance(margin.get("value"), (int, float))
+            ]
+            yield _Value(
+                (*row_path, "published", i),
+                i,
+                float(cell.value),
+                name,
+                unit,
+                "unit" in row,
+                margins[0] if margins else None,
+            )
