@@ -6,7 +6,6 @@ computes nothing.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
@@ -54,7 +53,6 @@ class Verdict:
 
     Attributes:
         detail: the finer word (`EXACT` is a counted `REPRODUCED`).
-        reason: one sentence.
         difference: reproduced mean minus printed value, in the table's unit.
         interval: the 90 % interval of the difference (two one-sided tests at 5 %).
         trials_needed: how many trials would decide; None if none would.
@@ -135,9 +133,8 @@ class CellResult:
 class AuditFinding:
     """What the printed numbers say of each other (`benchmark.audit`); it changes no verdict.
 
-    Attributes:
-        published, computed: the two sides, with the arithmetic.
-        cells: (row, column) of the printed values of this table that it is about.
+    published, computed: the two sides, with the arithmetic. cells: (row, column) of
+    what it is about.
     """
 
     id: str
@@ -185,12 +182,8 @@ class Series:
 class TableResult:
     """One table or figure, judged.
 
-    Attributes:
-        run_on: data, clients, rounds and trials, here and in the paper.
-        word: of the table, by its first metric.
-        reason: one sentence.
-        answers: by metric, the first decides.
-        leads: of the paper's own methods, by that metric.
+    run_on: data, clients, rounds and trials, here and in the paper. answers: by metric; the first
+    decides the word, and leads are by it.
     """
 
     id: str
@@ -223,13 +216,7 @@ class TableResult:
 
 @dataclass(frozen=True, slots=True)
 class ClaimUnder:
-    """What a claim comes to under some readings.
-
-    Attributes:
-        ours: the mean of its comparisons, above zero where the claim is right; None where nothing
-            was compared.
-        printed: the same mean of published values.
-    """
+    """What a claim comes to under some readings; `ours` and `printed` are of its answer."""
 
     table: str
     id: str
@@ -250,10 +237,8 @@ class Universe:
 class RunSummary:
     """One unique run behind the cells.
 
-    Attributes:
-        config: its settings; `start` is the key of the run that it starts from.
-        errors: `trial 3: diverged at round 7` for each trial that failed.
-        source: SHA-256 by file of the code that trained it.
+    config: its settings; `start` is the key of the run that it starts from. errors: `trial 3:
+    diverged at round 7` for each trial that failed. source: SHA-256 by file of its code.
     """
 
     key: str
@@ -348,11 +333,3 @@ class Report:
         seeds = range(len(cell.trials)) if self.external is None else self.external.seeds
         pairs = zip(seeds, cell.trials, strict=False)
         return [(seed, value) for seed, value in pairs if value is not None]
-
-    def count_verdicts(self) -> dict[str, int]:
-        """How many cells carry each verdict."""
-        return Counter(cell.verdict.word for table in self.tables for cell in table.cells)
-
-    def count_claims(self) -> dict[str, int]:
-        """How many claims carry each word."""
-        return Counter(claim.word for table in self.tables for claim in table.claims)

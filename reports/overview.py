@@ -30,7 +30,7 @@ def counts(
 
 def caution(boards: Sequence[Scoreboard]) -> str:
     """What a reader must not get wrong beside the answer; empty where there is nothing."""
-    scaled = [one for one in boards if one.scaled and not one.external]
+    scaled = [one for one in boards if one.report.scaled and not one.external]
     told = [one.external for one in boards] + [one.earlier for one in boards]
     told += [one.unprotected for one in boards]
     if scaled:
@@ -44,6 +44,6 @@ def caution(boards: Sequence[Scoreboard]) -> str:
 
 def name(boards: Sequence[Scoreboard]) -> str:
     """'cpcfl, reduced' or '5 papers, reduced'."""
-    profiles = ", ".join(dict.fromkeys(one.profile for one in boards))
-    what = boards[0].paper if len(boards) == 1 else f"{len(boards)} papers"
+    profiles = ", ".join(dict.fromkeys(one.report.profile for one in boards))
+    what = boards[0].report.paper if len(boards) == 1 else f"{len(boards)} papers"
     return f"{what}, {profiles}"

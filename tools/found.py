@@ -13,6 +13,7 @@ from pathlib import Path
 from fedrepro.benchmark.claims.nodes import CellKey, key_of
 from fedrepro.benchmark.judging.evidence import CellTrials, Evidence
 from fedrepro.benchmark.judging.judge import judge_evidence
+from fedrepro.benchmark.judging.scoreboard import Scoreboard
 from fedrepro.benchmark.planning.plan import Plan, make_plan
 from fedrepro.benchmark.results import Departure, Report
 from fedrepro.benchmark.spec.load import load_paper
@@ -57,7 +58,7 @@ def results(reports: list[Report]) -> Iterator[str]:
     yield "| paper | " + " | ".join(f"`{word}`" for word in WORDS) + " |"
     yield "|---" * (len(WORDS) + 1) + "|"
     for one in reports:
-        counts = one.count_claims()
+        counts = Scoreboard(one).claims
         yield f"| `{one.paper}` | " + " | ".join(str(counts.get(w, 0)) for w in WORDS) + " |"
     for one in reports:
         yield ""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
-from ..results import Report, TableResult
-from .first_lines import FirstLines
+from ..results import CellResult, Report, TableResult
 
 UNPROTECTED = (
     "Not protected: the profile declares no look at this number of trials, and who chooses it by "
@@ -18,69 +18,81 @@ _COMPUTED = ("EXACT", "MISPRINT?", "INCONCLUSIVE")
 
 @dataclass(frozen=True)
 class Scoreboard:
-    """One paper in counts.
+    """A report in counts, and in what must be said of it."""
 
-    verdicts, claims, tables: how many cells, claims and tables carry each word.
-    findings: how many audit findings have each status; one that concerns two tables counts once.
-    reasons: why cells were not run, with how many each, the commonest first.
-    has_results: whether anything of ours is shown.
-    recomputed: how many printed numbers were computed again and held against the print.
-    discrepant: how many cells and tables at the published protocol say that the print is not met.
-    first: the first lines of the report.
-    waiting: how many cells would show a result if their run had a finished trial.
-    external: what must be said of numbers that were made elsewhere, empty where fedrepro made them.
-    earlier: what must be said of numbers that earlier code made, empty where there are none.
-    unprotected: what must be said of a number of trials that was not declared, else empty.
-    failed: every failed trial, such as `fedavg on digits, trial 3: diverged at round 7`.
-    """
+    report: Report
 
-    paper: str
-    title: str
-    profile: str
-    on: str | None
-    scaled: bool
-    verdicts: Mapping[str, int]
-    claims: Mapping[str, int]
-    tables: Mapping[str, int]
-    findings: Mapping[str, int]
-    reasons: Mapping[str, int]
-    has_results: bool
-    failed: tuple[str, ...] = ()
-    recomputed: int = 0
-    discrepant: int = 0
-    first: FirstLines = field(default_factory=FirstLines)
-    waiting: int = 0
-    external: str = ""
-    earlier: str = ""
-    unprotected: str = ""
+    @cached_property
+    def _cells(self) -> list[CellResult]:
+        return [cell for table in self.report.tables for cell in table.cells]
 
+    @cached_property
+    def verdicts(self) -> Mapping[str, int]:
+        """How many cells carry each word."""
+        return Counter(cell.verdict.word for cell in self._cells)
 
-def scoreboard(report: Report) -> Scoreboard:
-    """The counts of a judged paper."""
-    cells = [cell for table in report.tables for cell in table.cells]
-    findings = {one.id: one.status for table in report.tables for one in table.findings}
-    drawn = any(table.panels for table in report.tables)
-    return Scoreboard(
-        paper=report.paper,
-        title=report.title,
-        profile=report.profile,
-        on=report.on,
-        scaled=report.scaled,
-        verdicts=report.count_verdicts(),
-        claims=report.count_claims(),
-        tables=Counter(one.word for one in report.tables),
-        discrepant=sum(one.fails for one in cells) + sum(one.fails for one in report.tables),
-        first=report.first,
-        findings=Counter(findings.values()),
-        reasons=dict(why_not_run(report.tables)),
-        has_results=drawn or any(cell.mean is not None for cell in cells),
-        failed=tuple(f"{run.description}, {error}" for run in report.runs for error in run.errors),
-        recomputed=sum(one.kind == "analytic" and one.verdict.detail in _COMPUTED for one in cells),
-        waiting=sum(one.run is not None and one.mean is None for one in cells),
-        external="" if report.external is None else report.external.statement,
-        earlier=of_earlier_code(report.edited),
-        unprotected="" if report.protected else UNPROTECTED,
-    )
+    @cached_property
+    def claims(self) -> Mapping[str, int]:
+        return Counter(claim.word for table in self.report.tables for claim in table.claims)
+
+    @cached_property
+    def tables(self) -> Mapping[str, int]:
+        return Counter(table.word for table in self.report.tables)
+
+    @cached_property
+    def findings(self) -> Mapping[str, int]:
+        """How many audit findings have each status; one that concerns two tables counts once."""
+        every = (one for table in self.report.tables for one in table.findings)
+        return Counter({one.id: one.status for one in every}.values())
+
+    @cached_property
+    def reasons(self) -> Mapping[str, int]:
+        """Why cells were not run, with how many each, the commonest first."""
+        return dict(why_not_run(self.report.tables))
+
+    @cached_property
+    def failed(self) -> tuple[str, ...]:
+        """Every failed trial, such as `fedavg on digits, trial 3: diverged at round 7`."""
+        runs = self.report.runs
+        return tuple(f"{run.description}, {error}" for run in runs for error in run.errors)
+
+    @cached_property
+    def recomputed(self) -> int:
+        """How many printed numbers were computed again and held against the print."""
+        analytic = (one.verdict for one in self._cells if one.kind == "analytic")
+        return sum(verdict.detail in _COMPUTED for verdict in analytic)
+
+    @property
+    def external(self) -> str:
+        """What must be said of numbers that were made elsewhere, else empty."""
+        return "" if self.report.external is None else self.report.external.statement
+
+    @property
+    def earlier(self) -> str:
+        """What must be said of numbers that earlier code made, else empty."""
+        return of_earlier_code(self.report.edited)
+
+    @property
+    def unprotected(self) -> str:
+        """What must be said of a number of trials that was not declared, else empty."""
+        return "" if self.report.protected else UNPROTECTED
+
+    @cached_property
+    def has_results(self) -> bool:
+        """Whether anything of ours is shown."""
+        drawn = any(table.panels for table in self.report.tables)
+        return drawn or any(cell.mean is not None for cell in self._cells)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a cell would show a result if its run had a finished trial."""
+        return any(one.run is not None and one.mean is None for one in self._cells)
+
+    @property
+    def fails(self) -> bool:
+        """Whether a cell or a table says that the print is not met."""
+        cells = any(one.fails for one in self._cells)
+        return cells or any(one.fails for one in self.report.tables)
 
 
 def of_earlier_code(edited: Sequence[str]) -> str:
@@ -106,12 +118,11 @@ def exit_code(boards: Sequence[Scoreboard]) -> int:
     2 is for cells whose trials all failed. Numbers that are recomputed without training are a
     result only where nothing waits for a run.
     """
-    words = {word for board in boards for word in board.verdicts}
-    if "FAILED" in words:
+    if any("FAILED" in board.verdicts for board in boards):
         return 2
-    if any(board.failed or board.discrepant for board in boards):
+    if any(board.failed or board.fails for board in boards):
         return 1
     if any(board.has_results for board in boards):
         return 0
     recomputed = any(board.recomputed for board in boards)
-    return 0 if recomputed and not any(board.waiting for board in boards) else 3
+    return 0 if recomputed and not any(board.is_waiting for board in boards) else 3

@@ -9,7 +9,7 @@ from jinja2 import Template
 from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup, escape
 
-from ...benchmark.judging.scoreboard import scoreboard, why_not_run
+from ...benchmark.judging.scoreboard import Scoreboard, why_not_run
 from ...benchmark.printable import printable
 from ...benchmark.results import Report, RunSummary, Series, TableResult
 from ...benchmark.spec.fields import ADDRESS
@@ -21,7 +21,7 @@ FILE = "report.html"
 
 def render(reports: Sequence[Report]) -> str:
     """One page on all papers; everything that comes from a spec or a record is escaped."""
-    return _template().render(reports=reports, boards=list(map(scoreboard, reports)))
+    return _template().render(reports=reports, boards=list(map(Scoreboard, reports)))
 
 
 @cache

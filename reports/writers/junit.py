@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 from xml.etree import ElementTree
 
-from ...benchmark.judging.scoreboard import of_earlier_code, scoreboard
+from ...benchmark.judging.scoreboard import Scoreboard, of_earlier_code
 from ...benchmark.printable import printable
 from ...benchmark.results import CellResult, Report, TableResult
 from .. import evidence, layout
@@ -30,7 +30,7 @@ def _suites(report: Report) -> Iterator[ElementTree.Element]:
     for table in report.tables:
         suite = new_suite(f"{name}.{table.id.replace('.', '-')}", created)
         yield _filled(suite, report, table)
-    yield from failed_trials(name, created, scoreboard(report).failed)
+    yield from failed_trials(name, created, Scoreboard(report).failed)
 
 
 def _filled(suite: ElementTree.Element, report: Report, table: TableResult) -> ElementTree.Element:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from ...benchmark.judging.scoreboard import Scoreboard, scoreboard
+from ...benchmark.judging.scoreboard import Scoreboard
 from ...benchmark.results import CellResult, ClaimResult, Report, TableResult
 from .. import evidence, layout, overview, specification_curve
 from .. import markdown_text as md
@@ -27,7 +27,7 @@ def render(reports: Sequence[Report], limit: int = LIMIT) -> str:
 def _document(reports: Sequence[Report], whole: bool) -> str:
     blocks = []
     if len(reports) > 1:
-        blocks += _overview(list(map(scoreboard, reports)))
+        blocks += _overview(list(map(Scoreboard, reports)))
     if not whole:
         blocks.append("*Shortened to the overview to fit; the HTML and JSON reports hold all.*")
     for report in reports:
@@ -41,7 +41,7 @@ def _overview(boards: Sequence[Scoreboard]) -> list[str]:
         told = [
             _counted(one, what) or "none" for what in ("tables", "claims", "verdicts", "findings")
         ]
-        rows.append([md.code(one.paper), one.profile, *told])
+        rows.append([md.code(one.report.paper), one.report.profile, *told])
     table = md.table(["paper", "profile", "tables", "claims", "cells", "audit"], rows)
     return [
         "# fedrepro",
@@ -53,7 +53,7 @@ def _overview(boards: Sequence[Scoreboard]) -> list[str]:
 
 def _answers(boards: Sequence[Scoreboard]) -> str:
     """One sentence a paper."""
-    return "\n".join(f"- **{md.escape(board.first.sentence)}**" for board in boards)
+    return "\n".join(f"- **{md.escape(board.report.first.sentence)}**" for board in boards)
 
 
 def _counted(board: Scoreboard, what: Literal["verdicts", "claims", "tables", "findings"]) -> str:
@@ -61,7 +61,7 @@ def _counted(board: Scoreboard, what: Literal["verdicts", "claims", "tables", "f
 
 
 def _paper(report: Report, whole: bool) -> list[str]:
-    board = scoreboard(report)
+    board = Scoreboard(report)
     blocks = [
         f"# {md.escape(report.title)}",
         f"{md.escape(report.authors)} ({report.year}) · "
@@ -86,7 +86,7 @@ def _paper(report: Report, whole: bool) -> list[str]:
 
 def _first(board: Scoreboard) -> list[str]:
     """The first lines of a report."""
-    first = board.first
+    first = board.report.first
     lines = [f"- {md.escape(one)}" for one in (*first.evidence, *first.totals)]
     run_on = f" {md.escape(f'({first.run_on})')}" if first.run_on else ""
     return [

@@ -17,6 +17,7 @@ from fedrepro.benchmark.external.binding import bind_rows, external_plan, templa
 from fedrepro.benchmark.external.rows import Row, from_records, read_rows
 from fedrepro.benchmark.judging.external import judge_external
 from fedrepro.benchmark.judging.judge import judge
+from fedrepro.benchmark.judging.scoreboard import Scoreboard
 from fedrepro.benchmark.judging.trials import load_trials
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.results import CellResult, Report
@@ -101,9 +102,9 @@ def test_what_is_not_declared_as_the_full_protocol_is_never_held_against_the_pri
     cpcfl: Paper, accuracies: Mapping[str, list[float]]
 ) -> None:
     report = judged(cpcfl, rows_of(accuracies), "scaled")
-    assert set(report.count_verdicts()) == {"NOT COMPARED"}
+    assert set(Scoreboard(report).verdicts) == {"NOT COMPARED"}
     assert report.scaled
-    assert report.count_claims()["HOLDS"] == 2  # comparisons are judged all the same
+    assert Scoreboard(report).claims["HOLDS"] == 2  # comparisons are judged all the same
     assert report.external is not None
     assert report.external.protocol == "scaled"
     assert "cannot vouch" in report.external.statement

@@ -9,11 +9,11 @@ import pytest
 
 from fedrepro.benchmark.config import RunConfig
 from fedrepro.benchmark.judging.judge import judge
-from fedrepro.benchmark.judging.scoreboard import exit_code, scoreboard
+from fedrepro.benchmark.judging.scoreboard import Scoreboard, exit_code
 from fedrepro.benchmark.judging.trials import load_trials
 from fedrepro.benchmark.plain import as_plain
 from fedrepro.benchmark.planning.plan import Plan, PlannedCell
-from fedrepro.benchmark.results import Departure
+from fedrepro.benchmark.results import Departure, Verdict
 from fedrepro.benchmark.spec.choices import Unstated
 from fedrepro.benchmark.spec.model import (
     Cell,
@@ -320,18 +320,23 @@ def test_a_claim_never_holds_on_the_trials_that_are_left(lost):
 def test_a_failed_trial_is_counted_and_makes_the_exit_code_1(departures):
     run, one = config("ours"), cell("A|B", "70.10")
     plan = plan_of([table([one])], [PlannedCell(run, None, Readout(), departures, cell=one)])
-    assert exit_code([scoreboard(judged(plan, Shelf().put(run, CLOSE)))]) == 0
+    assert exit_code([Scoreboard(judged(plan, Shelf().put(run, CLOSE)))]) == 0
     shelf = Shelf(errors={(run, 2): "diverged at round 7"}).put(run, CLOSE[:2])
-    board = scoreboard(judged(plan, shelf))
+    board = Scoreboard(judged(plan, shelf))
     assert board.failed == ("ours on digits, trial 2: diverged at round 7",)
     assert exit_code([board]) == 1
 
 
 def test_numbers_that_were_only_recomputed_are_a_result_where_nothing_waits_for_a_run():
-    board = scoreboard(judged(plan_of([table([cell("A|B", "1")])], []), Shelf()))
-    assert exit_code([board]) == 3
-    assert exit_code([replace(board, recomputed=1)]) == 0
-    assert exit_code([replace(board, recomputed=1, waiting=1)]) == 3
+    one = cell("A|B", "1")
+    planned = PlannedCell(None, "no run", Readout(), (), cell=one)
+    report = judged(plan_of([table([one])], [planned]), Shelf())
+    (shown,) = report.tables
+    (one,) = shown.cells
+    counted = replace(one, kind="analytic", verdict=Verdict("EXACT", "r"))
+    for cells, code in (((one,), 3), ((counted,), 0), ((counted, replace(one, run="key")), 3)):
+        now = replace(report, tables=(replace(shown, cells=cells),))
+        assert exit_code([Scoreboard(now)]) == code
 
 
 def test_a_metric_or_round_that_was_not_measured_is_an_error():
@@ -512,8 +517,8 @@ def test_a_table_that_fails_refutes_at_the_published_protocol_alone(truth, depar
     (found,) = report.tables
     assert found.word == word, found.reason
     alone = replace(report, tables=(replace(found, cells=()),))
-    assert scoreboard(alone).discrepant == code
-    assert exit_code([scoreboard(report)]) == code
+    assert Scoreboard(alone).fails == code
+    assert exit_code([Scoreboard(report)]) == code
 
 
 def test_a_divisor_that_is_zero_leaves_no_number_that_json_cannot_hold():

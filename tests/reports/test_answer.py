@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import get_args
 
 from fedrepro.benchmark.claims.answer import ClaimAnswer
-from fedrepro.benchmark.judging.scoreboard import UNPROTECTED, scoreboard
+from fedrepro.benchmark.judging.scoreboard import UNPROTECTED, Scoreboard
 from fedrepro.benchmark.results import ClaimWord, Report, TableWord, VerdictWord
 from fedrepro.benchmark.stats.intervals import Interval
 from fedrepro.reports import evidence, layout, overview
@@ -18,7 +18,7 @@ def test_every_word_has_a_meaning_and_a_count(worded: Report) -> None:
     assert set(layout.VERDICTS) == set(get_args(VerdictWord))
     assert set(layout.CLAIMS) == set(get_args(ClaimWord))
     assert set(layout.TABLES) == set(get_args(TableWord))
-    board = scoreboard(worded)
+    board = Scoreboard(worded)
     assert list(overview.counts([board], "claims"))[:-1] == list(layout.CLAIMS)[:-1]
     assert overview.counts([board, board], "tables") == {"PASS": 2, "NOT RUN": 2}
 
@@ -69,15 +69,18 @@ def test_the_picture_of_a_table_shows_the_metric_that_decides(report: Report) ->
 
 
 def test_a_scaled_run_refutes_nothing_and_says_so(report: Report) -> None:
-    board = scoreboard(report)
-    assert "no published number is reproduced or refuted here" in overview.caution([board])
-    assert overview.caution([replace(board, scaled=False)]) == ""
-    assert overview.caution([replace(board, scaled=False, unprotected=UNPROTECTED)]) == UNPROTECTED
+    def caution(report: Report) -> str:
+        return overview.caution([Scoreboard(report)])
+
+    assert "no published number is reproduced or refuted here" in caution(report)
+    full = replace(report, scaled=False)
+    assert caution(full) == ""
+    assert caution(replace(full, protected=False)) == UNPROTECTED
 
 
 def test_trials_of_earlier_code_are_told(report: Report) -> None:
-    assert scoreboard(report).earlier == ""
-    old = scoreboard(replace(report, edited=("methods/a.py", "methods/b.py")))
+    assert Scoreboard(report).earlier == ""
+    old = Scoreboard(replace(report, edited=("methods/a.py", "methods/b.py")))
     assert "earlier code are shown: 2 files have been edited since" in overview.caution([old])
 
 
@@ -92,4 +95,4 @@ def test_recomputed_numbers_are_analytic_cells_that_were_held_against_the_print(
         cell(("e",), ("b",), "1", "INCONCLUSIVE"),
     )
     tables = (replace(report.tables[0], cells=cells),)
-    assert scoreboard(replace(report, tables=tables)).recomputed == 2
+    assert Scoreboard(replace(report, tables=tables)).recomputed == 2

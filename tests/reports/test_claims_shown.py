@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from fedrepro.benchmark.judging.scoreboard import scoreboard
+from fedrepro.benchmark.judging.scoreboard import Scoreboard
 from fedrepro.benchmark.results import ClaimWord, Report
 from fedrepro.commands._judged import _print_scoreboard
 from fedrepro.reports import layout, terminal
@@ -44,7 +44,7 @@ def test_every_report_begins_with_its_first_lines(
 ) -> None:
     first = worded.first
     page, text = html.render([worded]), markdown.render([worded]).replace("\\", "")
-    _print_scoreboard(scoreboard(worded))
+    _print_scoreboard(Scoreboard(worded))
     screen = capsys.readouterr().out
     told = (first.sentence, first.run_on, *first.evidence, *first.totals)
     for shown, end in ((page, "<h1>"), (text, "## Tables"), (screen, "  cells:")):

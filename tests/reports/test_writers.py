@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from fedrepro.benchmark.judging.scoreboard import exit_code, scoreboard, why_not_run
+from fedrepro.benchmark.judging.scoreboard import Scoreboard, exit_code, why_not_run
 from fedrepro.benchmark.results import ClaimWord, Detail, Report, TableWord, Verdict
 from fedrepro.methods.registry import names_in
 from fedrepro.reports import overview
@@ -98,11 +98,13 @@ def test_junit_fails_what_is_not_seen_at_the_published_protocol_alone(
 
 
 def test_a_failed_table_fails_the_command_at_the_published_protocol_alone(report: Report) -> None:
-    fails = replace(report.tables[0], word="FAIL", cells=())
-    has = replace(scoreboard(report), verdicts={}, failed=())
+    cells = tuple(
+        replace(one, verdict=Verdict("INCONCLUSIVE", "r")) for one in report.tables[0].cells
+    )
+    fails = replace(report.tables[0], word="FAIL", cells=cells)
     for departures, code in ((fails.departures, 0), ((), 1)):
         shown = replace(report, tables=(replace(fails, departures=departures),), runs=())
-        assert exit_code([replace(has, discrepant=scoreboard(shown).discrepant)]) == code
+        assert exit_code([Scoreboard(shown)]) == code
 
 
 @pytest.mark.parametrize("scaled", [True, False])
@@ -122,7 +124,7 @@ def test_junit_fails_where_the_exit_code_does(
         whole = replace(worded, tables=(shown,), runs=runs)
         cases = ElementTree.fromstring(junit.render([whole])).iter("testcase")
         told = any(one.tag in ("failure", "error") for case in cases for one in case)
-        assert told == (exit_code([scoreboard(whole)]) in (1, 2)), (claim.word, detail, word)
+        assert told == (exit_code([Scoreboard(whole)]) in (1, 2)), (claim.word, detail, word)
 
 
 def test_junit_counts_what_it_holds(report: Report) -> None:
@@ -158,7 +160,7 @@ def test_latex_rows_have_the_columns_that_they_announce(report: Report) -> None:
 
 def test_a_finding_about_two_tables_counts_once(report: Report) -> None:
     assert len(report.tables) == 2
-    assert overview.counts([scoreboard(report)], "findings") == {"inconsistent": 1}
+    assert overview.counts([Scoreboard(report)], "findings") == {"inconsistent": 1}
 
 
 def test_reasons_for_not_running_come_with_their_numbers(report: Report) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from textwrap import shorten
 from time import perf_counter
 
-from fedrepro.benchmark.judging.scoreboard import Scoreboard, exit_code, scoreboard
+from fedrepro.benchmark.judging.scoreboard import Scoreboard, exit_code
 from fedrepro.benchmark.planning.plan import Plan
 from fedrepro.benchmark.results import Report
 from fedrepro.benchmark.spec.settings import PRECISION
@@ -73,7 +73,7 @@ def show(reports: Sequence[Report], folder: Path) -> int:
     """Writes reports to `folder`, prints their scoreboards and what failed; the exit code."""
     from fedrepro.reports import publish
 
-    failed, boards = publish.write(reports, folder), list(map(scoreboard, reports))
+    failed, boards = publish.write(reports, folder), list(map(Scoreboard, reports))
     for board in boards:
         _print_scoreboard(board)
     print(f"report: {folder / 'report.html'}")
@@ -108,7 +108,7 @@ def folder_of_all(profile: str) -> Path:
 
 def _print_scoreboard(board: Scoreboard) -> None:
     """The first lines, why cells were not run, and which trials failed."""
-    first = board.first
+    first = board.report.first
     print(folded(first.sentence + (f" ({first.run_on})" if first.run_on else ""), 2))
     for said in (*first.evidence, *first.totals):
         print(folded(f"  {said}", 4))

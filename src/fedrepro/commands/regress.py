@@ -10,7 +10,7 @@ from time import perf_counter
 from fedrepro.benchmark.errors import FedreproError
 from fedrepro.benchmark.judging import baseline as baselines
 from fedrepro.benchmark.judging.comparison import BaselineCheck, check
-from fedrepro.benchmark.judging.scoreboard import scoreboard
+from fedrepro.benchmark.judging.scoreboard import Scoreboard
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.results import Report
 from fedrepro.benchmark.spec.model import Paper
@@ -120,7 +120,7 @@ def _one(paper: Paper, given: argparse.Namespace) -> tuple[Report, BaselineCheck
     store = store_at(given.store)
     not_run, audit = trained(plan, store, given), given.out is not None
     report = judged(plan, store, not_run, since=clock, audit=audit)
-    for trial in scoreboard(report).failed:
+    for trial in Scoreboard(report).failed:
         _say(f"{paper.id}: FAILED, {trial}", given)
     if baseline is None:
         _check_failed(report, given.with_failed)
