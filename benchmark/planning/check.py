@@ -1,7 +1,5 @@
 """Checks loaded specs against the code: names, options, profiles and claims."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any

@@ -6,8 +6,6 @@ set-up of a trial, a last evaluation) shows where trials of two lengths are stor
 Evidence: `tests/benchmark/test_estimate.py`; measured ratios are in `docs/commands.md`.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import statistics

@@ -1,14 +1,12 @@
 """The plan: which unique runs stand behind the cells of a paper under a profile."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import takewhile
-from typing import Any
+from typing import Any, Self
 
 from ..claims.bind_cells import bind, instances
 from ..claims.nodes import CellKey, key_of
@@ -101,11 +99,11 @@ class Plan:
         planned = (*self.cells, *self.drawings)
         return frozenset(one.config for one in planned if one.config is not None)
 
-    def up_to_last_look(self) -> Plan:
+    def up_to_last_look(self) -> Self:
         """The plan with all trials that its looks may show."""
         return replace(self, trials=self.looks[-1], asked={}) if self.looks else self
 
-    def as_far_as_reached(self, is_there: Callable[[RunConfig, int], bool]) -> Plan:
+    def as_far_as_reached(self, is_there: Callable[[RunConfig, int], bool]) -> Self:
         """The plan with as many trials of each run as the look that it has reached, or the first.
 
         Claims need unlike numbers of trials: those of an unfinished look wait in the store. What
@@ -131,7 +129,7 @@ class Plan:
         """How many cells read each run."""
         return Counter(planned.config for planned in self.cells if planned.config is not None)
 
-    def under(self, readings: Sequence[str]) -> Plan:
+    def under(self, readings: Sequence[str]) -> "Plan":
         """The same selection with the paper under other readings."""
         shown = [table.id for table in self.paper.tables if table.id in self.tables]
         other = make_plan(
@@ -148,7 +146,7 @@ class Plan:
             other = replace(other, asked={**other.asked, **self.asked})
         return replace(other, looks=self.looks)
 
-    def reads_as(self, other: Plan) -> bool:
+    def reads_as(self, other: "Plan") -> bool:
         """Whether its cells read the same numbers of the same runs as those of another plan."""
         return self._read == other._read
 

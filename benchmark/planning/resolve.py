@@ -4,8 +4,6 @@ A config holds the options of what the run itself uses, defaults included, and n
 cells that differ only in options of other methods, or in the round that they read, share a run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -139,7 +137,7 @@ class Resolver:
         return replace(trained, stage="costs", clients=clients, precision=FULL_PRECISION)
 
     @cached_property
-    def _published(self) -> Resolver:
+    def _published(self) -> "Resolver":
         return Resolver(AS_PUBLISHED)
 
 

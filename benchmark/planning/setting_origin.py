@@ -5,8 +5,6 @@ setting by different ways. Runs of one method form a `Unit`, as do those of one 
 objective and of one protocol.
 """
 
-from __future__ import annotations
-
 import ast
 import inspect
 import json

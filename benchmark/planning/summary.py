@@ -1,7 +1,5 @@
 """How much a plan is: runs, the cells that share them, trials, and the time that is left."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from typing import Any

@@ -5,8 +5,6 @@ they are: by section for a method, plain options for an objective, whose section
 trains it. They are the lowest layer of an experiment, so a paper overrides what it states.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,20 +17,8 @@ from ..errors import SpecError
 from . import names, toml_file
 from .fields import InFile, Name, NotEmpty, Settings, Text
 from .model import Experiment, Origin
-from .problems import (
-    InvalidSpecError,
-    Problem,
-    Reporter,
-    suggestion,
-    validate,
-)
-from .settings import (
-    build,
-    fields_of,
-    get,
-    merge,
-    problem,
-)
+from .problems import InvalidSpecError, Problem, Reporter, suggestion, validate
+from .settings import build, fields_of, get, merge, problem
 
 KINDS = ("federated", "objective")
 """Kinds of registered classes that may have such a file."""
@@ -61,12 +47,8 @@ class AuthorFile(InFile):
 @cache
 def files(kind: str) -> Mapping[str, Path]:
     """Where the settings of each registered name of a kind lie, if it has any."""
-    found = {}
-    for name, module in registry.modules(kind).items():
-        spec = registry.spec_of(module)
-        assert spec is not None
-        found[name] = Path(str(spec.origin)).with_suffix(".toml")
-    return found
+    specs = {name: registry.spec_of(module) for name, module in registry.modules(kind).items()}
+    return {name: Path(str(one.origin)).with_suffix(".toml") for name, one in specs.items() if one}
 
 
 def layers(stated: Experiment) -> list[tuple[Origin, Experiment]]:
@@ -142,8 +124,9 @@ def read(kind: str, name: str, file: Path) -> tuple[AuthorBlock, ...]:
 
 
 def _check(kind: str, name: str, block: AuthorBlock, report: Reporter, i: int) -> None:
-    if block.data is not None and block.data not in names.known("data set"):
-        hint = suggestion(block.data, names.known("data set"))
+    sets = names.known("data set")
+    if block.data is not None and block.data not in sets:
+        hint = suggestion(block.data, sets)
         report.add(("authors", i, "data"), f"unknown data set '{block.data}'{hint}")
     sections = (OPTIONS,) if kind == "objective" else SECTIONS
     for section, options in block.settings.items():
@@ -151,13 +134,11 @@ def _check(kind: str, name: str, block: AuthorBlock, report: Reporter, i: int) -
         if section not in sections or not isinstance(options, dict):
             report.add(here, f"settings of authors stand under {' and '.join(sections)}")
             continue
-        within, known = section, None
-        if section in ("training", OPTIONS):
-            within, known = "training", _options(kind, name)
+        within = "augmentation" if section == "augmentation" else "training"
         for option, value in options.items():
             said = problem(f"{within}.{option}", value)
-            if known is not None and option not in known:
-                said = f"no option of {name}{suggestion(option, known)}"
+            if within == "training" and option not in _options(kind, name):
+                said = f"no option of {name}{suggestion(option, _options(kind, name))}"
             if said is not None:
                 report.add((*here, option), said)
 
@@ -165,11 +146,10 @@ def _check(kind: str, name: str, block: AuthorBlock, report: Reporter, i: int) -
 @cache
 def _options(kind: str, name: str) -> frozenset[str]:
     """The options of a class; of a federated method also those of any objective."""
-    taken = frozenset(fields_of(registry.find(kind, name)))
+    classes = [registry.find(kind, name)]
     if kind == "federated":
-        of_objectives = (fields_of(registry.find("objective", one)) for one in files("objective"))
-        taken = taken.union(*of_objectives)
-    return taken
+        classes += [registry.find("objective", one) for one in files("objective")]
+    return frozenset(option for cls in classes for option in fields_of(cls))
 
 
 def check_all() -> Iterator[Problem]:

@@ -1,7 +1,5 @@
 """What a paper leaves open, as its spec says it: a named choice and its alternatives."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

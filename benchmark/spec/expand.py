@@ -1,7 +1,5 @@
 """Expands a valid spec: every published value becomes a cell bound to its whole experiment."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial

@@ -1,7 +1,5 @@
 """What a single value of a spec may be, as types that pydantic checks."""
 
-from __future__ import annotations
-
 import re
 import typing
 from dataclasses import dataclass, replace
@@ -22,19 +20,7 @@ from pydantic_core import PydanticCustomError, core_schema
 
 from . import limits
 from .printed import Printed
-from .problems import describe, suggestion
-
-KINDS = ("empirical", "analytic", "descriptive")
-PLOTS = (
-    "curves",
-    "choices",
-    "class-counts",
-    "embedding",
-    "client-embeddings",
-    "scatter",
-    "pictures",
-)
-
+from .problems import describe
 
 ADDRESS = re.compile(r"https://[A-Za-z0-9.-]+(?:/[A-Za-z0-9._~:/?#@!$&()*+,;=%-]*)?")
 """What may be the target of a link: a secure web address in plain letters."""
@@ -43,16 +29,6 @@ ADDRESS = re.compile(r"https://[A-Za-z0-9.-]+(?:/[A-Za-z0-9._~:/?#@!$&()*+,;=%-]
 def wrong(message: str) -> PydanticCustomError:
     """An error of a validator, with the words for the author of the spec."""
     return PydanticCustomError("spec", "{message}", {"message": message})
-
-
-def _one_of(what: str, known: tuple[str, ...]) -> PlainValidator:
-    def check(value: Any) -> str:
-        if value not in known:
-            near = suggestion(value, known) if isinstance(value, str) else ""
-            raise wrong(f"unknown {what} {describe(value)}{near}")
-        return str(value)
-
-    return PlainValidator(check)
 
 
 def _read_name(text: str) -> str:
@@ -150,8 +126,10 @@ Above0 = Annotated[float, PlainValidator(read_number), Field(gt=0), AfterValidat
 Divisor = Annotated[float, PlainValidator(_read_divisor)]
 Label = Annotated[tuple[str, ...], PlainValidator(_read_label)]
 At = Annotated[int | Literal["final", "best"], PlainValidator(_read_at)]
-CellKind = Annotated[str, _one_of("kind", KINDS)]
-PlotName = Annotated[str, _one_of("plot", PLOTS)]
+CellKind = Literal["empirical", "analytic", "descriptive"]
+PlotName = Literal[
+    "curves", "choices", "class-counts", "embedding", "client-embeddings", "scatter", "pictures"
+]
 Setting = Annotated[Any, AfterValidator(plain)]
 Settings = Annotated[dict[str, Any], AfterValidator(plain)]
 

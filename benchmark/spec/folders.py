@@ -1,7 +1,5 @@
 """Where specs lie: in folders of one's own, and beside them the papers that come along."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -30,30 +28,26 @@ def tables_root() -> Path:
     raise SpecError("no table specs found: neither an installed fedrepro nor a checkout's tables/")
 
 
-def own_folders(given: Sequence[Path] = ()) -> tuple[Path, ...]:
-    """Folders of one's own: those given, else those of `VARIABLE`, else `HERE` if it has a paper.
+def searched(given: Sequence[Path] = ()) -> tuple[Path, ...]:
+    """Folders of one's own, then that of the papers that come along; each once.
+
+    One's own are those given, else those of `VARIABLE`, else `HERE` if it has a paper.
 
     Raises `SpecError` for a folder that is named and holds no paper.
     """
-    if given:
-        return tuple(_with_papers(folder, "--specs") for folder in given)
-    named = tuple(_with_papers(folder, VARIABLE) for folder in _of_environment())
-    if named:
-        return named
-    return (HERE,) if any(_papers_in(HERE)) else ()
+    named = [("--specs", one) for one in given] or [(VARIABLE, one) for one in _of_environment()]
+    own = [_with_papers(folder, option) for option, folder in named]
+    if not own and any(_papers_in(HERE)):
+        own = [HERE]
+    by_place: dict[Path, Path] = {}
+    for folder in (*own, tables_root()):
+        by_place.setdefault(folder.resolve(), folder)
+    return tuple(by_place.values())
 
 
 def first_own_folder() -> Path:
     """Where a new paper goes if nobody says where: the first folder of `VARIABLE`, else `HERE`."""
     return next(_of_environment(), HERE)
-
-
-def searched(given: Sequence[Path] = ()) -> tuple[Path, ...]:
-    """Folders of one's own (`own_folders`), then that of the papers that come along; each once."""
-    by_place: dict[Path, Path] = {}
-    for folder in (*own_folders(given), tables_root()):
-        by_place.setdefault(folder.resolve(), folder)
-    return tuple(by_place.values())
 
 
 def paper_folders(folders: Folders = None) -> Mapping[str, Path]:
@@ -101,11 +95,9 @@ def _papers_in(root: Path) -> Iterator[Path]:
 def _with_papers(folder: Path, option: str) -> Path:
     if not folder.is_dir():
         raise SpecError(f"{option}: {folder} is no folder")
-    if not any(_papers_in(folder)):
-        hint = f"; name the folder above it, {folder.resolve().parent}"
-        one = (folder / PAPER_FILE).is_file()
-        raise SpecError(
-            f"{option}: {folder} holds no paper, which would be {folder}/<id>/{PAPER_FILE}"
-            + (hint if one else "")
-        )
-    return folder
+    if any(_papers_in(folder)):
+        return folder
+    is_one = (folder / PAPER_FILE).is_file()
+    hint = f"; name the folder above it, {folder.resolve().parent}" if is_one else ""
+    said = f"holds no paper, which would be {folder}/<id>/{PAPER_FILE}{hint}"
+    raise SpecError(f"{option}: {folder} {said}")

@@ -4,8 +4,6 @@ From below: the method's authors, paper, table, column and row, readings, then w
 overrides and what `--set` does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cache

@@ -3,12 +3,12 @@
 The bounds lie far above what a printed paper needs; docs/spec-format.md lists them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
+
+from .lines import Path
 
 FILE_BYTES = 2_000_000
 DEPTH = 12
@@ -42,7 +42,6 @@ NAMED_CELLS = 20_000
 """Cells in all comparisons of a claim, counted as often as they are named."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_+-]*(\.[A-Za-z0-9_+-]+)*")
-Path = tuple[str | int, ...]
 
 
 def exceeded(data: Any) -> Iterator[tuple[Path, str]]:

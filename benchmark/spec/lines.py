@@ -4,8 +4,6 @@ Parsers of TOML forget positions. This scanner reads a text that one has accepte
 grammar without checking it.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Mapping

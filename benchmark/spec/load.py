@@ -1,7 +1,5 @@
 """Reads the specs of papers: finds the files, validates all of them, expands them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -5,8 +5,6 @@ Each class is what pydantic reads from a file and what the rest of the package u
 result. Numbers stay as printed (`spec.printed`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
@@ -458,7 +456,7 @@ class Paper(InFile):
     tables: Annotated[tuple[Table, ...], Filled] = ()
     file: Annotated[Path, Filled] = Path()
     readings: Annotated[tuple[str, ...], Filled] = ()
-    as_taken: Annotated[Paper | None, Filled] = None
+    as_taken: Annotated["Paper | None", Filled] = None
 
     def is_baseline(self, row: str) -> bool:
         """Whether a row, as `A|B`, is one of the methods that the paper compares its own with."""

@@ -1,7 +1,5 @@
 """Names that specs use (methods, objectives, data sets, metrics, ...), and which of them exist."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import itertools

@@ -1,7 +1,5 @@
 """What is wrong with a spec: one line each, with file, line, key and the nearest valid name."""
 
-from __future__ import annotations
-
 import dataclasses
 import difflib
 import typing
@@ -141,9 +139,8 @@ def message(details: ErrorDetails, model: type = object) -> str:
         case "spec":
             return str(details["msg"])
         case "extra_forbidden" | "unexpected_keyword_argument":
-            return (
-                f"unknown key{suggestion(str(details['loc'][-1]), keys_at(model, details['loc']))}"
-            )
+            key = str(details["loc"][-1])
+            return f"unknown key{suggestion(key, keys_at(model, details['loc']))}"
         case "missing":
             return f"'{details['loc'][-1]}' is missing"
         case "string_too_short" | "too_short":

@@ -5,8 +5,6 @@ A paper under some alternatives is another `Paper`: its cells have other setting
 round or another metric, and everything else is as before.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

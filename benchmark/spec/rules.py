@@ -4,8 +4,6 @@ Working on raw data lets one reading report every mistake: parts of a wrong shap
 `benchmark.spec.model` reports, are passed over here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -4,14 +4,11 @@ A path joins the keys of an experiment with dots (`clients.data`). Options of me
 the fields of their registered classes, so this module names no method and no option of one.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import marshal
 import typing
 from collections.abc import Collection, Iterator, Mapping
-from decimal import Decimal
 from functools import cache, lru_cache
 from typing import Any
 
@@ -20,6 +17,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from ...methods import registry
 from ..errors import SpecError
 from . import limits
+from .fields import plain
 from .model import Experiment
 from .problems import mistakes, suggestion
 
@@ -119,11 +117,7 @@ def leaves(experiment: Experiment, prefix: str = "") -> Iterator[tuple[str, Any]
 
 
 def build(kind: str, name: str, mapping: Mapping[str, Any]) -> Any:
-    """The registered class made with its own options in `mapping`.
-
-    Raises `SpecError` as `made`, and `UnknownNameError` (a `LookupError`) if nothing implements
-    `name`.
-    """
+    """The registered class as `made`; `UnknownNameError` if nothing implements `name`."""
     return made(registry.find(kind, name), mapping, f"{kind} '{name}'")
 
 
@@ -136,10 +130,9 @@ def made(cls: type, mapping: Mapping[str, Any], where: str) -> Any:
     own = {name: mapping[name] for name in fields_of(cls) if name in mapping}
     try:
         return _made(cls, key_of(own))
-    except ValidationError as error:
-        raise SpecError(f"{where}: {mistakes(error)}") from error
     except (TypeError, ValueError) as error:
-        raise SpecError(f"{where}: {error}") from error
+        said = mistakes(error) if isinstance(error, ValidationError) else error
+        raise SpecError(f"{where}: {said}") from error
 
 
 @lru_cache(maxsize=4096)
@@ -173,16 +166,17 @@ def problem(path: str, value: Any, vocabulary: Collection[str] = ()) -> str | No
     An unknown path is told with the nearest one that exists. A value must be of the type of some
     option of that name, within `spec.limits`.
     """
-    said = limits.setting_problem(value)
-    if said is None and not is_known(path):
-        if path not in vocabulary:
-            return f"unknown key{_hint(path, known_paths().union(vocabulary))}"
-    elif said is None:
-        hints = _hints(path)
-        said = misfit(value, next(hints))
-        if said is not None and any(misfit(value, hint) is None for hint in hints):
-            return None
-    return said
+    if said := limits.setting_problem(value):
+        return said
+    if not is_known(path):
+        known = known_paths().union(vocabulary)
+        within = ", ".join(sorted(name for name in known if name.startswith(f"{path}."))[:8])
+        group = f": '{path}' is a group of keys ({within}, ...)"
+        hint = group if within else suggestion(path, known)
+        return None if path in vocabulary else f"unknown key{hint}"
+    hints = _hints(path)
+    said = misfit(value, next(hints))
+    return said if said and all(misfit(value, hint) for hint in hints) else None
 
 
 def misfit(value: Any, hint: Any) -> str | None:
@@ -190,15 +184,10 @@ def misfit(value: Any, hint: Any) -> str | None:
     if type(value) is hint is not float:
         return None
     try:
-        _reader(hint).validate_json(json.dumps(value, default=_number))
+        _reader(hint).validate_json(json.dumps(plain(value), default=str))
     except ValidationError as error:
         return mistakes(error)
     return None
-
-
-def _number(value: Any) -> float | str:
-    """What JSON has no word for: a decimal is a number, a date is text."""
-    return float(value) if isinstance(value, Decimal) else str(value)
 
 
 @cache
@@ -232,13 +221,6 @@ def _classes(section: str) -> Iterator[type]:
 def registered(kind: str) -> tuple[str, ...]:
     """The registered names of a kind, as the folders were when first asked."""
     return tuple(registry.names(kind))
-
-
-def _hint(path: str, known: Collection[str]) -> str:
-    within = sorted(name for name in known if name.startswith(f"{path}."))
-    if within:
-        return f": '{path}' is a group of keys ({', '.join(within[:8])}, ...)"
-    return suggestion(path, known)
 
 
 @cache

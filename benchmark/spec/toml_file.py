@@ -1,7 +1,5 @@
 """Reads one TOML file within the limits of specs; what is wrong becomes problems with lines."""
 
-from __future__ import annotations
-
 import re
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
