@@ -1,7 +1,5 @@
 """Printed values and margins against what their metrics can be."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
