@@ -6,6 +6,7 @@ grammar without checking it.
 
 import re
 import tomllib
+from bisect import bisect_left
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -44,6 +45,9 @@ class _Scanner:
     lines: dict[Path, int] = field(default_factory=dict)
     counts: dict[Path, int] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self.breaks = [match.start() for match in re.finditer("\n", self.text)]
+
     def scan(self) -> None:
         table: Path = ()
         while self._next():
@@ -64,7 +68,8 @@ class _Scanner:
         return match.group()
 
     def _note(self, path: Path, start: int) -> None:
-        self.lines.setdefault(path, self.text.count("\n", 0, start) + 1)
+        if path not in self.lines:
+            self.lines[path] = bisect_left(self.breaks, start) + 1
 
     def _header(self) -> Path:
         start = self.at

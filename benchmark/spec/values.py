@@ -69,10 +69,9 @@ def printed_in(value: Any) -> Printed | None:
 def _values(data: Toml, rows: Placed, columns: Placed) -> Iterator[_Value]:
     for row_path, row in rows:
         published = row.get("published")
-        for i, (column_path, column) in enumerate(columns if isinstance(published, list) else ()):
-            if i >= len(published):
-                break
-            cell, places = printed_in(published[i]), (row, column, data)
+        listed = published if isinstance(published, list) else []
+        for i, (found, (column_path, column)) in enumerate(zip(listed, columns, strict=False)):
+            cell, places = printed_in(found), (row, column, data)
             kind, name, unit = (
                 next((place[key] for place in places if isinstance(place.get(key), str)), None)
                 for key in ("kind", "metric", "unit")
