@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -33,10 +33,8 @@ from .nodes import (
 
 SupportWord = Literal["supported", "contradicted", "undecidable", "not printed"]
 Interval = tuple[Fraction, Fraction]
-End = tuple[Fraction, bool]
-"""An end of a range, and whether it is reached."""
-Range = tuple[End, End]
 Box = Mapping[CellKey, tuple[Decimal, Decimal]]
+_LITTLE = Fraction(1, 10**60)
 MOST_REPEATED = 12
 """More cells than this named twice in one comparison are bounded by interval arithmetic alone."""
 MOST_WORK = 2**14
@@ -135,14 +133,12 @@ def range_over(node: Node, box: Box) -> Interval:
     affordable = (MOST_WORK // max(1, len(named))).bit_length() - 1
     repeated = [key for key, times in Counter(named).items() if times > 1]
     repeated = repeated[: max(0, min(MOST_REPEATED, affordable))]
-    known = {
-        key: ((Fraction(low), True), (Fraction(high), True)) for key, (low, high) in box.items()
-    }
+    known = {key: (Fraction(low), Fraction(high)) for key, (low, high) in box.items()}
     ranges = []
     for ends in itertools.product(*(known[key] for key in repeated)):
         corner = {key: (end, end) for key, end in zip(repeated, ends, strict=True)}
-        ranges.append(_range(node, {**known, **corner}, None))
-    return min(low for (low, _), _ in ranges), max(high for _, (high, _) in ranges)
+        ranges.append(_range(node, {**known, **corner}))
+    return min(low for low, _ in ranges), max(high for _, high in ranges)
 
 
 def reaches_zero(node: Node) -> bool:
@@ -156,78 +152,53 @@ def reaches_zero(node: Node) -> bool:
     if len(set(named)) < len(named):
         return True
     for rule in RULES:
-        box: dict[CellKey, Range] = {}
-        for leaf in leaves(node):
-            (low, high), (first, last) = leaf.cell.bounds, leaf.cell.closed_ends(rule)
-            box[leaf.key] = (Fraction(low), first), (Fraction(high), last)
-        if (Fraction(0), True) in _range(node, box, rule):
+        box = {
+            leaf.key: _inside(leaf.cell.bounds, leaf.cell.closed_ends(rule))
+            for leaf in leaves(node)
+        }
+        low, high = _range(node, box, rule)
+        if low <= 0 <= high:
             return True
     return False
 
 
-def _range(node: Node, box: Mapping[CellKey, Range], rule: Rule | None) -> Range:
+def _inside(bounds: tuple[Decimal, Decimal], closed: tuple[bool, bool]) -> Interval:
+    """A range whose open ends are drawn in by less than any printed digit."""
+    low, high = map(Fraction, bounds)
+    return low if closed[0] else low + _LITTLE, high if closed[1] else high - _LITTLE
+
+
+def _range(node: Node, box: Mapping[CellKey, Interval], rule: Rule | None = None) -> Interval:
     """The range of an expression by interval arithmetic; with no rule all ends are closed."""
     match node:
         case Number():
-            value, half, closed = Fraction(node.value), Fraction(0), (True, True)
-            if node.as_printed:
-                half = Fraction(half_unit(node.value))
-                closed = closed if rule is None else closed_ends(node.value, rule)
-            return (value - half, closed[0]), (value + half, closed[1])
+            half = half_unit(node.value) if node.as_printed else Decimal(0)
+            closed = (True, True) if rule is None or not half else closed_ends(node.value, rule)
+            return _inside((node.value - half, node.value + half), closed)
         case Leaf():
             return box[node.key]
         case Aggregate():
-            return _aggregate(node.name, [box[leaf.key] for leaf in node.leaves])
+            lows, highs = zip(*(box[leaf.key] for leaf in node.leaves), strict=True)
+            if node.name == "mean":
+                return sum(lows) / Fraction(len(lows)), sum(highs) / Fraction(len(highs))
+            pick = max if node.name == "max" else min
+            return pick(lows), pick(highs)
         case Arithmetic():
-            return _combine(
-                node.sign, *(_range(side, box, rule) for side in (node.left, node.right))
-            )
+            return _combine(node.sign, _range(node.left, box, rule), _range(node.right, box, rule))
 
 
-def _aggregate(name: str, ranges: Sequence[Range]) -> Range:
-    lows, highs = [low for low, _ in ranges], [high for _, high in ranges]
-    if name == "mean":
-        return _mean(lows), _mean(highs)
-    # An extreme is reached if one of them reaches it; what bounds it, if all of them do.
-    return (_all(max, lows), max(highs)) if name == "max" else (_first(lows), _all(min, highs))
-
-
-def _mean(ends: Sequence[End]) -> End:
-    return sum((value for value, _ in ends), Fraction(0)) / len(ends), all(c for _, c in ends)
-
-
-def _all(pick: Callable[[Iterable[Fraction]], Fraction], ends: Sequence[End]) -> End:
-    """The outermost end, reached if all that lie there are."""
-    outermost = pick(value for value, _ in ends)
-    return outermost, all(closed for value, closed in ends if value == outermost)
-
-
-def _first(ends: Sequence[End]) -> End:
-    """The least end, reached if any of the least is."""
-    least = min(value for value, _ in ends)
-    return least, any(closed for value, closed in ends if value == least)
-
-
-def _combine(sign: str, left: Range, right: Range) -> Range:
-    (low, low_closed), (high, high_closed) = right
+def _combine(sign: str, left: Interval, right: Interval) -> Interval:
+    low, high = right
     if sign == "-":
-        right = (-high, high_closed), (-low, low_closed)
+        low, high = -high, -low
     if sign in "+-":
-        first, last = (
-            (x + y, x_closed and y_closed)
-            for (x, x_closed), (y, y_closed) in zip(left, right, strict=True)
-        )
-        return first, last
+        return left[0] + low, left[1] + high
     if sign == "/":
         if low <= 0 <= high:
             raise ZeroDivisionError
-        right = (1 / high, high_closed), (1 / low, low_closed)
-    products = [
-        (x * y, (x_closed and y_closed) or (x == 0 and x_closed) or (y == 0 and y_closed))
-        for x, x_closed in left
-        for y, y_closed in right
-    ]
-    return _first(products), max(products)
+        low, high = 1 / high, 1 / low
+    products = [x * y for x in left for y in (low, high)]
+    return min(products), max(products)
 
 
 _REASONS: Mapping[SupportWord, str] = {
