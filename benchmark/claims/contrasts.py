@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..stats.intervals import Interval, is_flat, t_interval, tie
-from ..stats.looks import reached
+from ..stats.t_tests import reached
 from .grammar import Number
 from .nodes import Aggregate, Arithmetic, CellKey, Elementary, Leaf, Node
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from ..claims.nodes import CellKey, key_of
 from ..metrics import metric as facts_of
 from ..spec.model import Cell, Paper, Table
-from ..stats.looks import reached
+from ..stats.t_tests import reached
 from .leads import Lead, lead
 from .observed import Observed, columns_of, distinct, is_compared, once, pattern_of
 from .table_answer import TableAnswer, TableWord, answer_table

@@ -43,8 +43,7 @@ from .other_readings import (
     universes,
     with_other_readings,
 )
-from .provenance import provenance, run_summaries
-from .run_on import run_on
+from .provenance import provenance, run_on, run_summaries
 from .trials import Finished, Trials
 
 

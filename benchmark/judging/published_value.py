@@ -10,14 +10,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 
 from ..claims.nodes import CellKey, key_of
 from ..spec.model import Cell, Paper, Table
 from ..spec.printed import Printed, half_unit
+from ..spec.problems import Problem
 from ..spec.settings import get
 from ..stats.spread import Spread, borrow, unbiased_sd
+from ..stats.t_tests import LEVEL
+
+Z = NormalDist().inv_cdf(1 - LEVEL)
+"""1.645: no quantile of Student's t at this level is smaller."""
 
 
 @dataclass(frozen=True)
@@ -155,3 +162,43 @@ def sd_sources(paper: Paper, table: Table) -> Mapping[CellKey, Cell]:
 def _at_first_sight(cell: Cell) -> object:
     """What cells of one experiment share, but for the experiment itself."""
     return cell.metric, cell.unit, cell.read, get(cell.experiment, "method")
+
+
+def is_out_of_reach(margin: float, half_unit: float, published: Spread) -> bool:
+    """Whether a margin can never give REPRODUCED beside a printed spread.
+
+    REPRODUCED asks for |d| + h + t * SE < margin. The standard error is at least that of the
+    printed number, and t at least 1.645, however many trials are made. So nothing fulfils it if
+    margin <= h + 1.645 * sd / sqrt(runs), with one run where the spread is borrowed.
+    """
+    return margin <= half_unit + Z * math.sqrt(published.variance_of_mean)
+
+
+def narrow_margins(papers: Iterable[Paper]) -> tuple[Problem, ...]:
+    """A warning for every table with such cells; a margin is a choice, so it is no mistake."""
+    return tuple(
+        problem
+        for paper in papers
+        for table in paper.tables
+        for problem in _too_narrow(paper, table)
+    )
+
+
+def _too_narrow(paper: Paper, table: Table) -> Iterator[Problem]:
+    sides = published_values_of(paper, table)
+    cells = [
+        (cell, is_out_of_reach(margin.value, (side.high - side.low) / 2, side.spread))
+        for cell in table.cells
+        if (side := sides.get(key_of(cell))) is not None and side.spread is not None
+        if (margin := table.margin_of(cell)) is not None
+    ]
+    narrow = [cell for cell, is_narrow in cells if is_narrow]
+    if narrow:
+        text = table.file.read_text(encoding="utf-8").splitlines()
+        yield Problem(
+            table.file,
+            text.index("[margin]") + 1 if "[margin]" in text else None,
+            f"margin: too narrow for REPRODUCED in {len(narrow)} of {len(cells)} cells with a "
+            "printed spread, at most the rounding and 1.645 standard errors of the print"
+            f" (first '{narrow[0].label}')",
+        )

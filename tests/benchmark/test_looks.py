@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from fedrepro.benchmark.judging.published_value import PublishedValue
 from fedrepro.benchmark.judging.verdicts import JudgedCell, judge_table
-from fedrepro.benchmark.stats.looks import reached, shares
+from fedrepro.benchmark.stats.t_tests import reached, shares
 
 LOOKS = (5, 10, 20, 40)
 COUNTS = st.lists(st.integers(0, 60), min_size=1, max_size=8)

@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fedrepro.benchmark.judging.narrow_margins import is_out_of_reach, narrow_margins
 from fedrepro.benchmark.judging.published_value import (
     PublishedValue,
+    is_out_of_reach,
+    narrow_margins,
     published_values_of,
     sd_sources,
 )

@@ -3,7 +3,7 @@
 import argparse
 from collections import Counter
 
-from fedrepro.benchmark.judging.narrow_margins import narrow_margins
+from fedrepro.benchmark.judging.published_value import narrow_margins
 from fedrepro.benchmark.planning.check import check
 from fedrepro.benchmark.spec.problems import InvalidSpecError
 from fedrepro.commands import _options as options
