@@ -51,11 +51,6 @@ class RunConfig:
         start = None if self.start is None else self.start.in_series(series)
         return replace(self, start=start, series=series)
 
-    def in_precision(self, precision: str) -> RunConfig:
-        """This run, and the one that it starts from, in another precision."""
-        start = None if self.start is None else self.start.in_precision(precision)
-        return replace(self, start=start, precision=precision)
-
     def as_dict(self) -> dict[str, Json]:
         """Plain data, the run that this one starts from included."""
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__}

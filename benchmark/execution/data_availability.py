@@ -29,9 +29,7 @@ class DataAvailability:
     def problem(self, config: RunConfig) -> str | None:
         """Why training could not read its data, as one sentence; None if it could."""
         for wanted in portions_of(config):
-            found = self._look(wanted)
-            if self.download and isinstance(found, DataError):
-                found = self._found[wanted] = self._load(wanted, download=True)
+            found = self._look(wanted, self.download)
             if isinstance(found, DataError):
                 return str(found)
         return None
@@ -46,12 +44,13 @@ class DataAvailability:
             if isinstance(found, str) and name in trained and trained[name]["checksum"] != found
         ]
 
-    def _look(self, wanted: Wanted) -> str | DataError:
-        if wanted not in self._found:
-            self._found[wanted] = self._load(wanted, download=False)
-        return self._found[wanted]
+    def _look(self, wanted: Wanted, download: bool = False) -> str | DataError:
+        found = self._found.get(wanted)
+        if found is None or (download and isinstance(found, DataError)):
+            found = self._found[wanted] = self._load(wanted, download)
+        return found
 
-    def _load(self, wanted: Wanted, *, download: bool) -> str | DataError:
+    def _load(self, wanted: Wanted, download: bool) -> str | DataError:
         name, part, images = wanted
         try:
             loaded = data.load(name, part, data_dir=self.data_dir, images=images, download=download)

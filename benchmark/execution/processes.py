@@ -1,10 +1,11 @@
-"""What worker processes on this machine have in common.
+"""Worker processes on this machine, and the timer of a process.
 
 A worker uses one thread, leaves Ctrl-C to the driver, and ends when the driver ends.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import sys
@@ -12,7 +13,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import ModuleType
+from types import FrameType, ModuleType
 
 _LOOK_EVERY_S = 1.0
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
@@ -64,3 +65,27 @@ def end_with(driver: int) -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
+
+
+@contextmanager
+def alarm(seconds: float | None, error: BaseException) -> Iterator[None]:
+    """Raises `error` in the block once it has taken so long; never for None and for infinity.
+
+    In the main thread alone, which has one timer.
+    """
+    if seconds is None or math.isinf(seconds):
+        yield
+        return
+
+    def ring(number: int, frame: FrameType | None) -> None:
+        raise error
+
+    before = signal.signal(signal.SIGALRM, ring)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.001))
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    finally:
+        signal.signal(signal.SIGALRM, before)

@@ -10,6 +10,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -25,16 +26,20 @@ from ..store import fingerprint
 from ..store.store import Store
 from ..training.training import device_name
 from . import executors
-from .budget import ending_after
 from .data_availability import DataAvailability
 from .display import Display
 from .executors.base import Executor, ExecutorOptions
 from .jobs import Dispatch, Done, Failed, Job, Result, TrialName
+from .processes import alarm
 
 _GENEROUS = 20.0
 _LEAST_LIMIT_S = 1800.0
 _SAVED = 10  # so often a trial saves itself within a budget, at the least
 _LARGEST_LIMIT_S = 1e8  # three years: no clock or timer of a worker refuses it
+
+
+class _BudgetSpentError(BaseException):
+    """Ends training as Ctrl-C does; no `Exception`, so that no handler of errors takes it."""
 
 
 Order = Literal["longest chain", "shortest", "given"]
@@ -125,7 +130,8 @@ def execute(
         order = _in_order(todo, store, chosen, time_limit, shown.say, by)
         shown.begin(order.seconds, chosen.slots, order.is_measured)
         if todo:
-            with ending_after(budget - (time.perf_counter() - clock)), shown:
+            left_s = budget - (time.perf_counter() - clock)
+            with suppress(_BudgetSpentError), alarm(left_s, _BudgetSpentError()), shown:
                 chosen.train(_Training(order.jobs, store, shown, done))
         if (left := len(todo) - done.trained - done.failed) > 0:
             shown.say(f"the budget is spent: {left} trials are left for the same command")

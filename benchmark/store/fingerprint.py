@@ -29,7 +29,6 @@ Source = Mapping[str, str]
 """SHA-256 in hexadecimal by file, named from the repository: `methods/federated/loop.py`."""
 
 _ROOT = "fedrepro."
-_FOLLOWED = ("benchmark", "methods")
 
 
 @cache
@@ -109,31 +108,27 @@ def _module(module: str, folder: Path) -> tuple[str, str | None, tuple[str, ...]
 @cache
 def package_folders() -> Mapping[str, Path]:
     """Where the followed packages lie."""
-    specs = {package: find_spec(_ROOT + package) for package in _FOLLOWED}
-    return {
-        package: Path(spec.submodule_search_locations[0])
-        for package, spec in specs.items()
-        if spec is not None and spec.submodule_search_locations
-    }
+    return {package: _place(_ROOT + package) for package in ("benchmark", "methods")}
 
 
 _module_of = cache(registry.module_of)  # listing folders for every run takes seconds
 
+KIND_OF_STAGE = {
+    "pretraining": "objective",
+    "federated": "federated",
+    "costs": "federated",
+    "measurement": "protocol",
+}
+"""What the method of a run is registered as."""
+
 
 def _modules_of(config: RunConfig) -> Iterator[str]:
-    yield from (
-        "fedrepro.benchmark.training.training",
-        f"fedrepro.benchmark.training.stages.{config.stage}",
-    )
+    yield "fedrepro.benchmark.training.training"
+    yield f"fedrepro.benchmark.training.stages.{config.stage}"
     yield f"fedrepro.benchmark.data.sets.{config.data['name'].replace('-', '_')}"
-    if config.stage == "pretraining":
-        yield _module_of("objective", config.method)
-    elif config.stage in ("federated", "costs"):
-        yield _module_of("federated", config.method)
-        if config.objective is not None:
-            yield _module_of("objective", config.objective["name"])
-    else:
-        yield _module_of("protocol", config.method)
+    yield _module_of(KIND_OF_STAGE[config.stage], config.method)
+    if config.objective is not None:
+        yield _module_of("objective", config.objective["name"])
     if config.augmentation is not None:
         yield "fedrepro.methods.data.views.augment"
     yield _module_of("encoder", config.encoder["name"])

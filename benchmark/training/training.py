@@ -29,7 +29,6 @@ from ...methods.outcome import DivergedError, Outcome
 from ...methods.seeds import Seeds
 from ...methods.state import State
 from ..metrics import outside
-from ..processor import processor
 from ..version import __version__
 from .checkout import commit
 from .stages.trial import Trial
@@ -115,7 +114,18 @@ def device_name(device: torch.device | str) -> str:
     place = torch.device(device)
     if place.type == "cuda":
         return torch.cuda.get_device_name(place)
-    return processor() if place.type == "cpu" else place.type
+    return _processor() if place.type == "cpu" else place.type
+
+
+@cache
+def _processor() -> str:
+    """The architecture where the system does not say more."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    named = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return named[0] if named else platform.processor() or platform.machine() or "cpu"
 
 
 _BITS = ("MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "ONEDNN_MAX_CPU_ISA")

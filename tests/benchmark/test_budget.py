@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from fedrepro.benchmark.execution import run
-from fedrepro.benchmark.execution.budget import ending_after
 from fedrepro.benchmark.execution.executors.local import LocalExecutor
 from fedrepro.benchmark.execution.jobs import Job, Result
+from fedrepro.benchmark.execution.processes import alarm
 from fedrepro.benchmark.planning.plan import make_plan
 from fedrepro.benchmark.spec.model import Paper
 from fedrepro.benchmark.store.store import Store
@@ -25,15 +25,19 @@ MakePaper = Callable[..., Paper]
 SEVERAL = {name: {"training": {"rounds": n}} for name, n in (("b", 4), ("a", 1), ("c", 9))}
 
 
+class Rung(BaseException):
+    pass
+
+
 def test_a_block_ends_after_its_seconds_and_no_handler_of_errors_stops_that() -> None:
     began = time.monotonic()
-    with ending_after(0.2):
+    with contextlib.suppress(Rung), alarm(0.2, Rung()):
         while True:
             with contextlib.suppress(Exception):
                 time.sleep(30)
     assert 0.2 <= time.monotonic() - began < 20
-    for ends_by_itself in (math.inf, 60.0):
-        with ending_after(ends_by_itself):
+    for ends_by_itself in (None, math.inf, 60.0):
+        with alarm(ends_by_itself, Rung()):
             pass
 
 

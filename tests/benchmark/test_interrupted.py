@@ -80,7 +80,7 @@ def disturbed(config: RunConfig, seed: int, store: Path) -> tuple[Outcome, dict[
     while True:
         _forget_everything(stops)
         said: list[str] = []
-        file = trial_file(store, Job(config, seed), source, "cpu", weights, said.append)
+        file = trial_file(store, Job(config, seed), source, "cpu", None, said.append)
         saved = file.read()
         assert (saved is not None) == (stops > 0), said
         # What a part begins with was saved by the one before.

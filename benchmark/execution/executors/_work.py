@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import faulthandler
 import gc
-import hashlib
 import importlib
-import signal
 import threading
 import time
 import traceback
@@ -22,24 +20,19 @@ import torch
 from ....methods.federated.base import ProgressCallback
 from ....methods.outcome import DivergedError, Outcome
 from ....methods.registry import module_of
-from ....methods.state import State
 from ...errors import FedreproError, is_out_of_memory
 from ...store import fingerprint
 from ...store.checkpoints import TrialFile
+from ...store.files import sha256_of
 from ...store.store import DESCRIPTION, weights_from
 from ...training.stages.trial import StaleStateError
 from ...training.training import device_name, train_trial, versions
 from ..jobs import Done, Failed, Job, Result
+from ..processes import alarm
 from .base import ExecutorOptions
 
 _REPORT_EVERY_S = 0.2
 _GRACE_S = 60.0
-_KINDS = {
-    "pretraining": "objective",
-    "federated": "federated",
-    "costs": "federated",
-    "measurement": "protocol",
-}
 
 
 class OverdueError(FedreproError):
@@ -93,19 +86,12 @@ def ended_at(job: Job) -> Iterator[None]:
     if job.limit_s is None or threading.current_thread() is not threading.main_thread():
         yield
         return
-
-    def end(signum: int, frame: object) -> None:
-        raise OverdueError(job)
-
-    before = signal.signal(signal.SIGALRM, end)
     faulthandler.dump_traceback_later(job.limit_s + _GRACE_S, exit=True)
-    signal.setitimer(signal.ITIMER_REAL, job.limit_s)
     try:
-        yield
+        with alarm(job.limit_s, OverdueError(job)):
+            yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
         faulthandler.cancel_dump_traceback_later()
-        signal.signal(signal.SIGALRM, before)
 
 
 def _trained(
@@ -130,7 +116,7 @@ def _trained(
     )
     # A node of a cluster may not see the store.
     if options.save_every_s and (options.store / DESCRIPTION).is_file():
-        file = trial_file(options.store, job, source, device, weights, say)
+        file = trial_file(options.store, job, source, device, content, say)
         outcome, provenance = _interruptible(train, file, options.save_every_s, say)
     else:
         outcome, provenance = train()
@@ -145,12 +131,12 @@ def trial_file(
     job: Job,
     source: str,
     device: str,
-    weights: State | None,
+    encoder: bytes | None,
     say: Callable[[str], None],
 ) -> TrialFile:
     """The checkpoint of a job in the store at `root`, of which only the same trial makes use.
 
-    source: digest of the code. weights: those that it starts from.
+    source: digest of the code. encoder: the file of the weights that it starts from.
     """
     identity = {
         "run": job.config.key,
@@ -158,10 +144,10 @@ def trial_file(
         "source": source,
         "device": [torch.device(device).type, device_name(device)],
         "versions": {n: v for n, v in versions().items() if n not in ("python", "fedrepro")},
-        "encoder": None if weights is None else _digest(weights),
+        "encoder": None if encoder is None else sha256_of(encoder),
     }
     stage = job.config.stage
-    method = module_of(_KINDS[stage], job.config.method)
+    method = module_of(fingerprint.KIND_OF_STAGE[stage], job.config.method)
     # Classes are looked up in what is loaded, and a fresh process has loaded nothing of it yet.
     for module in (f"fedrepro.benchmark.training.stages.{stage}", method):
         importlib.import_module(module)
@@ -207,14 +193,6 @@ def _seldom(progress: ProgressCallback) -> ProgressCallback:
             progress(done, total)
 
     return report
-
-
-def _digest(weights: State) -> str:
-    found = hashlib.sha256()
-    for name, value in sorted(weights.items()):
-        found.update(f"{name} {tuple(value.shape)}".encode())
-        found.update(value.contiguous().numpy().tobytes())
-    return found.hexdigest()
 
 
 def _one_line(error: Exception) -> str:
