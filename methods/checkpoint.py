@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
 
-Tree = Any
-"""What `methods.checkpoint_tree` can take apart."""
+from .checkpoint_tree import Tree
+
 Write = Callable[[Mapping[str, Tree]], None]
 
 _SHARE = 20.0

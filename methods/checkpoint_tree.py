@@ -21,7 +21,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-Json = Any
 Tree = Any
 _DTYPES = {
     str(dtype).removeprefix("torch."): dtype
@@ -34,7 +33,7 @@ DAMAGED = (KeyError, IndexError, TypeError, ValueError, AttributeError, RuntimeE
 """What `put_together` raises for what `taken_apart` did not give."""
 
 
-def taken_apart(tree: Tree) -> tuple[Json, list[Tensor]]:
+def taken_apart(tree: Tree) -> tuple[Any, list[Tensor]]:
     """JSON, and the numbers of the tensors, each flat on the CPU; on the CPU nothing is copied.
 
     Raises `TypeError` for anything that a tree cannot hold.
@@ -44,7 +43,7 @@ def taken_apart(tree: Tree) -> tuple[Json, list[Tensor]]:
 
 
 def put_together(
-    plain: Json, flat: Sequence[Tensor], packages: Sequence[str], device: torch.device
+    plain: Any, flat: Sequence[Tensor], packages: Sequence[str], device: torch.device
 ) -> Tree:
     """The tree of which `taken_apart` made `plain` and `flat`.
 
@@ -55,7 +54,7 @@ def put_together(
     if plain is None or isinstance(plain, bool | int | float | str):
         return plain
 
-    def back(value: Json) -> Tree:
+    def back(value: Any) -> Tree:
         return put_together(value, flat, packages, device)
 
     (kind, content), *others = plain.items()
@@ -76,7 +75,7 @@ def put_together(
     raise ValueError(f"no kind {kind!r}")
 
 
-def _plain(tree: Tree, flat: list[Tensor]) -> Json:
+def _plain(tree: Tree, flat: list[Tensor]) -> Any:
     if tree is None or type(tree) in (bool, int, float, str):
         return tree
     if isinstance(tree, Tensor):
@@ -98,7 +97,7 @@ def _plain(tree: Tree, flat: list[Tensor]) -> Json:
     raise TypeError(f"{kind.__module__}.{kind.__qualname__} cannot be saved")
 
 
-def _numbered(tensor: Tensor, flat: list[Tensor]) -> list[Json]:
+def _numbered(tensor: Tensor, flat: list[Tensor]) -> list[Any]:
     """Describes a tensor; its numbers, with the gaps between them, join `flat`."""
     if tensor.dtype not in _DTYPES.values() or tensor.layout != torch.strided:
         raise TypeError(f"tensors of {tensor.dtype} ({tensor.layout}) cannot be saved")
@@ -110,7 +109,7 @@ def _numbered(tensor: Tensor, flat: list[Tensor]) -> list[Json]:
     return [len(flat) - 1, dtype, shape, strides, is_here]
 
 
-def _tensor(described: Json, flat: Sequence[Tensor], device: torch.device) -> Tensor:
+def _tensor(described: Any, flat: Sequence[Tensor], device: torch.device) -> Tensor:
     number, dtype, shape, strides, is_here = described
     if number < 0:
         raise ValueError("no tensor")

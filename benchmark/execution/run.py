@@ -127,12 +127,12 @@ def execute(
         by: Order = (
             "given" if trials is not None else "shortest" if budget < math.inf else "longest chain"
         )
-        order = _in_order(todo, store, chosen, time_limit, shown.say, by)
-        shown.begin(order.seconds, chosen.slots, order.is_measured)
+        ordered, seconds, is_measured = _in_order(todo, store, chosen, time_limit, shown.say, by)
+        shown.begin(seconds, chosen.slots, is_measured)
         if todo:
             left_s = budget - (time.perf_counter() - clock)
             with suppress(_BudgetSpentError), alarm(left_s, _BudgetSpentError()), shown:
-                chosen.train(_Training(order.jobs, store, shown, done))
+                chosen.train(_Training(ordered, store, shown, done))
         if (left := len(todo) - done.trained - done.failed) > 0:
             shown.say(f"the budget is spent: {left} trials are left for the same command")
     done.wall_s = time.perf_counter() - clock
@@ -156,9 +156,9 @@ def rehearse(
     chosen = executors.find(executor)(ExecutorOptions(data_dir, device, jobs, cluster))
     todo, _ = _sort_out(plan, store, DataAvailability(data_dir, False), trials, Display().say)
     by: Order = "longest chain" if trials is None else "given"
-    order = _in_order(todo, store, chosen, time_limit, Display().say, by)
+    ordered, _, _ = _in_order(todo, store, chosen, time_limit, Display().say, by)
     lines = [*chosen.describe(), f"{len(todo)} trials would be submitted, in this order:"]
-    dispatch = Dispatch(order.jobs)
+    dispatch = Dispatch(ordered)
     while (job := dispatch.next()) is not None:
         after = "" if job.needs is None else f", after {job.needs[0]} trial {job.needs[1]}"
         limit = "" if job.limit_s is None else f", at most {duration(job.limit_s)}"
@@ -203,18 +203,6 @@ def _sort_out(
     return todo, done
 
 
-@dataclass
-class _Order:
-    """Jobs in the order in which they should begin, and seconds that each may take.
-
-    is_measured: False if the seconds only compare the jobs with each other.
-    """
-
-    jobs: list[Job]
-    seconds: dict[TrialName, float]
-    is_measured: bool
-
-
 def _in_order(
     todo: list[Job],
     store: Store,
@@ -222,8 +210,10 @@ def _in_order(
     time_limit: float | None,
     say: Callable[[str], None],
     by: Order,
-) -> _Order:
+) -> tuple[list[Job], dict[TrialName, float], bool]:
     """Jobs with limits: those first that begin the longest chain, the shortest, or as they are.
+
+    With estimated seconds of each, and whether these are measured or only compare them.
 
     Raises `FedreproError` for what the device cannot do, and says what it does slowly.
     """
@@ -245,7 +235,7 @@ def _in_order(
     jobs = [replace(job, limit_s=_limit(known.longest(job.config), time_limit)) for job in todo]
     if by != "given":
         jobs.sort(key=lambda job: seconds[job.name] if by == "shortest" else -chains[job.name])
-    return _Order(jobs, seconds, all(known.seconds(run) is not None for run in each))
+    return jobs, seconds, all(known.seconds(run) is not None for run in each)
 
 
 class _Training(Dispatch):

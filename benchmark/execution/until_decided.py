@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..claims.bind_cells import bind
 from ..claims.contrasts import is_trained
@@ -27,29 +27,16 @@ ClaimName = tuple[str, str]
 """Table and id."""
 
 
-@dataclass(frozen=True)
-class LookStep:
-    """The way to one look. look: trials of a run, None for what the plan asks for."""
+def steps(
+    plan: Plan, store: Store, not_run: Mapping[str, str]
+) -> Iterator[tuple[str, list[Trial]]]:
+    """What to train before each look, after a line on where things stand.
 
-    look: int | None
-    claims: int
-    open: int
-    trials: tuple[Trial, ...]
-
-    @property
-    def line(self) -> str:
-        """Where things stand before it."""
-        to = "" if self.look is None else f" to the look at {self.look}"
-        return f"{self.open} of {self.claims} claims are open; next{to}: {len(self.trials)} trials"
-
-
-def steps(plan: Plan, store: Store, not_run: Mapping[str, str]) -> Iterator[LookStep]:
-    """The steps in which claims are decided; each is worked out when the one before is trained.
-
-    not_run: by run key, why a run cannot be tried; more may be added between steps.
+    Each step is worked out when the one before is trained. not_run: by run key, why a run cannot be
+    tried; more may be added between steps.
     """
     runs = runs_of_claims(plan)
-    left, asked = list(runs), set[tuple[str, int]]()
+    left, asked = list(runs), set[Trial]()
     for look in plan.looks or (None,):
         if asked:
             left = [one for one in _undecided(plan, store, not_run) if one in runs]
@@ -57,9 +44,10 @@ def steps(plan: Plan, store: Store, not_run: Mapping[str, str]) -> Iterator[Look
             return
         wanted = dict.fromkeys(run for name in left for run in runs[name])
         shown = plan if look is None else replace(plan, trials=look, asked={})
-        trials = [one for one in _by_seed(shown, wanted) if (one[0].key, one[1]) not in asked]
-        asked.update((run.key, seed) for run, seed in trials)
-        yield LookStep(look, len(runs), len(left), tuple(trials))
+        trials = [one for one in _by_seed(shown, wanted) if one not in asked]
+        asked.update(trials)
+        to = "" if look is None else f" to the look at {look}"
+        yield f"{len(left)} of {len(runs)} claims are open; next{to}: {len(trials)} trials", trials
 
 
 def train_until_decided(
@@ -76,10 +64,10 @@ def train_until_decided(
     say: takes a line on each step.
     """
     done, ends = Execution(), clock() + budget
-    for step in steps(plan, store, done.not_run):
+    for line, trials in steps(plan, store, done.not_run):
         left = max(0.0, ends - clock())
-        say(step.line + ("" if math.isinf(left) else f", {duration(left)} are left"))
-        done.add(train(step.trials, left))
+        say(line + ("" if math.isinf(left) else f", {duration(left)} are left"))
+        done.add(train(trials, left))
         if clock() >= ends:
             break
     return done
@@ -125,11 +113,6 @@ def _undecided(plan: Plan, store: Store, not_run: Mapping[str, str]) -> list[Cla
 def _by_seed(plan: Plan, runs: Collection[RunConfig]) -> Iterator[Trial]:
     """The trials of some runs seed by seed, each once and after those that it starts from."""
     seeds = {run: frozenset(plan.seeds(run)) for run in runs}
-    named = set[tuple[str, int]]()
-    for seed in sorted(set().union(*seeds.values())):
-        for run in runs:
-            for trial in with_starts(run, seed) if seed in seeds[run] else ():
-                name = trial[0].key, trial[1]
-                if name not in named:
-                    named.add(name)
-                    yield trial
+    own = ((run, seed) for seed in sorted(set().union(*seeds.values())) for run in runs)
+    asked = (one for run, seed in own if seed in seeds[run] for one in with_starts(run, seed))
+    yield from dict.fromkeys(asked)

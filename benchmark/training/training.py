@@ -31,12 +31,11 @@ from ...methods.state import State
 from ..metrics import outside
 from ..version import __version__
 from .checkout import commit
-from .stages.trial import Trial
+from .stages.trial import StageInput
 
 if TYPE_CHECKING:
     from ..config import RunConfig
 
-Provenance = dict[str, Any]
 _UNITS = {"federated": "round", "pretraining": "epoch"}
 
 
@@ -51,7 +50,7 @@ def train_trial(
     saved: Any = None,
     save: Callable[[Any], None] | None = None,
     save_every_s: float = 0.0,
-) -> tuple[Outcome, Provenance]:
+) -> tuple[Outcome, dict[str, Any]]:
     """One trial, and where its numbers come from.
 
     encoder: weights of the run that `config` starts from, one model; None for a random start.
@@ -96,7 +95,7 @@ def train_trial(
 
     checkpoint = Checkpoint(None if save is None else write, save_every_s, saved)
     used = dict(before.get("data", {}))
-    trial = Trial(config, seeds, place, data_dir, encoder, noted, checkpoint, used)
+    trial = StageInput(config, seeds, place, data_dir, encoder, noted, checkpoint, used)
     stage = importlib.import_module(f"fedrepro.benchmark.training.stages.{config.stage}")
     with _deterministic(), computing_in(config.precision, place):
         outcome: Outcome = stage.run(trial)

@@ -252,11 +252,11 @@ def test_a_claim_whose_trial_fails_is_left_and_tried_again_by_the_next_run(
 
 def test_until_decided_reaches_the_trials_of_the_table(tmp_path: Path) -> None:
     plan = make_plan(load_paper("calibre"), "reduced", tables=["1"])
-    (step,) = steps(plan, Store(tmp_path), {})
-    runs = {run for run, _ in step.trials} & plan.shown
+    ((_, trials),) = steps(plan, Store(tmp_path), {})
+    runs = {run for run, _ in trials} & plan.shown
     assert runs
     for run in runs:
-        assert [seed for one, seed in step.trials if one == run] == list(range(25))
+        assert [seed for one, seed in trials if one == run] == list(range(25))
 
 
 @given(st.sets(st.integers(0, 45), max_size=40))

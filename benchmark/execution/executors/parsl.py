@@ -59,7 +59,6 @@ runpy.run_module("{_MODULES}.interchange", run_name="__main__")
 _LABEL = "fedrepro"
 _SILENCE_S = 30.0
 """After which it is said that there is no node, if there is none."""
-_GRACE_S = 60.0
 _NO_LIMIT = 1e-3  # cores a worker: the file says how many workers a node has
 _PROVIDERS = {"local": LocalProvider, "slurm": SlurmProvider, "kubernetes": KubernetesProvider}
 
@@ -84,8 +83,24 @@ class ParslExecutor(Executor):
 
     def train(self, dispatch: Dispatch) -> None:
         kernel = self._start()
+        watch = _NodeWatch(self.cluster, kernel.executors[_LABEL], dispatch.waiting)
+        app = PythonApp(train_remotely, kernel)  # type: ignore[no-untyped-call]
+        running: dict[Future[Result], Job] = {}
         try:
-            self._train(dispatch, kernel)
+            while True:
+                # As many wait there as are trained, so that no worker does between two trials.
+                while len(running) < 2 * self.slots and (job := dispatch.next()) is not None:
+                    dispatch.started(job)
+                    encoder = dispatch.encoder_of(job)
+                    weights = None if encoder is None else encoder.read_bytes()
+                    running[app(job, weights, self.options, self.device)] = job
+                if not running:
+                    return
+                done = wait(running, _SILENCE_S, FIRST_COMPLETED).done
+                for future in done:
+                    _settle(dispatch, running.pop(future), future)
+                if not done:
+                    watch.look()
         finally:
             kernel.cleanup()
 
@@ -99,25 +114,6 @@ class ParslExecutor(Executor):
             share = asked.gpus_per_node / asked.workers_per_node
             lines.append(f"GPUs of a node by worker: {' '.join(asked.accelerators)} ({share:.2g})")
         return lines + [f"{name} = {value!r}" for name, value in asked.options.items()]
-
-    def _train(self, dispatch: Dispatch, kernel: DataFlowKernel) -> None:
-        running: dict[Future[Result], Job] = {}
-        watch = _NodeWatch(self.cluster, kernel.executors[_LABEL], dispatch.waiting)
-        app = PythonApp(train_remotely, kernel)  # type: ignore[no-untyped-call]
-        while True:
-            # As many wait there as are trained, so that no worker does between two trials.
-            while len(running) < 2 * self.slots and (job := dispatch.next()) is not None:
-                dispatch.started(job)
-                encoder = dispatch.encoder_of(job)
-                weights = None if encoder is None else encoder.read_bytes()
-                running[app(job, weights, self.options, self.device)] = job
-            if not running:
-                return
-            done = wait(running, _SILENCE_S, FIRST_COMPLETED).done
-            for future in done:
-                _settle(dispatch, running.pop(future), future)
-            if not done:
-                watch.look()
 
     def _start(self) -> DataFlowKernel:
         asked = self.cluster

@@ -13,14 +13,14 @@ from ....methods.data.federation import Federation, ImageSet
 from ....methods.outcome import Curve, Outcome
 from ... import data
 from .federated import task_of
-from .trial import Trial
+from .trial import StageInput
 
 _BITS = 8
 _MOST = 10
 """Clients that stand for all: a hundred take no other messages than ten."""
 
 
-def run(trial: Trial) -> Outcome:
+def run(trial: StageInput) -> Outcome:
     """The metrics `bits` (sent, behind the channel code), `flops` (of a round) and `bytes` (held).
 
     Raises `ValueError` if the method's costs cannot be counted.

@@ -10,10 +10,10 @@ from ....methods.federated import loop
 from ....methods.federated.base import Task
 from ....methods.nn.classifier import Classifier, dense_head
 from ....methods.outcome import Outcome
-from .trial import Trial
+from .trial import StageInput
 
 
-def run(trial: Trial) -> Outcome:
+def run(trial: StageInput) -> Outcome:
     """Metrics over rounds of the method that the trial's config names.
 
     Raises `methods.outcome.DivergedError` if training leaves the finite numbers.
@@ -23,7 +23,7 @@ def run(trial: Trial) -> Outcome:
     return loop.run(method, task, trial.progress, checkpoint=trial.checkpoint)
 
 
-def task_of(trial: Trial, federation: Federation) -> Task:
+def task_of(trial: StageInput, federation: Federation) -> Task:
     """What a method is given: the clients' data, the encoder with its head, random streams."""
     assert trial.config.head is not None
     widths, start = trial.config.head["widths"], trial.config.start

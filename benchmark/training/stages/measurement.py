@@ -9,10 +9,10 @@ from ....methods.checkpoint import NEVER
 from ....methods.outcome import Outcome, mean_over_models
 from ....methods.protocols.base import Protocol, Subject
 from ....methods.state import n_models, take
-from .trial import Trial
+from .trial import StageInput
 
 
-def run(trial: Trial) -> Outcome:
+def run(trial: StageInput) -> Outcome:
     """Metrics of the protocol that the trial's config names.
 
     Raises `ValueError` if the protocol cannot be applied to the data or the weights.

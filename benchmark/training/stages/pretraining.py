@@ -6,10 +6,10 @@ from ....methods import registry
 from ....methods.data.views.augment import Augmentation
 from ....methods.outcome import Outcome
 from ....methods.training.pretraining import PretrainingOptions, pretrain
-from .trial import Trial
+from .trial import StageInput
 
 
-def run(trial: Trial) -> Outcome:
+def run(trial: StageInput) -> Outcome:
     """The encoder, and the loss over epochs.
 
     Raises `methods.outcome.DivergedError` if training leaves the finite numbers.

@@ -30,7 +30,7 @@ class StaleStateError(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Trial:
+class StageInput:
     """One trial of `config`: random streams, device, data folder, weights to start from.
 
     used: filled with checksum, release and note of every portion that is read; what an interrupted

@@ -75,7 +75,7 @@ def _trained_until_decided(
 
     how = options.execution(given)
     if given.dry_run:
-        found = (step.trials for step in steps(plan, store, {}))
+        found = (trials for _, trials in steps(plan, store, {}))
         lacking = (
             trials
             for trials in found
